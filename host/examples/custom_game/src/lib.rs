@@ -1,0 +1,1 @@
+//! Hex 11x11: a user's own game for warpplay's tree search

@@ -1,0 +1,1 @@
+//! Lights Out: a one-player puzzle for warpplay's tree search
