@@ -1,1 +1,78 @@
-//! Skeleton.
+//! Game-playing AI on the GPU, with every kernel written in Rust.
+//!
+//! This crate is what a program calls: devices, streams and buffers, and the engines on top of them. The kernels are
+//! in [`warpplay_gpu`], the plain implementations they are held to in `warpplay_cpu_ref`.
+//!
+//! # Back ends
+//!
+//! | [`Device`] | [`Backend`] | what runs |
+//! | --- | --- | --- |
+//! | [`Device::cuda`] | `Cuda` | the kernels, on an NVIDIA GPU |
+//! | [`Device::simt`] | `Simt` | the same source on the CPU, thread by thread; it reports broken rules, for tests |
+//! | [`Device::cpu`] | `Cpu` | the plain implementations, on all cores |
+//!
+//! [`Device::auto`] gives the first CUDA device, else the CPU. The driver is found when it is first needed: the program
+//! links no CUDA library, builds without the toolkit, and starts on a machine without a GPU. Linux is supported.
+//!
+//! # Memory and kernels
+//!
+//! ```
+//! use warpplay::Device;
+//!
+//! let device = Device::simt();
+//! let stream = device.stream()?;
+//! let mut scores = stream.upload(&[1.0f32, 2.0, 3.0])?;
+//! stream.write(&mut scores, 1, &[20.0])?;
+//! assert_eq!(stream.read(&scores)?, [1.0, 20.0, 3.0]);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! A kernel of one's own is loaded with [`Module::load`] from the PTX that `warpplay-gpu-builder` embeds, looked up
+//! with [`Module::function`], and launched with [`Stream::launch`], which takes arguments of the kernel's own types
+//! only.
+//!
+//! # Errors
+//!
+//! One enum, [`Error`]: it says what failed, where, and what to do. Caller input never makes this crate panic.
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod buffer;
+#[allow(unsafe_code)]
+mod context;
+mod device;
+#[allow(unsafe_code)]
+mod driver;
+mod error;
+#[allow(unsafe_code)]
+mod event;
+#[allow(unsafe_code)]
+mod graph;
+mod host_machine;
+#[allow(unsafe_code)]
+mod launch;
+pub mod mcts;
+#[allow(unsafe_code)]
+mod module;
+#[allow(unsafe_code)]
+mod pinned;
+mod progress;
+#[allow(unsafe_code)]
+mod stream;
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod test_kernels;
+
+pub use buffer::Buffer;
+pub use device::{Backend, Device, DeviceInfo, Memory};
+pub use error::{Error, Result};
+pub use event::Event;
+pub use graph::Graph;
+pub use launch::{IntoParam, IntoParams};
+pub use module::{Function, FunctionInfo, Module};
+pub use pinned::Pinned;
+pub use progress::Progress;
+pub use stream::Stream;
+pub use warpplay_gpu::kernel::Kernel;
+pub use warpplay_gpu::launch::LaunchShape;
+pub use warpplay_gpu::ptx::{PtxImage, PtxSet};

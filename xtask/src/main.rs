@@ -1,2 +1,130 @@
-//! Skeleton.
-fn main() {}
+//! `cargo xtask`: set-up, programs, tests, the PTX table and benches in one command each.
+//!
+//! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
+
+mod bundle;
+mod families;
+mod plan;
+mod process;
+mod ptx;
+mod setup;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand};
+use warpplay_gpu_builder::PTXAS_VARIABLE;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, programs, tests, the PTX table and benches of warpplay")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run a family's example in release mode; without arguments, a small demonstration on the best device
+    Run {
+        /// The family of algorithms
+        #[arg(value_parser = PossibleValuesParser::new(families::names()))]
+        family: String,
+        /// Arguments of the example, such as `analyse --game gomoku`; `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Run the whole proof: all tests and doctests on every back end that is there
+    Test {
+        /// Arguments of `cargo test`, such as `-p warpplay-tests` or `-- --nocapture`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// List every kernel's registers, shared memory, spills and local memory; fail on an unknown spill
+    Ptx,
+    /// Run the benches in release mode: of one family, or of all
+    Bench {
+        /// The family of algorithms
+        #[arg(value_parser = PossibleValuesParser::new(families::names()))]
+        family: Option<String>,
+        /// Arguments of the bench
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Get the compiler for device code and ptxas, where that is possible
+    Setup {
+        /// Say what is there and what would be done; do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Build tests, examples and benches in release mode and copy them to a folder, for a machine without Rust
+    Bundle {
+        /// The folder; made if it is not there
+        dir: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    match perform(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            setup::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<()> {
+    match task {
+        Task::Run { family, arguments } => run(&family, &arguments),
+        Task::Test { arguments } => test(&arguments),
+        Task::Ptx => ptx::list(),
+        Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
+        Task::Setup { dry_run: true } => {
+            setup::describe();
+            Ok(())
+        }
+        Task::Setup { dry_run: false } => {
+            if let Some(compiler) = setup::device_compiler()? {
+                setup::say(&format!("device compiler: {}", compiler));
+            }
+            if let Some(ptxas) = setup::ptxas()? {
+                setup::say(&format!("ptxas: {}", ptxas.display()));
+            }
+            Ok(())
+        }
+        Task::Bundle { dir } => bundle::make(&dir),
+    }
+}
+
+fn run(family: &str, arguments: &[String]) -> Result<()> {
+    let family = families::find(family).context("the command line's parser knows the families")?;
+    setup::device_compiler()?;
+    let mut command =
+        process::cargo(&["run", "--quiet", "--release", "--package", "warpplay", "--example", family.example, "--"]);
+    if arguments.is_empty() {
+        command.args(family.arguments);
+        setup::say(&format!("{} {}", family.example, family.arguments.join(" ")));
+    } else {
+        command.args(arguments);
+    }
+    Err(process::replace(&mut command))
+}
+
+fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
+    setup::device_compiler()?;
+    for row in families::FAMILIES.iter().filter(|row| family.is_none_or(|family| family == row.name)) {
+        process::run(process::cargo(&["bench", "--package", "warpplay", "--bench", row.bench, "--"]).args(arguments))?;
+    }
+    Ok(())
+}
+
+fn test(arguments: &[String]) -> Result<()> {
+    setup::device_compiler()?;
+    let mut command = process::cargo(&["test", "--workspace"]);
+    if let Some(path) = setup::ptxas()? {
+        command.env(PTXAS_VARIABLE, path);
+    }
+    process::run(command.args(arguments))
+}

@@ -1,1 +1,59 @@
-//! Skeleton.
+//! The macros of device code: the attribute [`kernel`] and [`shared_array!`].
+//!
+//! Users reach both through `warpplay_gpu::cuda`. One source is compiled twice, for the device and for the
+//! host, and a procedural macro does not know for which: both expansions are written, and
+//! `#[cfg(target_arch = "nvptx64")]` in them chooses.
+
+use proc_macro::TokenStream;
+
+mod kernel;
+mod shared;
+
+/// Makes an `unsafe fn` a device entry point, and its name a typed descriptor on the host.
+///
+/// For PTX the function becomes an entry point of the same body. On the host its name becomes a unit struct
+/// that implements `warpplay_gpu::kernel::Kernel`: the parameters' types make a launch with wrong arguments a
+/// compile error, and `call` is the same body as an ordinary function, which `simt` runs thread by thread.
+///
+/// Options, all of them optional, separated by commas:
+///
+/// * `suffix = "name"`: the entry is called `function_name`, so that a macro can instantiate one kernel for
+///   several types. A `macro_rules` fragment `$suffix:literal` is accepted.
+/// * `max_threads = 256`: most threads of a block (`.maxntid`), 1 to 1024; a literal or a constant expression.
+///   The assembler may then give each thread more registers, and a launch with more threads is refused.
+/// * `min_blocks = 2`: blocks that a multiprocessor should hold at once (`.minnctapersm`); needs `max_threads`.
+///
+/// # Errors
+/// It does not compile if the function is not `unsafe`, has generics, a receiver, a return value, an ABI of its
+/// own, a parameter that is not a plain name, a reference as a parameter, or more than 16 parameters; the
+/// message stands at the offending place.
+///
+/// # Examples
+/// ```ignore
+/// /// Adds `a` to each of the `n` values.
+/// ///
+/// /// # Safety
+/// /// `values` holds `n` values; launched with at least `n` threads along x.
+/// #[kernel(max_threads = 256)]
+/// pub unsafe fn add_constant(values: *mut f32, a: f32, n: u32) {
+///     let Some(i) = thread::index_1d_below(n) else { return };
+///     // SAFETY: i < n, and no other thread has this i.
+///     unsafe { *values.add(i as usize) += a };
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Static shared memory of a block: `shared_array![f32; 256]` is a `Shared<f32>` of 256 elements.
+///
+/// Each place in the source where it stands is one array, the same for all threads of a block, however often
+/// the place is run and into however many kernels it is inlined; it is aligned to 16 bytes and not initialised.
+/// Element type and length are written with names of the module, not with generic parameters or local constants
+/// of the function around. The static arrays of a kernel hold 48 KiB at most; beyond that there is dynamic shared
+/// memory.
+#[proc_macro]
+pub fn shared_array(input: TokenStream) -> TokenStream {
+    shared::expand(input.into(), &shared::unique_name()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

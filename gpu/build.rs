@@ -1,0 +1,13 @@
+//! Compiles this crate's own kernels to PTX and embeds them, a module for each feature that instantiates kernels.
+
+use warpplay_gpu_builder::CudaBuilder;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for module in ["mcts-connect4", "mcts-gomoku", "mcts-boards"] {
+        let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
+        if std::env::var_os(enabled).is_some() {
+            CudaBuilder::new(".").module(module.replace('-', "_")).features([module]).default_features(false).arch("sm_75").arch("sm_90").build_and_emit()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The half for build scripts: PTX becomes an expression that a crate includes.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Built, COMPILER_VARIABLE, CudaBuilder, Error, REQUIRE_VARIABLE, Result, builder, compiler, files};
+
+impl CudaBuilder {
+    /// [`build`](CudaBuilder::build), for a build script: writes `OUT_DIR/<module>.rs` and tells cargo when to run
+    /// the script again.
+    ///
+    /// The file is an expression of type `warpplay_gpu::ptx::PtxSet`, for
+    /// `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it. Where there is no device
+    /// compiler the set is empty and says why, and cargo shows a warning: the result is `None`. The same, without
+    /// a warning, in a crate that is itself being compiled for the device.
+    ///
+    /// # Errors
+    /// As for `build`, [`Error::NotABuildScript`], and [`Error::NoCompiler`] only with `WARPPLAY_REQUIRE_PTX=1`.
+    pub fn build_and_emit(&self) -> Result<Option<Built>> {
+        let out_dir =
+            std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NotABuildScript { variable: "OUT_DIR" })?;
+        let module = self.module_name()?;
+        let expression = out_dir.join(format!("{module}.rs"));
+        for variable in [COMPILER_VARIABLE, REQUIRE_VARIABLE] {
+            println!("cargo::rerun-if-env-changed={variable}");
+        }
+        if builder::is_device_build() {
+            let reason = "this crate was compiled for the device: kernels are launched from the host";
+            files::write_if_changed(&expression, &set(&module, &[], Some(reason)))?;
+            // Without any such line cargo would watch the whole package.
+            println!("cargo::rerun-if-changed=build.rs");
+            return Ok(None);
+        }
+        match self.build() {
+            Ok(built) => {
+                watch(&built.sources);
+                let mut images = Vec::new();
+                for image in &built.images {
+                    // A copy, so that the crate can be compiled while another build replaces the original.
+                    let name = format!("{module}.{}.ptx", image.arch);
+                    files::write_if_changed(&out_dir.join(&name), &files::read(&image.path)?)?;
+                    images.push((image.arch.as_str(), name));
+                }
+                files::write_if_changed(&expression, &set(&module, &images, None))?;
+                Ok(Some(built))
+            }
+            Err(error @ Error::NoCompiler { .. }) if !crate::ptx_required() => {
+                let reason = error.to_string();
+                let krate = self.folder()?;
+                watch(&[krate.join("Cargo.toml"), krate.join("src")]);
+                watch(&compiler::traces_of_installation());
+                println!("cargo::warning=PTX module {module} is not built: {}", reason.replace('\n', " "));
+                files::write_if_changed(&expression, &set(&module, &[], Some(&reason)))?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn watch(paths: &[impl AsRef<Path>]) {
+    for path in paths {
+        println!("cargo::rerun-if-changed={}", path.as_ref().display());
+    }
+}
+
+/// The expression of a set; an image is its architecture and the name of its file in `OUT_DIR`.
+fn set(module: &str, images: &[(&str, String)], missing: Option<&str>) -> String {
+    let mut text = format!("::warpplay_gpu::ptx::PtxSet {{\n    name: {module:?},\n    images: &[\n");
+    for (arch, file) in images {
+        text.push_str(&format!(
+            "        ::warpplay_gpu::ptx::PtxImage {{ arch: {arch:?}, \
+             ptx: include_str!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n"
+        ));
+    }
+    text.push_str(&format!("    ],\n    missing: {missing:?},\n}}\n"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expression_of_a_set() {
+        let images = [("sm_75", "games.sm_75.ptx".to_owned()), ("sm_90", "games.sm_90.ptx".to_owned())];
+        assert_eq!(
+            set("games", &images, None),
+            r#"::warpplay_gpu::ptx::PtxSet {
+    name: "games",
+    images: &[
+        ::warpplay_gpu::ptx::PtxImage { arch: "sm_75", ptx: include_str!(concat!(env!("OUT_DIR"), "/games.sm_75.ptx")) },
+        ::warpplay_gpu::ptx::PtxImage { arch: "sm_90", ptx: include_str!(concat!(env!("OUT_DIR"), "/games.sm_90.ptx")) },
+    ],
+    missing: None,
+}
+"#
+        );
+        let empty = set("games", &[], Some("no \"rustc\""));
+        assert!(empty.contains(r#"missing: Some("no \"rustc\""),"#), "{empty}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Atomic operations on global memory (relaxed: they order nothing but themselves) and on shared memory.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+macro_rules! global {
+    ($($(#[$doc:meta])* $name:ident, $type:ty, $atomic:ty, $method:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(at: *mut $type, value: $type) -> $type {
+            #[cfg(not(target_arch = "nvptx64"))]
+            crate::simt::hooks::check_global(at as usize, size_of::<$type>(), true);
+            // SAFETY: the caller vouches for `at`.
+            unsafe { <$atomic>::from_ptr(at) }.$method(value, Relaxed)
+        }
+    )*};
+}
+
+global! {
+    /// Adds (wrapping) and returns what was there.
+    add_u32, u32, AtomicU32, fetch_add;
+    /// Adds (wrapping) and returns what was there.
+    add_i32, i32, AtomicI32, fetch_add;
+    /// Adds (wrapping) and returns what was there.
+    add_u64, u64, AtomicU64, fetch_add;
+    /// Stores the larger and returns what was there.
+    max_u32, u32, AtomicU32, fetch_max;
+    /// Stores the smaller and returns what was there.
+    min_u32, u32, AtomicU32, fetch_min;
+    /// Stores the larger and returns what was there.
+    max_i32, i32, AtomicI32, fetch_max;
+    /// Stores the smaller and returns what was there.
+    min_i32, i32, AtomicI32, fetch_min;
+    /// Stores the larger and returns what was there.
+    max_u64, u64, AtomicU64, fetch_max;
+    /// Stores the smaller and returns what was there.
+    min_u64, u64, AtomicU64, fetch_min;
+    /// Stores the value and returns what was there.
+    exchange_u32, u32, AtomicU32, swap;
+}
+
+/// Stores `new` if `expected` is there; returns what was there.
+///
+/// # Safety
+/// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::check_global(at as usize, 4, true);
+    // SAFETY: the caller vouches for `at`.
+    match unsafe { AtomicU32::from_ptr(at) }.compare_exchange(expected, new, Relaxed, Relaxed) {
+        Ok(was) | Err(was) => was,
+    }
+}
+
+/// Stores `new` if `expected` is there; returns what was there.
+///
+/// # Safety
+/// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn compare_exchange_u64(at: *mut u64, expected: u64, new: u64) -> u64 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::check_global(at as usize, 8, true);
+    // SAFETY: the caller vouches for `at`.
+    match unsafe { AtomicU64::from_ptr(at) }.compare_exchange(expected, new, Relaxed, Relaxed) {
+        Ok(was) | Err(was) => was,
+    }
+}
+
+/// Adds to a float and returns what was there. The order of several additions is not fixed, so neither are the sum's last bits.
+///
+/// # Safety
+/// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn add_f32(at: *mut f32, value: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let was: f32;
+        // SAFETY: the caller vouches for `at`.
+        unsafe {
+            core::arch::asm!("atom.global.add.f32 {0}, [{1}], {2};", out(reg32) was, in(reg64) at, in(reg32) value, options(nostack, preserves_flags))
+        };
+        was
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        crate::simt::hooks::check_global(at as usize, 4, true);
+        // SAFETY: the caller vouches for `at`.
+        let bits = unsafe { AtomicU32::from_ptr(at.cast()) };
+        let add = |was: u32| Some((f32::from_bits(was) + value).to_bits());
+        match bits.fetch_update(Relaxed, Relaxed, add) {
+            Ok(was) | Err(was) => f32::from_bits(was),
+        }
+    }
+}
+
+macro_rules! shared {
+    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $combine:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(array: super::shared::Shared<u32>, index: u32, value: u32) -> u32 {
+            let address = array.address_of(index);
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let was: u32;
+                // SAFETY: `address_of` checked the bounds.
+                unsafe {
+                    core::arch::asm!(concat!($instruction, " {0}, [{1}], {2};"), out(reg32) was, in(reg32) address, in(reg32) value, options(nostack, preserves_flags))
+                };
+                was
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let combine: fn(u32, u32) -> u32 = $combine;
+                let mut was = 0;
+                crate::simt::hooks::shared_update(address, 4, &mut |bytes| {
+                    if let Ok(word) = <[u8; 4]>::try_from(&*bytes) {
+                        was = u32::from_ne_bytes(word);
+                        bytes.copy_from_slice(&combine(was, value).to_ne_bytes());
+                    }
+                });
+                was
+            }
+        }
+    )*};
+}
+
+shared! {
+    /// Adds (wrapping) to a value in shared memory and returns what was there.
+    shared_add_u32, "atom.shared.add.u32", u32::wrapping_add;
+    /// Stores the larger in shared memory and returns what was there.
+    shared_max_u32, "atom.shared.max.u32", u32::max;
+    /// Stores the smaller in shared memory and returns what was there.
+    shared_min_u32, "atom.shared.min.u32", u32::min;
+}

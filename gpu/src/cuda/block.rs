@@ -1,0 +1,93 @@
+//! Reductions of a block that extends along x: a tree over warps by shuffles, then over the warps' results in shared memory.
+//!
+//! Every thread of the block calls them; the block is a whole number of warps, at most 32. `scratch` is shared memory for one value a warp.
+//! Each ends with a barrier, so that `scratch` may be used again at once.
+
+use super::shared::Shared;
+use super::sync::sync_threads;
+use super::thread::{WARP, block_dim_x, lane, thread_idx_x, warp_index};
+use super::warp::{self, Word};
+
+/// Most warps of a block.
+pub const MAX_WARPS: u32 = 32;
+
+/// Combines the values of all threads; every thread gets the result. `identity` leaves a value as it is.
+#[inline(always)]
+#[track_caller]
+pub fn reduce<T: Word>(value: T, identity: T, scratch: Shared<T>, combine: impl Fn(T, T) -> T + Copy) -> T {
+    let of_warp = warp::reduce(value, combine);
+    let warps = block_dim_x() / WARP;
+    if warps == 1 {
+        return of_warp;
+    }
+    if lane() == 0 {
+        scratch.set(warp_index(), of_warp);
+    }
+    // Every warp's value must be there before any thread reads them.
+    sync_threads();
+    let value = if lane() < warps { scratch.get(lane()) } else { identity };
+    let result = warp::reduce(value, combine);
+    // All have read: the scratch may be written again.
+    sync_threads();
+    result
+}
+
+/// Sum over the block, on every thread.
+#[inline(always)]
+#[track_caller]
+pub fn sum<T: Word + core::ops::Add<Output = T> + Default>(value: T, scratch: Shared<T>) -> T {
+    reduce(value, T::default(), scratch, |a, b| a + b)
+}
+
+/// Largest value of the block, on every thread; `least` is no larger than any value.
+#[inline(always)]
+#[track_caller]
+pub fn max<T: Word + PartialOrd>(value: T, least: T, scratch: Shared<T>) -> T {
+    reduce(value, least, scratch, |a, b| if b > a { b } else { a })
+}
+
+/// The largest value of the block and the smallest index that has it, on every thread; `least` is no larger than any value.
+#[inline(always)]
+#[track_caller]
+pub fn argmax<T: Word + PartialOrd>(value: T, index: u32, least: T, values: Shared<T>, indices: Shared<u32>) -> (T, u32) {
+    let (of_warp, index) = warp::reduce_argmax(value, index);
+    let warps = block_dim_x() / WARP;
+    if warps == 1 {
+        return (of_warp, index);
+    }
+    if lane() == 0 {
+        values.set(warp_index(), of_warp);
+        indices.set(warp_index(), index);
+    }
+    // Every warp's best must be there before any thread reads them.
+    sync_threads();
+    let (value, index) = if lane() < warps { (values.get(lane()), indices.get(lane())) } else { (least, u32::MAX) };
+    let result = warp::reduce_argmax(value, index);
+    // All have read: the scratch may be written again.
+    sync_threads();
+    result
+}
+
+/// Sum of the values of this thread and all threads before it, and the sum over the block.
+#[inline(always)]
+#[track_caller]
+pub fn inclusive_sum<T: Word + core::ops::Add<Output = T> + Default>(value: T, scratch: Shared<T>) -> (T, T) {
+    let in_warp = warp::inclusive_sum(value);
+    let warps = block_dim_x() / WARP;
+    if warps == 1 {
+        return (in_warp, warp::shuffle(warp::ALL, in_warp, WARP - 1));
+    }
+    if lane() == WARP - 1 {
+        scratch.set(warp_index(), in_warp);
+    }
+    // Every warp's total must be there before any thread reads them.
+    sync_threads();
+    let totals = if lane() < warps { scratch.get(lane()) } else { T::default() };
+    let up_to = warp::inclusive_sum(totals);
+    let before = warp::shuffle(warp::ALL, up_to, warp_index().wrapping_sub(1) % WARP);
+    let all = warp::shuffle(warp::ALL, up_to, WARP - 1);
+    // All have read: the scratch may be written again.
+    sync_threads();
+    let in_block = if thread_idx_x() < WARP { in_warp } else { before + in_warp };
+    (in_block, all)
+}

@@ -1,0 +1,67 @@
+//! Arithmetic: exact forms, whose bits equal the CPU's, and approximate ones, named so.
+//!
+//! Plain `+ - * /` on `f32` round to nearest on both sides and are never contracted to fused forms.
+
+/// Natural logarithm, the bits of `libm::logf` on every back end (error below 1 ulp).
+#[inline(always)]
+pub fn ln(x: f32) -> f32 {
+    libm::logf(x)
+}
+
+/// Exponential, the bits of `libm::expf` on every back end (error below 1 ulp).
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    libm::expf(x)
+}
+
+/// Square root, rounded to nearest.
+#[inline(always)]
+pub fn sqrt(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        unsafe extern "C" {
+            #[link_name = "llvm.nvvm.sqrt.rn.f"]
+            fn sqrt_rn(x: f32) -> f32;
+        }
+        // SAFETY: pure arithmetic.
+        unsafe { sqrt_rn(x) }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    x.sqrt()
+}
+
+macro_rules! approximate {
+    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(x: f32) -> f32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let y: f32;
+                // SAFETY: pure arithmetic.
+                unsafe {
+                    core::arch::asm!(concat!($instruction, " {0}, {1};"), out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
+                };
+                y
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let host: fn(f32) -> f32 = $host;
+                host(x)
+            }
+        }
+    )*};
+}
+
+approximate! {
+    /// Base-2 logarithm by `lg2.approx` (absolute error at most 2⁻²² for x in (0.5, 2), 2⁻²² relative elsewhere); exact to the host's rounding under `simt`.
+    log2_approx, "lg2.approx.f32", |x| x.log2();
+    /// Base-2 exponential by `ex2.approx` (relative error at most 2⁻²²).
+    exp2_approx, "ex2.approx.f32", |x| x.exp2();
+    /// Reciprocal by `rcp.approx` (error at most 1 ulp).
+    recip_approx, "rcp.approx.f32", |x| 1.0 / x;
+    /// Reciprocal square root by `rsqrt.approx` (relative error at most 2⁻²²·⁴).
+    rsqrt_approx, "rsqrt.approx.f32", |x| 1.0 / x.sqrt();
+    /// Hyperbolic tangent by `tanh.approx` (relative error at most 2⁻¹¹).
+    tanh_approx, "tanh.approx.f32", |x| x.tanh();
+}

@@ -1,0 +1,176 @@
+//! Global memory: loads and stores that `simt` checks, 16-byte vectors, asynchronous copies into shared memory.
+//!
+//! Index arithmetic is done in `usize`, so that it cannot wrap.
+
+use super::shared::Shared;
+
+/// 16 bytes that one instruction moves.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vec4(pub [u32; 4]);
+
+/// Reads element `index` of the array at `base`.
+///
+/// # Safety
+/// The array has more than `index` elements, all initialised, and nobody writes this one meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load<T: Copy>(base: *const T, index: usize) -> T {
+    // SAFETY: the caller vouches for the element.
+    unsafe {
+        let at = base.add(index);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::simt::hooks::check_global(at as usize, size_of::<T>(), false);
+        at.read()
+    }
+}
+
+/// Writes element `index` of the array at `base`.
+///
+/// # Safety
+/// The array has more than `index` elements, and nobody else accesses this one meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
+    // SAFETY: the caller vouches for the element.
+    unsafe {
+        let at = base.add(index);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::simt::hooks::check_global(at as usize, size_of::<T>(), true);
+        at.write(value);
+    }
+}
+
+/// Row `row` of a row-major array whose rows have `row_stride` elements.
+///
+/// # Safety
+/// The array holds that row, initialised, and nobody writes it while the slice lives.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn row<'a, T>(base: *const T, row: u32, row_stride: u32) -> &'a [T] {
+    let offset = row as usize * row_stride as usize;
+    // SAFETY: the caller vouches for the row.
+    unsafe {
+        let at = base.add(offset);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, false);
+        core::slice::from_raw_parts(at, row_stride as usize)
+    }
+}
+
+/// Row `row` of a row-major array whose rows have `row_stride` elements, to be written.
+///
+/// # Safety
+/// The array holds that row, initialised, and nobody else accesses it while the slice lives.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn row_mut<'a, T>(base: *mut T, row: u32, row_stride: u32) -> &'a mut [T] {
+    let offset = row as usize * row_stride as usize;
+    // SAFETY: the caller vouches for the row.
+    unsafe {
+        let at = base.add(offset);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::simt::hooks::check_global(at as usize, size_of::<T>() * row_stride as usize, true);
+        core::slice::from_raw_parts_mut(at, row_stride as usize)
+    }
+}
+
+/// Reads 16 bytes with one instruction.
+///
+/// # Safety
+/// `at` is aligned to 16 bytes; the 16 bytes are valid global memory that nobody writes meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn load_vec4(at: *const Vec4) -> Vec4 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut v = [0u32; 4];
+        // SAFETY: the caller vouches for the 16 bytes.
+        unsafe {
+            core::arch::asm!("ld.global.v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) v[0], out(reg32) v[1], out(reg32) v[2], out(reg32) v[3], in(reg64) at, options(nostack, preserves_flags, readonly))
+        };
+        Vec4(v)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller vouches for the 16 bytes.
+    unsafe {
+        load(at, 0)
+    }
+}
+
+/// Writes 16 bytes with one instruction.
+///
+/// # Safety
+/// `at` is aligned to 16 bytes; the 16 bytes are valid global memory that nobody else accesses meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store_vec4(at: *mut Vec4, value: Vec4) {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let v = value.0;
+        // SAFETY: the caller vouches for the 16 bytes.
+        unsafe {
+            core::arch::asm!("st.global.v4.b32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                in(reg64) at, in(reg32) v[0], in(reg32) v[1], in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags))
+        };
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller vouches for the 16 bytes.
+    unsafe {
+        store(at, 0, value)
+    }
+}
+
+/// Starts to copy 16 bytes from global to shared memory (`cp.async`); they are there after [`async_wait_all`] and a barrier.
+/// Before `sm_80` the copy is done at once.
+///
+/// # Safety
+/// As [`load_vec4`].
+#[inline(always)]
+#[track_caller]
+pub unsafe fn copy_async(to: Shared<Vec4>, index: u32, from: *const Vec4) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        let address = to.address_of(index);
+        // SAFETY: `address_of` checked the bounds; the caller vouches for the source.
+        unsafe {
+            core::arch::asm!("cp.async.ca.shared.global [{0}], [{1}], 16;", in(reg32) address, in(reg64) from, options(nostack, preserves_flags))
+        };
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    // SAFETY: the caller vouches for the source.
+    unsafe {
+        to.set(index, load_vec4(from))
+    }
+}
+
+/// Closes a group of asynchronous copies, for [`async_wait`].
+#[inline(always)]
+pub fn async_commit() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    // SAFETY: only marks this thread's copies.
+    unsafe {
+        core::arch::asm!("cp.async.commit_group;", options(nostack, preserves_flags))
+    };
+}
+
+/// Waits until at most `PENDING` of this thread's newest groups are still on their way.
+#[inline(always)]
+pub fn async_wait<const PENDING: u32>() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    // SAFETY: only waits for this thread's copies.
+    unsafe {
+        core::arch::asm!("cp.async.wait_group {0};", const PENDING, options(nostack, preserves_flags))
+    };
+}
+
+/// Waits for all of this thread's asynchronous copies.
+#[inline(always)]
+pub fn async_wait_all() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    // SAFETY: only waits for this thread's copies.
+    unsafe {
+        core::arch::asm!("cp.async.wait_all;", options(nostack, preserves_flags))
+    };
+}

@@ -1,0 +1,40 @@
+//! The device layer: what a kernel may ask of the hardware.
+//!
+//! One hardware notion a file. Every function has two bodies: on the device it is an instruction or an LLVM intrinsic, on the
+//! host it has the same meaning for the current thread of [`simt`](crate::simt).
+//!
+//! | module | what |
+//! |---|---|
+//! | [`thread`] | indices of threads, blocks, lanes; the one bounds guard |
+//! | [`sync`] | barriers of a block, a warp, a cluster, a grid; fences |
+//! | [`shared`] | shared memory, static ([`shared_array!`]) and dynamic |
+//! | [`warp`] | shuffles, votes, matches and reductions of a warp |
+//! | [`block`] | reductions of a block: sum, maximum, arg-max |
+//! | [`atomic`] | atomic operations on global and shared memory |
+//! | [`memory`] | checked loads and stores, 16-byte vectors, `cp.async` |
+//! | [`math`] | exact and approximate arithmetic |
+//! | [`time`] | the nanosecond clock |
+
+pub mod atomic;
+pub mod block;
+pub mod math;
+pub mod memory;
+pub mod shared;
+pub mod sync;
+pub mod thread;
+pub mod time;
+pub mod warp;
+
+pub use warpplay_gpu_macros::{kernel, shared_array};
+
+/// Ends the kernel with a fault that the host sees as a failed launch. After it the context is lost.
+#[inline(always)]
+pub fn trap() -> ! {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: `trap` only ends the grid.
+    unsafe {
+        core::arch::nvptx::trap()
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::trap()
+}

@@ -1,0 +1,231 @@
+//! Shared memory: one array for all threads of a block, on the multiprocessor itself.
+//!
+//! Static arrays come from [`shared_array!`](super::shared_array), dynamic ones from [`dynamic`], whose size is the launch shape's
+//! `shared_bytes`. Both are used through [`Shared`], whose loads and stores are the `.shared` forms: a generic pointer would
+//! make the hardware find out at every access which memory is meant.
+
+use core::marker::PhantomData;
+
+/// An array in the shared memory of the current block.
+///
+/// Copies name the same memory. Accesses are bounds-checked; one out of bounds ends the kernel.
+/// A value written by one thread may be read by another after a barrier between them.
+pub struct Shared<T> {
+    address: u32,
+    len: u32,
+    element: PhantomData<*mut T>,
+}
+
+impl<T> Clone for Shared<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<T> {}
+
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(".extern .shared .align 16 .b8 warpplay_dynamic_shared[];");
+
+/// The launch's dynamic shared memory from `offset_bytes` on, as `len` values. The offset must suit the alignment of `T`.
+#[inline(always)]
+#[track_caller]
+pub fn dynamic<T: Copy>(offset_bytes: u32, len: u32) -> Shared<T> {
+    #[cfg(target_arch = "nvptx64")]
+    let (base, bytes): (u32, u32) = {
+        let (base, bytes): (u32, u32);
+        // SAFETY: reads an address and a special register.
+        unsafe {
+            core::arch::asm!("mov.u32 {0}, warpplay_dynamic_shared;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+            core::arch::asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack, preserves_flags));
+        }
+        (base, bytes)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    let (base, bytes) = crate::simt::hooks::shared_dynamic();
+    let end = offset_bytes as u64 + len as u64 * size_of::<T>() as u64;
+    if end > bytes as u64 || !(base + offset_bytes).is_multiple_of(align_of::<T>() as u32) {
+        super::trap();
+    }
+    Shared { address: base + offset_bytes, len, element: PhantomData }
+}
+
+impl<T: Copy> Shared<T> {
+    /// The array of `len` values at shared address `address`.
+    ///
+    /// # Safety
+    /// The memory belongs to the block for the whole kernel and is aligned for `T`.
+    #[inline(always)]
+    pub unsafe fn from_address(address: u32, len: u32) -> Self {
+        Self { address, len, element: PhantomData }
+    }
+
+    /// The block's static array `name`; what [`shared_array!`](super::shared_array) means on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[track_caller]
+    pub fn declare(name: &'static str, len: u32) -> Self {
+        let address = crate::simt::hooks::shared_static(name, len * size_of::<T>() as u32);
+        Self { address, len, element: PhantomData }
+    }
+
+    /// Number of values.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty, reason = "an array's length is part of its type, not a state")]
+    pub fn len(self) -> u32 {
+        self.len
+    }
+
+    /// Address of a value in the shared window, for `asm!`. Traps out of bounds.
+    #[inline(always)]
+    #[track_caller]
+    pub fn address_of(self, index: u32) -> u32 {
+        if index >= self.len {
+            super::trap();
+        }
+        self.address + index * size_of::<T>() as u32
+    }
+
+    /// Reads one value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, index: u32) -> T {
+        let address = self.address_of(index);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: `address` is in bounds; the value's bytes were written as a `T` (shared memory holds no other type here).
+        unsafe {
+            device::load(address)
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let mut value = core::mem::MaybeUninit::<T>::uninit();
+            // SAFETY: exactly the value's bytes; `shared_read` fills them all or ends the launch.
+            unsafe {
+                let bytes = core::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), size_of::<T>());
+                crate::simt::hooks::shared_read(address, bytes);
+                value.assume_init()
+            }
+        }
+    }
+
+    /// Writes one value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, index: u32, value: T) {
+        let address = self.address_of(index);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: `address` is in bounds.
+        unsafe {
+            device::store(address, value)
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // SAFETY: the value's own bytes. Types used here have no padding that matters: it is copied, not interpreted.
+            let bytes = unsafe { core::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+            crate::simt::hooks::shared_write(address, bytes);
+        }
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    use core::arch::asm;
+    use core::mem::transmute_copy;
+
+    #[inline(always)]
+    pub unsafe fn load<T: Copy>(address: u32) -> T {
+        // SAFETY (whole body): the caller gives a valid address; each arm reads size_of::<T>() bytes.
+        unsafe {
+            match size_of::<T>() {
+                1 => {
+                    let v: u16;
+                    asm!("ld.shared.u8 {0}, [{1}];", out(reg16) v, in(reg32) address, options(nostack, preserves_flags));
+                    transmute_copy(&(v as u8))
+                }
+                2 => {
+                    let v: u16;
+                    asm!("ld.shared.b16 {0}, [{1}];", out(reg16) v, in(reg32) address, options(nostack, preserves_flags));
+                    transmute_copy(&v)
+                }
+                4 => {
+                    let v: u32;
+                    asm!("ld.shared.b32 {0}, [{1}];", out(reg32) v, in(reg32) address, options(nostack, preserves_flags));
+                    transmute_copy(&v)
+                }
+                8 if align_of::<T>() == 8 => {
+                    let v: u64;
+                    asm!("ld.shared.b64 {0}, [{1}];", out(reg64) v, in(reg32) address, options(nostack, preserves_flags));
+                    transmute_copy(&v)
+                }
+                16 if align_of::<T>() == 16 => {
+                    let mut v = [0u32; 4];
+                    asm!("ld.shared.v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                        out(reg32) v[0], out(reg32) v[1], out(reg32) v[2], out(reg32) v[3], in(reg32) address, options(nostack, preserves_flags));
+                    transmute_copy(&v)
+                }
+                size => {
+                    let mut value = core::mem::MaybeUninit::<T>::uninit();
+                    let bytes = value.as_mut_ptr().cast::<u8>();
+                    let mut at = 0;
+                    if align_of::<T>() % 4 == 0 {
+                        while at < size {
+                            *bytes.add(at).cast::<u32>() = load::<u32>(address + at as u32);
+                            at += 4;
+                        }
+                    } else {
+                        while at < size {
+                            *bytes.add(at) = load::<u8>(address + at as u32);
+                            at += 1;
+                        }
+                    }
+                    value.assume_init()
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub unsafe fn store<T: Copy>(address: u32, value: T) {
+        // SAFETY (whole body): the caller gives a valid address; each arm writes size_of::<T>() bytes.
+        unsafe {
+            match size_of::<T>() {
+                1 => {
+                    let v = transmute_copy::<T, u8>(&value) as u16;
+                    asm!("st.shared.u8 [{0}], {1};", in(reg32) address, in(reg16) v, options(nostack, preserves_flags));
+                }
+                2 => {
+                    let v = transmute_copy::<T, u16>(&value);
+                    asm!("st.shared.b16 [{0}], {1};", in(reg32) address, in(reg16) v, options(nostack, preserves_flags));
+                }
+                4 => {
+                    let v = transmute_copy::<T, u32>(&value);
+                    asm!("st.shared.b32 [{0}], {1};", in(reg32) address, in(reg32) v, options(nostack, preserves_flags));
+                }
+                8 if align_of::<T>() == 8 => {
+                    let v = transmute_copy::<T, u64>(&value);
+                    asm!("st.shared.b64 [{0}], {1};", in(reg32) address, in(reg64) v, options(nostack, preserves_flags));
+                }
+                16 if align_of::<T>() == 16 => {
+                    let v = transmute_copy::<T, [u32; 4]>(&value);
+                    asm!("st.shared.v4.b32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                        in(reg32) address, in(reg32) v[0], in(reg32) v[1], in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags));
+                }
+                size => {
+                    let bytes = (&raw const value).cast::<u8>();
+                    let mut at = 0;
+                    if align_of::<T>() % 4 == 0 {
+                        while at < size {
+                            store::<u32>(address + at as u32, *bytes.add(at).cast::<u32>());
+                            at += 4;
+                        }
+                    } else {
+                        while at < size {
+                            store::<u8>(address + at as u32, *bytes.add(at));
+                            at += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Barriers and fences.
+//!
+//! Barriers go through LLVM's intrinsics, never through `asm!`: the compiler must know that they are convergent
+//! (see `docs/safety.md`).
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::simt::hooks;
+
+#[cfg(target_arch = "nvptx64")]
+mod nvvm {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        pub fn bar_warp_sync(mask: i32);
+        #[link_name = "llvm.nvvm.membar.gl"]
+        pub fn membar_gl();
+        #[cfg(target_feature = "sm_90")]
+        #[link_name = "llvm.nvvm.barrier.cluster.arrive.aligned"]
+        pub fn cluster_arrive();
+        #[cfg(target_feature = "sm_90")]
+        #[link_name = "llvm.nvvm.barrier.cluster.wait.aligned"]
+        pub fn cluster_wait();
+    }
+}
+
+/// Waits until every thread of the block is here, and orders their memory accesses.
+///
+/// Every thread of the block must call it, the same number of times.
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a barrier touches no memory; that all threads arrive is this function's documented duty, and a breach stalls or faults.
+    unsafe {
+        core::arch::nvptx::_syncthreads()
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    hooks::sync_threads();
+}
+
+/// Waits until every lane of `mask` is here, and orders their memory accesses.
+#[inline(always)]
+#[track_caller]
+pub fn sync_warp(mask: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: as `sync_threads`, for the lanes of `mask`.
+    unsafe {
+        nvvm::bar_warp_sync(mask as i32)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    hooks::sync_warp(mask);
+}
+
+/// Waits until every thread of the cluster is here, and orders their memory accesses. Architectures before `sm_90` trap.
+#[inline(always)]
+#[track_caller]
+pub fn sync_cluster() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+    // SAFETY: as `sync_threads`, for the cluster.
+    unsafe {
+        nvvm::cluster_arrive();
+        nvvm::cluster_wait();
+    };
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+    super::trap();
+    #[cfg(not(target_arch = "nvptx64"))]
+    hooks::sync_cluster();
+}
+
+/// Makes this thread's earlier writes to global memory visible to the grid before its later ones.
+#[inline(always)]
+pub fn fence_grid() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a fence touches no memory.
+    unsafe {
+        nvvm::membar_gl()
+    };
+}
+
+/// Waits until every block of a cooperative launch is here, and orders their accesses to global memory.
+///
+/// `arrivals` counts blocks: one `u32` of global memory, 0 at the launch, used by nothing else. Every block adds one and waits for the
+/// round to be complete; the counter is never reset, so it serves 2³² / blocks barriers.
+///
+/// # Safety
+/// The launch is cooperative, `arrivals` is valid for the grid, and every thread of the grid calls this the same number of times.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn sync_grid(arrivals: *mut u32) {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        use core::sync::atomic::{AtomicU32, Ordering};
+
+        use super::thread;
+
+        sync_threads();
+        if thread::thread_idx_x() == 0 && thread::thread_idx_y() == 0 && thread::thread_idx_z() == 0 {
+            // SAFETY: the caller vouches for `arrivals`.
+            let arrivals = unsafe { AtomicU32::from_ptr(arrivals) };
+            let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+            fence_grid();
+            let before = arrivals.fetch_add(1, Ordering::Relaxed);
+            // The round is over when the counter has passed the next multiple of the number of blocks.
+            let target = (before / blocks + 1) * blocks;
+            while (arrivals.load(Ordering::Relaxed).wrapping_sub(target) as i32) < 0 {}
+            fence_grid();
+        }
+        sync_threads();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = arrivals;
+        hooks::sync_grid();
+    }
+}

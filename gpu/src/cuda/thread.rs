@@ -1,0 +1,80 @@
+//! Who am I: indices of the current thread, its block and its grid.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::nvptx as ptx;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::simt::hooks;
+
+/// Threads of a warp.
+pub const WARP: u32 = 32;
+
+macro_rules! index {
+    ($($(#[$doc:meta])* $name:ident, $intrinsic:ident, $hook:ident[$axis:literal];)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: reads a special register.
+            unsafe {
+                ptx::$intrinsic() as u32
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                hooks::$hook()[$axis]
+            }
+        }
+    )*};
+}
+
+index! {
+    /// Index of the thread in its block along x.
+    thread_idx_x, _thread_idx_x, thread_idx[0];
+    /// Index of the thread in its block along y.
+    thread_idx_y, _thread_idx_y, thread_idx[1];
+    /// Index of the thread in its block along z.
+    thread_idx_z, _thread_idx_z, thread_idx[2];
+    /// Index of the block in the grid along x.
+    block_idx_x, _block_idx_x, block_idx[0];
+    /// Index of the block in the grid along y.
+    block_idx_y, _block_idx_y, block_idx[1];
+    /// Index of the block in the grid along z.
+    block_idx_z, _block_idx_z, block_idx[2];
+    /// Threads of a block along x.
+    block_dim_x, _block_dim_x, block_dim[0];
+    /// Threads of a block along y.
+    block_dim_y, _block_dim_y, block_dim[1];
+    /// Threads of a block along z.
+    block_dim_z, _block_dim_z, block_dim[2];
+    /// Blocks of the grid along x.
+    grid_dim_x, _grid_dim_x, grid_dim[0];
+    /// Blocks of the grid along y.
+    grid_dim_y, _grid_dim_y, grid_dim[1];
+    /// Blocks of the grid along z.
+    grid_dim_z, _grid_dim_z, grid_dim[2];
+}
+
+/// Index of the thread in a one-dimensional grid.
+#[inline(always)]
+pub fn index_1d() -> u64 {
+    block_idx_x() as u64 * block_dim_x() as u64 + thread_idx_x() as u64
+}
+
+/// Index of the thread in a one-dimensional grid if it is below `n`: the one guard of every linear kernel.
+#[inline(always)]
+pub fn index_1d_below(n: u32) -> Option<u32> {
+    let index = index_1d();
+    (index < n as u64).then_some(index as u32)
+}
+
+/// Position of the thread in its warp, for blocks that extend along x.
+#[inline(always)]
+pub fn lane() -> u32 {
+    thread_idx_x() % WARP
+}
+
+/// Index of the thread's warp in its block, for blocks that extend along x.
+#[inline(always)]
+pub fn warp_index() -> u32 {
+    thread_idx_x() / WARP
+}

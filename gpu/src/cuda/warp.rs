@@ -1,0 +1,242 @@
+//! Collectives of a warp: shuffles, votes, matches, reductions.
+//!
+//! Every lane named in `mask` must call the same collective with the same mask. All go through LLVM's intrinsics, which the
+//! compiler knows to be convergent.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::simt::hooks;
+
+use super::thread::WARP;
+
+/// All lanes of a warp.
+pub const ALL: u32 = u32::MAX;
+
+#[cfg(target_arch = "nvptx64")]
+mod nvvm {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+        pub fn shfl_idx(mask: i32, value: i32, lane: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+        pub fn shfl_bfly(mask: i32, value: i32, lane: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+        pub fn shfl_down(mask: i32, value: i32, delta: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+        pub fn shfl_up(mask: i32, value: i32, delta: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        pub fn ballot(mask: i32, predicate: bool) -> i32;
+        #[link_name = "llvm.nvvm.match.any.sync.i32"]
+        pub fn match_any(mask: i32, value: i32) -> i32;
+    }
+}
+
+/// A value that a shuffle moves: 4 or 8 bytes.
+pub trait Word: Copy {
+    /// The bits, in the low end.
+    fn to_bits(self) -> u64;
+    /// The value of these bits.
+    fn from_bits(bits: u64) -> Self;
+    /// Whether the upper half of the bits is used.
+    const WIDE: bool;
+}
+
+macro_rules! word {
+    ($($type:ty, $wide:literal, $to:expr, $from:expr;)*) => {$(
+        impl Word for $type {
+            const WIDE: bool = $wide;
+            #[inline(always)]
+            fn to_bits(self) -> u64 { let to: fn($type) -> u64 = $to; to(self) }
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self { let from: fn(u64) -> $type = $from; from(bits) }
+        }
+    )*};
+}
+
+word! {
+    u32, false, |v| v as u64, |b| b as u32;
+    i32, false, |v| v as u32 as u64, |b| b as i32;
+    f32, false, |v| v.to_bits() as u64, |b| f32::from_bits(b as u32);
+    u64, true, |v| v, |b| b;
+    i64, true, |v| v as u64, |b| b as i64;
+    f64, true, |v| v.to_bits(), f64::from_bits;
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn by_halves<T: Word>(value: T, move_half: impl Fn(i32) -> i32) -> T {
+    let bits = value.to_bits();
+    let low = move_half(bits as i32) as u32 as u64;
+    if T::WIDE {
+        let high = move_half((bits >> 32) as i32) as u32 as u64;
+        T::from_bits(high << 32 | low)
+    } else {
+        T::from_bits(low)
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[track_caller]
+fn from_lane<T: Word>(mask: u32, value: T, source: impl Fn(u32) -> u32) -> T {
+    let all = hooks::collective(mask, value.to_bits());
+    let lane = hooks::lane();
+    let source = source(lane);
+    // Like the hardware: a source outside the warp gives the lane its own value.
+    T::from_bits(all[if source < WARP { source } else { lane } as usize])
+}
+
+/// The value of lane `source`.
+#[inline(always)]
+#[track_caller]
+pub fn shuffle<T: Word>(mask: u32, value: T, source: u32) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a shuffle touches no memory.
+    return by_halves(value, |half| unsafe { nvvm::shfl_idx(mask as i32, half, source as i32, 31) });
+    #[cfg(not(target_arch = "nvptx64"))]
+    from_lane(mask, value, |_| source % WARP)
+}
+
+/// The value of the lane whose number differs in the bits of `lane_mask`.
+#[inline(always)]
+#[track_caller]
+pub fn shuffle_xor<T: Word>(mask: u32, value: T, lane_mask: u32) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a shuffle touches no memory.
+    return by_halves(value, |half| unsafe { nvvm::shfl_bfly(mask as i32, half, lane_mask as i32, 31) });
+    #[cfg(not(target_arch = "nvptx64"))]
+    from_lane(mask, value, |lane| lane ^ lane_mask)
+}
+
+/// The value of the lane `delta` further on; a lane without such a neighbour keeps its own.
+#[inline(always)]
+#[track_caller]
+pub fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a shuffle touches no memory.
+    return by_halves(value, |half| unsafe { nvvm::shfl_down(mask as i32, half, delta as i32, 31) });
+    #[cfg(not(target_arch = "nvptx64"))]
+    from_lane(mask, value, |lane| lane + delta)
+}
+
+/// The value of the lane `delta` before; a lane without such a neighbour keeps its own.
+#[inline(always)]
+#[track_caller]
+pub fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a shuffle touches no memory. Clamp 0: the first lanes keep their own.
+    return by_halves(value, |half| unsafe { nvvm::shfl_up(mask as i32, half, delta as i32, 0) });
+    #[cfg(not(target_arch = "nvptx64"))]
+    from_lane(mask, value, |lane| lane.wrapping_sub(delta))
+}
+
+/// One bit a lane: where `predicate` holds.
+#[inline(always)]
+#[track_caller]
+pub fn ballot(mask: u32, predicate: bool) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a vote touches no memory.
+    return unsafe { nvvm::ballot(mask as i32, predicate) as u32 };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let all = hooks::collective(mask, predicate as u64);
+        (0..WARP).fold(0, |bits, lane| bits | (all[lane as usize] as u32) << lane)
+    }
+}
+
+/// Whether `predicate` holds on some lane.
+#[inline(always)]
+#[track_caller]
+pub fn any(mask: u32, predicate: bool) -> bool {
+    ballot(mask, predicate) != 0
+}
+
+/// Whether `predicate` holds on every lane of `mask` that exists.
+#[inline(always)]
+#[track_caller]
+pub fn all(mask: u32, predicate: bool) -> bool {
+    ballot(mask, !predicate) == 0
+}
+
+/// One bit a lane: which lanes hold the same value as this one.
+#[inline(always)]
+#[track_caller]
+pub fn match_any(mask: u32, value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a match touches no memory.
+    return unsafe { nvvm::match_any(mask as i32, value as i32) as u32 };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // Bit 32 marks the lanes that take part, so that an absent lane equals nobody.
+        let mine = value as u64 | 1 << 32;
+        let all = hooks::collective(mask, mine);
+        (0..WARP).fold(0, |bits, lane| bits | u32::from(all[lane as usize] == mine) << lane)
+    }
+}
+
+/// Combines the values of a whole warp (all 32 lanes call it) by `combine`, which must be associative and commutative; every lane gets the result.
+///
+/// The order is fixed: halves by distance 16, 8, 4, 2, 1. So a float sum has the same bits every time.
+#[inline(always)]
+#[track_caller]
+pub fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut value = value;
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        value = combine(value, shuffle_xor(ALL, value, distance));
+        distance /= 2;
+    }
+    value
+}
+
+/// Sum of a whole warp's values, on every lane.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_sum<T: Word + core::ops::Add<Output = T>>(value: T) -> T {
+    reduce(value, |a, b| a + b)
+}
+
+/// Largest of a whole warp's values, on every lane.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_max<T: Word + PartialOrd>(value: T) -> T {
+    reduce(value, |a, b| if b > a { b } else { a })
+}
+
+/// Smallest of a whole warp's values, on every lane.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_min<T: Word + PartialOrd>(value: T) -> T {
+    reduce(value, |a, b| if b < a { b } else { a })
+}
+
+/// The largest value of a whole warp and the smallest index that has it, on every lane.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_argmax<T: Word + PartialOrd>(value: T, index: u32) -> (T, u32) {
+    let (mut value, mut index) = (value, index);
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        let other = shuffle_xor(ALL, value, distance);
+        let other_index = shuffle_xor(ALL, index, distance);
+        if other > value || (other == value && other_index < index) {
+            (value, index) = (other, other_index);
+        }
+        distance /= 2;
+    }
+    (value, index)
+}
+
+/// Sum of the values of this lane and the lanes before it (all 32 lanes call it).
+#[inline(always)]
+#[track_caller]
+pub fn inclusive_sum<T: Word + core::ops::Add<Output = T>>(value: T) -> T {
+    let mut value = value;
+    let lane = super::thread::lane();
+    let mut distance = 1;
+    while distance < WARP {
+        let before = shuffle_up(ALL, value, distance);
+        if lane >= distance {
+            value = value + before;
+        }
+        distance *= 2;
+    }
+    value
+}

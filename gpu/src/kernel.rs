@@ -1,0 +1,74 @@
+//! What the host knows of a kernel: its entry name and the types of its parameters.
+
+/// One parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamDesc {
+    /// Name in the source.
+    pub name: &'static str,
+    /// Type in the source.
+    pub ty: &'static str,
+    /// Size in bytes, the same on host and device.
+    pub size: usize,
+    /// Alignment in bytes.
+    pub align: usize,
+}
+
+impl ParamDesc {
+    /// The description of a parameter of type `T`.
+    pub const fn of<T>(name: &'static str, ty: &'static str) -> Self {
+        Self {
+            name,
+            ty,
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+        }
+    }
+}
+
+/// What a kernel promises about its blocks, so that the assembler may give each thread more registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// Most threads of a block (`.maxntid`); 0 where nothing is promised.
+    pub max_threads: u32,
+    /// Blocks that a multiprocessor should hold at once (`.minnctapersm`); 0 where nothing is asked.
+    pub min_blocks: u32,
+}
+
+/// A device entry point, as the attribute [`kernel`](crate::cuda::kernel) describes it on the host.
+pub trait Kernel: Copy + Send + Sync + 'static {
+    /// The parameters' types, as a tuple.
+    type Params: Copy + 'static;
+    /// Entry name in the PTX.
+    const NAME: &'static str;
+    /// The parameters in order.
+    const PARAMS: &'static [ParamDesc];
+    /// Launch bounds given with the attribute.
+    const BOUNDS: LaunchBounds;
+
+    /// Runs the kernel's body as the current thread of [`simt`](crate::simt).
+    ///
+    /// # Safety
+    /// The contract of the kernel itself; called from inside a `simt` launch.
+    #[cfg(not(target_arch = "nvptx64"))]
+    unsafe fn call(params: Self::Params);
+}
+
+/// A kernel's description without its type.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelInfo {
+    /// Entry name in the PTX.
+    pub name: &'static str,
+    /// The parameters in order.
+    pub params: &'static [ParamDesc],
+    /// Launch bounds given with the attribute.
+    pub bounds: LaunchBounds,
+}
+
+/// The description of kernel `K`.
+pub const fn info<K: Kernel>() -> KernelInfo {
+    KernelInfo {
+        name: K::NAME,
+        params: K::PARAMS,
+        bounds: K::BOUNDS,
+    }
+}

@@ -1,0 +1,217 @@
+//! Expansion: the selected leaf gets a child for each legal action.
+//!
+//! Step 1, one block a tree, a thread an action: which actions are legal, a prefix sum for the ranks of the children, room for them in the pool.
+//! Step 2, one block a child: its position and whether the game ends there.
+//!
+//! A leaf is expanded whole or not at all. It is not where the game is over, where it lies [`MAX_DEPTH`] deep, or where the pool is too full; then
+//! the leaf itself is played out (again).
+//!
+//! Cost  step 1: O(B log B / threads) a tree; step 2: O(size of a position) a child.   Source  Klęsk, MCTS-NC, stages "expansion 1" and "expansion 2".
+
+use super::game::{Draw, Game};
+use super::rng::Stream;
+use super::tree::{MAX_DEPTH, NOT_EXPANDED, NodeLink, NodeStats, TreeHead, Trees, target};
+use crate::cuda::shared::Shared;
+use crate::cuda::{block, memory, thread};
+
+/// How many blocks the later stages get, and how `expanded` is laid out for them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Blocks {
+    /// As many as there are expanded actions: `expanded` lists the actions by rank.
+    Thrifty,
+    /// One for each tree and action: `expanded` gives each action's rank or [`NOT_EXPANDED`].
+    Prodigal,
+}
+
+/// Which children are played out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Children {
+    /// One, drawn at random.
+    One,
+    /// All.
+    All,
+}
+
+/// Expands the leaf `selected` of tree `tree` as far as the tree's structure goes. Returns the new head, and the rank of this thread's child if its
+/// action (the thread's index) got one.
+///
+/// # Safety
+/// Called by every thread of a block that works on this tree alone and has at least `B` threads; `selected` with `stats` at `depth` is a leaf of it;
+/// `head` is the tree's head.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "one stage's whole input")]
+pub unsafe fn grow<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    head: TreeHead,
+    (selected, stats, depth): (u32, NodeStats, u32),
+    position: &G,
+    blocks: Blocks,
+    children: Children,
+    scratch: Shared<u32>,
+) -> (TreeHead, Option<u32>) {
+    let action = thread::thread_idx_x();
+    let over = stats.outcome().is_over();
+    let legal = !over && action < G::MAX_ACTIONS && position.is_legal(action);
+    let (up_to, n_legal) = block::inclusive_sum(legal as u32, scratch);
+    let grows = n_legal > 0 && depth < MAX_DEPTH && head.size as u64 + n_legal as u64 <= trees.capacity as u64;
+    let rank = (legal && grows).then(|| up_to - 1);
+
+    let mut head = TreeHead { selected, path_length: depth + 1, ..head };
+    head.n_expanded = if grows { n_legal } else { 0 };
+    head.target = if over {
+        target::TERMINAL
+    } else if !grows {
+        target::SELECTED
+    } else if children == Children::All {
+        target::CHILDREN
+    } else {
+        target::ONE_CHILD
+    };
+    let first_child = head.size;
+    // SAFETY: action < B for the arrays by action; the children lie below the capacity; each entry is written by one thread.
+    unsafe {
+        match blocks {
+            Blocks::Prodigal if action < G::MAX_ACTIONS => {
+                let entry = match rank {
+                    Some(rank) => rank as u16,
+                    None => NOT_EXPANDED,
+                };
+                memory::store(trees.expanded, trees.action_at(tree, action), entry);
+            }
+            Blocks::Thrifty => {
+                if let Some(rank) = rank {
+                    memory::store(trees.expanded, trees.action_at(tree, rank), action as u16);
+                }
+            }
+            Blocks::Prodigal => {}
+        }
+        if let Some(rank) = rank {
+            let link = NodeLink { parent: selected, action: action as u16, depth: (depth + 1) as u16 };
+            memory::store(trees.links, trees.at(tree, first_child + rank), link);
+        }
+    }
+    if grows {
+        head.size += n_legal;
+        head.depth_sum += n_legal as u64 * (depth as u64 + 1);
+        head.max_depth = head.max_depth.max(depth + 1);
+    }
+    if action == 0 {
+        // SAFETY: only thread 0 writes the parent and the expansion stream.
+        unsafe {
+            if grows {
+                trees.set_node(tree, selected, NodeStats { first_child, info: stats.info | n_legal, ..stats });
+                if children == Children::One {
+                    let mut stream = Stream::load(trees.expansion_streams, tree as usize);
+                    head.chosen = stream.below(n_legal);
+                    stream.store(trees.expansion_streams, tree as usize);
+                }
+            }
+            trees.set_head(tree, head);
+        }
+    }
+    (head, rank)
+}
+
+/// Writes child `child` of the position `parent`: the position after `action`, and whether the game ends there.
+///
+/// # Safety
+/// `tree < n_trees`, `child < capacity`, `action` is legal in `parent`, and nobody else accesses the child meanwhile.
+#[inline(always)]
+pub unsafe fn write_child<G: Game>(trees: &Trees<G>, tree: u32, child: u32, parent: &G, action: u32) {
+    let mover = parent.to_move();
+    let mut position = *parent;
+    position.apply(action);
+    let outcome = position.outcome_after(action);
+    // SAFETY: the caller vouches for the child.
+    unsafe {
+        memory::store(trees.states, trees.at(tree, child), position);
+        trees.set_node(tree, child, NodeStats::new(outcome, mover));
+    }
+}
+
+/// Step 1 in each tree.
+///
+/// # Safety
+/// Launched with one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says.
+#[inline(always)]
+pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Children, scratch: Shared<u32>) {
+    let tree = thread::block_idx_x();
+    // SAFETY: tree < n_trees by the launch shape; the block has the tree alone.
+    unsafe {
+        let head = trees.head(tree);
+        let stats = trees.node(tree, head.selected);
+        let position = memory::load(trees.states, trees.at(tree, head.selected));
+        let leaf = (head.selected, stats, head.path_length - 1);
+        grow(&trees, tree, head, leaf, &position, blocks, children, scratch);
+    }
+}
+
+/// Step 2 with a block for each tree and action; blocks of actions without a child end at once.
+///
+/// # Safety
+/// Launched with `(n_trees, B)` blocks after [`expand_1`] with [`Blocks::Prodigal`].
+#[inline(always)]
+pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
+    let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
+    if thread::thread_idx_x() != 0 {
+        return;
+    }
+    // SAFETY: tree < n_trees and action < B by the launch shape; each child is written by one block.
+    unsafe {
+        let rank = memory::load(trees.expanded, trees.action_at(tree, action));
+        let head = trees.head(tree);
+        if rank != NOT_EXPANDED && head.n_expanded > 0 {
+            let parent = memory::load(trees.states, trees.at(tree, head.selected));
+            write_child(&trees, tree, head.size - head.n_expanded + rank as u32, &parent, action);
+        }
+    }
+}
+
+/// Step 2 with a block for each expanded child: `children[block]` is (tree, rank). An entry of a tree that did not grow, which stands there for the
+/// playouts of its leaf, ends at once.
+///
+/// # Safety
+/// Launched with as many blocks as `children` has entries, each naming a tree, and a rank below the number of children that [`expand_1`] with
+/// [`Blocks::Thrifty`] just made there.
+#[inline(always)]
+pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2]) {
+    if thread::thread_idx_x() != 0 {
+        return;
+    }
+    // SAFETY: the launch shape gives a block for each entry; each child is written by one block.
+    unsafe {
+        let [tree, rank] = memory::load(children, thread::block_idx_x() as usize);
+        let (tree, rank) = (tree as u32, rank as u32);
+        let head = trees.head(tree);
+        if head.n_expanded == 0 {
+            return;
+        }
+        let action = memory::load(trees.expanded, trees.action_at(tree, rank));
+        let parent = memory::load(trees.states, trees.at(tree, head.selected));
+        write_child(&trees, tree, head.size - head.n_expanded + rank, &parent, action as u32);
+    }
+}
+
+/// Notes the actions that the first step expanded at the root: rank by action in `root_actions`, [`NOT_EXPANDED`] elsewhere.
+///
+/// # Safety
+/// Launched with at least `B` threads in all after the first step; `root_actions` holds `B` values.
+#[inline(always)]
+pub unsafe fn memorize_root_actions<G: Game>(trees: Trees<G>, root_actions: *mut u16) {
+    let Some(action) = thread::index_1d_below(G::MAX_ACTIONS) else { return };
+    // SAFETY: the root's children exist after the first step; each entry is written by one thread.
+    unsafe {
+        let root = trees.node(0, 0);
+        let mut entry = NOT_EXPANDED;
+        let mut rank = 0;
+        while rank < root.n_children() {
+            let link = memory::load(trees.links, trees.at(0, root.first_child + rank));
+            if link.action as u32 == action {
+                entry = rank as u16;
+            }
+            rank += 1;
+        }
+        memory::store(root_actions, action as usize, entry);
+    }
+}

@@ -1,0 +1,4 @@
+//! Games that come with the library.
+
+pub mod connect4;
+pub mod gomoku;

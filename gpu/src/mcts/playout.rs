@@ -1,0 +1,225 @@
+//! Playouts: uniformly random games from the node to be played, one a thread, and their results summed over the block.
+//!
+//! One block a node, one thread a playout. A thread keeps its own random stream from step to step, numbered by (tree, lane) in every variant,
+//! so that thrifty and prodigal launches give the same games.
+//!
+//! Cost  O(plies of the longest playout + log m) a block.   Source  Klęsk, MCTS-NC, stage "playout".
+
+use super::game::{Draw, Game, Outcome, Player, Scratch};
+use super::rng::Stream;
+use super::tree::{NOT_EXPANDED, PlayoutCounts, Trees, target};
+use crate::cuda::shared::{self, Shared};
+use crate::cuda::{block, memory, thread};
+
+/// Fewest threads of a block: a reduction needs a whole warp, so smaller `m` leaves lanes idle.
+pub const MIN_BLOCK: u32 = thread::WARP;
+
+/// A playout's words in dynamic shared memory: word w of thread t at `w * threads + t`, so that a warp's accesses never meet in a bank.
+pub struct Words {
+    words: Shared<u32>,
+    stride: u32,
+    thread: u32,
+}
+
+impl Words {
+    /// This thread's words, `n_words` of them.
+    #[inline(always)]
+    pub fn new(n_words: u32) -> Self {
+        let stride = thread::block_dim_x();
+        Self { words: shared::dynamic(0, n_words * stride), stride, thread: thread::thread_idx_x() }
+    }
+}
+
+impl Scratch for Words {
+    #[inline(always)]
+    fn get(&self, word: u32) -> u32 {
+        self.words.get(word * self.stride + self.thread)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, word: u32, value: u32) {
+        self.words.set(word * self.stride + self.thread, value);
+    }
+}
+
+/// Dynamic shared memory of a playout kernel in bytes.
+pub const fn shared_bytes<G: Game>(threads: u32) -> u32 {
+    G::PLAYOUT_WORDS * threads * 4
+}
+
+/// What a finished game adds to the block's sum: wins of the first player in the low half, of the second in the high half.
+#[inline(always)]
+const fn packed(outcome: Outcome) -> u32 {
+    match outcome {
+        Outcome::Win(Player::First) => 1,
+        Outcome::Win(Player::Second) => 1 << 16,
+        _ => 0,
+    }
+}
+
+/// Plays `m` games from node `node`, lane `l` with stream `first_stream + l`, and writes their counts as number `slot`.
+///
+/// # Safety
+/// Called by every thread of a block of at least `m` threads, a whole number of warps. The node exists and is not written meanwhile; the streams
+/// and the slot are this block's alone.
+#[inline(always)]
+unsafe fn play<G: Game>(trees: &Trees<G>, tree: u32, node: u32, outcome: Outcome, first_stream: usize, slot: usize, scratch: Shared<u32>) {
+    let lane = thread::thread_idx_x();
+    let m = trees.n_playouts;
+    let mine = if outcome.is_over() {
+        // A finished game is its own playout, m times over.
+        packed(outcome) * (lane == 0) as u32 * m
+    } else if lane < m {
+        // SAFETY: the caller vouches for node and streams.
+        unsafe {
+            let position = memory::load(trees.states, trees.at(tree, node));
+            let mut stream = Stream::load(trees.playout_streams, first_stream + lane as usize);
+            let playout = position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS));
+            stream.store(trees.playout_streams, first_stream + lane as usize);
+            packed(playout.outcome)
+        }
+    } else {
+        0
+    };
+    let sum = block::sum(mine, scratch);
+    if lane == 0 {
+        // SAFETY: the caller vouches for the slot.
+        unsafe { memory::store(trees.outcomes, slot, PlayoutCounts { wins: [sum & 0xffff, sum >> 16] }) };
+    }
+}
+
+/// One child a tree: plays the child that expansion drew, or the selected node.
+///
+/// # Safety
+/// Launched with one block a tree after expansion with one child.
+#[inline(always)]
+pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
+    let tree = thread::block_idx_x();
+    // SAFETY: tree < n_trees by the launch shape; streams [tree * m, + m) and slot (tree, 0) are this block's.
+    unsafe {
+        let head = trees.head(tree);
+        let node = match head.target {
+            target::ONE_CHILD => head.size - head.n_expanded + head.chosen,
+            _ => head.selected,
+        };
+        let outcome = trees.node(tree, node).outcome();
+        let first_stream = tree as usize * trees.n_playouts as usize;
+        play(&trees, tree, node, outcome, first_stream, trees.action_at(tree, 0), scratch);
+    }
+}
+
+/// All children, a block for each tree and action: blocks without a child end at once.
+///
+/// # Safety
+/// Launched with `(n_trees, B)` blocks after expansion of all children with a rank for each action.
+#[inline(always)]
+pub unsafe fn playout_acp_prodigal<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
+    let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
+    // SAFETY: tree < n_trees and action < B by the launch shape.
+    unsafe {
+        let head = trees.head(tree);
+        let rank = if head.target == target::CHILDREN {
+            memory::load(trees.expanded, trees.action_at(tree, action))
+        } else if action == 0 {
+            0
+        } else {
+            NOT_EXPANDED
+        };
+        if rank == NOT_EXPANDED {
+            return;
+        }
+        play_action(&trees, tree, action, rank as u32, scratch);
+    }
+}
+
+/// All children, a block for each child: `children[block]` is (tree, rank); a tree that did not grow has one entry of rank 0.
+///
+/// # Safety
+/// Launched with as many blocks as `children` has entries, after expansion of all children with the actions by rank.
+#[inline(always)]
+pub unsafe fn playout_acp_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2], scratch: Shared<u32>) {
+    // SAFETY: the launch shape gives a block for each entry; entries are children that exist.
+    unsafe {
+        let [tree, rank] = memory::load(children, thread::block_idx_x() as usize);
+        let (tree, rank) = (tree as u32, rank as u32);
+        let action = match trees.head(tree).target {
+            target::CHILDREN => memory::load(trees.expanded, trees.action_at(tree, rank)) as u32,
+            _ => 0,
+        };
+        play_action(&trees, tree, action, rank, scratch);
+    }
+}
+
+/// Plays the child of rank `rank` that `action` led to, or the selected node where the tree did not grow.
+///
+/// # Safety
+/// As the callers: this block alone works on (tree, action).
+#[inline(always)]
+unsafe fn play_action<G: Game>(trees: &Trees<G>, tree: u32, action: u32, rank: u32, scratch: Shared<u32>) {
+    // SAFETY: streams [(tree * B + action) * m, + m) and slot (tree, action) are this block's.
+    unsafe {
+        let head = trees.head(tree);
+        let node = match head.target {
+            target::CHILDREN => head.size - head.n_expanded + rank,
+            _ => head.selected,
+        };
+        let outcome = trees.node(tree, node).outcome();
+        let slot = trees.action_at(tree, action);
+        play(trees, tree, node, outcome, slot * trees.n_playouts as usize, slot, scratch);
+    }
+}
+
+/// Raw playouts for comparison with the playout stage: every thread plays `n_games` games from one position, one after another without waiting for
+/// its neighbours, and adds results and plies.
+///
+/// `totals` gets wins of the first player, wins of the second, draws, plies, each summed over the grid.
+///
+/// # Safety
+/// `streams` holds a stream for each thread of the grid, `totals` four values; `root` is one position that is not over.
+#[inline(always)]
+pub unsafe fn raw_playouts<G: Game>(root: *const G, streams: *mut Stream, totals: *mut u64, n_games: u32, scratch: Shared<u64>) {
+    let index = thread::index_1d() as usize;
+    let mut sums = [0u64; 4];
+    // SAFETY: the caller gives a stream for each thread.
+    unsafe {
+        let position = memory::load(root, 0);
+        let mut stream = Stream::load(streams, index);
+        let mut words = Words::new(G::PLAYOUT_WORDS);
+        let mut game = 0;
+        while game < n_games {
+            let playout = position.playout(&mut stream, &mut words);
+            match playout.outcome {
+                Outcome::Win(Player::First) => sums[0] += 1,
+                Outcome::Win(Player::Second) => sums[1] += 1,
+                _ => sums[2] += 1,
+            }
+            sums[3] += playout.plies as u64;
+            game += 1;
+        }
+        stream.store(streams, index);
+    }
+    let mut which = 0;
+    while which < 4 {
+        let sum = block::sum(sums[which], scratch);
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: four totals; atomic, since every block adds.
+            unsafe { crate::cuda::atomic::add_u64(totals.add(which), sum) };
+        }
+        which += 1;
+    }
+}
+
+/// One draw of a bounded number from each stream, for tests of the streams themselves.
+///
+/// # Safety
+/// `streams` and `numbers` hold `n` values each; `bound` is at least 1.
+#[inline(always)]
+pub unsafe fn draw_below(streams: *mut Stream, numbers: *mut u32, n: u32, bound: u32) {
+    let Some(index) = thread::index_1d_below(n) else { return };
+    // SAFETY: index < n; each stream and number belongs to one thread.
+    unsafe {
+        let mut stream = Stream::load(streams, index as usize);
+        memory::store(numbers, index as usize, stream.below(bound));
+        stream.store(streams, index as usize);
+    }
+}

@@ -1,0 +1,25 @@
+//! Reset: every tree becomes a single root that holds the searched position.
+
+use super::game::{Game, Outcome};
+use super::tree::{NodeLink, NodeStats, TreeHead, Trees, target};
+use crate::cuda::{memory, thread};
+
+/// Writes the root of each tree; one block a tree, the first thread works.
+///
+/// # Safety
+/// Launched with one block a tree. `root` holds one position; the arrays of `trees` are as [`Trees`] says.
+#[inline(always)]
+pub unsafe fn reset<G: Game>(trees: Trees<G>, root: *const G) {
+    let tree = thread::block_idx_x();
+    if thread::thread_idx_x() != 0 {
+        return;
+    }
+    // SAFETY: tree < n_trees by the launch shape; only this thread works on the tree.
+    unsafe {
+        let position = memory::load(root, 0);
+        memory::store(trees.states, trees.at(tree, 0), position);
+        memory::store(trees.links, trees.at(tree, 0), NodeLink::default());
+        trees.set_node(tree, 0, NodeStats::new(Outcome::Ongoing, position.to_move().other()));
+        trees.set_head(tree, TreeHead { size: 1, target: target::NOTHING, ..TreeHead::default() });
+    }
+}

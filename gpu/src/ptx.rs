@@ -1,0 +1,38 @@
+//! PTX that a build script embedded in a program.
+
+/// One module's PTX for one architecture.
+#[derive(Clone, Copy, Debug)]
+pub struct PtxImage {
+    /// Architecture it was compiled for, as `sm_75`.
+    pub arch: &'static str,
+    /// The PTX text.
+    pub ptx: &'static str,
+}
+
+/// One module's PTX for every architecture it was built for, oldest first.
+#[derive(Clone, Copy, Debug)]
+pub struct PtxSet {
+    /// Name of the module, as `mcts_connect4`.
+    pub name: &'static str,
+    /// One image an architecture; empty where no device compiler was found.
+    pub images: &'static [PtxImage],
+    /// Why there are no images, and the remedy.
+    pub missing: Option<&'static str>,
+}
+
+/// PTX of this crate's own kernels, put here by its build script.
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod embedded {
+    #[allow(unused_imports, reason = "without any feature that has kernels there is no set")]
+    use super::PtxSet;
+
+    /// Search kernels of Connect 4.
+    #[cfg(feature = "mcts-connect4")]
+    pub const MCTS_CONNECT4: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_connect4.rs"));
+    /// Search kernels of Gomoku.
+    #[cfg(feature = "mcts-gomoku")]
+    pub const MCTS_GOMOKU: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_gomoku.rs"));
+    /// Search kernels of the same games on other boards.
+    #[cfg(feature = "mcts-boards")]
+    pub const MCTS_BOARDS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_boards.rs"));
+}

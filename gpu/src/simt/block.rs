@@ -1,0 +1,525 @@
+//! Runs a group of blocks on one OS thread, and is what the hooks see of it.
+//!
+//! A group is what has to be alive together: one block, or the blocks of a cluster, or the whole grid of a cooperative
+//! launch. The scheduler ([`Runner::run`]) begins threads in order and switches to those that a barrier has released; a
+//! thread gives control back only in [`Runner::pause`].
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr;
+use std::sync::Once;
+
+use super::barrier::{Arrival, Diverged, Next, Queue, Sizes};
+use super::fibre::{Pause, Pool, Switch};
+use super::memory::Snapshot;
+use super::report::{Access, Elsewhere, Fault, FaultKind, Place, Space, Wait};
+use super::shared::{Denied, Shared, Toucher};
+use crate::launch::LaunchShape;
+
+thread_local! {
+    /// The group that this OS thread runs; null outside a launch.
+    static CURRENT: Cell<*const Runner> = const { Cell::new(ptr::null()) };
+    /// What this OS thread reuses from group to group and launch to launch.
+    static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
+}
+
+/// One launch, as its blocks see it.
+pub(super) struct Plan {
+    pub(super) kernel: &'static str,
+    pub(super) shape: LaunchShape,
+    pub(super) sizes: Sizes,
+    pub(super) check_races: bool,
+    pub(super) buffers: Snapshot,
+    /// Runs the kernel's body for the current simulated thread.
+    pub(super) body: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Fibres and books of one OS thread.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pool: Pool,
+    runner: Runner,
+}
+
+/// Which simulated thread runs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cursor {
+    /// Number in the group, block after block.
+    thread: u32,
+    /// Block in the group.
+    pub(super) block: u32,
+    /// Number in the block, x first.
+    pub(super) in_block: u32,
+    pub(super) thread_idx: [u32; 3],
+    pub(super) block_idx: [u32; 3],
+}
+
+/// The state of a running group. Everything is behind cells, since all its threads see it in turn.
+pub(super) struct Runner {
+    plan: Cell<*const Plan>,
+    first_block: Cell<u64>,
+    pub(super) cursor: Cell<Cursor>,
+    /// Cursor of the thread begun last.
+    begun: Cell<Cursor>,
+    switch: Cell<*const Switch>,
+    /// Whether a kernel's body runs, as opposed to the scheduler.
+    inside: Cell<bool>,
+    stopping: Cell<bool>,
+    /// Whether the OS thread was already unwinding when the launch began.
+    was_panicking: Cell<bool>,
+    /// Text of the last panic of a body.
+    panic_text: RefCell<Option<String>>,
+    fault: RefCell<Option<Fault>>,
+    queue: RefCell<Queue>,
+    shared: RefCell<Shared>,
+    last_buffer: Cell<usize>,
+}
+
+/// What unwinds a simulated thread after a fault.
+struct Stop;
+
+impl Default for Runner {
+    fn default() -> Self {
+        Self {
+            plan: Cell::new(ptr::null()),
+            first_block: Cell::default(),
+            cursor: Cell::default(),
+            begun: Cell::default(),
+            switch: Cell::new(ptr::null()),
+            inside: Cell::default(),
+            stopping: Cell::default(),
+            was_panicking: Cell::default(),
+            panic_text: RefCell::default(),
+            fault: RefCell::default(),
+            queue: RefCell::default(),
+            shared: RefCell::default(),
+            last_buffer: Cell::default(),
+        }
+    }
+}
+
+/// Whether this OS thread is inside a launch.
+pub(super) fn is_inside() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// The group whose thread calls.
+///
+/// # Panics
+/// Outside a launch.
+#[inline]
+#[track_caller]
+pub(super) fn current<'a>() -> &'a Runner {
+    let runner = CURRENT.get();
+    assert!(!runner.is_null(), "device code was called outside a `simt` launch: run the kernel with `simt::launch`");
+    // SAFETY: not null only during `Runner::run`, which borrows the runner until all its simulated threads have ended,
+    // and callers, being those threads, do not keep the reference longer.
+    unsafe { &*runner }
+}
+
+impl Workspace {
+    /// This OS thread's workspace, or a new one where it has none to give.
+    pub(super) fn take() -> Box<Self> {
+        WORKSPACE.take().unwrap_or_default()
+    }
+
+    /// Keeps the workspace for the next launch.
+    pub(super) fn put(mut self: Box<Self>) {
+        self.pool.trim();
+        self.runner.shared.get_mut().trim(64);
+        WORKSPACE.set(Some(self));
+    }
+
+    /// Runs the group that begins with block `first_block` of the grid.
+    pub(super) fn run(&mut self, plan: &Plan, first_block: u64) -> Result<(), Fault> {
+        self.runner.run(plan, first_block, &mut self.pool)
+    }
+
+    /// Stacks made so far and still kept.
+    #[cfg(test)]
+    pub(super) fn n_stacks(&self) -> usize {
+        self.pool.len()
+    }
+}
+
+/// Sets `CURRENT` back, also when the scheduler unwinds.
+struct Entered;
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+    }
+}
+
+/// Index triple of the `n`th of `size`, x first.
+fn unravel(n: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(n % x) as u32, (n / x % y) as u32, (n / x / y) as u32]
+}
+
+impl Runner {
+    pub(super) fn plan(&self) -> &Plan {
+        // SAFETY: set by `run`, whose borrow of the plan lasts as long as simulated threads run.
+        unsafe { &*self.plan.get() }
+    }
+
+    /// The scheduler.
+    fn run(&self, plan: &Plan, first_block: u64, pool: &mut Pool) -> Result<(), Fault> {
+        self.plan.set(plan);
+        self.first_block.set(first_block);
+        self.stopping.set(false);
+        self.was_panicking.set(std::thread::panicking());
+        self.fault.take();
+        self.queue.borrow_mut().begin(plan.sizes);
+        self.shared.borrow_mut().begin(plan.sizes.group, plan.sizes.warps(), plan.shape.shared_bytes, plan.check_races);
+        CURRENT.set(self);
+        let _entered = Entered;
+        while !self.stopping.get() {
+            let next = self.queue.borrow_mut().next();
+            let fibre = match next {
+                Next::Done => break,
+                Next::Resume(fibre) => fibre,
+                Next::Begin => match pool.take() {
+                    Ok(fibre) => fibre,
+                    Err(error) => {
+                        let kind = FaultKind::Shape {
+                            message: format!(
+                                "no stack for one more simulated thread ({error}): launch fewer threads that wait at a time"
+                            ),
+                        };
+                        self.note(kind, [0; 3], [0; 3]);
+                        break;
+                    }
+                },
+                Next::Stuck => {
+                    let diverged = self.queue.borrow().diagnose();
+                    if let Some(diverged) = diverged {
+                        self.note_diverged(diverged);
+                    }
+                    self.stopping.set(true);
+                    break;
+                }
+            };
+            self.resume(fibre, pool);
+        }
+        if self.stopping.get() {
+            // Threads that wait find `stopping` set and unwind.
+            while let Some(fibre) = { self.queue.borrow_mut().abandon() } {
+                self.resume(fibre, pool);
+            }
+        }
+        match self.fault.take() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    fn resume(&self, fibre: u32, pool: &mut Pool) {
+        self.inside.set(true);
+        let pause = pool.resume(fibre, self);
+        self.inside.set(false);
+        if pause == Pause::Waiting {
+            self.queue.borrow_mut().park(self.cursor.get().thread, fibre);
+        }
+    }
+
+    /// Runs threads on the calling fibre until one has to wait or there is a better thing to do.
+    pub(super) fn work(&self, switch: &Switch) {
+        while !self.stopping.get() {
+            {
+                let mut queue = self.queue.borrow_mut();
+                if !queue.may_begin() {
+                    return;
+                }
+                let thread = queue.begin_next();
+                let cursor = self.following(thread);
+                self.begun.set(cursor);
+                self.cursor.set(cursor);
+            }
+            self.switch.set(switch);
+            let outcome = panic::catch_unwind(AssertUnwindSafe(&self.plan().body));
+            self.queue.borrow_mut().finish(self.cursor.get().thread);
+            if let Err(payload) = outcome {
+                self.caught(payload);
+            }
+        }
+    }
+
+    /// The cursor of `thread`, which follows the thread begun last.
+    fn following(&self, thread: u32) -> Cursor {
+        let shape = &self.plan().shape;
+        let mut cursor = self.begun.get();
+        cursor.thread = thread;
+        if thread == 0 || cursor.in_block + 1 == self.plan().sizes.block {
+            cursor.block = if thread == 0 { 0 } else { cursor.block + 1 };
+            cursor.in_block = 0;
+            cursor.thread_idx = [0; 3];
+            cursor.block_idx = self.block_idx(cursor.block);
+            return cursor;
+        }
+        cursor.in_block += 1;
+        cursor.thread_idx[0] += 1;
+        if cursor.thread_idx[0] == shape.block[0] {
+            cursor.thread_idx[0] = 0;
+            cursor.thread_idx[1] += 1;
+            if cursor.thread_idx[1] == shape.block[1] {
+                cursor.thread_idx[1] = 0;
+                cursor.thread_idx[2] += 1;
+            }
+        }
+        cursor
+    }
+
+    fn block_idx(&self, block: u32) -> [u32; 3] {
+        unravel(self.first_block.get() + u64::from(block), self.plan().shape.grid)
+    }
+
+    fn thread_idx(&self, in_block: u32) -> [u32; 3] {
+        unravel(u64::from(in_block), self.plan().shape.block)
+    }
+
+    /// Block and thread index of a thread of the group.
+    fn indices(&self, thread: u32) -> ([u32; 3], [u32; 3]) {
+        let n_threads = self.plan().sizes.block;
+        (self.block_idx(thread / n_threads), self.thread_idx(thread % n_threads))
+    }
+
+    /// A body has unwound: by `Stop`, or by a panic of its own.
+    #[cold]
+    fn caught(&self, payload: Box<dyn Any + Send>) {
+        if payload.is::<Stop>() {
+            return;
+        }
+        let message = self.panic_text.take().unwrap_or_else(|| {
+            // Somebody has replaced the panic hook, and the place with it.
+            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            text.or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a panic without text".to_owned())
+        });
+        let cursor = self.cursor.get();
+        self.note(FaultKind::Trap { message }, cursor.block_idx, cursor.thread_idx);
+    }
+
+    /// Keeps the first fault and stops the group.
+    fn note(&self, kind: FaultKind, block: [u32; 3], thread: [u32; 3]) {
+        self.fault.borrow_mut().get_or_insert_with(|| Fault { kernel: self.plan().kernel, block, thread, kind });
+        self.stopping.set(true);
+    }
+
+    fn note_diverged(&self, diverged: Diverged) {
+        let (block, thread) = self.indices(diverged.waiting);
+        let (other_block, other_thread) = self.indices(diverged.missing);
+        let other = match diverged.instead {
+            _ if diverged.waiting == diverged.missing => Elsewhere::NotInMask,
+            Some((at, location)) => Elsewhere::Waits { at, location },
+            None => Elsewhere::Returned,
+        };
+        let kind = if diverged.at == Wait::Warp {
+            FaultKind::DivergentCollective {
+                mask: diverged.mask,
+                location: diverged.place,
+                lane: diverged.missing % self.plan().sizes.block % 32,
+                other_thread,
+                other,
+            }
+        } else {
+            FaultKind::DivergentBarrier {
+                barrier: diverged.at,
+                location: diverged.place,
+                other_block,
+                other_thread,
+                other,
+            }
+        };
+        self.note(kind, block, thread);
+    }
+
+    /// Whether the calling thread unwinds. Destructors may call hooks then; these do nothing, since a second panic would
+    /// end the process.
+    fn unwinds(&self) -> bool {
+        std::thread::panicking() && !self.was_panicking.get()
+    }
+
+    /// Ends the calling thread, and with it the launch.
+    fn stop(&self) {
+        if !self.unwinds() {
+            panic::resume_unwind(Box::new(Stop));
+        }
+    }
+
+    /// Reports a fault of the calling thread and ends it. Returns only if the thread unwinds already.
+    #[cold]
+    pub(super) fn fail(&self, kind: FaultKind) {
+        if self.unwinds() {
+            return;
+        }
+        let cursor = self.cursor.get();
+        self.note(kind, cursor.block_idx, cursor.thread_idx);
+        self.stop();
+    }
+
+    /// Lets other threads run until the present one is released.
+    fn pause(&self) {
+        let (cursor, switch) = (self.cursor.get(), self.switch.get());
+        // SAFETY: `work` set the switch of the fibre on which the calling thread runs, and each pause sets it again.
+        unsafe { &*switch }.suspend(Pause::Waiting);
+        self.cursor.set(cursor);
+        self.switch.set(switch);
+        if self.stopping.get() {
+            self.stop();
+        }
+    }
+
+    /// Acts on an arrival.
+    fn settle(&self, arrival: Arrival) {
+        match arrival {
+            Arrival::Pass => {}
+            Arrival::Wait => self.pause(),
+            Arrival::Diverged(diverged) => {
+                self.note_diverged(diverged);
+                self.stop();
+            }
+        }
+    }
+
+    /// Waits at the barrier of the block, cluster or grid.
+    pub(super) fn barrier(&self, wait: Wait, place: Place) {
+        if self.unwinds() {
+            return;
+        }
+        let thread = self.cursor.get().thread;
+        let released = |blocks| {
+            self.shared.borrow_mut().barrier(blocks, wait != Wait::Block);
+        };
+        let arrival = self.queue.borrow_mut().arrive(wait, thread, place, released);
+        self.settle(arrival);
+    }
+
+    /// Waits for the lanes of `mask` and gives what each has deposited.
+    pub(super) fn collective(&self, mask: u32, value: u64, place: Place) -> [u64; 32] {
+        if self.unwinds() {
+            return [0; 32];
+        }
+        let thread = self.cursor.get().thread;
+        let released = |warp, mask| self.shared.borrow_mut().join_lanes(warp, mask);
+        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, place, value, released);
+        self.settle(arrival);
+        self.queue.borrow_mut().take_values(thread)
+    }
+
+    /// Checks an access to global memory.
+    pub(super) fn check_global(&self, address: usize, bytes: usize, write: bool, place: Place) {
+        let mut last = self.last_buffer.get();
+        let buffers = &self.plan().buffers;
+        if buffers.holds(address, bytes, &mut last) {
+            self.last_buffer.set(last);
+            return;
+        }
+        self.fail(FaultKind::OutOfBounds {
+            space: Space::Global,
+            address,
+            bytes,
+            write,
+            location: place,
+            nearest: buffers.nearest(address, bytes),
+        });
+    }
+
+    /// Block of the group that has `rank` in the calling thread's cluster.
+    pub(super) fn cluster_block(&self, rank: u32, place: Place) -> Option<u32> {
+        let cluster = self.plan().sizes.cluster;
+        if rank < cluster {
+            let block = self.cursor.get().block;
+            return Some(block - block % cluster + rank);
+        }
+        self.fail(FaultKind::Trap {
+            message: format!("rank {rank} of the cluster does not exist, at {place}: the cluster has {cluster} blocks"),
+        });
+        None
+    }
+
+    /// Accesses shared memory of block `owner` of the group. `act` gets the bytes; it is not called if the access is
+    /// refused.
+    pub(super) fn shared(
+        &self,
+        owner: u32,
+        address: u32,
+        len: usize,
+        access: Access,
+        place: Place,
+        act: impl FnOnce(&mut [u8]),
+    ) {
+        let cursor = self.cursor.get();
+        let me = Toucher { block: cursor.block, thread: cursor.in_block };
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let denied = {
+            let mut shared = self.shared.borrow_mut();
+            match shared.access(me, owner, address, len, access, place) {
+                Ok(bytes) => {
+                    act(bytes);
+                    return;
+                }
+                Err(denied) => denied,
+            }
+        };
+        self.fail(match denied {
+            Denied::Alone(kind) => kind,
+            Denied::Race(race) => FaultKind::SharedRace {
+                array: race.array,
+                offset: race.offset,
+                address: race.address,
+                access,
+                location: place,
+                other_block: self.block_idx(race.other.block),
+                other_thread: self.thread_idx(race.other.thread),
+                other_access: race.other_access,
+                other_location: race.other_place,
+            },
+        });
+    }
+
+    /// Address of a static shared array.
+    pub(super) fn declare(&self, name: &'static str, bytes: u32, place: Place) -> u32 {
+        let declared = self.shared.borrow_mut().declare(name, bytes, place);
+        match declared {
+            Ok(address) => address,
+            Err(kind) => {
+                self.fail(kind);
+                0
+            }
+        }
+    }
+
+    /// Address and size of the dynamic shared memory.
+    pub(super) fn dynamic(&self) -> (u32, u32) {
+        self.shared.borrow().dynamic()
+    }
+}
+
+/// Makes panics of simulated threads silent: they become reports. All other panics go to the hook that was there.
+pub(super) fn install_panic_hook() {
+    static ONCE: Once = Once::new();
+    // The standard library refuses to change the hook while the thread panics; a later launch does it.
+    if std::thread::panicking() {
+        return;
+    }
+    ONCE.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let runner = CURRENT.get();
+            // SAFETY: as in `current`.
+            match unsafe { runner.as_ref() } {
+                Some(runner) if runner.inside.get() => {
+                    let text = info.payload_as_str().unwrap_or("a panic without text");
+                    let text = match info.location() {
+                        Some(location) => format!("{text}, at {location}"),
+                        None => text.to_owned(),
+                    };
+                    runner.panic_text.replace(Some(text));
+                }
+                _ => previous(info),
+            }
+        }));
+    });
+}

@@ -1,0 +1,181 @@
+//! What the device layer calls on the host: the simulated thread's view of its launch.
+//!
+//! Every function here belongs inside a launch.
+//!
+//! # Panics
+//! All functions but [`globaltimer`] panic when they are called outside a launch. Inside one, a broken rule ends the
+//! calling simulated thread by unwinding and the launch returns the [`Fault`](super::Fault). While a thread unwinds, its
+//! destructors may call hooks; these then do nothing.
+
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use super::block::current;
+use super::report::{Access, FaultKind, Wait};
+
+/// Index of the thread in its block.
+#[inline]
+pub fn thread_idx() -> [u32; 3] {
+    current().cursor.get().thread_idx
+}
+
+/// Index of the block in the grid.
+#[inline]
+pub fn block_idx() -> [u32; 3] {
+    current().cursor.get().block_idx
+}
+
+/// Threads of a block in x, y, z.
+#[inline]
+pub fn block_dim() -> [u32; 3] {
+    current().plan().shape.block
+}
+
+/// Blocks of the grid in x, y, z.
+#[inline]
+pub fn grid_dim() -> [u32; 3] {
+    current().plan().shape.grid
+}
+
+/// Lane in the warp: the thread's number in its block, x first, modulo 32.
+#[inline]
+pub fn lane() -> u32 {
+    current().cursor.get().in_block % 32
+}
+
+/// Waits for all threads of the block.
+#[track_caller]
+pub fn sync_threads() {
+    current().barrier(Wait::Block, Location::caller());
+}
+
+/// Waits for the lanes of `mask`; lanes that a last, partial warp does not have are ignored.
+#[track_caller]
+pub fn sync_warp(mask: u32) {
+    current().collective(mask, 0, Location::caller());
+}
+
+/// Waits for all threads of the grid; cooperative launches only.
+#[track_caller]
+pub fn sync_grid() {
+    let runner = current();
+    if runner.plan().shape.cooperative {
+        runner.barrier(Wait::Grid, Location::caller());
+    } else {
+        let message = format!("sync_grid at {} needs a cooperative launch", Location::caller());
+        runner.fail(FaultKind::Shape { message });
+    }
+}
+
+/// Waits for all threads of the cluster; without clusters each block is one.
+#[track_caller]
+pub fn sync_cluster() {
+    current().barrier(Wait::Cluster, Location::caller());
+}
+
+/// Rank of the block in its cluster, and the number of blocks of a cluster.
+pub fn cluster_shape() -> (u32, u32) {
+    let runner = current();
+    let cluster = runner.plan().sizes.cluster;
+    (runner.cursor.get().block % cluster, cluster)
+}
+
+/// Each lane of `mask` deposits a value and gets those of all of them, by lane; 0 for lanes outside the mask.
+///
+/// What shuffles, votes, matches and reductions are made of.
+#[track_caller]
+pub fn collective(mask: u32, value: u64) -> [u64; 32] {
+    current().collective(mask, value, Location::caller())
+}
+
+/// Checks that `bytes` bytes at `address` lie in one registered buffer.
+#[inline]
+#[track_caller]
+pub fn check_global(address: usize, bytes: usize, write: bool) {
+    current().check_global(address, bytes, write, Location::caller());
+}
+
+/// Address of the static shared array `name` of `bytes` bytes; the same in every block of a cluster.
+#[track_caller]
+pub fn shared_static(name: &'static str, bytes: u32) -> u32 {
+    current().declare(name, bytes, Location::caller())
+}
+
+/// Address and size in bytes of the dynamic shared memory.
+#[track_caller]
+pub fn shared_dynamic() -> (u32, u32) {
+    current().dynamic()
+}
+
+/// Reads shared memory of the block.
+#[track_caller]
+pub fn shared_read(address: u32, out: &mut [u8]) {
+    let runner = current();
+    let owner = runner.cursor.get().block;
+    let place = Location::caller();
+    runner.shared(owner, address, out.len(), Access::Read, place, |bytes| {
+        out.copy_from_slice(bytes);
+    });
+}
+
+/// Writes shared memory of the block.
+#[track_caller]
+pub fn shared_write(address: u32, bytes: &[u8]) {
+    let runner = current();
+    let owner = runner.cursor.get().block;
+    let place = Location::caller();
+    runner.shared(owner, address, bytes.len(), Access::Write, place, |to| {
+        to.copy_from_slice(bytes);
+    });
+}
+
+/// Updates shared memory of the block atomically. Updates do not race with one another, but with plain accesses.
+///
+/// `f` gets the bytes and must not call hooks; it is not called if the access is refused.
+#[track_caller]
+pub fn shared_update(address: u32, bytes: u32, f: &mut dyn FnMut(&mut [u8])) {
+    let runner = current();
+    let owner = runner.cursor.get().block;
+    let place = Location::caller();
+    runner.shared(owner, address, bytes as usize, Access::Update, place, f);
+}
+
+/// Reads shared memory of the block with `rank` in the cluster.
+#[track_caller]
+pub fn cluster_shared_read(rank: u32, address: u32, out: &mut [u8]) {
+    let runner = current();
+    let place = Location::caller();
+    if let Some(owner) = runner.cluster_block(rank, place) {
+        runner.shared(owner, address, out.len(), Access::Read, place, |bytes| {
+            out.copy_from_slice(bytes);
+        });
+    }
+}
+
+/// Writes shared memory of the block with `rank` in the cluster.
+#[track_caller]
+pub fn cluster_shared_write(rank: u32, address: u32, bytes: &[u8]) {
+    let runner = current();
+    let place = Location::caller();
+    if let Some(owner) = runner.cluster_block(rank, place) {
+        runner.shared(owner, address, bytes.len(), Access::Write, place, |to| {
+            to.copy_from_slice(bytes);
+        });
+    }
+}
+
+/// Nanoseconds since some moment before the first call; never goes back.
+pub fn globaltimer() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Ends the launch with [`FaultKind::Trap`].
+#[track_caller]
+pub fn trap() -> ! {
+    let message = format!("trap, at {}", Location::caller());
+    current().fail(FaultKind::Trap { message });
+    // Reached only in a destructor of a thread that unwinds already; there is nothing to return to.
+    panic!("trap while a simulated thread unwinds")
+}

@@ -1,0 +1,91 @@
+//! Result files that are never half-written.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// A file to be written at the end of the work.
+pub struct OutputFile {
+    /// As the user gave it, for messages.
+    given: PathBuf,
+    /// With symbolic links followed, so that a link stays a link.
+    target: PathBuf,
+    /// A device or a pipe is written as it is; a plain file is replaced whole.
+    is_plain: bool,
+}
+
+impl OutputFile {
+    /// Makes sure, before any work is done, that the file can be written. Changes nothing.
+    ///
+    /// # Errors
+    /// The folder is missing or closed to us, or the path is a folder.
+    pub fn prepare(path: &Path) -> Result<Self> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let kind = fs::metadata(&target).ok();
+        anyhow::ensure!(!kind.as_ref().is_some_and(fs::Metadata::is_dir), "{}: is a folder", path.display());
+        anyhow::ensure!(target.file_name().is_some(), "{}: names no file", path.display());
+        let is_plain = kind.is_none_or(|kind| kind.is_file());
+        let file = Self { given: path.to_path_buf(), target, is_plain };
+        if is_plain {
+            let temporary = file.temporary();
+            fs::File::create(&temporary).with_context(|| format!("{}: cannot be written", path.display()))?;
+            fs::remove_file(&temporary).with_context(|| format!("{}: cannot be written", path.display()))?;
+        }
+        Ok(file)
+    }
+
+    /// [`prepare`](Self::prepare) where a path was given.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn prepare_option(path: Option<&Path>) -> Result<Option<Self>> {
+        path.map(Self::prepare).transpose()
+    }
+
+    /// Writes the content beside the file and moves it there, so that a reader sees the old content or all of the new.
+    ///
+    /// # Errors
+    /// As the operating system says; the file is as before.
+    pub fn write(&self, content: &str) -> Result<()> {
+        let failed = || format!("{}: cannot be written", self.given.display());
+        if !self.is_plain {
+            return fs::write(&self.target, content).with_context(failed);
+        }
+        let temporary = self.temporary();
+        let written = fs::File::create(&temporary)
+            .and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&temporary, &self.target));
+        if written.is_err() {
+            // The error to report is the first one.
+            let _ = fs::remove_file(&temporary);
+        }
+        written.with_context(failed)
+    }
+
+    /// A name of this process in the same folder: only within a file system is moving a file one step.
+    fn temporary(&self) -> PathBuf {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(self.target.file_name().unwrap_or_default());
+        name.push(format!(".{}.tmp", std::process::id()));
+        self.target.with_file_name(name)
+    }
+}
+
+/// A value as readable JSON that ends with a line break.
+///
+/// # Errors
+/// A map whose keys are no strings; none of ours has any.
+pub fn to_json_text(value: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string_pretty(value).context("JSON")? + "\n")
+}
+
+/// A value as one line of JSON, with its line break.
+///
+/// # Errors
+/// As [`to_json_text`].
+pub fn to_json_line(value: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string(value).context("JSON")? + "\n")
+}

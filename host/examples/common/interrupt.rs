@@ -1,0 +1,81 @@
+//! Ctrl-C: the work stops at the next chance and keeps what it has; a second one ends the program at once.
+
+use std::io::{self, BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Exit code of a program that a second Ctrl-C ends: 128 + SIGINT, as shells report it.
+const ENDED_BY_SIGNAL: i32 = 130;
+
+/// Time between two looks at the flag while nothing is typed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// From now on Ctrl-C (and SIGTERM, SIGHUP) only sets a flag.
+///
+/// # Errors
+/// The operating system refuses the handler.
+pub fn catch_interrupts() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(ENDED_BY_SIGNAL);
+        }
+        // Nothing more can be done if stderr is closed.
+        let _ = writeln!(io::stderr(), "\nstopping, and keeping what there is (again to end at once)");
+    })?;
+    Ok(())
+}
+
+/// Whether the user has asked to stop.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// The lines that the user types, read by a thread of their own, so that Ctrl-C is heard while it waits.
+pub struct Input {
+    lines: Receiver<io::Result<String>>,
+}
+
+impl Input {
+    /// Starts to read stdin.
+    pub fn new() -> Self {
+        // Room for nothing: a line is taken from stdin only shortly before it is asked for.
+        let (sender, lines) = mpsc::sync_channel(0);
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            loop {
+                bytes.clear();
+                let line = match io::stdin().lock().read_until(b'\n', &mut bytes) {
+                    Ok(0) => break,
+                    Ok(_) => Ok(String::from_utf8_lossy(&bytes).trim().to_string()),
+                    Err(error) => Err(error),
+                };
+                let failed = line.is_err();
+                if sender.send(line).is_err() || failed {
+                    break;
+                }
+            }
+        });
+        Self { lines }
+    }
+
+    /// The next line, without white space around it; `None` at the end of the input and after Ctrl-C.
+    ///
+    /// # Errors
+    /// As the operating system says. Bytes that are not UTF-8 are replaced.
+    pub fn next_line(&self) -> io::Result<Option<String>> {
+        loop {
+            if interrupted() {
+                return Ok(None);
+            }
+            match self.lines.recv_timeout(LOOK_EVERY) {
+                Ok(line) => return line.map(Some),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What the example programs of all families share: flags, logging, Ctrl-C, progress bars, files and exit codes.
+
+mod files;
+mod interrupt;
+
+use std::error::Error;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+pub use files::{OutputFile, to_json_line, to_json_text};
+pub use interrupt::{Input, catch_interrupts, interrupted};
+
+/// Flags of every command that searches.
+#[derive(Args, Clone, Debug)]
+pub struct DeviceFlag {
+    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt (the kernels' source on the
+    /// CPU, slow, with checks)
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: String,
+}
+
+/// The seed of all random streams.
+#[derive(Args, Clone, Debug)]
+pub struct SeedFlag {
+    /// Seed of all random numbers; the same seed and the same steps give the same statistics on every device
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// Where results go, and how much is said.
+#[derive(Args, Clone, Debug)]
+pub struct OutputFlags {
+    /// Write the result to this file; it is replaced only by a complete new one
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Print errors only
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Log to stderr: once for a report of each search, twice (-vv) for each kernel with its grid, block and time
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+impl OutputFlags {
+    /// Starts the log on stderr.
+    pub fn start_log(&self) {
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => tracing_subscriber::filter::LevelFilter::ERROR,
+            (false, 0) => tracing_subscriber::filter::LevelFilter::WARN,
+            (false, 1) => tracing_subscriber::filter::LevelFilter::INFO,
+            (false, _) => tracing_subscriber::filter::LevelFilter::DEBUG,
+        };
+        // It can be started once only; a second start changes nothing.
+        let _ = tracing_subscriber::fmt()
+            .with_writer(io::stderr)
+            .with_max_level(level)
+            .with_target(false)
+            .without_time()
+            .try_init();
+    }
+
+    /// A progress bar of `n` units on stderr, or a hidden one: when told to be quiet, beside a log, and where stderr is
+    /// no terminal.
+    pub fn bar(&self, n: u64) -> ProgressBar {
+        if self.quiet || self.verbose > 0 {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template("[{elapsed_precise}] {wide_bar} {percent} % {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::with_draw_target(Some(n), ProgressDrawTarget::stderr()).with_style(style)
+    }
+}
+
+/// Prints to stdout, unlike `println!` without a panic when the reader has gone.
+///
+/// # Errors
+/// As the operating system says; [`exit`] takes a closed pipe for a good end.
+pub fn print(text: impl fmt::Display) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A wrong use of the command line that is found after parsing.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Usage {}
+
+/// The end of the program: 0; 2 for options that are not allowed; 1 for everything else, with one line on stderr.
+pub fn exit(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    let is = |test: fn(&(dyn Error + 'static)) -> bool| error.chain().any(test);
+    if is(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)) {
+        return ExitCode::SUCCESS;
+    }
+    let text = format!("{error:#}");
+    let mut line = String::from("error:");
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        // A text of several lines, such as a compiler's log, becomes one.
+        let _ = write!(line, " {part}");
+    }
+    // Nothing more can be done if stderr is closed too.
+    let _ = writeln!(io::stderr(), "{line}");
+    let usage = |cause: &(dyn Error + 'static)| {
+        cause.is::<Usage>() || matches!(cause.downcast_ref(), Some(warpplay::Error::Option { .. }))
+    };
+    ExitCode::from(if is(usage) { 2 } else { 1 })
+}

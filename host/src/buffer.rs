@@ -1,0 +1,296 @@
+//! Device memory.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cust::memory::DeviceBuffer;
+use warpplay_gpu::simt::memory::{Registration, register};
+
+use crate::context::Context;
+use crate::device::Device;
+use crate::driver;
+use crate::error::{Error, Result};
+
+/// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
+const ALIGNMENT: usize = 256;
+
+/// `len` values of type `T` in a device's memory, made by [`Stream::alloc`](crate::Stream::alloc) or
+/// [`upload`](crate::Stream::upload).
+///
+/// A buffer knows its length and its device; using it on another device is an error. A launch takes `&Buffer<T>`
+/// for a parameter `*const T` that the kernel reads, and `&mut Buffer<T>` for a `*mut T` that it writes. The memory is
+/// freed when the buffer and every [`Graph`](crate::Graph) that uses it are dropped.
+///
+/// ```
+/// use warpplay::Device;
+/// let stream = Device::simt().stream()?;
+/// let mut squares = stream.alloc::<u32>(4)?;
+/// assert_eq!(stream.read(&squares)?, [0; 4]);
+/// stream.write(&mut squares, 1, &[1, 4, 9])?;
+/// assert_eq!(stream.read(&squares)?, [0, 1, 4, 9]);
+/// assert!(squares.expect_len("squares", 5).is_err());
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Buffer<T> {
+    allocation: Arc<Allocation>,
+    len: usize,
+    values: PhantomData<fn() -> T>,
+}
+
+impl<T> Buffer<T> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &Device {
+        &self.allocation.device
+    }
+
+    /// Checks the length before a launch; `name` is what the error calls the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the buffer does not hold exactly `len` values.
+    pub fn expect_len(&self, name: &str, len: usize) -> Result<()> {
+        if self.len == len {
+            return Ok(());
+        }
+        Err(Error::shape(name, format!("{len} values"), format!("{} values", self.len)))
+    }
+
+    /// Address of the first value on the device, for parameters that are structs of pointers.
+    ///
+    /// The host must not follow it. It dangles, aligned, where the buffer is empty.
+    pub fn as_ptr(&self) -> *const T {
+        self.allocation.address().cast()
+    }
+
+    /// Address of the first value on the device, for a kernel that writes there.
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.allocation.address().cast()
+    }
+
+    pub(crate) fn from_allocation(allocation: Allocation, len: usize) -> Self {
+        Self { allocation: Arc::new(allocation), len, values: PhantomData }
+    }
+
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.allocation
+    }
+}
+
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = std::any::type_name::<T>();
+        write!(f, "Buffer<{of}>({} values on {})", self.len, self.device())
+    }
+}
+
+/// Bytes of a device's memory, freed on drop.
+pub(crate) struct Allocation {
+    device: Device,
+    place: Place,
+}
+
+enum Place {
+    Empty,
+    Cuda(CudaBlock),
+    Host(HostBlock, #[allow(dead_code)] Registration),
+}
+
+impl Allocation {
+    /// Bytes on `device`. They are zero on the CPU, and of any value on a GPU.
+    pub(crate) fn new(device: &Device, n: usize, value_bytes: usize) -> Result<Self> {
+        let place = match n.checked_mul(value_bytes) {
+            Some(0) => Place::Empty,
+            Some(bytes) if bytes <= isize::MAX as usize - ALIGNMENT => {
+                let free = device.memory()?.free;
+                if bytes as u64 > free {
+                    return Err(too_much(device, bytes as u64, free));
+                }
+                let place = match device.context() {
+                    Some(context) => Place::Cuda(CudaBlock::new(device, context, bytes)?),
+                    None => {
+                        let block = HostBlock::new(device, bytes)?;
+                        let registration = register(block.address.as_ptr() as usize, bytes);
+                        Place::Host(block, registration)
+                    }
+                };
+                device.count_allocation();
+                place
+            }
+            _ => {
+                let needed = u64::try_from(n as u128 * value_bytes as u128).unwrap_or(u64::MAX);
+                return Err(too_much(device, needed, device.memory()?.free));
+            }
+        };
+        Ok(Self { device: device.clone(), place })
+    }
+
+    /// Address of the first byte for the device; aligned and never followed where there are no bytes.
+    pub(crate) fn address(&self) -> *mut u8 {
+        match &self.place {
+            Place::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
+            Place::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
+            Place::Host(block, _) => block.address.as_ptr(),
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.place {
+            Place::Empty => 0,
+            Place::Cuda(block) => block.inner.len(),
+            Place::Host(block, _) => block.layout.size(),
+        }
+    }
+
+    /// The CPU's memory, where it is that.
+    pub(crate) fn host(&self) -> Option<&HostBlock> {
+        match &self.place {
+            Place::Host(block, _) => Some(block),
+            Place::Empty | Place::Cuda(_) => None,
+        }
+    }
+}
+
+fn too_much(device: &Device, needed: u64, free: u64) -> Error {
+    Error::Memory { device: device.to_string(), needed, free }
+}
+
+/// Memory of a GPU.
+struct CudaBlock {
+    inner: ManuallyDrop<DeviceBuffer<u8>>,
+    context: Arc<Context>,
+}
+
+impl CudaBlock {
+    fn new(device: &Device, context: &Arc<Context>, bytes: usize) -> Result<Self> {
+        context.enter()?;
+        // SAFETY: bytes of any value are valid as `u8`; the stream zeroes them before anything else uses them.
+        let inner = match unsafe { DeviceBuffer::uninitialized(bytes) } {
+            Ok(inner) => inner,
+            Err(_) if driver::last_code() == driver::OUT_OF_MEMORY => {
+                return Err(too_much(device, bytes as u64, context.memory()?.free));
+            }
+            Err(_) => return Err(context.failure("cuMemAlloc", None)),
+        };
+        Ok(Self { inner: ManuallyDrop::new(inner), context: Arc::clone(context) })
+    }
+
+    fn address(&self) -> u64 {
+        self.inner.as_device_ptr().as_raw()
+    }
+}
+
+impl Drop for CudaBlock {
+    fn drop(&mut self) {
+        // The memory of a dead context goes with the context.
+        if self.context.enter().is_ok() {
+            // SAFETY: dropped once, here; the field is not used after.
+            unsafe { ManuallyDrop::drop(&mut self.inner) };
+        }
+    }
+}
+
+/// Zeroed memory of the CPU, reached through raw pointers only.
+pub(crate) struct HostBlock {
+    pub(crate) address: NonNull<u8>,
+    layout: Layout,
+    /// Held while the host copies: a graph that another thread replays may zero the same bytes.
+    lock: Mutex<()>,
+}
+
+// SAFETY: the block owns its memory, and the host's own accesses to it hold the lock.
+unsafe impl Send for HostBlock {}
+// SAFETY: as above.
+unsafe impl Sync for HostBlock {}
+
+impl HostBlock {
+    /// `bytes` zeroed bytes, at least one.
+    pub(crate) fn new(device: &Device, bytes: usize) -> Result<Self> {
+        let refused = || too_much(device, bytes as u64, crate::host_machine::memory().free);
+        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
+        if bytes == 0 {
+            return Err(refused());
+        }
+        // SAFETY: the size is not 0.
+        let address = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(refused)?;
+        Ok(Self { address, layout, lock: Mutex::new(()) })
+    }
+
+    /// Copies `source` to the bytes from `offset` on. What does not fit is an error of the caller, checked there.
+    pub(crate) fn write(&self, offset: usize, source: &[u8]) {
+        debug_assert!(offset + source.len() <= self.layout.size());
+        let _held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the stream has checked the range; `source` is the caller's memory, never this block's, since no
+        // slice of it is ever handed out.
+        unsafe {
+            self.address.as_ptr().add(offset).copy_from_nonoverlapping(source.as_ptr(), source.len());
+        }
+    }
+
+    /// Copies the bytes from `offset` on to `target`.
+    pub(crate) fn read(&self, offset: usize, target: &mut [u8]) {
+        debug_assert!(offset + target.len() <= self.layout.size());
+        let _held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as in `write`.
+        unsafe {
+            target.as_mut_ptr().copy_from_nonoverlapping(self.address.as_ptr().add(offset), target.len());
+        }
+    }
+
+    /// Zeroes every byte.
+    pub(crate) fn zero(&self) {
+        let _held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the block's own bytes.
+        unsafe { self.address.as_ptr().write_bytes(0, self.layout.size()) };
+    }
+}
+
+impl Drop for HostBlock {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.address.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_memory_names_both_numbers() {
+        let device = Device::simt();
+        let error = Allocation::new(&device, usize::MAX, 8).err().expect("too much");
+        let Error::Memory { needed, free, .. } = error else { panic!("another error: {error}") };
+        assert_eq!(needed, u64::MAX);
+        assert!(free > 0);
+        let error = Allocation::new(&device, 1 << 50, 1).err().expect("too much");
+        assert!(error.to_string().contains("1024.00 TiB needed"), "{error}");
+        assert_eq!(device.allocations(), 0);
+    }
+
+    #[test]
+    fn empty_buffers_are_not_allocations() {
+        let device = Device::simt();
+        let none = Allocation::new(&device, 0, 8).expect("nothing to allocate");
+        assert_eq!(none.bytes(), 0);
+        assert!(!none.address().is_null());
+        assert_eq!(device.allocations(), 0);
+        let some = Allocation::new(&device, 3, 8).expect("small");
+        assert_eq!(some.bytes(), 24);
+        assert_eq!(some.address() as usize % ALIGNMENT, 0);
+        assert_eq!(device.clone().allocations(), 1);
+    }
+}

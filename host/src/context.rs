@@ -1,0 +1,330 @@
+//! A CUDA device's primary context: kept for the process, current in every call, and dead after a kernel's trap.
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use crate::device::{DeviceInfo, Memory, device_name};
+use crate::driver::{self, device_attribute};
+use crate::error::{Error, Result, kills_context};
+use crate::{Backend, LaunchShape};
+
+/// The primary context of one CUDA device, shared by everything that was made on it.
+pub(crate) struct Context {
+    inner: cust::context::Context,
+    ordinal: usize,
+    /// What never changes, asked once.
+    info: DeviceInfo,
+    limits: Limits,
+    /// The failure after which the driver answers nothing else.
+    dead: OnceLock<String>,
+}
+
+/// What a launch must keep to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) max_grid: [u32; 3],
+    pub(crate) max_block: [u32; 3],
+    pub(crate) max_threads: u32,
+    pub(crate) max_shared_bytes: u32,
+    pub(crate) max_cluster: u32,
+    pub(crate) cooperative: bool,
+}
+
+impl Limits {
+    /// The limits that the CPU keeps when it runs kernels thread by thread: those of a GPU of compute capability 9.0.
+    pub(crate) const SIMT: Self = Self {
+        max_grid: [i32::MAX as u32, 65_535, 65_535],
+        max_block: [1024, 1024, 64],
+        max_threads: 1024,
+        max_shared_bytes: 227 * 1024,
+        max_cluster: 8,
+        cooperative: true,
+    };
+
+    /// Checks a shape against the device, and against what the kernel allows.
+    ///
+    /// * `max_threads`: most threads of a block for this kernel, at most the device's.
+    /// * `static_shared_bytes`: shared memory that the kernel declares itself.
+    pub(crate) fn check(
+        &self,
+        kernel: &str,
+        shape: &LaunchShape,
+        max_threads: u32,
+        static_shared_bytes: u32,
+    ) -> Result<()> {
+        let refuse = |what: &str, expected: String, got: String| {
+            Err(Error::shape(format!("kernel {kernel}: {what}"), expected, got))
+        };
+        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let (n, most) = (shape.grid[axis], self.max_grid[axis]);
+            if n == 0 || n > most {
+                return refuse(&format!("blocks along {name}"), format!("1 to {most}"), n.to_string());
+            }
+            let (n, most) = (shape.block[axis], self.max_block[axis]);
+            if n == 0 || n > most {
+                return refuse(&format!("threads along {name}"), format!("1 to {most}"), n.to_string());
+            }
+        }
+        let threads: u64 = shape.block.iter().map(|&n| u64::from(n)).product();
+        let most = max_threads.min(self.max_threads);
+        if threads > u64::from(most) {
+            return refuse("threads of a block", format!("1 to {most}"), threads.to_string());
+        }
+        let most = self.max_shared_bytes.saturating_sub(static_shared_bytes);
+        if shape.shared_bytes > most {
+            return refuse("bytes of dynamic shared memory", format!("at most {most}"), shape.shared_bytes.to_string());
+        }
+        let cluster = shape.cluster;
+        if cluster == 0 || cluster > self.max_cluster {
+            return refuse(
+                "blocks of a cluster",
+                match self.max_cluster {
+                    1 => "1, since this device has no clusters (compute capability 9.0 has)".into(),
+                    most => format!("1 to {most}"),
+                },
+                cluster.to_string(),
+            );
+        }
+        if !shape.grid[0].is_multiple_of(cluster) {
+            return refuse(
+                "blocks along x",
+                format!("a multiple of the cluster's {cluster}"),
+                shape.grid[0].to_string(),
+            );
+        }
+        if shape.cooperative && !self.cooperative {
+            return refuse(
+                "launch",
+                "an ordinary one, since this device has no cooperative launches".into(),
+                "a cooperative one".into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The contexts that something still uses, by ordinal.
+fn contexts() -> &'static Mutex<HashMap<usize, Weak<Context>>> {
+    static CONTEXTS: OnceLock<Mutex<HashMap<usize, Weak<Context>>>> = OnceLock::new();
+    CONTEXTS.get_or_init(Mutex::default)
+}
+
+impl Context {
+    /// The context of device `ordinal`: the one in use, or a new one.
+    pub(crate) fn open(ordinal: usize) -> Result<Arc<Self>> {
+        // The map stays whole if a thread panics: it is changed in one step.
+        let mut contexts = contexts().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
+            // A dead context comes back to life only when the driver destroys it, which it does at the last release.
+            context.check_alive()?;
+            return Ok(context);
+        }
+        let device = find(ordinal)?;
+        let info = describe(device, ordinal)?;
+        let limits = limits(device)?;
+        let inner = cust::context::Context::new(device).map_err(|_| failure("cuDevicePrimaryCtxRetain", None))?;
+        let context = Arc::new(Self { inner, ordinal, info, limits, dead: OnceLock::new() });
+        contexts.insert(ordinal, Arc::downgrade(&context));
+        Ok(context)
+    }
+
+    /// Makes the context current on this thread; every call that reaches the driver begins here.
+    pub(crate) fn enter(&self) -> Result<()> {
+        self.check_alive()?;
+        cust::context::CurrentContext::set_current(&self.inner).map_err(|_| self.failure("cuCtxSetCurrent", None))
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        match self.dead.get() {
+            None => Ok(()),
+            Some(cause) => {
+                Err(Error::ContextDead { device: device_name(Backend::Cuda, self.ordinal), cause: cause.clone() })
+            }
+        }
+    }
+
+    /// The error for the driver's last code, which is remembered if it ends the context.
+    pub(crate) fn failure(&self, call: &'static str, kernel: Option<String>) -> Error {
+        let error = failure(call, kernel);
+        if let Error::Driver { call, kernel, code, name } = &error
+            && kills_context(*code)
+        {
+            let of = kernel.as_ref().map(|k| format!(" for {k}")).unwrap_or_default();
+            // Only the first failure is the cause; the ones after it are its echoes.
+            let _ = self.dead.set(format!("{call} failed{of}: {name} ({code})"));
+        }
+        error
+    }
+
+    /// The result of a driver's call.
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
+        if code == 0 { Ok(()) } else { Err(self.failure(call, None)) }
+    }
+
+    /// The result of a call of `cust`.
+    pub(crate) fn check_cust<T>(&self, call: &'static str, result: cust::error::CudaResult<T>) -> Result<T> {
+        result.map_err(|_| self.failure(call, None))
+    }
+
+    pub(crate) fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Free and total memory now.
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        self.enter()?;
+        let (free, total) = self.check_cust("cuMemGetInfo", cust::memory::mem_get_info())?;
+        Ok(Memory { free: free as u64, total: total as u64 })
+    }
+}
+
+/// The error for the driver's last code on this thread.
+pub(crate) fn failure(call: &'static str, kernel: Option<String>) -> Error {
+    let code = driver::last_code();
+    Error::Driver { call, kernel, code, name: driver::code_name(code) }
+}
+
+/// The number of CUDA devices, or why there are none.
+pub(crate) fn count() -> Result<usize> {
+    if let Err(code) = driver::initialise() {
+        return Err(no_device(code));
+    }
+    match cust::device::Device::num_devices() {
+        Ok(0) => Err(no_device(driver::NO_DEVICE)),
+        Ok(n) => Ok(n as usize),
+        Err(_) => Err(failure("cuDeviceGetCount", None)),
+    }
+}
+
+/// [`Error::NoDevice`] for a code of the driver's first call.
+fn no_device(code: c_int) -> Error {
+    let reason = if let Some(reason) = driver::load_failure() {
+        format!("no CUDA driver ({reason}): install NVIDIA's driver, or use the device cpu")
+    } else {
+        let name = driver::code_name(code);
+        let remedy = match code {
+            driver::STUB_LIBRARY => {
+                "the toolkit's stub library was found in place of the driver, remove its folder from LD_LIBRARY_PATH"
+            }
+            driver::NO_DEVICE => {
+                "the driver is there but shows no GPU, check nvidia-smi and CUDA_VISIBLE_DEVICES, or use the device cpu"
+            }
+            _ => "the driver is there but does not start, check nvidia-smi, or use the device cpu",
+        };
+        format!("{name} ({code}): {remedy}")
+    };
+    Error::NoDevice { reason }
+}
+
+/// The device with this ordinal.
+fn find(ordinal: usize) -> Result<cust::device::Device> {
+    let n = count()?;
+    if ordinal >= n {
+        return Err(Error::NoDevice {
+            reason: format!("cuda:{ordinal} was asked for and the driver shows {n}: use cuda:0 to cuda:{}", n - 1),
+        });
+    }
+    cust::device::Device::get_device(ordinal as u32).map_err(|_| failure("cuDeviceGet", None))
+}
+
+/// One attribute of a device by the driver's number.
+fn attribute(device: cust::device::Device, attribute: c_int) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: `value` is written before the call returns; the handle is the driver's own.
+    let code = unsafe { driver::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
+    if code == 0 { Ok(value.max(0) as u32) } else { Err(failure("cuDeviceGetAttribute", None)) }
+}
+
+/// What the driver says of a device without opening it.
+fn describe(device: cust::device::Device, ordinal: usize) -> Result<DeviceInfo> {
+    let asked = |call| move |_| failure(call, None);
+    Ok(DeviceInfo {
+        backend: Backend::Cuda,
+        ordinal,
+        name: device.name().map_err(asked("cuDeviceGetName"))?,
+        compute_capability: Some((
+            attribute(device, device_attribute::CAPABILITY_MAJOR)?,
+            attribute(device, device_attribute::CAPABILITY_MINOR)?,
+        )),
+        driver_version: driver::version(),
+        n_multiprocessors: attribute(device, device_attribute::MULTIPROCESSORS)?,
+        memory_bytes: device.total_memory().map_err(asked("cuDeviceTotalMem"))? as u64,
+        l2_bytes: u64::from(attribute(device, device_attribute::L2_BYTES)?),
+        max_threads_per_block: attribute(device, device_attribute::MAX_THREADS_PER_BLOCK)?,
+        max_threads_per_multiprocessor: attribute(device, device_attribute::MAX_THREADS_PER_MULTIPROCESSOR)?,
+        max_shared_per_block: max_shared(device)?,
+        max_shared_per_multiprocessor: attribute(device, device_attribute::MAX_SHARED_PER_MULTIPROCESSOR)?,
+        max_registers_per_multiprocessor: attribute(device, device_attribute::MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+    })
+}
+
+/// Shared memory that a block can have after asking for it.
+fn max_shared(device: cust::device::Device) -> Result<u32> {
+    let opt_in = attribute(device, device_attribute::MAX_SHARED_PER_BLOCK_OPT_IN)?;
+    Ok(opt_in.max(attribute(device, device_attribute::MAX_SHARED_PER_BLOCK)?))
+}
+
+fn limits(device: cust::device::Device) -> Result<Limits> {
+    let three = |numbers: [c_int; 3]| -> Result<[u32; 3]> {
+        Ok([attribute(device, numbers[0])?, attribute(device, numbers[1])?, attribute(device, numbers[2])?])
+    };
+    // Drivers older than clusters do not know the attribute: then there are none.
+    let clusters = attribute(device, device_attribute::CLUSTER_LAUNCH).unwrap_or(0) != 0;
+    Ok(Limits {
+        max_grid: three(device_attribute::MAX_GRID_DIM)?,
+        max_block: three(device_attribute::MAX_BLOCK_DIM)?,
+        max_threads: attribute(device, device_attribute::MAX_THREADS_PER_BLOCK)?,
+        max_shared_bytes: max_shared(device)?,
+        max_cluster: if clusters { 16 } else { 1 },
+        cooperative: attribute(device, device_attribute::COOPERATIVE_LAUNCH)? != 0,
+    })
+}
+
+/// All CUDA devices that can be described; none without a driver.
+pub(crate) fn list() -> Vec<DeviceInfo> {
+    let n = count().unwrap_or(0);
+    (0..n).filter_map(|ordinal| find(ordinal).and_then(|device| describe(device, ordinal)).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(shape: LaunchShape) -> String {
+        Limits::SIMT.check("k", &shape, 256, 1024).expect_err("the shape is wrong").to_string()
+    }
+
+    #[test]
+    fn shapes_are_checked_with_the_kernels_name() {
+        assert!(Limits::SIMT.check("k", &LaunchShape::new(1, 256), 256, 0).is_ok());
+        assert_eq!(refusal(LaunchShape::new(0, 32)), "kernel k: blocks along x: expected 1 to 2147483647, got 0");
+        assert_eq!(refusal(LaunchShape::new(1, 257)), "kernel k: threads of a block: expected 1 to 256, got 257");
+        assert_eq!(refusal(LaunchShape::new(1, 2000)), "kernel k: threads along x: expected 1 to 1024, got 2000");
+        assert_eq!(
+            refusal(LaunchShape::new(1, 32).with_shared(227 * 1024)),
+            "kernel k: bytes of dynamic shared memory: expected at most 231424, got 232448"
+        );
+        assert_eq!(
+            refusal(LaunchShape::new(3, 32).with_cluster(2)),
+            "kernel k: blocks along x: expected a multiple of the cluster's 2, got 3"
+        );
+    }
+
+    #[test]
+    fn no_driver_is_an_ordinary_error() {
+        if driver::load_failure().is_some() {
+            let error = Context::open(0).err().expect("no driver");
+            assert!(matches!(error, Error::NoDevice { .. }));
+            assert!(error.to_string().contains("libcuda.so.1"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Devices: what kernels run on.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::{self, Context, Limits};
+use crate::error::{Error, Result};
+use crate::host_machine;
+use crate::stream::Stream;
+
+/// Where kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// An NVIDIA GPU.
+    Cuda,
+    /// The kernels' own source on the CPU, thread by thread: slow, and it reports broken rules. For tests.
+    Simt,
+    /// The plain implementations on the CPU, with all its cores. No kernels run here.
+    Cpu,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cuda => "cuda",
+            Self::Simt => "simt",
+            Self::Cpu => "cpu",
+        })
+    }
+}
+
+/// What is known of a device without opening it. A number that has no meaning for the back end is 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// The back end.
+    pub backend: Backend,
+    /// Number of the device within its back end, from 0.
+    pub ordinal: usize,
+    /// The maker's name.
+    pub name: String,
+    /// Compute capability as (major, minor); `None` on the CPU.
+    pub compute_capability: Option<(u32, u32)>,
+    /// CUDA version of the driver as (major, minor); `None` on the CPU.
+    pub driver_version: Option<(u32, u32)>,
+    /// Multiprocessors of a GPU, hardware threads of a CPU.
+    pub n_multiprocessors: u32,
+    /// Memory in all, in bytes.
+    pub memory_bytes: u64,
+    /// Second-level cache in bytes.
+    pub l2_bytes: u64,
+    /// Most threads of one block.
+    pub max_threads_per_block: u32,
+    /// Most threads that a multiprocessor holds at once.
+    pub max_threads_per_multiprocessor: u32,
+    /// Most shared memory of one block in bytes, static and dynamic together.
+    pub max_shared_per_block: u32,
+    /// Shared memory of a multiprocessor in bytes.
+    pub max_shared_per_multiprocessor: u32,
+    /// Registers of 32 bits of a multiprocessor.
+    pub max_registers_per_multiprocessor: u32,
+}
+
+impl DeviceInfo {
+    /// The newest PTX version that the driver compiles, as (major, minor); `None` on the CPU.
+    ///
+    /// From the driver's CUDA version by NVIDIA's table; a lower bound for a driver newer than the table.
+    pub fn ptx_version(&self) -> Option<(u32, u32)> {
+        self.driver_version.map(crate::driver::ptx_version)
+    }
+}
+
+/// Free and total memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Free now.
+    pub free: u64,
+    /// In all.
+    pub total: u64,
+}
+
+/// A device that is open. Cloning is cheap and gives the same device.
+///
+/// Two devices are equal when they are the same piece of hardware under the same back end, however they were opened:
+/// a buffer of one can be used with the other.
+///
+/// ```
+/// use warpplay::{Backend, Device};
+/// let device = Device::auto();
+/// println!("running on {}", device.name());
+/// assert_eq!(Device::cpu().backend(), Backend::Cpu);
+/// assert!(Device::parse("gpu").is_err());
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    kind: Kind,
+    allocations: Arc<AtomicU64>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Cuda(Arc<Context>),
+    /// The number is 0; tests make others, to have two devices.
+    Simt(usize),
+    Cpu,
+}
+
+/// The spellings that [`Device::parse`] accepts.
+const SPELLINGS: &str = "auto, cuda, cuda:0, cuda:1 and so on, cpu, simt";
+
+impl Device {
+    fn new(kind: Kind) -> Self {
+        Self { kind, allocations: Arc::default() }
+    }
+
+    /// The first CUDA device that can be opened, else the CPU. Never fails.
+    ///
+    /// Which one it is, [`backend`](Self::backend) says; why a GPU was passed over goes to the log (`tracing`, level
+    /// debug).
+    pub fn auto() -> Self {
+        match context::count() {
+            Ok(n) => {
+                for ordinal in 0..n {
+                    match Self::cuda(ordinal) {
+                        Ok(device) => return device,
+                        Err(error) => tracing::debug!("cuda:{ordinal} was passed over: {error}"),
+                    }
+                }
+            }
+            Err(error) => tracing::debug!("no GPU is used: {error}"),
+        }
+        Self::cpu()
+    }
+
+    /// The CUDA device with this number, from 0.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] without a driver or with fewer devices; [`Error::ContextDead`] if a kernel failed on the
+    /// device earlier and something still uses it; [`Error::Driver`] if the driver cannot open it.
+    pub fn cuda(ordinal: usize) -> Result<Self> {
+        Ok(Self::new(Kind::Cuda(Context::open(ordinal)?)))
+    }
+
+    /// The CPU with the plain implementations.
+    pub fn cpu() -> Self {
+        Self::new(Kind::Cpu)
+    }
+
+    /// The CPU running the kernels' own source, thread by thread.
+    pub fn simt() -> Self {
+        Self::new(Kind::Simt(0))
+    }
+
+    /// A device that is equal to no other of another number.
+    #[cfg(test)]
+    pub(crate) fn simt_numbered(ordinal: usize) -> Self {
+        Self::new(Kind::Simt(ordinal))
+    }
+
+    /// The device of this spelling: `auto`, `cuda` (the first), `cuda:1`, `cpu` or `simt`.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for another spelling; as [`cuda`](Self::cuda).
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::auto()),
+            "cuda" => Self::cuda(0),
+            "cpu" => Ok(Self::cpu()),
+            "simt" => Ok(Self::simt()),
+            _ => {
+                let ordinal = text.strip_prefix("cuda:").and_then(|n| n.parse().ok());
+                match ordinal {
+                    Some(ordinal) => Self::cuda(ordinal),
+                    None => Err(Error::option("device", text, SPELLINGS)),
+                }
+            }
+        }
+    }
+
+    /// Every device that is there: CUDA devices in order, then `simt` and `cpu`. Never fails, and opens none of them.
+    pub fn list() -> Vec<DeviceInfo> {
+        let mut list = context::list();
+        list.push(host_machine::info(Backend::Simt));
+        list.push(host_machine::info(Backend::Cpu));
+        list
+    }
+
+    /// Why [`list`](Self::list) has no CUDA device; `None` where it has.
+    pub fn why_no_cuda() -> Option<Error> {
+        context::count().err()
+    }
+
+    /// The back end.
+    pub fn backend(&self) -> Backend {
+        match self.kind {
+            Kind::Cuda(_) => Backend::Cuda,
+            Kind::Simt(_) => Backend::Simt,
+            Kind::Cpu => Backend::Cpu,
+        }
+    }
+
+    /// Number of the device within its back end, from 0.
+    pub fn ordinal(&self) -> usize {
+        match &self.kind {
+            Kind::Cuda(context) => context.ordinal(),
+            Kind::Simt(ordinal) => *ordinal,
+            Kind::Cpu => 0,
+        }
+    }
+
+    /// The maker's name of the device.
+    pub fn name(&self) -> String {
+        match &self.kind {
+            Kind::Cuda(context) => context.info().name.clone(),
+            Kind::Simt(_) | Kind::Cpu => host_machine::name(),
+        }
+    }
+
+    /// The device's properties and limits.
+    ///
+    /// # Errors
+    /// None today: what the driver says is asked when the device is opened.
+    pub fn info(&self) -> Result<DeviceInfo> {
+        Ok(match &self.kind {
+            Kind::Cuda(context) => context.info().clone(),
+            Kind::Simt(_) | Kind::Cpu => host_machine::info(self.backend()),
+        })
+    }
+
+    /// Free and total memory now: the GPU's, or the machine's.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] or [`Error::ContextDead`] where the driver does not answer.
+    pub fn memory(&self) -> Result<Memory> {
+        match &self.kind {
+            Kind::Cuda(context) => context.memory(),
+            Kind::Simt(_) | Kind::Cpu => Ok(host_machine::memory()),
+        }
+    }
+
+    /// A new stream of work.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on [`Backend::Cpu`], where no kernels run; [`Error::Driver`] if the driver refuses.
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::new(self)
+    }
+
+    /// How many buffers were allocated through this opening of the device and its clones so far, the empty ones not
+    /// counted. For tests of engines that promise to reuse their memory.
+    pub fn allocations(&self) -> u64 {
+        self.allocations.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_allocation(&self) {
+        self.allocations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn context(&self) -> Option<&Arc<Context>> {
+        match &self.kind {
+            Kind::Cuda(context) => Some(context),
+            Kind::Simt(_) | Kind::Cpu => None,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        match &self.kind {
+            Kind::Cuda(context) => context.limits(),
+            Kind::Simt(_) | Kind::Cpu => &Limits::SIMT,
+        }
+    }
+
+    /// Checks that a thing made on `other` is used on the same device.
+    pub(crate) fn expect_same(&self, what: &str, other: &Device) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        Err(Error::Device { what: what.to_string(), belongs_to: other.to_string(), device: self.to_string() })
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        self.backend() == other.backend() && self.ordinal() == other.ordinal()
+    }
+}
+
+impl Eq for Device {}
+
+/// The device as [`Device::parse`] reads it: `cuda:0`, `cpu`, `simt`.
+pub(crate) fn device_name(backend: Backend, ordinal: usize) -> String {
+    match backend {
+        Backend::Cuda => format!("cuda:{ordinal}"),
+        Backend::Simt if ordinal > 0 => format!("simt:{ordinal}"),
+        Backend::Simt | Backend::Cpu => backend.to_string(),
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&device_name(self.backend(), self.ordinal()))
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
+impl std::str::FromStr for Device {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_and_list_never_fail() {
+        assert_ne!(Device::auto().backend(), Backend::Simt);
+        let list = Device::list();
+        assert!(list.iter().any(|info| info.backend == Backend::Simt));
+        assert!(list.iter().any(|info| info.backend == Backend::Cpu));
+        let n_cuda = list.iter().filter(|info| info.backend == Backend::Cuda).count();
+        assert_eq!(n_cuda == 0, Device::why_no_cuda().is_some());
+    }
+
+    #[test]
+    fn spellings() {
+        assert_eq!(Device::parse("cpu").expect("always there"), Device::cpu());
+        assert_eq!(Device::parse("simt").expect("always there").to_string(), "simt");
+        for wrong in ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
+            let error = Device::parse(wrong).expect_err("no such device");
+            assert_eq!(error.to_string(), format!("option device: {wrong} is not allowed ({SPELLINGS})"));
+        }
+        assert!(matches!(Device::parse("cuda:4096"), Err(Error::NoDevice { .. })));
+    }
+
+    #[test]
+    fn the_cpu_runs_no_kernels() {
+        let error = Device::cpu().stream().expect_err("no kernels there");
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    }
+
+    #[test]
+    fn memory_and_info_of_the_machine() {
+        let memory = Device::simt().memory().expect("read from the system");
+        assert!(memory.free <= memory.total && memory.total > 0);
+        assert!(!Device::cpu().name().is_empty());
+        assert!(Device::cpu().info().expect("always there").n_multiprocessors > 0);
+    }
+
+    #[test]
+    fn devices_and_streams_move_between_threads() {
+        fn send<T: Send>() {}
+        fn sync<T: Sync>() {}
+        send::<Device>();
+        sync::<Device>();
+        send::<Stream>();
+    }
+}

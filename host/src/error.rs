@@ -1,0 +1,318 @@
+//! The library's one error type.
+
+use std::path::PathBuf;
+
+use warpplay_gpu::simt::Fault;
+
+/// What the library's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, grouped by what the caller can do about it.
+///
+/// The text says what failed, where, and what to do next. An error of another crate is reached through
+/// [`source`](std::error::Error::source).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such CUDA device, or no driver. Use [`Device::auto`](crate::Device::auto) to go on without one.
+    #[error("no CUDA device: {reason}")]
+    NoDevice {
+        /// What was tried, what came of it, and the remedy.
+        reason: String,
+    },
+
+    /// The driver refused a call, or a kernel failed while it ran.
+    #[error("{call} failed{}: {name} ({code}){}", of_kernels(kernel), driver_hint(*code))]
+    Driver {
+        /// Entry point of the driver that reported the failure.
+        call: &'static str,
+        /// The kernel, or the kernels queued since the last synchronisation: one of them failed.
+        kernel: Option<String>,
+        /// The driver's result code.
+        code: i32,
+        /// The driver's name of the code.
+        name: String,
+    },
+
+    /// A kernel failed earlier and took the device's context with it; every later call on it ends here.
+    #[error(
+        "the context of {device} is dead since {cause}: drop the device and everything made on it, then open it anew"
+    )]
+    ContextDead {
+        /// The device, as `cuda:0`.
+        device: String,
+        /// The failure that ended the context.
+        cause: String,
+    },
+
+    /// The driver is older than a module's PTX.
+    #[error(
+        "driver supports PTX up to {driver}, module {module} needs {needs}: update the driver or build the module for an older PTX version"
+    )]
+    PtxVersion {
+        /// Name of the module.
+        module: String,
+        /// PTX version of the module, as `8.0`.
+        needs: String,
+        /// Newest PTX version of the driver.
+        driver: String,
+    },
+
+    /// None of a module's images runs on this device.
+    #[error(
+        "module {module} was built for {built_for}, the device is sm_{}{}: build it for that or an older architecture",
+        capability.0, capability.1
+    )]
+    PtxArch {
+        /// Name of the module.
+        module: String,
+        /// Architectures it was built for.
+        built_for: String,
+        /// Compute capability of the device.
+        capability: (u32, u32),
+    },
+
+    /// A module holds no PTX: it was built where there is no device compiler.
+    #[error("module {module} has no PTX: {reason}")]
+    PtxMissing {
+        /// Name of the module.
+        module: String,
+        /// Why, and the remedy.
+        reason: String,
+    },
+
+    /// The driver's compiler refused a module's PTX.
+    #[error("the driver could not compile module {module}: {name} ({code}): {log}")]
+    Module {
+        /// Name of the module.
+        module: String,
+        /// The driver's result code.
+        code: i32,
+        /// The driver's name of the code.
+        name: String,
+        /// What its compiler said.
+        log: String,
+    },
+
+    /// A module has no such entry point.
+    #[error(
+        "module {module} has no kernel {kernel}: build the module from the sources of this program, with the features that the kernel needs"
+    )]
+    MissingKernel {
+        /// Entry name of the kernel.
+        kernel: String,
+        /// Name of the module.
+        module: String,
+    },
+
+    /// A length or a launch shape is not what it has to be.
+    #[error("{what}: expected {expected}, got {got}")]
+    Shape {
+        /// The buffer or the kernel.
+        what: String,
+        /// What it has to be.
+        expected: String,
+        /// What it was.
+        got: String,
+    },
+
+    /// An option has a value that is not allowed.
+    #[error("option {name}: {value} is not allowed ({allowed})")]
+    Option {
+        /// The option's name.
+        name: &'static str,
+        /// The value as given.
+        value: String,
+        /// The allowed values.
+        allowed: String,
+    },
+
+    /// The device has less free memory than is asked for.
+    #[error(
+        "{device} has {} of memory free, {} needed: ask for less or free other buffers",
+        bytes(*free), bytes(*needed)
+    )]
+    Memory {
+        /// The device, as `cuda:0`.
+        device: String,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+
+    /// A file cannot be read or written, or holds something else than it should.
+    #[error("{}{}: {reason}", path.display(), at_line(*line))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1, where it is known.
+        line: Option<u64>,
+        /// What is wrong, and what is expected.
+        reason: String,
+    },
+
+    /// A thing of one device was handed to another.
+    #[error("{what} belongs to {belongs_to}, not to {device}: make it on the device that uses it")]
+    Device {
+        /// The buffer, module, event or graph.
+        what: String,
+        /// The device it was made on.
+        belongs_to: String,
+        /// The device that was to use it.
+        device: String,
+    },
+
+    /// A back end does not offer this.
+    #[error("{what} is not offered by the back end {backend}: {remedy}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// The back end's name.
+        backend: String,
+        /// What to use instead.
+        remedy: String,
+    },
+
+    /// Something that needs the device's answer was called while the stream records a graph.
+    #[error("{call} inside a capture: a capture records launches and zeroing only, call it before or after")]
+    Capture {
+        /// The call.
+        call: &'static str,
+    },
+
+    /// A string of moves cannot be played.
+    #[error("moves of {game}: {reason}")]
+    Moves {
+        /// Name of the game.
+        game: &'static str,
+        /// The first place that is wrong, and what is allowed there.
+        reason: String,
+    },
+
+    /// The position to be searched is the end of its game.
+    #[error("position of {game} is finished ({outcome}): search a position where somebody can move")]
+    Finished {
+        /// Name of the game.
+        game: &'static str,
+        /// How it ended.
+        outcome: String,
+    },
+
+    /// Calls came in an order that has no meaning.
+    #[error("{what}: {reason}")]
+    Order {
+        /// The object.
+        what: &'static str,
+        /// What is missing, and what to call first.
+        reason: String,
+    },
+
+    /// A kernel broke a rule while it ran on the CPU, thread by thread.
+    #[error("{0}")]
+    Simt(#[source] Box<Fault>),
+}
+
+impl Error {
+    /// An [`Error::Option`].
+    pub fn option(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
+        Self::Option { name, value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// An [`Error::Shape`].
+    pub fn shape(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
+        Self::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }
+    }
+
+    /// An [`Error::File`].
+    pub fn file(path: impl Into<PathBuf>, line: Option<u64>, reason: impl ToString) -> Self {
+        Self::File { path: path.into(), line, reason: reason.to_string() }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Simt(Box::new(fault))
+    }
+}
+
+fn of_kernels(kernel: &Option<String>) -> String {
+    match kernel {
+        Some(kernel) => format!(" for {kernel}"),
+        None => String::new(),
+    }
+}
+
+fn at_line(line: Option<u64>) -> String {
+    match line {
+        Some(line) => format!(", line {line}"),
+        None => String::new(),
+    }
+}
+
+/// Whether a code means that the context can do nothing more.
+///
+/// The codes that NVIDIA's reference describes with "leaves the process in an inconsistent state", and the ones for
+/// memory and link errors that cannot be corrected.
+pub(crate) const fn kills_context(code: i32) -> bool {
+    matches!(code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719)
+}
+
+/// What to do about a driver's code, where there is something to say.
+fn driver_hint(code: i32) -> &'static str {
+    match code {
+        500 => ": the driver may be too old, update it",
+        701 => ": the block needs more registers or shared memory than a multiprocessor has, use fewer threads",
+        _ if kills_context(code) => {
+            ": the context is dead, drop the device and everything made on it, then open it anew"
+        }
+        720 => ": a cooperative grid must fit on the device at once, use fewer blocks",
+        802 | 803 => ": the driver's parts do not agree, restart the machine or reinstall the driver",
+        _ => "",
+    }
+}
+
+/// Bytes in the largest binary unit that gives at least 1.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} bytes") } else { format!("{value:.2} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_say_what_where_and_what_next() {
+        let error = Error::option("n_playouts", 100, "a power of two, 1 to 512");
+        assert_eq!(error.to_string(), "option n_playouts: 100 is not allowed (a power of two, 1 to 512)");
+        let error = Error::Driver {
+            call: "cuStreamSynchronize",
+            kernel: Some("mcts_select, mcts_backup".into()),
+            code: 719,
+            name: "CUDA_ERROR_LAUNCH_FAILED".into(),
+        };
+        assert!(error.to_string().starts_with(
+            "cuStreamSynchronize failed for mcts_select, mcts_backup: CUDA_ERROR_LAUNCH_FAILED (719): the context is dead"
+        ));
+        let error = Error::Memory { device: "cuda:0".into(), needed: 3 << 30, free: 512 };
+        assert_eq!(
+            error.to_string(),
+            "cuda:0 has 512 bytes of memory free, 3.00 GiB needed: ask for less or free other buffers"
+        );
+        let error = Error::file("game.txt", Some(3), "a move is missing");
+        assert_eq!(error.to_string(), "game.txt, line 3: a move is missing");
+    }
+
+    #[test]
+    fn errors_can_cross_threads() {
+        fn check<T: Send + Sync + 'static>() {}
+        check::<Error>();
+    }
+}

@@ -1,0 +1,100 @@
+//! Raw playouts: how many games a second the playout code itself can play, without a tree.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use warpplay_gpu::mcts::KernelSet;
+
+use super::blocks::BlockSizes;
+use super::kernels::{self, Kernels, RawArrays};
+use super::position::check_playable;
+use crate::{Backend, Device, Error, Event, Result};
+
+/// Raw playouts of one position: every thread of the grid plays games of its own, one after another.
+pub struct RawPlayouts<G: KernelSet> {
+    device: Device,
+    kernels: Kernels<G>,
+}
+
+/// Results of raw playouts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RawReport {
+    /// Games played.
+    pub games: u64,
+    /// Won by the first and by the second player.
+    pub wins: [u64; 2],
+    /// Drawn.
+    pub draws: u64,
+    /// Actions played in all games: calls of the forward model.
+    pub plies: u64,
+    /// Device time in milliseconds.
+    pub ms: f64,
+}
+
+impl<G: KernelSet> RawPlayouts<G> {
+    /// Loads the game's kernels.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on the CPU back end; otherwise as loading the kernels of a search.
+    pub fn new(device: &Device) -> Result<Self> {
+        if device.backend() == Backend::Cpu {
+            return Err(Error::Unsupported {
+                what: "raw playouts".to_string(),
+                backend: Backend::Cpu.to_string(),
+                remedy: "use a device with kernels, cuda or simt".to_string(),
+            });
+        }
+        let kernels = kernels::load(device, BlockSizes::listing_1::<G>(1))?;
+        Ok(Self { device: device.clone(), kernels })
+    }
+
+    /// Plays `n_games` games from `position` on each of `blocks` × `threads` threads; once more before, to warm up, where `warm_up` is set.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if `threads` is no multiple of 32 from 32 to 1024 or there is nothing to play; [`Error::Finished`] for a finished position.
+    pub fn run(
+        &self,
+        position: &G,
+        blocks: u32,
+        threads: u32,
+        n_games: u32,
+        seed: u64,
+        warm_up: bool,
+    ) -> Result<RawReport> {
+        check_playable(position)?;
+        if !threads.is_multiple_of(32) || !(32..=1024).contains(&threads) {
+            return Err(Error::option("threads", threads, "a multiple of 32, 32 to 1024"));
+        }
+        let n_threads = blocks
+            .checked_mul(threads)
+            .filter(|&n| n > 0 && n <= 1 << 27)
+            .ok_or_else(|| Error::option("blocks", blocks, "at least 1, and at most 2^27 threads in all"))?;
+        if n_games == 0 {
+            return Err(Error::option("n_games", 0, "at least 1"));
+        }
+        let stream = self.device.stream()?;
+        let mut arrays = RawArrays::new(&stream, &self.kernels, position, n_threads, seed)?;
+        if warm_up {
+            arrays.launch(&stream, &self.kernels, threads, n_games)?;
+            stream.zero(&mut arrays.totals)?;
+        }
+        let (start, end) = (stream.event()?, stream.event()?);
+        stream.synchronize()?;
+        let clock = Instant::now();
+        stream.record(&start)?;
+        arrays.launch(&stream, &self.kernels, threads, n_games)?;
+        stream.record(&end)?;
+        let mut ms = f64::from(Event::elapsed_ms(&start, &end)?);
+        if self.device.backend() == Backend::Simt {
+            ms = clock.elapsed().as_secs_f64() * 1e3;
+        }
+        let totals = stream.read(&arrays.totals)?;
+        Ok(RawReport {
+            games: u64::from(n_threads) * u64::from(n_games),
+            wins: [totals[0], totals[1]],
+            draws: totals[2],
+            plies: totals[3],
+            ms,
+        })
+    }
+}

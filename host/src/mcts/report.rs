@@ -1,0 +1,211 @@
+//! What a search found, as plain data.
+
+use serde::{Deserialize, Serialize};
+use warpplay_gpu::cuda::math;
+use warpplay_gpu::mcts::select::{mean_value, upper_bound};
+
+use super::config::Variant;
+
+/// Version of the report's fields.
+pub const SCHEMA: u32 = 1;
+
+/// The options of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Which children are played out and how.
+    pub variant: Variant,
+    /// Independent trees, T.
+    pub n_trees: u32,
+    /// Playouts of a child in one step, m.
+    pub n_playouts: u32,
+    /// Limit of steps.
+    pub steps: Option<u64>,
+    /// Limit of time.
+    pub seconds: Option<f64>,
+    /// Exploration constant, C.
+    pub ucb_c: f32,
+    /// What a draw is worth.
+    pub draw_value: f32,
+    /// Device memory in GiB.
+    pub device_memory_gb: f64,
+    /// Seed of all random streams.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// The paper's: 5 seconds, 8 trees, 128 playouts, all children prodigally, 2 GiB, C = 2, seed 0; a draw is worth half.
+    fn default() -> Self {
+        Self {
+            variant: Variant::AcpProdigal,
+            n_trees: 8,
+            n_playouts: 128,
+            steps: None,
+            seconds: Some(5.0),
+            ucb_c: 2.0,
+            draw_value: 0.5,
+            device_memory_gb: 2.0,
+            seed: 0,
+        }
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedBy {
+    /// The limit of steps was reached.
+    Steps,
+    /// The limit of time was reached.
+    Seconds,
+    /// The caller asked for it; the report holds what was found so far.
+    Request,
+}
+
+/// Everything about one search. `q` and `ucb` are `None` (JSON null) where they are not finite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchReport {
+    /// Version of these fields, [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the game.
+    pub game: String,
+    /// The moves that led to the position, where a program noted them.
+    pub moves: String,
+    /// The options.
+    pub options: Options,
+    /// Back end: `cuda`, `simt` or `cpu`.
+    pub device: String,
+    /// Name of the device.
+    pub device_name: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Why the search ended.
+    pub stopped_by: StoppedBy,
+    /// The action to play: a proven win, else most playouts, then most wins, then the lowest.
+    pub best: ActionReport,
+    /// All legal actions, ascending.
+    pub actions: Vec<ActionReport>,
+    /// How fast it was.
+    pub performance: Performance,
+}
+
+/// What all trees together know of one action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionReport {
+    /// The action.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Playouts through the roots of all trees.
+    pub n_root: u64,
+    /// Playouts through the action.
+    pub n: u64,
+    /// Of these, won by the player to move.
+    pub wins: u64,
+    /// Of these, drawn.
+    pub draws: u64,
+    /// Estimated value, `(wins + draw_value · draws) / n`.
+    pub q: Option<f32>,
+    /// Upper confidence bound over all trees, `q + C √(ln n_root / n)`: equation (8).
+    pub ucb: Option<f32>,
+    /// Whether the action wins at once.
+    pub win_flag: bool,
+}
+
+impl ActionReport {
+    #[allow(clippy::too_many_arguments, reason = "one row of the report")]
+    pub(super) fn new(
+        options: &Options,
+        index: u32,
+        name: String,
+        n_root: u64,
+        n: u64,
+        wins: u64,
+        draws: u64,
+        win_flag: bool,
+    ) -> Self {
+        let finite = |x: f32| x.is_finite().then_some(x);
+        let ln_n_root = math::ln(n_root as f32);
+        Self {
+            index,
+            name,
+            n_root,
+            n,
+            wins,
+            draws,
+            q: finite(mean_value(n, wins, draws, options.draw_value)),
+            ucb: finite(upper_bound(n, wins, draws, ln_n_root, options.ucb_c, options.draw_value)),
+            win_flag,
+        }
+    }
+}
+
+/// How fast a search was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Performance {
+    /// Steps done.
+    pub steps: u64,
+    /// Steps a second of the whole search.
+    pub steps_per_second: f64,
+    /// Playouts of all trees.
+    pub playouts: u64,
+    /// Playouts a second of the whole search.
+    pub playouts_per_second: f64,
+    /// Times in milliseconds.
+    pub ms: StageMs,
+    /// Where the mean times of the stages come from.
+    pub stage_times_from: String,
+    /// How large the trees grew.
+    pub trees: TreesReport,
+}
+
+/// Times of a search in milliseconds of wall clock; the stages' means are device time a step. `None` where a stage was not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageMs {
+    /// From the call to the result, without the profiling run.
+    pub total: f64,
+    /// All steps.
+    #[serde(rename = "loop")]
+    pub loop_: f64,
+    /// Selection.
+    pub mean_select: Option<f64>,
+    /// Expansion, both halves.
+    pub mean_expand: Option<f64>,
+    /// Playouts.
+    pub mean_playout: Option<f64>,
+    /// Backup, both halves.
+    pub mean_backup: Option<f64>,
+    /// The sums over the trees.
+    pub reduce_over_trees: f64,
+    /// The choice of the best action.
+    pub reduce_over_actions: f64,
+}
+
+/// Mean device time of each stage in a step, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageTimes {
+    /// Steps measured.
+    pub steps: u32,
+    /// Selection.
+    pub select_ms: f64,
+    /// Expansion, both halves.
+    pub expand_ms: f64,
+    /// Playouts.
+    pub playout_ms: f64,
+    /// Backup, both halves.
+    pub backup_ms: f64,
+}
+
+/// How large the trees grew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreesReport {
+    /// Number of trees.
+    pub count: u32,
+    /// Mean depth of all nodes of all trees.
+    pub mean_depth: f64,
+    /// Depth of the deepest node.
+    pub max_depth: u32,
+    /// Mean number of nodes.
+    pub mean_size: f64,
+    /// Largest number of nodes.
+    pub max_size: u64,
+}

@@ -1,0 +1,219 @@
+//! Host memory that the device copies from and to while the program goes on.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::buffer::HostBlock;
+use crate::context::Context;
+use crate::device::Device;
+use crate::driver;
+use crate::error::{Error, Result};
+use crate::event::CudaEvent;
+
+/// `len` values in page-locked host memory, zero at first, made by [`Stream::pinned`](crate::Stream::pinned).
+///
+/// Copies between it and a buffer do not wait. Looking at it does: [`as_slice`](Self::as_slice) and
+/// [`as_mut_slice`](Self::as_mut_slice) return when every copy that was queued with it has ended.
+///
+/// ```
+/// use warpplay::Device;
+/// let stream = Device::simt().stream()?;
+/// let mut staging = stream.pinned::<u16>(3)?;
+/// staging.as_mut_slice()?.copy_from_slice(&[1, 2, 3]);
+/// let mut buffer = stream.alloc::<u16>(5)?;
+/// stream.write_pinned(&mut buffer, 2, &staging, 3)?;
+/// assert_eq!(stream.read(&buffer)?, [0, 0, 1, 2, 3]);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Pinned<T> {
+    device: Device,
+    len: usize,
+    place: Place,
+    values: PhantomData<fn() -> T>,
+}
+
+enum Place {
+    Empty,
+    Cuda(CudaPinned),
+    Host(HostBlock),
+}
+
+struct CudaPinned {
+    address: *mut u8,
+    context: Arc<Context>,
+    /// Reached when the last copy has ended.
+    event: CudaEvent,
+    /// The stream of copies that may still run.
+    pending: Mutex<Option<u64>>,
+}
+
+// SAFETY: the memory is owned, belongs to no thread, and is only handed out through `Pinned`'s borrows.
+unsafe impl Send for CudaPinned {}
+// SAFETY: as above.
+unsafe impl Sync for CudaPinned {}
+
+impl CudaPinned {
+    fn new(context: &Arc<Context>, device: &Device, bytes: usize) -> Result<Self> {
+        let event = CudaEvent::new(context)?;
+        let mut address = std::ptr::null_mut();
+        // SAFETY: `address` is written before the call returns; the context is current since the event was made.
+        let code = unsafe { driver::cuMemHostAlloc(&mut address, bytes, driver::MEM_HOST_ALLOC_PORTABLE) };
+        if code == driver::OUT_OF_MEMORY {
+            return Err(Error::Memory {
+                device: format!("the host of {device}"),
+                needed: bytes as u64,
+                free: crate::host_machine::memory().free,
+            });
+        }
+        context.check("cuMemHostAlloc", code)?;
+        let address = address.cast::<u8>();
+        // SAFETY: the driver gave `bytes` bytes.
+        unsafe { address.write_bytes(0, bytes) };
+        Ok(Self { address, context: Arc::clone(context), event, pending: Mutex::new(None) })
+    }
+
+    fn wait(&self) -> Result<()> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.is_some() {
+            self.event.wait()?;
+            *pending = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CudaPinned {
+    fn drop(&mut self) {
+        // A dead context copies no more, and takes the memory with it.
+        let ended = self.wait();
+        if ended.is_ok() && self.context.enter().is_ok() {
+            // SAFETY: allocated by `cuMemHostAlloc`, freed once, no copy uses it.
+            unsafe { driver::cuMemFreeHost(self.address.cast()) };
+        }
+    }
+}
+
+impl<T: Pod> Pinned<T> {
+    pub(crate) fn new(device: &Device, len: usize) -> Result<Self> {
+        let free = crate::host_machine::memory().free;
+        let bytes =
+            len.checked_mul(size_of::<T>()).filter(|&bytes| bytes as u64 <= free).ok_or_else(|| Error::Memory {
+                device: format!("the host of {device}"),
+                needed: u64::try_from(len as u128 * size_of::<T>() as u128).unwrap_or(u64::MAX),
+                free,
+            })?;
+        let place = match device.context() {
+            _ if bytes == 0 => Place::Empty,
+            Some(context) => Place::Cuda(CudaPinned::new(context, device, bytes)?),
+            None => Place::Host(HostBlock::new(device, bytes)?),
+        };
+        Ok(Self { device: device.clone(), len, place, values: PhantomData })
+    }
+
+    /// The values, once every copy queued with them has ended.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] or [`Error::ContextDead`] if a kernel before such a copy failed.
+    pub fn as_slice(&self) -> Result<&[T]> {
+        self.wait()?;
+        // SAFETY: `len` values of a type that takes any bytes, written at first; no copy is under way, and one that
+        // writes them needs `&mut self`.
+        Ok(unsafe { std::slice::from_raw_parts(self.address().cast(), self.len) })
+    }
+
+    /// The values, to be changed, once every copy queued with them has ended.
+    ///
+    /// # Errors
+    /// As [`as_slice`](Self::as_slice).
+    pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
+        self.wait()?;
+        // SAFETY: as in `as_slice`; any copy needs a borrow of `self`.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.address().cast(), self.len) })
+    }
+}
+
+impl<T> Pinned<T> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device whose streams copy from and to it.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Address of the first value.
+    pub(crate) fn address(&self) -> *mut u8 {
+        match &self.place {
+            Place::Empty => std::ptr::without_provenance_mut(256),
+            Place::Cuda(pinned) => pinned.address,
+            Place::Host(block) => block.address.as_ptr(),
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        match &self.place {
+            Place::Cuda(pinned) => pinned.wait(),
+            Place::Empty | Place::Host(_) => Ok(()),
+        }
+    }
+
+    /// Queues a copy on the stream numbered `number` and remembers that it runs; waits first for copies that run on
+    /// another stream, since one mark cannot stand for two streams.
+    pub(crate) fn queue_copy(
+        &self,
+        number: u64,
+        stream: &cust::stream::Stream,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Place::Cuda(pinned) = &self.place else {
+            return copy();
+        };
+        // Held to the end, so that two threads' copies and marks do not mix.
+        let mut pending = pinned.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.is_some_and(|pending| pending != number) {
+            pinned.event.wait()?;
+            *pending = None;
+        }
+        copy()?;
+        *pending = Some(number);
+        if let Err(error) = pinned.event.record(stream) {
+            // Without the mark nobody could wait for the copy later.
+            let _ = stream.synchronize();
+            return Err(error);
+        }
+        Ok(())
+    }
+}
+
+impl<T> fmt::Debug for Pinned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = std::any::type_name::<T>();
+        write!(f, "Pinned<{of}>({} values for {})", self.len, self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinned_memory_begins_as_zeros_and_may_be_empty() {
+        let device = Device::simt();
+        let mut pinned = Pinned::<f32>::new(&device, 3).expect("small");
+        assert_eq!(pinned.as_slice().expect("simt"), [0.0; 3]);
+        pinned.as_mut_slice().expect("simt")[1] = 2.0;
+        assert_eq!(pinned.as_slice().expect("simt"), [0.0, 2.0, 0.0]);
+        assert!(Pinned::<f32>::new(&device, 0).expect("empty").is_empty());
+        assert!(matches!(Pinned::<u64>::new(&device, usize::MAX), Err(Error::Memory { .. })));
+    }
+}

@@ -1,0 +1,59 @@
+//! How far a long piece of work has come.
+
+use std::time::Duration;
+
+/// What an engine tells its progress callback, from time to time.
+///
+/// The callback answers [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to go on, or
+/// [`Break`](std::ops::ControlFlow::Break) to stop; the engine then returns what it has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Steps done.
+    pub steps: u64,
+    /// Steps after which the work ends; `None` where only time limits it.
+    pub n_steps: Option<u64>,
+    /// Time since the work began.
+    pub elapsed: Duration,
+    /// Time after which the work ends; `None` where only steps limit it.
+    pub time_limit: Option<Duration>,
+}
+
+impl Progress {
+    /// The part that is done, 0 to 1: by the limit that is nearer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let progress = warpplay::Progress {
+    ///     steps: 10,
+    ///     n_steps: Some(100),
+    ///     elapsed: Duration::from_secs(1),
+    ///     time_limit: Some(Duration::from_secs(4)),
+    /// };
+    /// assert_eq!(progress.fraction(), 0.25);
+    /// ```
+    pub fn fraction(&self) -> f64 {
+        let steps = self.n_steps.map_or(0.0, |n| part(self.steps as f64, n as f64));
+        let time = self.time_limit.map_or(0.0, |limit| part(self.elapsed.as_secs_f64(), limit.as_secs_f64()));
+        steps.max(time)
+    }
+}
+
+/// `done / all` held between 0 and 1; all of nothing is done.
+fn part(done: f64, all: f64) -> f64 {
+    if all > 0.0 { (done / all).min(1.0) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fraction_stays_between_0_and_1() {
+        let mut progress = Progress { steps: 7, n_steps: None, elapsed: Duration::from_secs(9), time_limit: None };
+        assert_eq!(progress.fraction(), 0.0);
+        progress.n_steps = Some(5);
+        assert_eq!(progress.fraction(), 1.0);
+        progress.n_steps = Some(0);
+        assert_eq!(progress.fraction(), 1.0);
+    }
+}

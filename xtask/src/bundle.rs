@@ -1,0 +1,177 @@
+//! `cargo xtask bundle DIR`: the programs that a GPU machine needs, for one that has no Rust.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{process, setup};
+
+/// Packages whose tests need cargo or the compiler itself; they prove nothing on a GPU.
+const NOT_BUNDLED: [&str; 3] = ["warpplay-gpu-builder", "warpplay-gpu-macros", "xtask"];
+
+/// A program that cargo built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Program {
+    /// `test`, `example` or `bench`.
+    kind: String,
+    /// The package's name.
+    package: String,
+    /// The target's name.
+    name: String,
+    /// Where cargo put it.
+    path: PathBuf,
+}
+
+impl Program {
+    /// Its name in the bundle: unique, and says what it is.
+    fn file_name(&self) -> String {
+        format!("{}-{}-{}", self.kind, self.package, self.name)
+    }
+}
+
+/// Builds and copies everything, stripped, and writes `MANIFEST.tsv` and `run-tests` beside it.
+pub fn make(dir: &Path) -> Result<()> {
+    setup::device_compiler()?;
+    let mut programs = BTreeMap::new();
+    let tests = ["test", "--workspace", "--release", "--no-run"];
+    let benches = ["bench", "--package", "warpplay", "--no-run", "--bench", "*"];
+    for arguments in [&tests[..], &benches[..]] {
+        for program in build(arguments)? {
+            programs.insert(program.file_name(), program);
+        }
+    }
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let mut manifest = String::from("# kind\tpackage\ttarget\tfile\n");
+    let mut bytes = 0;
+    for (file, program) in &programs {
+        let to = dir.join(file);
+        copy_stripped(&program.path, &to)?;
+        bytes += fs::metadata(&to)?.len();
+        manifest += &format!("{}\t{}\t{}\t{file}\n", program.kind, program.package, program.name);
+    }
+    write(&dir.join("MANIFEST.tsv"), &manifest)?;
+    write(&dir.join("run-tests"), RUN_TESTS)?;
+    setup::say(&format!("{} programs, {} MiB, in {}", programs.len(), bytes >> 20, dir.display()));
+    Ok(())
+}
+
+/// Runs every test of the bundle, in a copy of the repository.
+const RUN_TESTS: &str = "\
+#!/bin/sh
+# Runs every test program of this bundle; arguments go to each of them. Start it in a copy of the repository's root:
+#   sh BUNDLE/run-tests
+bundle=$(cd \"$(dirname \"$0\")\" && pwd)
+root=$PWD
+failed=
+tab=$(printf '\\t')
+while IFS=$tab read -r kind package target file; do
+    [ \"$kind\" = test ] || continue
+    echo \"== $package $target\"
+    chmod +x \"$bundle/$file\"
+    # Tests read their data relative to their package's folder, as under cargo.
+    case $package in
+        warpplay) folder=host ;;
+        warpplay-gpu) folder=gpu ;;
+        warpplay-cpu-ref) folder=cpu-ref ;;
+        warpplay-tests) folder=tests ;;
+        warpplay-example-hex) folder=host/examples/custom_game ;;
+        warpplay-example-lights-out) folder=host/examples/custom_puzzle ;;
+        *) folder=. ;;
+    esac
+    (cd \"$root/$folder\" && CARGO_MANIFEST_DIR=$PWD WARPPLAY_BUNDLE=$bundle \"$bundle/$file\" \"$@\") </dev/null ||
+        failed=\"$failed $file\"
+done <\"$bundle/MANIFEST.tsv\"
+[ -z \"$failed\" ] && echo 'all tests passed' && exit 0
+echo \"failed:$failed\"
+exit 1
+";
+
+/// Runs one cargo command and collects the programs that it built.
+fn build(arguments: &[&str]) -> Result<Vec<Program>> {
+    let mut command = process::cargo(arguments);
+    command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = command.output().with_context(|| format!("cannot start `{}`", process::line(&command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed ({})", process::line(&command), output.status);
+    }
+    let text = String::from_utf8(output.stdout).context("cargo's messages are not UTF-8")?;
+    let programs = text.lines().filter_map(program).filter(|program| !NOT_BUNDLED.contains(&program.package.as_str()));
+    Ok(programs.collect())
+}
+
+/// Reads one message of cargo; `None` if it is not about a program.
+fn program(line: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let target = &message["target"];
+    let kind = match target["kind"][0].as_str()? {
+        "example" => "example",
+        "bench" => "bench",
+        // Unit tests have the kind of what they test; without the test profile it is the thing itself.
+        _ if message["profile"]["test"] == Value::Bool(true) => "test",
+        _ => return None,
+    };
+    Some(Program {
+        kind: kind.to_owned(),
+        package: package(message["package_id"].as_str()?),
+        name: target["name"].as_str()?.to_owned(),
+        path,
+    })
+}
+
+/// The package's name in cargo's package id: `path+file:///w/host#warpplay@0.1.0`, or `path+file:///w/xtask#0.1.0` where the
+/// folder has the package's name.
+fn package(id: &str) -> String {
+    let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => url.rsplit('/').next().unwrap_or(url).to_owned(),
+    }
+}
+
+fn copy_stripped(from: &Path, to: &Path) -> Result<()> {
+    let strip = Command::new("strip").arg("-o").arg(to).arg(from).status();
+    if strip.is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    // Without binutils the copy is larger and works as well.
+    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_from_cargo_s_messages() {
+        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/tests#warpplay-tests@0.1.0",
+            "target":{"kind":["test"],"name":"mcts"},"profile":{"test":true},"executable":"/t/deps/mcts-1"}"#;
+        let found = program(line).unwrap();
+        assert_eq!(found.file_name(), "test-warpplay-tests-mcts");
+        assert_eq!(found.path, Path::new("/t/deps/mcts-1"));
+
+        let unit = r#"{"package_id":"path+file:///w/xtask#0.1.0","target":{"kind":["bin"],"name":"xtask"},
+            "profile":{"test":true},"executable":"/t/deps/xtask-1"}"#;
+        assert_eq!(program(unit).unwrap().file_name(), "test-xtask-xtask");
+        assert_eq!(program(&unit.replace("true", "false")), None);
+
+        let example = unit.replace("[\"bin\"]", "[\"example\"]").replace("true", "false");
+        assert_eq!(program(&example).unwrap().kind, "example");
+    }
+
+    #[test]
+    fn other_messages_are_passed_over() {
+        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(program(r#"{"target":{"kind":["lib"],"name":"warpplay"},"executable":null}"#), None);
+        assert_eq!(program("not JSON"), None);
+    }
+}

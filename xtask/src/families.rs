@@ -1,0 +1,50 @@
+//! The algorithm families: what `run` and `bench` start.
+
+/// One family of algorithms. A new family is one more row of [`FAMILIES`].
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Its module name in every crate; what the user types.
+    pub name: &'static str,
+    /// Its example program.
+    pub example: &'static str,
+    /// What the example is told when the user says nothing: some seconds' work on any machine.
+    pub arguments: &'static [&'static str],
+    /// Its bench.
+    pub bench: &'static str,
+}
+
+/// All families of this version.
+pub const FAMILIES: &[Family] = &[Family {
+    name: "mcts",
+    example: "mcts",
+    arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
+    bench: "mcts",
+}];
+
+/// The names that `run` and `bench` accept.
+pub fn names() -> Vec<&'static str> {
+    FAMILIES.iter().map(|family| family.name).collect()
+}
+
+/// The family of that name.
+pub fn find(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_its_programs() {
+        let host = crate::process::root().join("host");
+        for family in FAMILIES {
+            assert_eq!(find(family.name).unwrap().name, family.name);
+            let example = host.join("examples").join(format!("{}.rs", family.example));
+            let bench = host.join("benches").join(format!("{}.rs", family.bench));
+            assert!(example.is_file(), "{} is missing", example.display());
+            assert!(bench.is_file(), "{} is missing", bench.display());
+        }
+        assert!(find("no such family").is_none());
+    }
+}

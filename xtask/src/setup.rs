@@ -1,0 +1,227 @@
+//! Makes sure of the two programs that cargo does not bring: a compiler for device code, and `ptxas`.
+//!
+//! Both checks take milliseconds once the programs are there.
+
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use warpplay_gpu_builder::{
+    COMPILER_VARIABLE, DeviceCompiler, PTXAS_VARIABLE, REQUIRE_VARIABLE, find_compiler, find_ptxas, ptx_required,
+};
+
+use crate::plan::{self, DEBIAN_PACKAGES, Machine, OLDEST_COMPILER, Privilege, Step};
+use crate::process;
+
+/// The Python package that holds `ptxas`.
+const PTXAS_WHEEL: &str = "nvidia-cuda-nvcc==13.0.88";
+/// Longest wait for rustup: without a network it would retry for minutes.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(60);
+/// Longest wait for one call of apt-get or pip.
+const DOWNLOAD_LIMIT: Duration = Duration::from_secs(600);
+
+/// The compiler for device code; installs one where it may.
+///
+/// `None` if there is none: the reason and the remedy have been printed, and everything but the GPU kernels works.
+///
+/// # Errors
+/// With `WARPPLAY_REQUIRE_PTX=1`, that there is none; else only that `WARPPLAY_DEVICE_RUSTC` names an unusable compiler.
+pub fn device_compiler() -> Result<Option<DeviceCompiler>> {
+    let missing = match find_compiler() {
+        Ok(compiler) => return Ok(Some(compiler)),
+        // The user chose a compiler: another one in its place would hide the mistake.
+        Err(error) if env::var_os(COMPILER_VARIABLE).is_some() => return Err(error.into()),
+        Err(error) => error,
+    };
+    say("no compiler for device code yet");
+    for step in plan::steps(&machine()) {
+        say(&format!("trying: {step}"));
+        match take(step).and_then(|()| find_compiler().context("it ran, but there is still no usable compiler")) {
+            Ok(compiler) => return Ok(Some(compiler)),
+            Err(error) => say(&format!("  no: {error:#}")),
+        }
+    }
+    if ptx_required() {
+        return Err(anyhow::Error::new(missing).context(format!("{REQUIRE_VARIABLE} is set")));
+    }
+    say("going on without GPU kernels: the CPU back ends work");
+    say(&plan::remedy());
+    Ok(None)
+}
+
+/// `ptxas`, NVIDIA's assembler; installs it into `target/ptxas` where it can.
+///
+/// # Errors
+/// With `WARPPLAY_REQUIRE_PTX=1`, that it cannot be had; else `None`, with the reason printed.
+pub fn ptxas() -> Result<Option<PathBuf>> {
+    let venv = process::target_dir().join("ptxas");
+    match find_ptxas() {
+        Ok(path) => return Ok(Some(path)),
+        Err(error) if env::var_os(PTXAS_VARIABLE).is_some() => return Err(error.into()),
+        Err(_) => {}
+    }
+    say(&format!("getting ptxas ({PTXAS_WHEEL}) into {}", venv.display()));
+    let error = match install_ptxas(&venv).and_then(|()| Ok(find_ptxas()?)) {
+        Ok(path) => return Ok(Some(path)),
+        Err(error) => error.context(format!(
+            "cannot get ptxas: install Python 3 with its venv module and type `python3 -m pip install {PTXAS_WHEEL}` in an \
+             environment of your own, or set WARPPLAY_PTXAS to a ptxas of CUDA 13"
+        )),
+    };
+    if ptx_required() {
+        return Err(error);
+    }
+    say(&format!("{error:#}"));
+    say("going on without it: the tests that assemble PTX report it as absent");
+    Ok(None)
+}
+
+/// Says what set-up finds and what it would do, and does nothing.
+pub fn describe() {
+    let machine = machine();
+    match find_compiler() {
+        Ok(compiler) => say(&format!("device compiler: {}", compiler)),
+        Err(error) => say(&format!("device compiler: {error}")),
+    }
+    match find_ptxas() {
+        Ok(path) => say(&format!("ptxas: {}", path.display())),
+        Err(_) => {
+            say(&format!("ptxas: absent; would install {PTXAS_WHEEL} into {}/ptxas", process::target_dir().display()))
+        }
+    }
+    say("ways to a device compiler on this machine, in order:");
+    let steps = plan::steps(&machine);
+    for step in &steps {
+        say(&format!("  {step}"));
+    }
+    if steps.is_empty() {
+        say("  none without you");
+        say(&plan::remedy());
+    }
+}
+
+/// Looks at the machine.
+fn machine() -> Machine {
+    Machine {
+        rustup: rustup_owns_the_toolchain(),
+        apt: process::is_on_path("apt-get") && process::is_on_path("apt-cache"),
+        root: process::output_of("id", &["-u"]).is_some_and(|id| id.trim() == "0"),
+        ci: process::is_set("CI"),
+        sudo: process::is_on_path("sudo"),
+        terminal: process::at_terminal(),
+    }
+}
+
+/// Whether the active compiler lies in rustup's home: only then does a rustup component reach it.
+fn rustup_owns_the_toolchain() -> bool {
+    let home = process::output_of("rustup", &["show", "home"]);
+    let sysroot = process::output_of("rustc", &["--print", "sysroot"]);
+    matches!((home, sysroot), (Some(home), Some(sysroot)) if Path::new(sysroot.trim()).starts_with(home.trim()))
+}
+
+fn take(step: Step) -> Result<()> {
+    match step {
+        Step::Rustup => process::run_within(
+            Command::new("rustup").args(["component", "add", "rust-src"]).env("RUST_BACKTRACE", "0"),
+            RUSTUP_LIMIT,
+        ),
+        Step::Apt(privilege) => {
+            if privilege == Privilege::SudoAfterAsking
+                && !yes(&format!("install {} with sudo?", DEBIAN_PACKAGES.join(" and ")))?
+            {
+                bail!("not wanted");
+            }
+            apt_get(privilege, &["update"])?;
+            let policy = process::output_of("apt-cache", &["policy", DEBIAN_PACKAGES[0]]);
+            let candidate = policy.as_deref().and_then(plan::apt_candidate);
+            match candidate {
+                Some(version) if version >= OLDEST_COMPILER => {}
+                Some((major, minor)) => {
+                    let (needs_major, needs_minor) = OLDEST_COMPILER;
+                    bail!("{} is {major}.{minor} here, {needs_major}.{needs_minor} is needed", DEBIAN_PACKAGES[0]);
+                }
+                None => bail!("no package {} here", DEBIAN_PACKAGES[0]),
+            }
+            apt_get(privilege, &["install", "-y", "--no-install-recommends", DEBIAN_PACKAGES[0], DEBIAN_PACKAGES[1]])
+        }
+    }
+}
+
+fn apt_get(privilege: Privilege, args: &[&str]) -> Result<()> {
+    // Bounded waits: a dead mirror or another apt-get is reported, not waited for.
+    let options = ["-q", "-o", "DPkg::Lock::Timeout=60", "-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=30"];
+    let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    let mut command = match privilege {
+        Privilege::Root => Command::new("env"),
+        Privilege::Sudo | Privilege::SudoAfterAsking => Command::new("sudo"),
+    };
+    if privilege == Privilege::Sudo {
+        command.arg("-n");
+    }
+    let environment = if privilege == Privilege::Root { &environment[1..] } else { &environment[..] };
+    command.args(environment).args(options).args(args);
+    if privilege == Privilege::SudoAfterAsking {
+        // sudo asks for the password at the terminal, so it stays in our process group, without a limit.
+        command.stdout(std::io::stderr());
+        return process::run(&mut command);
+    }
+    process::run_within(&mut command, DOWNLOAD_LIMIT)
+}
+
+fn install_ptxas(venv: &Path) -> Result<()> {
+    if !process::is_on_path("python3") {
+        apt_python()?;
+    }
+    let make = |extra: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "venv", "--clear"]).args(extra).arg(venv);
+        process::run_within(&mut command, DOWNLOAD_LIMIT)
+    };
+    let python = venv.join("bin/python3");
+    // Debian packs `ensurepip` apart from Python. A pip outside the environment can fill it as well.
+    let mut pip = Command::new(&python);
+    if make(&[]).is_err() {
+        if process::output_of("python3", &["-m", "pip", "--version"]).is_some() {
+            make(&["--without-pip"])?;
+            pip = Command::new("python3");
+            pip.args(["-m", "pip", "--python"]).arg(&python);
+        } else {
+            apt_python()?;
+            make(&[])?;
+            pip.args(["-m", "pip"]);
+        }
+    } else {
+        pip.args(["-m", "pip"]);
+    }
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", PTXAS_WHEEL]);
+    process::run_within(&mut pip, DOWNLOAD_LIMIT)
+}
+
+/// Python and its venv module from Debian, where we may install at once.
+fn apt_python() -> Result<()> {
+    let machine = machine();
+    match plan::privilege(&machine).filter(|_| machine.apt) {
+        Some(privilege @ (Privilege::Root | Privilege::Sudo)) => {
+            say("installing python3-venv");
+            apt_get(privilege, &["update"])?;
+            apt_get(privilege, &["install", "-y", "--no-install-recommends", "python3", "python3-venv"])
+        }
+        _ => bail!("python3 with its venv module is missing (on Debian or Ubuntu: sudo apt-get install python3-venv)"),
+    }
+}
+
+fn yes(question: &str) -> Result<bool> {
+    eprint!("xtask: {question} [y/N] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// One message to the user; stdout belongs to the programs that xtask runs.
+pub fn say(text: &str) {
+    eprintln!("xtask: {text}");
+}
