@@ -1,4 +1,5 @@
-//! A CUDA device's primary context: kept for the process, current in every call, and dead after a kernel's trap.
+//! A CUDA device's primary context: kept for the process, current in every call, and dead after a kernel's trap, for as long as the
+//! process lives: the driver does not give it another one, even after the last release. Other devices are not touched.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -16,8 +17,18 @@ pub(crate) struct Context {
     /// What never changes, asked once.
     info: DeviceInfo,
     limits: Limits,
-    /// The failure after which the driver answers nothing else.
-    dead: OnceLock<String>,
+    dead: CauseOfDeath,
+}
+
+/// The failure after which the driver answers nothing else on a device: shared by all openings of it.
+type CauseOfDeath = Arc<OnceLock<String>>;
+
+/// What the process remembers of a device.
+#[derive(Default)]
+struct Slot {
+    /// The context, while something uses it.
+    context: Weak<Context>,
+    dead: CauseOfDeath,
 }
 
 /// What a launch must keep to.
@@ -104,28 +115,33 @@ impl Limits {
     }
 }
 
-/// The contexts that something still uses, by ordinal.
-fn contexts() -> &'static Mutex<HashMap<usize, Weak<Context>>> {
-    static CONTEXTS: OnceLock<Mutex<HashMap<usize, Weak<Context>>>> = OnceLock::new();
-    CONTEXTS.get_or_init(Mutex::default)
+/// The devices that were opened, by ordinal.
+fn slots() -> &'static Mutex<HashMap<usize, Slot>> {
+    static SLOTS: OnceLock<Mutex<HashMap<usize, Slot>>> = OnceLock::new();
+    SLOTS.get_or_init(Mutex::default)
 }
 
 impl Context {
-    /// The context of device `ordinal`: the one in use, or a new one.
+    /// The context of device `ordinal`: the one in use, or a new one where no kernel has failed on the device.
     pub(crate) fn open(ordinal: usize) -> Result<Arc<Self>> {
-        // The map stays whole if a thread panics: it is changed in one step.
-        let mut contexts = contexts().lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
-            // A dead context comes back to life only when the driver destroys it, which it does at the last release.
-            context.check_alive()?;
+        let device = find(ordinal)?;
+        // The map stays whole if a thread panics: a slot is changed in one step.
+        let mut slots = slots().lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.entry(ordinal).or_default();
+        check_alive(ordinal, &slot.dead)?;
+        if let Some(context) = slot.context.upgrade() {
             return Ok(context);
         }
-        let device = find(ordinal)?;
         let info = describe(device, ordinal)?;
         let limits = limits(device)?;
-        let inner = cust::context::Context::new(device).map_err(|_| failure("cuDevicePrimaryCtxRetain", None))?;
-        let context = Arc::new(Self { inner, ordinal, info, limits, dead: OnceLock::new() });
-        contexts.insert(ordinal, Arc::downgrade(&context));
+        let inner = cust::context::Context::new(device).map_err(|_| {
+            let error = failure("cuDevicePrimaryCtxRetain", None);
+            // Somebody else in the process may have used up the context.
+            remember(&slot.dead, &error);
+            check_alive(ordinal, &slot.dead).err().unwrap_or(error)
+        })?;
+        let context = Arc::new(Self { inner, ordinal, info, limits, dead: slot.dead.clone() });
+        slot.context = Arc::downgrade(&context);
         Ok(context)
     }
 
@@ -136,24 +152,13 @@ impl Context {
     }
 
     fn check_alive(&self) -> Result<()> {
-        match self.dead.get() {
-            None => Ok(()),
-            Some(cause) => {
-                Err(Error::ContextDead { device: device_name(Backend::Cuda, self.ordinal), cause: cause.clone() })
-            }
-        }
+        check_alive(self.ordinal, &self.dead)
     }
 
     /// The error for the driver's last code, which is remembered if it ends the context.
     pub(crate) fn failure(&self, call: &'static str, kernel: Option<String>) -> Error {
         let error = failure(call, kernel);
-        if let Error::Driver { call, kernel, code, name } = &error
-            && kills_context(*code)
-        {
-            let of = kernel.as_ref().map(|k| format!(" for {k}")).unwrap_or_default();
-            // Only the first failure is the cause; the ones after it are its echoes.
-            let _ = self.dead.set(format!("{call} failed{of}: {name} ({code})"));
-        }
+        remember(&self.dead, &error);
         error
     }
 
@@ -184,6 +189,23 @@ impl Context {
         self.enter()?;
         let (free, total) = self.check_cust("cuMemGetInfo", cust::memory::mem_get_info())?;
         Ok(Memory { free: free as u64, total: total as u64 })
+    }
+}
+
+fn check_alive(ordinal: usize, dead: &CauseOfDeath) -> Result<()> {
+    match dead.get() {
+        None => Ok(()),
+        Some(cause) => Err(Error::ContextDead { device: device_name(Backend::Cuda, ordinal), cause: cause.clone() }),
+    }
+}
+
+/// Notes a failure that ends the context. Only the first is the cause; the ones after it are its echoes.
+fn remember(dead: &CauseOfDeath, error: &Error) {
+    if let Error::Driver { call, kernel, code, name } = error
+        && kills_context(*code)
+    {
+        let of = kernel.as_ref().map(|kernel| format!(" for {kernel}")).unwrap_or_default();
+        let _ = dead.set(format!("{call} failed{of}: {name} ({code})"));
     }
 }
 

@@ -139,7 +139,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NoDevice`] without a driver or with fewer devices; [`Error::ContextDead`] if a kernel failed on the
-    /// device earlier and something still uses it; [`Error::Driver`] if the driver cannot open it.
+    /// device earlier in this program, which must then be restarted to use that GPU; [`Error::Driver`] if the driver
+    /// cannot open it.
     pub fn cuda(ordinal: usize) -> Result<Self> {
         Ok(Self::new(Kind::Cuda(Context::open(ordinal)?)))
     }

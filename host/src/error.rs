@@ -34,10 +34,9 @@ pub enum Error {
         name: String,
     },
 
-    /// A kernel failed earlier and took the device's context with it; every later call on it ends here.
-    #[error(
-        "the context of {device} is dead since {cause}: drop the device and everything made on it, then open it anew"
-    )]
+    /// A kernel failed earlier and took the device's context with it: every later call on the device ends here, and so
+    /// does opening it again, for as long as the program runs. Other GPUs and back ends go on working.
+    #[error("the context of {device} is dead since {cause}: restart the program to use this GPU again")]
     ContextDead {
         /// The device, as `cuda:0`.
         device: String,
@@ -263,9 +262,7 @@ fn driver_hint(code: i32) -> &'static str {
     match code {
         500 => ": the driver may be too old, update it",
         701 => ": the block needs more registers or shared memory than a multiprocessor has, use fewer threads",
-        _ if kills_context(code) => {
-            ": the context is dead, drop the device and everything made on it, then open it anew"
-        }
+        _ if kills_context(code) => ": the context is dead, restart the program to use this GPU again",
         720 => ": a cooperative grid must fit on the device at once, use fewer blocks",
         802 | 803 => ": the driver's parts do not agree, restart the machine or reinstall the driver",
         _ => "",

@@ -76,3 +76,8 @@ pub use stream::Stream;
 pub use warpplay_gpu::kernel::Kernel;
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
+
+/// The README's example, compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -1,8 +1,8 @@
-//! A kernel's trap on a GPU: it is reported by name, ends the context, and a new one works.
+//! A kernel's trap on a GPU: it is reported by name and ends the context for as long as the program runs; other back ends go on.
 //!
 //! In a test program of its own: the other tests share the context of their process.
 
-use warpplay::{Device, Error, Kernel, LaunchShape, Module, PtxImage, PtxSet};
+use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, PtxImage, PtxSet};
 use warpplay_gpu::kernel::{LaunchBounds, ParamDesc};
 
 /// A kernel that does nothing but trap.
@@ -101,10 +101,17 @@ fn a_trap_on_a_gpu_ends_the_context() -> Result<(), Error> {
         assert!(error.to_string().contains("test_trap"), "{error}");
     }
 
-    // With the last thing of it gone, the device can be opened again.
+    // With the last thing of it gone it stays so: the driver gives the process no other context for this GPU.
     drop((stream, buffer, pinned, event, trap, device));
-    let device = Device::cuda(0)?;
-    let stream = device.stream()?;
+    let error = Device::cuda(0).expect_err("the context is dead");
+    assert!(matches!(error, Error::ContextDead { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("test_trap") && text.contains("restart the program"), "{text}");
+    let next = Device::auto();
+    assert!(next.backend() != Backend::Cuda || next.ordinal() != 0, "auto passes a dead device over");
+
+    // Other back ends go on.
+    let stream = Device::simt().stream()?;
     assert_eq!(stream.read(&stream.upload(&[4u32, 5])?)?, [4, 5]);
     Ok(())
 }

@@ -38,7 +38,7 @@ pub fn make(dir: &Path) -> Result<()> {
     setup::device_compiler()?;
     let mut programs = BTreeMap::new();
     let tests = ["test", "--workspace", "--release", "--no-run"];
-    let benches = ["bench", "--package", "warpplay", "--no-run", "--bench", "*"];
+    let benches = ["bench", "--package", "warpplay", "--no-run", "--benches"];
     for arguments in [&tests[..], &benches[..]] {
         for program in build(arguments)? {
             programs.insert(program.file_name(), program);

@@ -10,7 +10,7 @@ mod ptx;
 mod setup;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
@@ -126,5 +126,22 @@ fn test(arguments: &[String]) -> Result<()> {
     if let Some(path) = setup::ptxas()? {
         command.env(PTXAS_VARIABLE, path);
     }
-    process::run(command.args(arguments))
+    let result = process::run(command.args(arguments));
+    // Also after a failure: it is the first thing that a reader of the failure asks.
+    report_back_ends();
+    result
+}
+
+/// Prints which back ends this machine has, as the example `device_info` finds them; `cargo test` has built it.
+fn report_back_ends() {
+    let doctor = ["run", "--quiet", "--profile", "test", "--package", "warpplay", "--example", "device_info"];
+    let output = process::cargo(&doctor).stderr(Stdio::inherit()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let lines: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("Back ends")).take_while(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        setup::say("the example device_info did not say which back ends there are");
+    } else {
+        println!("\n{}", lines.join("\n"));
+    }
 }

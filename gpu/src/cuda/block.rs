@@ -46,10 +46,10 @@ pub fn max<T: Word + PartialOrd>(value: T, least: T, scratch: Shared<T>) -> T {
     reduce(value, least, scratch, |a, b| if b > a { b } else { a })
 }
 
-/// The largest value of the block and the smallest index that has it, on every thread; `least` is no larger than any value.
+/// The largest value of the block and the smallest index that has it, on every thread. No value is NaN.
 #[inline(always)]
 #[track_caller]
-pub fn argmax<T: Word + PartialOrd>(value: T, index: u32, least: T, values: Shared<T>, indices: Shared<u32>) -> (T, u32) {
+pub fn argmax(value: f32, index: u32, values: Shared<f32>, indices: Shared<u32>) -> (f32, u32) {
     let (of_warp, index) = warp::reduce_argmax(value, index);
     let warps = block_dim_x() / WARP;
     if warps == 1 {
@@ -61,7 +61,8 @@ pub fn argmax<T: Word + PartialOrd>(value: T, index: u32, least: T, values: Shar
     }
     // Every warp's best must be there before any thread reads them.
     sync_threads();
-    let (value, index) = if lane() < warps { (values.get(lane()), indices.get(lane())) } else { (least, u32::MAX) };
+    let (value, index) =
+        if lane() < warps { (values.get(lane()), indices.get(lane())) } else { (f32::NEG_INFINITY, u32::MAX) };
     let result = warp::reduce_argmax(value, index);
     // All have read: the scratch may be written again.
     sync_threads();

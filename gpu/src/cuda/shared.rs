@@ -91,8 +91,46 @@ impl<T: Copy> Shared<T> {
     #[track_caller]
     pub fn get(self, index: u32) -> T {
         let address = self.address_of(index);
+        // SAFETY: `address_of` checked the bounds.
+        unsafe { Self::load(address) }
+    }
+
+    /// Reads one value without looking at the bounds (`simt` still does).
+    ///
+    /// # Safety
+    /// `index` is below the length.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn get_unchecked(self, index: u32) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { Self::load(self.address + index * size_of::<T>() as u32) }
+    }
+
+    /// Writes one value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, index: u32, value: T) {
+        let address = self.address_of(index);
+        // SAFETY: `address_of` checked the bounds.
+        unsafe { Self::store(address, value) }
+    }
+
+    /// Writes one value without looking at the bounds (`simt` still does).
+    ///
+    /// # Safety
+    /// `index` is below the length.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn set_unchecked(self, index: u32, value: T) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::store(self.address + index * size_of::<T>() as u32, value) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load(address: u32) -> T {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: `address` is in bounds; the value's bytes were written as a `T` (shared memory holds no other type here).
+        // SAFETY: the caller gives an address in bounds; the value's bytes were written as a `T` (shared memory holds no other type here).
         unsafe {
             device::load(address)
         }
@@ -108,13 +146,11 @@ impl<T: Copy> Shared<T> {
         }
     }
 
-    /// Writes one value.
     #[inline(always)]
     #[track_caller]
-    pub fn set(self, index: u32, value: T) {
-        let address = self.address_of(index);
+    unsafe fn store(address: u32, value: T) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: `address` is in bounds.
+        // SAFETY: the caller gives an address in bounds.
         unsafe {
             device::store(address, value)
         };

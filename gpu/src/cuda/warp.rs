@@ -24,6 +24,12 @@ mod nvvm {
         pub fn shfl_up(mask: i32, value: i32, delta: i32, clamp: i32) -> i32;
         #[link_name = "llvm.nvvm.vote.ballot.sync"]
         pub fn ballot(mask: i32, predicate: bool) -> i32;
+        #[cfg(target_feature = "sm_80")]
+        #[link_name = "llvm.nvvm.redux.sync.umax"]
+        pub fn redux_umax(value: i32, mask: i32) -> i32;
+        #[cfg(target_feature = "sm_80")]
+        #[link_name = "llvm.nvvm.redux.sync.umin"]
+        pub fn redux_umin(value: i32, mask: i32) -> i32;
         #[link_name = "llvm.nvvm.match.any.sync.i32"]
         pub fn match_any(mask: i32, value: i32) -> i32;
     }
@@ -207,21 +213,44 @@ pub fn reduce_min<T: Word + PartialOrd>(value: T) -> T {
     reduce(value, |a, b| if b < a { b } else { a })
 }
 
-/// The largest value of a whole warp and the smallest index that has it, on every lane.
+/// Largest of a whole warp's words, on every lane; one instruction from `sm_80` on.
 #[inline(always)]
 #[track_caller]
-pub fn reduce_argmax<T: Word + PartialOrd>(value: T, index: u32) -> (T, u32) {
-    let (mut value, mut index) = (value, index);
-    let mut distance = WARP / 2;
-    while distance > 0 {
-        let other = shuffle_xor(ALL, value, distance);
-        let other_index = shuffle_xor(ALL, index, distance);
-        if other > value || (other == value && other_index < index) {
-            (value, index) = (other, other_index);
-        }
-        distance /= 2;
-    }
-    (value, index)
+pub fn reduce_max_u32(value: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    // SAFETY: a reduction touches no memory.
+    return unsafe { nvvm::redux_umax(value as i32, ALL as i32) as u32 };
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    reduce_max(value)
+}
+
+/// Smallest of a whole warp's words, on every lane; one instruction from `sm_80` on.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_min_u32(value: u32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    // SAFETY: a reduction touches no memory.
+    return unsafe { nvvm::redux_umin(value as i32, ALL as i32) as u32 };
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    reduce_min(value)
+}
+
+/// A word that orders as the float does: negative floats have all bits turned, others the sign alone. No NaN.
+#[inline(always)]
+const fn ordered(value: f32) -> u32 {
+    let bits = value.to_bits();
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+/// The largest value of a whole warp and the smallest index that has it, on every lane. No value is NaN.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_argmax(value: f32, index: u32) -> (f32, u32) {
+    let mine = ordered(value);
+    let largest = reduce_max_u32(mine);
+    let index = reduce_min_u32(if mine == largest { index } else { u32::MAX });
+    let bits = if largest >> 31 == 1 { largest & !(1 << 31) } else { !largest };
+    (f32::from_bits(bits), index)
 }
 
 /// Sum of the values of this lane and the lanes before it (all 32 lanes call it).

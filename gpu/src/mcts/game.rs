@@ -9,7 +9,7 @@ pub const MAX_BOARD_SIDE: u32 = 32;
 /// Most bytes of a game's information beside the board.
 pub const MAX_EXTRA_INFO_BYTES: u32 = 4096;
 /// Most words of scratch memory that a playout may ask for.
-pub const MAX_PLAYOUT_WORDS: u32 = 96;
+pub const MAX_PLAYOUT_WORDS: u32 = 256;
 
 /// One of the two players. A one-player problem only ever has [`Player::First`] to move; failing is a win of the other.
 #[repr(u8)]

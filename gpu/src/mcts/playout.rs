@@ -1,6 +1,6 @@
 //! Playouts: uniformly random games from the node to be played, one a thread, and their results summed over the block.
 //!
-//! One block a node, one thread a playout. A thread keeps its own random stream from step to step, numbered by (tree, lane) in every variant,
+//! One block a node, one thread a playout (several where the playouts' words leave no room for so many threads). A thread keeps its own random stream from step to step, numbered by (tree, lane) in every variant,
 //! so that thrifty and prodigal launches give the same games.
 //!
 //! Cost  O(plies of the longest playout + log m) a block.   Source  Klęsk, MCTS-NC, stage "playout".
@@ -11,34 +11,75 @@ use super::tree::{NOT_EXPANDED, PlayoutCounts, Trees, target};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{block, memory, thread};
 
-/// Fewest threads of a block: a reduction needs a whole warp, so smaller `m` leaves lanes idle.
-pub const MIN_BLOCK: u32 = thread::WARP;
+/// Threads of a playout block for `m` playouts where a block may have `max_shared_bytes` of shared memory: one each, at least a warp (a reduction
+/// needs it whole), and fewer where the playouts' words would not fit.
+pub const fn block_size<G: Game>(m: u32, max_shared_bytes: u32) -> u32 {
+    let mut threads = if m > thread::WARP { m } else { thread::WARP };
+    // Beside the words there are the reduction's own 128 bytes.
+    while threads > thread::WARP && shared_bytes::<G>(threads) + 128 > max_shared_bytes {
+        threads /= 2;
+    }
+    threads
+}
 
 /// A playout's words in dynamic shared memory: word w of thread t at `w * threads + t`, so that a warp's accesses never meet in a bank.
+///
+/// Under `simt` they are the thread's own, which no other thread can see anyway: looking after each access there would only take time.
 pub struct Words {
+    #[cfg(target_arch = "nvptx64")]
     words: Shared<u32>,
+    #[cfg(target_arch = "nvptx64")]
     stride: u32,
+    #[cfg(target_arch = "nvptx64")]
     thread: u32,
+    #[cfg(not(target_arch = "nvptx64"))]
+    words: [u32; super::game::MAX_PLAYOUT_WORDS as usize],
 }
 
 impl Words {
-    /// This thread's words, `n_words` of them.
+    /// This thread's words, `n_words` of them; the launch's dynamic shared memory must hold them for every thread.
     #[inline(always)]
     pub fn new(n_words: u32) -> Self {
         let stride = thread::block_dim_x();
-        Self { words: shared::dynamic(0, n_words * stride), stride, thread: thread::thread_idx_x() }
+        let words: Shared<u32> = shared::dynamic(0, n_words * stride);
+        #[cfg(target_arch = "nvptx64")]
+        return Self { words, stride, thread: thread::thread_idx_x() };
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = words;
+            Self { words: [0; super::game::MAX_PLAYOUT_WORDS as usize] }
+        }
+    }
+
+    /// Where a word stands. A word that the game did not ask for ends at the last one instead of a neighbour's; elsewhere it is an error.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    fn at(&self, word: u32) -> u32 {
+        (word * self.stride + self.thread).min(self.words.len() - 1)
     }
 }
 
 impl Scratch for Words {
     #[inline(always)]
     fn get(&self, word: u32) -> u32 {
-        self.words.get(word * self.stride + self.thread)
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: `at` is below the length.
+        return unsafe { self.words.get_unchecked(self.at(word)) };
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.words[word as usize]
     }
 
     #[inline(always)]
     fn set(&mut self, word: u32, value: u32) {
-        self.words.set(word * self.stride + self.thread, value);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: `at` is below the length.
+        unsafe {
+            self.words.set_unchecked(self.at(word), value)
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self.words[word as usize] = value;
+        }
     }
 }
 
@@ -57,32 +98,35 @@ const fn packed(outcome: Outcome) -> u32 {
     }
 }
 
-/// Plays `m` games from node `node`, lane `l` with stream `first_stream + l`, and writes their counts as number `slot`.
+/// Plays `m` games from node `node`, game `l` with stream `first_stream + l`, and writes their counts as number `slot`.
+///
+/// A thread plays game t, t + threads, …: one game where there are threads enough.
 ///
 /// # Safety
-/// Called by every thread of a block of at least `m` threads, a whole number of warps. The node exists and is not written meanwhile; the streams
-/// and the slot are this block's alone.
+/// Called by every thread of a block of whole warps. The node exists and is not written meanwhile; the streams and the slot are this block's alone.
 #[inline(always)]
 unsafe fn play<G: Game>(trees: &Trees<G>, tree: u32, node: u32, outcome: Outcome, first_stream: usize, slot: usize, scratch: Shared<u32>) {
-    let lane = thread::thread_idx_x();
-    let m = trees.n_playouts;
-    let mine = if outcome.is_over() {
+    let thread = thread::thread_idx_x();
+    let mut mine = 0;
+    if outcome.is_over() {
         // A finished game is its own playout, m times over.
-        packed(outcome) * (lane == 0) as u32 * m
-    } else if lane < m {
-        // SAFETY: the caller vouches for node and streams.
-        unsafe {
-            let position = memory::load(trees.states, trees.at(tree, node));
-            let mut stream = Stream::load(trees.playout_streams, first_stream + lane as usize);
-            let playout = position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS));
-            stream.store(trees.playout_streams, first_stream + lane as usize);
-            packed(playout.outcome)
-        }
+        mine = if thread == 0 { packed(outcome) * trees.n_playouts } else { 0 };
     } else {
-        0
-    };
+        let mut game = thread;
+        while game < trees.n_playouts {
+            // SAFETY: the caller vouches for node and streams.
+            unsafe {
+                let position = memory::load(trees.states, trees.at(tree, node));
+                let mut stream = Stream::load(trees.playout_streams, first_stream + game as usize);
+                let playout = position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS));
+                stream.store(trees.playout_streams, first_stream + game as usize);
+                mine += packed(playout.outcome);
+            }
+            game += thread::block_dim_x();
+        }
+    }
     let sum = block::sum(mine, scratch);
-    if lane == 0 {
+    if thread == 0 {
         // SAFETY: the caller vouches for the slot.
         unsafe { memory::store(trees.outcomes, slot, PlayoutCounts { wins: [sum & 0xffff, sum >> 16] }) };
     }

@@ -67,7 +67,7 @@ pub unsafe fn walk<G: Game>(trees: &Trees<G>, tree: u32, ucb_c: f32, draw_value:
             }
             rank += threads;
         }
-        let (_, best_rank) = block::argmax(best, best_rank, f32::NEG_INFINITY, scratch.bounds, scratch.children);
+        let (_, best_rank) = block::argmax(best, best_rank, scratch.bounds, scratch.children);
         node = stats.first_child + best_rank;
         depth += 1;
         // Just read by one of the threads, so it comes from the nearest cache.

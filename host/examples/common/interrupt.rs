@@ -4,12 +4,15 @@ use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Exit code of a program that a second Ctrl-C ends: 128 + SIGINT, as shells report it.
 const ENDED_BY_SIGNAL: i32 = 130;
+
+/// A second signal so soon after the first is the same one: some senders signal the process and then its group.
+const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
 /// Time between two looks at the flag while nothing is typed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -19,10 +22,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// # Errors
 /// The operating system refuses the handler.
 pub fn catch_interrupts() -> anyhow::Result<()> {
-    ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(ENDED_BY_SIGNAL);
+    let mut first: Option<Instant> = None;
+    ctrlc::set_handler(move || {
+        if let Some(first) = first {
+            if first.elapsed() > SAME_SIGNAL {
+                std::process::exit(ENDED_BY_SIGNAL);
+            }
+            return;
         }
+        first = Some(Instant::now());
+        INTERRUPTED.store(true, Ordering::SeqCst);
         // Nothing more can be done if stderr is closed.
         let _ = writeln!(io::stderr(), "\nstopping, and keeping what there is (again to end at once)");
     })?;

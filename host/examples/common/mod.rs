@@ -5,7 +5,7 @@ mod interrupt;
 
 use std::error::Error;
 use std::fmt::{self, Write as _};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -60,6 +60,7 @@ impl OutputFlags {
         // It can be started once only; a second start changes nothing.
         let _ = tracing_subscriber::fmt()
             .with_writer(io::stderr)
+            .with_ansi(io::stderr().is_terminal())
             .with_max_level(level)
             .with_target(false)
             .without_time()

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use warpplay::mcts::{
-    Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player,
-};
+use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 

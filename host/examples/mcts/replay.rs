@@ -25,7 +25,9 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     let (mut written, mut different) = (String::new(), Vec::new());
     for (index, old) in recorded.iter().enumerate() {
         let place = place(&args.file, index, recorded.len());
-        let Some(game) = GameName::find(&old.game) else { bail!("{place}: field game: {} is not a known game", old.game) };
+        let Some(game) = GameName::find(&old.game) else {
+            bail!("{place}: field game: {} is not a known game", old.game)
+        };
         let new = game.visit(Repeat { args, old, place: &place })?;
         let Some(new) = new else {
             bar.abandon();
@@ -43,7 +45,9 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             })?;
         }
         if let Some(first) = differences.first() {
-            different.push(format!("{place}: the repeated search differs in {} fields, first {first}", differences.len()));
+            let n = differences.len();
+            let fields = if n == 1 { "field" } else { "fields" };
+            different.push(format!("{place}: the repeated search differs in {n} {fields}, first {first}"));
         }
         written += &if recorded.len() == 1 {
             common::to_json_text(&Recorded::new(&new))?

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use warpplay_gpu::kernel::Kernel;
-use warpplay_gpu::mcts::playout::{MIN_BLOCK, shared_bytes};
+use warpplay_gpu::mcts::playout::{block_size, shared_bytes};
 use warpplay_gpu::mcts::reduce::RootAction;
 use warpplay_gpu::mcts::rng::{self, STREAM_BITS};
 use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
@@ -136,6 +136,8 @@ impl<G: Game> Arrays<G> {
 /// The kernels, looked up when the family is opened.
 pub(super) struct Kernels<G: KernelSet> {
     blocks: BlockSizes,
+    /// Shared memory that a block may have.
+    max_shared_bytes: u32,
     /// Whether each kernel is traced and waited for.
     pub trace: bool,
     seed_streams: Function<G::SeedStreams>,
@@ -168,6 +170,7 @@ pub(super) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -> Result<
     let module = Module::load(device, G::PTX)?;
     Ok(Kernels {
         blocks,
+        max_shared_bytes: device.info()?.max_shared_per_block,
         trace: false,
         seed_streams: module.function(Default::default())?,
         reset: module.function(Default::default())?,
@@ -222,7 +225,7 @@ impl<G: KernelSet> Kernels<G> {
     }
 
     fn playout_shape(&self, blocks: u32, actions: u32, n_playouts: u32) -> LaunchShape {
-        let threads = n_playouts.max(MIN_BLOCK);
+        let threads = block_size::<G>(n_playouts, self.max_shared_bytes);
         LaunchShape::grid_2d(blocks, actions, threads).with_shared(shared_bytes::<G>(threads))
     }
 

@@ -15,6 +15,9 @@ use crate::mcts::game::{Draw, Game, Outcome, Player, Playout, Scratch};
 /// The lowest row of every column.
 const BOTTOM: u64 = 0x0101_0101_0101_0101;
 
+/// The lowest bit of every nibble.
+const NIBBLES: u32 = 0x1111_1111;
+
 /// A position of Connect 4 with `ROWS` rows and `COLUMNS` columns, each from 4 to 8 (or 1 to 3, where no line fits). An action is a column, from 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,8 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
     const COLUMN: u64 = (1 << ROWS) - 1;
     /// The lowest row of the columns that exist.
     const COLUMNS_BOTTOM: u64 = if COLUMNS == 8 { BOTTOM } else { BOTTOM & ((1 << (8 * COLUMNS)) - 1) };
+    /// The highest row of the columns that exist.
+    const TOP: u64 = Self::COLUMNS_BOTTOM << (ROWS - 1);
     const FULL: u64 = Self::COLUMN * Self::COLUMNS_BOTTOM;
     const VALID: () = assert!(ROWS >= 1 && ROWS <= 8 && COLUMNS >= 1 && COLUMNS <= 8, "a board has 1 to 8 rows and columns");
 
@@ -57,10 +62,16 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
         self.stones[0] | self.stones[1]
     }
 
-    /// One bit at the bottom of each column that has room.
+    /// One bit in each nibble of a column that has room.
     #[inline(always)]
-    fn open_columns(occupied: u64) -> u64 {
-        !(occupied >> (ROWS - 1)) & Self::COLUMNS_BOTTOM
+    fn open_columns(occupied: u64) -> u32 {
+        let mut open = 0;
+        let mut column = 0;
+        while column < COLUMNS {
+            open |= ((!(occupied >> (8 * column + ROWS - 1)) & 1) as u32) << (4 * column);
+            column += 1;
+        }
+        open
     }
 
     /// Whether these stones hold four in a row.
@@ -145,18 +156,20 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
         let first = self.to_move();
         let mut occupied = self.occupied();
         let (mut mine, mut theirs) = if first == Player::First { (self.stones[0], self.stones[1]) } else { (self.stones[1], self.stones[0]) };
+        let mut open = Self::open_columns(occupied);
         let mut plies = 0;
         loop {
-            if occupied == Self::FULL {
+            // Nibble c of `up_to` is the number of open columns up to c; those with at most n are left of the n-th open column.
+            let up_to = open.wrapping_mul(NIBBLES);
+            if up_to == 0 {
                 return Playout { outcome: Outcome::Draw, plies };
             }
-            // Byte c of `up_to` is the number of open columns up to c; those with at most n are left of the n-th open column.
-            let up_to = Self::open_columns(occupied).wrapping_mul(BOTTOM);
-            let n = draw.below((up_to >> 56) as u32);
-            let left = (((n as u64) * BOTTOM) | (0x80 * BOTTOM)).wrapping_sub(up_to) & (0x80 * BOTTOM);
+            let n = draw.below(up_to >> 28);
+            let left = ((n * NIBBLES) | (8 * NIBBLES)).wrapping_sub(up_to) & (8 * NIBBLES);
             let column = left.count_ones();
-            // A bounded shift: a full top byte would need 64, but then every column is full.
+            // `& 7` bounds the shift for the compiler; the column is below 8 anyway.
             let square = occupied.wrapping_add(1 << (8 * (column & 7))) & !occupied;
+            open ^= ((square & Self::TOP != 0) as u32) << (4 * (column & 7));
             occupied |= square;
             let moved = mine | square;
             plies += 1;

@@ -64,7 +64,11 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     /// Rows whose counts of free squares share a word of eight bytes; their sum must stay below 128.
     const GROUP: usize = if 127 / SIZE < 8 { 127 / SIZE } else { 8 };
     const N_GROUPS: usize = SIZE.div_ceil(Self::GROUP);
-    /// Whether both players' rows share a word of scratch memory.
+    /// Diagonals of five squares and more, in each direction.
+    const DIAGONALS: u32 = 2 * SIZE as u32 - 9;
+    /// Lines kept in scratch memory: rows, columns, rising and falling diagonals, in this order.
+    const LINES: u32 = 2 * SIZE as u32 + 2 * Self::DIAGONALS;
+    /// Whether both players' stones on a line share a word of scratch memory.
     const PACKED: bool = SIZE <= 16;
 
     /// The empty board.
@@ -82,13 +86,7 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     /// Whether the stone at (`y`, `x`) stands in a winning row; `row(y)` gives the player's row y.
     #[inline(always)]
     fn wins(row: impl Fn(usize) -> u32, y: u32, x: u32) -> bool {
-        const fn enough<const EXACT: bool>(run: u32) -> bool {
-            if EXACT { run == 5 } else { run >= 5 }
-        }
-        let here = row(y as usize);
-        let right = (!(here >> x)).trailing_zeros();
-        let left = (!(here << (31 - x))).leading_zeros();
-        if enough::<EXACT>(left + right - 1) {
+        if enough::<EXACT>(run_length(row(y as usize), x)) {
             return true;
         }
         // Column and both diagonals at once: one bit each while the run goes on, one byte each for its length.
@@ -121,36 +119,63 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
         enough::<EXACT>(runs & 0xff) || enough::<EXACT>(runs >> 8 & 0xff) || enough::<EXACT>(runs >> 16)
     }
 
-    /// Rows of both players in scratch memory.
+    /// Adds a stone to one line in scratch memory and returns the player's stones on it. A line is a word for both players, or one for each.
     #[inline(always)]
-    fn scratch_row(scratch: &impl Scratch, y: u32) -> [u32; 2] {
+    fn add_to_line(scratch: &mut impl Scratch, line: u32, at: u32, player: u32) -> u32 {
         if Self::PACKED {
-            let word = scratch.get(y);
-            [word & 0xffff, word >> 16]
+            let both = scratch.get(line) | 1 << (at + 16 * player);
+            scratch.set(line, both);
+            both >> (16 * player) & 0xffff
         } else {
-            [scratch.get(y), scratch.get(SIZE as u32 + y)]
+            let word = 2 * line + player;
+            let stones = scratch.get(word) | 1 << at;
+            scratch.set(word, stones);
+            stones
         }
     }
 
-    /// One player's row in scratch memory.
+    /// Squares of row `y` in scratch memory that hold a stone.
     #[inline(always)]
-    fn scratch_row_of(scratch: &impl Scratch, player: u32, y: u32) -> u32 {
+    fn occupied_in_row(scratch: &impl Scratch, y: u32) -> u32 {
         if Self::PACKED {
-            scratch.get(y) >> (16 * player) & 0xffff
+            let both = scratch.get(y);
+            (both | both >> 16) & 0xffff
         } else {
-            scratch.get(SIZE as u32 * player + y)
+            scratch.get(2 * y) | scratch.get(2 * y + 1)
         }
     }
 
+    /// Adds a stone to its row, column and diagonals in scratch memory; whether it stands in a winning line.
     #[inline(always)]
-    fn put_scratch_row(scratch: &mut impl Scratch, y: u32, rows: [u32; 2]) {
-        if Self::PACKED {
-            scratch.set(y, rows[0] | rows[1] << 16);
-        } else {
-            scratch.set(y, rows[0]);
-            scratch.set(SIZE as u32 + y, rows[1]);
+    fn add_stone(scratch: &mut impl Scratch, x: u32, y: u32, player: u32) -> bool {
+        let row = Self::add_to_line(scratch, y, x, player);
+        let column = Self::add_to_line(scratch, SIZE as u32 + x, y, player);
+        let mut wins = enough::<EXACT>(run_length(row, x)) | enough::<EXACT>(run_length(column, y));
+        // Diagonals of fewer than five squares are not kept: nobody wins there.
+        let rising = (x + SIZE as u32 - 1 - y).wrapping_sub(4);
+        if rising < Self::DIAGONALS {
+            let line = Self::add_to_line(scratch, 2 * SIZE as u32 + rising, x, player);
+            wins |= enough::<EXACT>(run_length(line, x));
         }
+        let falling = (x + y).wrapping_sub(4);
+        if falling < Self::DIAGONALS {
+            let line = Self::add_to_line(scratch, 2 * SIZE as u32 + Self::DIAGONALS + falling, x, player);
+            wins |= enough::<EXACT>(run_length(line, x));
+        }
+        wins
     }
+}
+
+/// Whether a run of so many stones wins.
+#[inline(always)]
+const fn enough<const EXACT: bool>(run: u32) -> bool {
+    if EXACT { run == 5 } else { run >= 5 }
+}
+
+/// Length of the run of set bits around set bit `at`.
+#[inline(always)]
+const fn run_length(line: u32, at: u32) -> u32 {
+    (!(line >> at)).trailing_zeros() + (!(line << (31 - at))).leading_zeros() - 1
 }
 
 impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
@@ -162,7 +187,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
     };
     const MAX_ACTIONS: u32 = Self::SQUARES;
     const BOARD: (u32, u32) = (SIZE as u32, SIZE as u32);
-    const PLAYOUT_WORDS: u32 = if Self::PACKED { SIZE as u32 } else { 2 * SIZE as u32 };
+    const PLAYOUT_WORDS: u32 = if Self::PACKED { Self::LINES } else { 2 * Self::LINES };
 
     #[inline(always)]
     fn to_move(&self) -> Player {
@@ -219,16 +244,29 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
         Self::SQUARES - self.n_stones
     }
 
-    /// The board lies in scratch memory; counts of free squares by row lie in registers, a byte a row, so that the n-th free square is found by a
-    /// byte-wise prefix sum and then inside one row.
+    /// All lines of the board lie in scratch memory, so that a stone is added and its four lines are looked at in a few steps that do not wait for each
+    /// other. Counts of free squares by row lie in registers, a byte a row: the n-th free square is found by a byte-wise prefix sum and then inside
+    /// one row.
     #[inline(always)]
     fn playout(self, draw: &mut impl Draw, scratch: &mut impl Scratch) -> Playout {
+        let mut word = 0;
+        while word < Self::PLAYOUT_WORDS {
+            scratch.set(word, 0);
+            word += 1;
+        }
         let mut free_by_row = [0u64; 4];
         let mut y = 0;
         while y < SIZE {
-            let rows = [self.rows[0][y], self.rows[1][y]];
-            Self::put_scratch_row(scratch, y as u32, rows);
-            let free = (!(rows[0] | rows[1]) & Self::ROW).count_ones();
+            let mut player = 0;
+            while player < 2 {
+                let mut stones = self.rows[player][y];
+                while stones != 0 {
+                    Self::add_stone(scratch, stones.trailing_zeros(), y as u32, player as u32);
+                    stones &= stones - 1;
+                }
+                player += 1;
+            }
+            let free = (!(self.rows[0][y] | self.rows[1][y]) & Self::ROW).count_ones();
             free_by_row[y / Self::GROUP] += (free as u64) << (8 * (y % Self::GROUP));
             y += 1;
         }
@@ -260,17 +298,11 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
                 which += 1;
             }
 
-            let mut rows = Self::scratch_row(scratch, y);
-            let x = nth_set_bit::<SIZE>(!(rows[0] | rows[1]) & Self::ROW, n - before);
+            let free = !Self::occupied_in_row(scratch, y) & Self::ROW;
+            let x = nth_set_bit::<SIZE>(free, n - before);
             let player = n_stones & 1;
-            if player == 0 {
-                rows[0] |= 1 << x;
-            } else {
-                rows[1] |= 1 << x;
-            }
-            Self::put_scratch_row(scratch, y, rows);
             n_stones += 1;
-            if Self::wins(|y| Self::scratch_row_of(scratch, player, y as u32), y, x) {
+            if Self::add_stone(scratch, x, y, player) {
                 return Playout { outcome: Outcome::Win(Player::from_index(player)), plies: n_stones - self.n_stones };
             }
         }

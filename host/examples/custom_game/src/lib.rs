@@ -272,7 +272,7 @@ impl Game for Hex {
                 up_to = free[1].wrapping_mul(ONES);
             }
             // Rows whose prefix sum is at most n lie before the square: there the difference leaves the high bit set.
-            let row_in_group = ((n as u64 * ONES | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
+            let row_in_group = (((n as u64 * ONES) | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
             let before = ((up_to << 8) >> (8 * row_in_group)) as u32 & 0xff;
             let taken = 1 << (8 * row_in_group);
             free[0] -= if group_1 { 0 } else { taken };

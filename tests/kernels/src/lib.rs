@@ -1,0 +1,38 @@
+//! Kernels and games that only the property suite runs: one small kernel for each part of the device layer, kernels that
+//! break a rule on purpose, and games that drive the search to its limits.
+#![cfg_attr(
+    target_arch = "nvptx64",
+    no_std,
+    feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features)
+)]
+
+#[cfg(feature = "layer")]
+pub mod atomics;
+#[cfg(feature = "cluster")]
+pub mod cluster;
+#[cfg(feature = "layer")]
+pub mod collectives;
+#[cfg(feature = "layer")]
+pub mod faults;
+#[cfg(feature = "games")]
+pub mod games;
+#[cfg(feature = "layer")]
+pub mod index;
+#[cfg(feature = "layer")]
+pub mod numbers;
+#[cfg(feature = "layer")]
+pub mod places;
+
+/// PTX of this crate's kernels, put here by its build script.
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod ptx {
+    use warpplay_gpu::ptx::PtxSet;
+
+    /// The device layer's kernels, for `sm_75` and `sm_90`.
+    pub const LAYER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_layer.rs"));
+    /// Kernels that need clusters of blocks, for `sm_90`.
+    pub const CLUSTER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_cluster.rs"));
+    /// Search kernels of the games, for `sm_75`.
+    pub const GAMES: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_games.rs"));
+}
