@@ -6,7 +6,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for module in ["mcts-connect4", "mcts-gomoku", "mcts-boards"] {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
         if std::env::var_os(enabled).is_some() {
-            CudaBuilder::new(".").module(module.replace('-', "_")).features([module]).default_features(false).arch("sm_75").arch("sm_90").build_and_emit()?;
+            CudaBuilder::new(".")
+                .module(module.replace('-', "_"))
+                .features([module])
+                .default_features(false)
+                .arch("sm_75")
+                .arch("sm_90")
+                .build_and_emit()?;
         }
     }
     Ok(())

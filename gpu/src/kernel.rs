@@ -16,12 +16,7 @@ pub struct ParamDesc {
 impl ParamDesc {
     /// The description of a parameter of type `T`.
     pub const fn of<T>(name: &'static str, ty: &'static str) -> Self {
-        Self {
-            name,
-            ty,
-            size: size_of::<T>(),
-            align: align_of::<T>(),
-        }
+        Self { name, ty, size: size_of::<T>(), align: align_of::<T>() }
     }
 }
 
@@ -66,9 +61,5 @@ pub struct KernelInfo {
 
 /// The description of kernel `K`.
 pub const fn info<K: Kernel>() -> KernelInfo {
-    KernelInfo {
-        name: K::NAME,
-        params: K::PARAMS,
-        bounds: K::BOUNDS,
-    }
+    KernelInfo { name: K::NAME, params: K::PARAMS, bounds: K::BOUNDS }
 }

@@ -25,13 +25,7 @@ impl LaunchShape {
 
     /// `x` × `y` blocks of `threads` threads along x.
     pub const fn grid_2d(x: u32, y: u32, threads: u32) -> Self {
-        Self {
-            grid: [x, y, 1],
-            block: [threads, 1, 1],
-            shared_bytes: 0,
-            cluster: 1,
-            cooperative: false,
-        }
+        Self { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, cluster: 1, cooperative: false }
     }
 
     /// The fewest blocks of `threads` threads that give each of `n` items a thread (one block when `n` is 0).

@@ -1,1 +1,37 @@
-//! Skeleton.
+//! The property suite of warpplay: kernels against `cpu-ref`, on every back end that is there.
+//!
+//! | to find out | read |
+//! | --- | --- |
+//! | on which back ends a test runs | [`backends`]: `simt` always, `cuda` where a driver is; `WARPPLAY_REQUIRE_GPU=1` demands it |
+//! | which positions, sizes and options are tried | [`strategies`] |
+//! | how trees are grown kernel by kernel and compared node by node | [`forest`] |
+//! | what must hold of any tree and of any report | [`invariants`] |
+//! | how numbers are compared | [`tolerance`] |
+//! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
+//!
+//! | file in `tests/tests` | what could go wrong there |
+//! | --- | --- |
+//! | `cuda_layer.rs` | an instruction, or its host meaning, is not what it should be |
+//! | `rng.rs` | streams overlap, or a bounded draw leaves its range |
+//! | `mcts_agree.rs` | two back ends, variants, launch forms or block sizes find different things |
+//! | `mcts_rules.rs` | a game's bitboards and its plain arrays disagree |
+//! | `mcts_faults.rs` | one of the original's faults comes back; memory or depth runs out |
+//! | `mcts_reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
+//! | `mcts_strength.rs` | more playouts do not help; known best moves are not found |
+//! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
+//! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
+//! | `compile_fail.rs` | a wrong launch or kernel compiles |
+//! | `cli.rs` | the command line that others rely on has changed |
+//! | `outside.rs` | a crate outside this workspace cannot use the library |
+//!
+//! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
+
+pub mod backends;
+pub mod forest;
+pub mod golden;
+pub mod invariants;
+pub mod strategies;
+pub mod tolerance;
+
+/// What a property returns: an error of the library fails the test with its text.
+pub type Checked = Result<(), warpplay::Error>;

@@ -7,9 +7,7 @@ pub fn globaltimer() -> u64 {
     {
         let now: u64;
         // SAFETY: reads a special register.
-        unsafe {
-            core::arch::asm!("mov.u64 {0}, %globaltimer;", out(reg64) now, options(nostack, preserves_flags))
-        };
+        unsafe { core::arch::asm!("mov.u64 {0}, %globaltimer;", out(reg64) now, options(nostack, preserves_flags)) };
         now
     }
     #[cfg(not(target_arch = "nvptx64"))]

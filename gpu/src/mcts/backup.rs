@@ -38,7 +38,13 @@ unsafe fn add<G: Game>(trees: &Trees<G>, tree: u32, node: u32, n: u64, counts: P
 /// # Safety
 /// Called by every thread of a block that works on this tree alone, after playouts of all children.
 #[inline(always)]
-pub unsafe fn children<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, blocks: Blocks, scratch: Shared<u64>) -> PlayoutCounts {
+pub unsafe fn children<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    head: TreeHead,
+    blocks: Blocks,
+    scratch: Shared<u64>,
+) -> PlayoutCounts {
     if head.target != target::CHILDREN {
         // SAFETY: entry 0 was written by the playouts of this step.
         return unsafe { memory::load(trees.outcomes, trees.action_at(tree, 0)) };

@@ -8,7 +8,7 @@
 //!
 //! Cost  step 1: O(B log B / threads) a tree; step 2: O(size of a position) a child.   Source  Klęsk, MCTS-NC, stages "expansion 1" and "expansion 2".
 
-use super::game::{Draw, Game};
+use super::game::{Draw, Game, Outcome, Player};
 use super::rng::Stream;
 use super::tree::{MAX_DEPTH, NOT_EXPANDED, NodeLink, NodeStats, TreeHead, Trees, target};
 use crate::cuda::shared::Shared;
@@ -32,8 +32,7 @@ pub enum Children {
     All,
 }
 
-/// Expands the leaf `selected` of tree `tree` as far as the tree's structure goes. Returns the new head, and the rank of this thread's child if its
-/// action (the thread's index) got one.
+/// Expands the leaf `selected` of tree `tree` as far as the tree's structure goes: everything but the children's positions.
 ///
 /// # Safety
 /// Called by every thread of a block that works on this tree alone and has at least `B` threads; `selected` with `stats` at `depth` is a leaf of it;
@@ -49,7 +48,7 @@ pub unsafe fn grow<G: Game>(
     blocks: Blocks,
     children: Children,
     scratch: Shared<u32>,
-) -> (TreeHead, Option<u32>) {
+) {
     let action = thread::thread_idx_x();
     let over = stats.outcome().is_over();
     let legal = !over && action < G::MAX_ACTIONS && position.is_legal(action);
@@ -110,24 +109,45 @@ pub unsafe fn grow<G: Game>(
             trees.set_head(tree, head);
         }
     }
-    (head, rank)
 }
 
-/// Writes child `child` of the position `parent`: the position after `action`, and whether the game ends there.
-///
-/// # Safety
-/// `tree < n_trees`, `child < capacity`, `action` is legal in `parent`, and nobody else accesses the child meanwhile.
+/// The position after `action` in `parent`, and whether the game ends there.
 #[inline(always)]
-pub unsafe fn write_child<G: Game>(trees: &Trees<G>, tree: u32, child: u32, parent: &G, action: u32) {
-    let mover = parent.to_move();
+pub fn position_after<G: Game>(parent: &G, action: u32) -> (G, Outcome) {
     let mut position = *parent;
     position.apply(action);
-    let outcome = position.outcome_after(action);
+    (position, position.outcome_after(action))
+}
+
+/// Writes child `child`: its position, how it stands, and that `mover` moved into it.
+///
+/// # Safety
+/// `tree < n_trees`, `child < capacity`, and nobody else accesses the child meanwhile.
+#[inline(always)]
+pub unsafe fn write_child<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    child: u32,
+    position: &G,
+    outcome: Outcome,
+    mover: Player,
+) {
     // SAFETY: the caller vouches for the child.
     unsafe {
-        memory::store(trees.states, trees.at(tree, child), position);
+        memory::store(trees.states, trees.at(tree, child), *position);
         trees.set_node(tree, child, NodeStats::new(outcome, mover));
     }
+}
+
+/// Computes and writes the child of rank `rank` that `action` leads to in the selected position `parent`.
+///
+/// # Safety
+/// As [`write_child`]; the step expanded the action, and `head` is the tree's.
+#[inline(always)]
+pub unsafe fn make_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, rank: u32, parent: &G, action: u32) {
+    let (position, outcome) = position_after(parent, action);
+    // SAFETY: the step's children end at the tree's size.
+    unsafe { write_child(trees, tree, head.size - head.n_expanded + rank, &position, outcome, parent.to_move()) };
 }
 
 /// Step 1 in each tree.
@@ -163,7 +183,7 @@ pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
         let head = trees.head(tree);
         if rank != NOT_EXPANDED && head.n_expanded > 0 {
             let parent = memory::load(trees.states, trees.at(tree, head.selected));
-            write_child(&trees, tree, head.size - head.n_expanded + rank as u32, &parent, action);
+            make_child(&trees, tree, head, rank as u32, &parent, action);
         }
     }
 }
@@ -189,7 +209,7 @@ pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 
         }
         let action = memory::load(trees.expanded, trees.action_at(tree, rank));
         let parent = memory::load(trees.states, trees.at(tree, head.selected));
-        write_child(&trees, tree, head.size - head.n_expanded + rank, &parent, action as u32);
+        make_child(&trees, tree, head, rank, &parent, action as u32);
     }
 }
 

@@ -60,8 +60,14 @@ pub trait KernelSet: Game {
     type StepOcp: Kernel<Params = (Trees<Self>, f32, f32)> + Default;
     /// [`step`](super::step::step): all children
     type StepAcp: Kernel<Params = (Trees<Self>, f32, f32)> + Default;
+    /// [`play_ocp`](super::step::play_ocp)
+    type PlayOcp: Kernel<Params = (Trees<Self>,)> + Default;
+    /// [`play_acp`](super::step::play_acp)
+    type PlayAcp: Kernel<Params = (Trees<Self>,)> + Default;
     /// [`raw_playouts`](super::playout::raw_playouts)
     type RawPlayouts: Kernel<Params = (*const Self, *mut Stream, *mut u64, u32)> + Default;
+    /// [`raw_restart`](super::playout::raw_restart)
+    type RawRestart: Kernel<Params = (*const Self, *mut Stream, *mut u64, u32)> + Default;
     /// [`draw_below`](super::playout::draw_below)
     type DrawBelow: Kernel<Params = (*mut Stream, *mut u32, u32, u32)> + Default;
 
@@ -69,7 +75,7 @@ pub trait KernelSet: Game {
     const PTX: &'static PtxSet;
 
     /// Descriptions of all kernels.
-    fn kernels() -> [KernelInfo; 24] {
+    fn kernels() -> [KernelInfo; 27] {
         use crate::kernel::info;
         [
             info::<Self::SeedStreams>(),
@@ -94,7 +100,10 @@ pub trait KernelSet: Game {
             info::<Self::ReduceOverActions>(),
             info::<Self::StepOcp>(),
             info::<Self::StepAcp>(),
+            info::<Self::PlayOcp>(),
+            info::<Self::PlayAcp>(),
             info::<Self::RawPlayouts>(),
+            info::<Self::RawRestart>(),
             info::<Self::DrawBelow>(),
         ]
     }
@@ -145,7 +154,10 @@ macro_rules! mcts_kernels {
             type ReduceOverActions = $module::mcts_reduce_over_actions;
             type StepOcp = $module::mcts_step_ocp;
             type StepAcp = $module::mcts_step_acp;
+            type PlayOcp = $module::mcts_play_ocp;
+            type PlayAcp = $module::mcts_play_acp;
             type RawPlayouts = $module::mcts_raw_playouts;
+            type RawRestart = $module::mcts_raw_restart;
             type DrawBelow = $module::mcts_draw_below;
             const PTX: &'static $crate::ptx::PtxSet = &$ptx;
         }
@@ -351,11 +363,35 @@ macro_rules! mcts_kernel_items {
         }
 
         /// # Safety
+        /// As [`step::play_ocp`].
+        #[kernel(suffix = $suffix)]
+        pub unsafe fn mcts_play_ocp(trees: Trees<$game>) {
+            // SAFETY: the kernel's contract is that of the function.
+            unsafe { step::play_ocp(trees, shared_array![u32; 32]) }
+        }
+
+        /// # Safety
+        /// As [`step::play_acp`].
+        #[kernel(suffix = $suffix)]
+        pub unsafe fn mcts_play_acp(trees: Trees<$game>) {
+            // SAFETY: the kernel's contract is that of the function.
+            unsafe { step::play_acp(trees, shared_array![u32; 32]) }
+        }
+
+        /// # Safety
         /// As [`playout::raw_playouts`].
         #[kernel(suffix = $suffix)]
         pub unsafe fn mcts_raw_playouts(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
             // SAFETY: the kernel's contract is that of the function.
             unsafe { playout::raw_playouts(root, streams, totals, n_games, shared_array![u64; 32]) }
+        }
+
+        /// # Safety
+        /// As [`playout::raw_restart`].
+        #[kernel(suffix = $suffix)]
+        pub unsafe fn mcts_raw_restart(root: *const $game, streams: *mut Stream, totals: *mut u64, n_games: u32) {
+            // SAFETY: the kernel's contract is that of the function.
+            unsafe { playout::raw_restart(root, streams, totals, n_games, shared_array![u64; 32]) }
         }
 
         /// # Safety

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! reset → [ select → expand 1 → expand 2 → playout → backup 1 → backup 2 ] × steps → reduce over trees → reduce over actions
-//! fast form of the prodigal variants:  [ step (backup, select, expand 1, expand 2) → playout ] × steps → backup …
+//! fast form of the prodigal variants:  [ step (backup, select, expand 1) → play (expand 2, playout) ] × steps → backup …
 //! ```
 //!
 //! | kernel | grid | block (as the paper's Listing 1) | complexity of a block | function |
@@ -29,8 +29,11 @@
 //! | `mcts_backup_2_acp` | T | 512 | ⌈path/block⌉ | [`backup::backup_2_acp`] |
 //! | `mcts_reduce_over_trees_{thrifty,prodigal}` | children, B | T | log T | [`reduce::reduce_over_trees`] |
 //! | `mcts_reduce_over_actions` | 1 | B | log B | [`reduce::reduce_over_actions`] |
-//! | `mcts_step_{ocp,acp}` | T | B | all stages but the playouts | [`step::step`] |
+//! | `mcts_step_{ocp,acp}` | T | B | backup, select, expand 1 | [`step::step`] |
+//! | `mcts_play_ocp` | T × (1 + ⌈B/m⌉) | m | expand 2, playout | [`step::play_ocp`] |
+//! | `mcts_play_acp` | T × B | m | expand 2, playout | [`step::play_acp`] |
 //! | `mcts_raw_playouts` | any | any | plies × games | [`playout::raw_playouts`] |
+//! | `mcts_raw_restart` | any | any | plies × games | [`playout::raw_restart`] |
 //! | `mcts_draw_below` | any | any | 1 | [`playout::draw_below`] |
 //!
 //! Block sizes are rounded up to whole warps (and the paper's to powers of two); `board` is the larger of squares and extra bytes, at most 512.

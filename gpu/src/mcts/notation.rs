@@ -116,7 +116,15 @@ mod tests {
 
     #[test]
     fn wrong_squares_are_named() {
-        for (text, column, found) in [("h8z1", 3, "z1"), ("h16", 1, "h16"), ("h0", 1, "h0"), ("h", 1, "h"), ("8h", 1, "8"), ("a99999999999", 1, "a99999999999"), ("é1", 1, "é1")] {
+        for (text, column, found) in [
+            ("h8z1", 3, "z1"),
+            ("h16", 1, "h16"),
+            ("h0", 1, "h0"),
+            ("h", 1, "h"),
+            ("8h", 1, "8"),
+            ("a99999999999", 1, "a99999999999"),
+            ("é1", 1, "é1"),
+        ] {
             let error = parse_squares(text, 15, 15).unwrap_err();
             assert_eq!((error.column, error.found.as_str()), (column, found), "{text}");
         }

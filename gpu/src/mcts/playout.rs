@@ -5,7 +5,7 @@
 //!
 //! Cost  O(plies of the longest playout + log m) a block.   Source  Klęsk, MCTS-NC, stage "playout".
 
-use super::game::{Draw, Game, Outcome, Player, Scratch};
+use super::game::{Draw, Game, Outcome, Player, Playout, Scratch};
 use super::rng::Stream;
 use super::tree::{NOT_EXPANDED, PlayoutCounts, Trees, target};
 use crate::cuda::shared::{self, Shared};
@@ -98,14 +98,21 @@ const fn packed(outcome: Outcome) -> u32 {
     }
 }
 
-/// Plays `m` games from node `node`, game `l` with stream `first_stream + l`, and writes their counts as number `slot`.
+/// Plays `m` games from a position that stands at `outcome`, game `l` with stream `first_stream + l`, and writes their counts as number `slot`.
 ///
 /// A thread plays game t, t + threads, …: one game where there are threads enough.
 ///
 /// # Safety
-/// Called by every thread of a block of whole warps. The node exists and is not written meanwhile; the streams and the slot are this block's alone.
+/// Called by every thread of a block of whole warps. The streams and the slot exist and are this block's alone.
 #[inline(always)]
-unsafe fn play<G: Game>(trees: &Trees<G>, tree: u32, node: u32, outcome: Outcome, first_stream: usize, slot: usize, scratch: Shared<u32>) {
+pub(super) unsafe fn play<G: Game>(
+    trees: &Trees<G>,
+    position: &G,
+    outcome: Outcome,
+    first_stream: usize,
+    slot: usize,
+    scratch: Shared<u32>,
+) {
     let thread = thread::thread_idx_x();
     let mut mine = 0;
     if outcome.is_over() {
@@ -114,9 +121,8 @@ unsafe fn play<G: Game>(trees: &Trees<G>, tree: u32, node: u32, outcome: Outcome
     } else {
         let mut game = thread;
         while game < trees.n_playouts {
-            // SAFETY: the caller vouches for node and streams.
+            // SAFETY: the caller vouches for the streams.
             unsafe {
-                let position = memory::load(trees.states, trees.at(tree, node));
                 let mut stream = Stream::load(trees.playout_streams, first_stream + game as usize);
                 let playout = position.playout(&mut stream, &mut Words::new(G::PLAYOUT_WORDS));
                 stream.store(trees.playout_streams, first_stream + game as usize);
@@ -129,6 +135,27 @@ unsafe fn play<G: Game>(trees: &Trees<G>, tree: u32, node: u32, outcome: Outcome
     if thread == 0 {
         // SAFETY: the caller vouches for the slot.
         unsafe { memory::store(trees.outcomes, slot, PlayoutCounts { wins: [sum & 0xffff, sum >> 16] }) };
+    }
+}
+
+/// Plays `m` games from a node of a tree.
+///
+/// # Safety
+/// As [`play`]; the node exists and is not written meanwhile.
+#[inline(always)]
+unsafe fn play_node<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    node: u32,
+    first_stream: usize,
+    slot: usize,
+    scratch: Shared<u32>,
+) {
+    // SAFETY: the caller vouches for node, streams and slot.
+    unsafe {
+        let outcome = trees.node(tree, node).outcome();
+        let position = memory::load(trees.states, trees.at(tree, node));
+        play(trees, &position, outcome, first_stream, slot, scratch);
     }
 }
 
@@ -146,9 +173,8 @@ pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
             target::ONE_CHILD => head.size - head.n_expanded + head.chosen,
             _ => head.selected,
         };
-        let outcome = trees.node(tree, node).outcome();
         let first_stream = tree as usize * trees.n_playouts as usize;
-        play(&trees, tree, node, outcome, first_stream, trees.action_at(tree, 0), scratch);
+        play_node(&trees, tree, node, first_stream, trees.action_at(tree, 0), scratch);
     }
 }
 
@@ -207,49 +233,112 @@ unsafe fn play_action<G: Game>(trees: &Trees<G>, tree: u32, action: u32, rank: u
             target::CHILDREN => head.size - head.n_expanded + rank,
             _ => head.selected,
         };
-        let outcome = trees.node(tree, node).outcome();
         let slot = trees.action_at(tree, action);
-        play(trees, tree, node, outcome, slot * trees.n_playouts as usize, slot, scratch);
+        play_node(trees, tree, node, slot * trees.n_playouts as usize, slot, scratch);
     }
 }
 
-/// Raw playouts for comparison with the playout stage: every thread plays `n_games` games from one position, one after another without waiting for
-/// its neighbours, and adds results and plies.
+/// Sums of raw playouts: wins of the first player, of the second, draws, plies.
+#[derive(Clone, Copy, Default)]
+struct RawSums([u64; 4]);
+
+impl RawSums {
+    #[inline(always)]
+    fn count(&mut self, playout: Playout) {
+        match playout.outcome {
+            Outcome::Win(Player::First) => self.0[0] += 1,
+            Outcome::Win(Player::Second) => self.0[1] += 1,
+            _ => self.0[2] += 1,
+        }
+        self.0[3] += playout.plies as u64;
+    }
+
+    /// Adds the sums of all threads to the totals.
+    ///
+    /// # Safety
+    /// Called by every thread of the block; `totals` holds four values.
+    #[inline(always)]
+    unsafe fn add_to(self, totals: *mut u64, scratch: Shared<u64>) {
+        let mut which = 0;
+        while which < 4 {
+            let sum = block::sum(self.0[which], scratch);
+            if thread::thread_idx_x() == 0 {
+                // SAFETY: four totals; atomic, since every block adds.
+                unsafe { crate::cuda::atomic::add_u64(totals.add(which), sum) };
+            }
+            which += 1;
+        }
+    }
+}
+
+/// Raw playouts for comparison with the playout stage: every thread plays `n_games` games from one position by [`Game::playout`], one after another.
+/// The lanes of a warp begin each game together.
 ///
 /// `totals` gets wins of the first player, wins of the second, draws, plies, each summed over the grid.
 ///
 /// # Safety
 /// `streams` holds a stream for each thread of the grid, `totals` four values; `root` is one position that is not over.
 #[inline(always)]
-pub unsafe fn raw_playouts<G: Game>(root: *const G, streams: *mut Stream, totals: *mut u64, n_games: u32, scratch: Shared<u64>) {
+pub unsafe fn raw_playouts<G: Game>(
+    root: *const G,
+    streams: *mut Stream,
+    totals: *mut u64,
+    n_games: u32,
+    scratch: Shared<u64>,
+) {
     let index = thread::index_1d() as usize;
-    let mut sums = [0u64; 4];
-    // SAFETY: the caller gives a stream for each thread.
+    let mut sums = RawSums::default();
+    // SAFETY: the caller gives a stream for each thread, and four totals.
     unsafe {
         let position = memory::load(root, 0);
         let mut stream = Stream::load(streams, index);
         let mut words = Words::new(G::PLAYOUT_WORDS);
         let mut game = 0;
         while game < n_games {
-            let playout = position.playout(&mut stream, &mut words);
-            match playout.outcome {
-                Outcome::Win(Player::First) => sums[0] += 1,
-                Outcome::Win(Player::Second) => sums[1] += 1,
-                _ => sums[2] += 1,
-            }
-            sums[3] += playout.plies as u64;
+            sums.count(position.playout(&mut stream, &mut words));
             game += 1;
         }
         stream.store(streams, index);
+        sums.add_to(totals, scratch);
     }
-    let mut which = 0;
-    while which < 4 {
-        let sum = block::sum(sums[which], scratch);
-        if thread::thread_idx_x() == 0 {
-            // SAFETY: four totals; atomic, since every block adds.
-            unsafe { crate::cuda::atomic::add_u64(totals.add(which), sum) };
+}
+
+/// Raw playouts that never wait: a lane whose game is over begins its next one in the same turn of the loop, while its neighbours play on. Plies come
+/// from [`Game::nth_playout_action`]. This is the fastest form for games whose positions fit in registers; the playout stage cannot use it,
+/// since there each game has a stream, and a place in the sum, of its own.
+///
+/// # Safety
+/// As [`raw_playouts`].
+#[inline(always)]
+pub unsafe fn raw_restart<G: Game>(
+    root: *const G,
+    streams: *mut Stream,
+    totals: *mut u64,
+    n_games: u32,
+    scratch: Shared<u64>,
+) {
+    let index = thread::index_1d() as usize;
+    let mut sums = RawSums::default();
+    // SAFETY: the caller gives a stream for each thread, and four totals.
+    unsafe {
+        let start = memory::load(root, 0);
+        let mut stream = Stream::load(streams, index);
+        let mut position = start;
+        let (mut plies, mut game) = (0, 0);
+        while game < n_games {
+            let n = position.n_playout_actions();
+            let action = position.nth_playout_action(stream.below(n));
+            position.apply(action);
+            plies += 1;
+            let outcome = position.outcome_after(action);
+            if outcome.is_over() {
+                sums.count(Playout { outcome, plies });
+                (position, plies) = (start, 0);
+                game += 1;
+            }
         }
-        which += 1;
+        stream.store(streams, index);
+        sums.add_to(totals, scratch);
     }
 }
 

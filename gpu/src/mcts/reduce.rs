@@ -45,34 +45,43 @@ const _: () = assert!(size_of::<RootAction>() == 48);
 /// Launched with as many blocks as the root has children (thrifty) or as there are actions (prodigal), of a whole number of warps and at least
 /// `n_trees` threads. `root_actions` is what [`memorize_root_actions`](super::expand::memorize_root_actions) wrote; `totals` holds a value a block.
 #[inline(always)]
-pub unsafe fn reduce_over_trees<G: Game>(trees: Trees<G>, root_actions: *const u16, totals: *mut RootAction, blocks: Blocks, scratch: Shared<u64>) {
+pub unsafe fn reduce_over_trees<G: Game>(
+    trees: Trees<G>,
+    root_actions: *const u16,
+    totals: *mut RootAction,
+    blocks: Blocks,
+    scratch: Shared<u64>,
+) {
     let tree = thread::thread_idx_x();
     let entry = thread::block_idx_x();
-    // SAFETY (whole body): the root's children stand at the same ranks in every tree; tree is checked against n_trees.
-    let rank = match blocks {
-        Blocks::Thrifty => entry,
-        Blocks::Prodigal => unsafe { memory::load(root_actions, entry as usize) as u32 },
-    };
-    let present = rank != NOT_EXPANDED as u32;
-    let mut mine = [0u64; 4];
-    if present && tree < trees.n_trees {
-        let root = unsafe { trees.node(tree, 0) };
-        let child = unsafe { trees.node(tree, root.first_child + rank) };
-        mine = [root.n, child.n, child.wins, child.draws];
-    }
-    let n_root = block::sum(mine[0], scratch);
-    let n = block::sum(mine[1], scratch);
-    let wins = block::sum(mine[2], scratch);
-    let draws = block::sum(mine[3], scratch);
-    if tree == 0 {
-        let mut total = RootAction { n_root, n, wins, draws, present: present as u32, ..RootAction::default() };
-        if present {
-            let child_index = unsafe { trees.node(0, 0).first_child } + rank;
-            let child = unsafe { trees.node(0, child_index) };
-            total.action = unsafe { memory::load(trees.links, trees.at(0, child_index)).action as u32 };
-            total.win_flag = (child.outcome() == Outcome::Win(child.mover())) as u32;
+    // SAFETY: entry < B by the launch shape; the root's children stand at the same ranks in every tree; tree is checked against n_trees; only
+    // thread 0 writes the total.
+    unsafe {
+        let rank = match blocks {
+            Blocks::Thrifty => entry,
+            Blocks::Prodigal => memory::load(root_actions, entry as usize) as u32,
+        };
+        let present = rank != NOT_EXPANDED as u32;
+        let mut mine = [0u64; 4];
+        if present && tree < trees.n_trees {
+            let root = trees.node(tree, 0);
+            let child = trees.node(tree, root.first_child + rank);
+            mine = [root.n, child.n, child.wins, child.draws];
         }
-        unsafe { memory::store(totals, entry as usize, total) };
+        let n_root = block::sum(mine[0], scratch);
+        let n = block::sum(mine[1], scratch);
+        let wins = block::sum(mine[2], scratch);
+        let draws = block::sum(mine[3], scratch);
+        if tree == 0 {
+            let mut total = RootAction { n_root, n, wins, draws, present: present as u32, ..RootAction::default() };
+            if present {
+                let child_index = trees.node(0, 0).first_child + rank;
+                let child = trees.node(0, child_index);
+                total.action = memory::load(trees.links, trees.at(0, child_index)).action as u32;
+                total.win_flag = (child.outcome() == Outcome::Win(child.mover())) as u32;
+            }
+            memory::store(totals, entry as usize, total);
+        }
     }
 }
 
@@ -107,7 +116,9 @@ impl Candidate {
         // Entries ascend with actions in both layouts, so the lower entry is the lower action.
         let other_wins = other.key > self.key
             || (other.key == self.key
-                && (other.n > self.n || (other.n == self.n && (other.wins > self.wins || (other.wins == self.wins && other.entry < self.entry)))));
+                && (other.n > self.n
+                    || (other.n == self.n
+                        && (other.wins > self.wins || (other.wins == self.wins && other.entry < self.entry)))));
         if other_wins { other } else { self }
     }
 
@@ -157,7 +168,12 @@ pub unsafe fn reduce_over_actions(totals: *const RootAction, best: *mut RootActi
     if thread::warp_index() == 0 {
         let lane = thread::lane();
         let candidate = if lane < thread::block_dim_x() / WARP {
-            Candidate { key: scratch.keys.get(lane), n: scratch.n.get(lane), wins: scratch.wins.get(lane), entry: scratch.entries.get(lane) }
+            Candidate {
+                key: scratch.keys.get(lane),
+                n: scratch.n.get(lane),
+                wins: scratch.wins.get(lane),
+                entry: scratch.entries.get(lane),
+            }
         } else {
             Candidate::NONE
         };
@@ -165,7 +181,11 @@ pub unsafe fn reduce_over_actions(totals: *const RootAction, best: *mut RootActi
         if lane == 0 {
             // SAFETY: the winner is one of the totals, or none exists and the empty total stands for that.
             unsafe {
-                let total = if winner.entry < n_totals { memory::load(totals, winner.entry as usize) } else { RootAction::default() };
+                let total = if winner.entry < n_totals {
+                    memory::load(totals, winner.entry as usize)
+                } else {
+                    RootAction::default()
+                };
                 memory::store(best, 0, total);
             }
         }

@@ -39,39 +39,52 @@ pub struct Scratch {
 /// # Safety
 /// Called by every thread of a block that works on this tree alone. The tree is consistent.
 #[inline(always)]
-pub unsafe fn walk<G: Game>(trees: &Trees<G>, tree: u32, ucb_c: f32, draw_value: f32, scratch: Scratch) -> (u32, NodeStats, u32) {
+pub unsafe fn walk<G: Game>(
+    trees: &Trees<G>,
+    tree: u32,
+    ucb_c: f32,
+    draw_value: f32,
+    scratch: Scratch,
+) -> (u32, NodeStats, u32) {
     let thread = thread::thread_idx_x();
     let threads = thread::block_dim_x();
     let path = tree as usize * PATH_STRIDE as usize;
     let mut node = 0;
     let mut depth = 0;
-    // SAFETY (whole body): nodes come from the tree itself, so they are below its size; depth stays at or below MAX_DEPTH, since deeper
-    // nodes are never made; only thread 0 writes the path.
-    let mut stats = unsafe { trees.node(tree, 0) };
-    loop {
-        if thread == 0 {
-            unsafe { memory::store(trees.paths, path + depth as usize, node) };
-        }
-        let n_children = stats.n_children();
-        if n_children == 0 {
-            return (node, stats, depth);
-        }
-        let ln_parent_n = math::ln(stats.n as f32);
-        let (mut best, mut best_rank) = (f32::NEG_INFINITY, u32::MAX);
-        let mut rank = thread;
-        while rank < n_children {
-            let child = unsafe { trees.node(tree, stats.first_child + rank) };
-            let bound = upper_bound(child.n, child.wins, child.draws, ln_parent_n, ucb_c, draw_value);
-            if bound > best {
-                (best, best_rank) = (bound, rank);
+    // SAFETY: nodes come from the tree itself, so they are below its size; depth stays at or below MAX_DEPTH, since deeper nodes are never made;
+    // only thread 0 writes the path.
+    unsafe {
+        let mut stats = trees.node(tree, 0);
+        loop {
+            if thread == 0 {
+                memory::store(trees.paths, path + depth as usize, node);
             }
-            rank += threads;
+            let n_children = stats.n_children();
+            if n_children == 0 {
+                return (node, stats, depth);
+            }
+            // The first child is on its way while the logarithm is computed.
+            let mut child =
+                if thread < n_children { trees.node(tree, stats.first_child + thread) } else { NodeStats::default() };
+            let ln_parent_n = math::ln(stats.n as f32);
+            let (mut best, mut best_rank) = (f32::NEG_INFINITY, u32::MAX);
+            let mut rank = thread;
+            while rank < n_children {
+                let bound = upper_bound(child.n, child.wins, child.draws, ln_parent_n, ucb_c, draw_value);
+                if bound > best {
+                    (best, best_rank) = (bound, rank);
+                }
+                rank += threads;
+                if rank < n_children {
+                    child = trees.node(tree, stats.first_child + rank);
+                }
+            }
+            let (_, best_rank) = block::argmax(best, best_rank, scratch.bounds, scratch.children);
+            node = stats.first_child + best_rank;
+            depth += 1;
+            // Just read by one of the threads, so it comes from the nearest cache.
+            stats = trees.node(tree, node);
         }
-        let (_, best_rank) = block::argmax(best, best_rank, scratch.bounds, scratch.children);
-        node = stats.first_child + best_rank;
-        depth += 1;
-        // Just read by one of the threads, so it comes from the nearest cache.
-        stats = unsafe { trees.node(tree, node) };
     }
 }
 

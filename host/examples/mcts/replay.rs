@@ -31,8 +31,11 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         let new = game.visit(Repeat { args, old, place: &place })?;
         let Some(new) = new else {
             bar.abandon();
-            common::print(format!("stopped after {index} of {} searches; nothing was written\n", recorded.len()))?;
-            return Ok(());
+            // Only what was compared whole may end with 0.
+            bail!(
+                "{place}: stopped before the search was repeated, {index} of {} were; nothing was written",
+                recorded.len()
+            );
         };
         let differences = differences(old, &new);
         if !args.output.quiet {

@@ -20,6 +20,9 @@ pub const MAX_PLAYOUTS: u32 = 512;
 /// Most nodes of one tree, as in the paper's program.
 pub const MAX_TREE_SIZE: u64 = 1 << 24;
 
+/// Steps beyond the limit that the trees keep room for.
+const PROFILE_ROOM: u64 = 64;
+
 /// Which children are played out, and how blocks are given to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -228,8 +231,11 @@ impl<G: KernelSet> SearchBuilder<G> {
                 format!("at least {:.6} for these trees and playouts", needed as f64 / (1u64 << 30) as f64 + 1e-6),
             ));
         }
-        let by_steps =
-            options.steps.map_or(u64::MAX, |steps| steps.saturating_mul(G::MAX_ACTIONS as u64).saturating_add(1));
+        // The profiling run after the search needs room too: a tree that cannot grow plays one node instead of all children.
+        let by_steps = options.steps.map_or(u64::MAX, |steps| {
+            let steps = steps.saturating_add(PROFILE_ROOM);
+            steps.saturating_mul(G::MAX_ACTIONS as u64).saturating_add(1)
+        });
         Ok(by_memory.min(by_steps).min(MAX_TREE_SIZE).max(least) as u32)
     }
 

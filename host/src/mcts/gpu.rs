@@ -210,7 +210,7 @@ fn enqueue<G: KernelSet>(
         if first {
             kernels.memorize_root_actions(stream, arrays)?;
         }
-        return kernels.playout(stream, arrays, options, 0);
+        return kernels.play(stream, arrays, options);
     }
     kernels.select(stream, arrays, options)?;
     kernels.expand_1(stream, arrays, options)?;

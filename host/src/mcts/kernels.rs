@@ -162,7 +162,10 @@ pub(super) struct Kernels<G: KernelSet> {
     reduce_over_actions: Function<G::ReduceOverActions>,
     step_ocp: Function<G::StepOcp>,
     step_acp: Function<G::StepAcp>,
+    play_ocp: Function<G::PlayOcp>,
+    play_acp: Function<G::PlayAcp>,
     raw_playouts: Function<G::RawPlayouts>,
+    raw_restart: Function<G::RawRestart>,
 }
 
 /// A game's whole module, loaded: a kernel that is missing is found here, at the door.
@@ -194,7 +197,10 @@ pub(super) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -> Result<
         reduce_over_actions: module.function(Default::default())?,
         step_ocp: module.function(Default::default())?,
         step_acp: module.function(Default::default())?,
+        play_ocp: module.function(Default::default())?,
+        play_acp: module.function(Default::default())?,
         raw_playouts: module.function(Default::default())?,
+        raw_restart: module.function(Default::default())?,
     })
 }
 
@@ -335,7 +341,7 @@ impl<G: KernelSet> Kernels<G> {
         }
     }
 
-    /// Backup of the last step, selection and expansion in one kernel (prodigal variants).
+    /// Backup of the last step, selection and expansion, step 1, in one kernel (prodigal variants).
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         let shape = LaunchShape::new(arrays.n_trees, self.blocks.step);
         let arguments = (arrays.view(), options.ucb_c, options.draw_value);
@@ -345,6 +351,22 @@ impl<G: KernelSet> Kernels<G> {
                 self.launch(stream, &self.step_acp, shape, arguments)
             } else {
                 self.launch(stream, &self.step_ocp, shape, arguments)
+            }
+        }
+    }
+
+    /// Expansion, step 2, and playouts in one kernel (prodigal variants, after [`step`](Self::step)).
+    pub fn play(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        let (trees, m) = (arrays.n_trees, options.n_playouts);
+        let view = arrays.view();
+        // SAFETY: blocks as the kernels ask, of whole warps; scratch memory as the game asks; the streams are as many as the variant has lanes.
+        unsafe {
+            if options.variant.plays_all_children() {
+                self.launch(stream, &self.play_acp, self.playout_shape(trees, G::MAX_ACTIONS, m), (view,))
+            } else {
+                let threads = self.playout_shape(trees, 1, m).block[0];
+                let shape = self.playout_shape(trees, 1 + G::MAX_ACTIONS.div_ceil(threads), m);
+                self.launch(stream, &self.play_ocp, shape, (view,))
             }
         }
     }
@@ -409,13 +431,27 @@ impl<G: KernelSet> RawArrays<G> {
         Ok(arrays)
     }
 
-    /// Every thread plays `n_games` games.
-    pub fn launch(&mut self, stream: &Stream, kernels: &Kernels<G>, threads: u32, n_games: u32) -> Result<()> {
+    /// Every thread plays `n_games` games, without waiting for its neighbours where `restart` is set.
+    pub fn launch(
+        &mut self,
+        stream: &Stream,
+        kernels: &Kernels<G>,
+        threads: u32,
+        n_games: u32,
+        restart: bool,
+    ) -> Result<()> {
         let blocks = self.streams.len() as u32 / threads;
-        let shape = LaunchShape::new(blocks, threads).with_shared(shared_bytes::<G>(threads));
+        let shape = LaunchShape::new(blocks, threads);
         let pointer = self.streams.as_mut_ptr().cast();
         let arguments = (&self.root, pointer, &mut self.totals, n_games);
         // SAFETY: a stream for each thread of the grid, four totals, whole warps, scratch memory as the game asks.
-        unsafe { kernels.launch(stream, &kernels.raw_playouts, shape, arguments) }
+        unsafe {
+            if restart {
+                kernels.launch(stream, &kernels.raw_restart, shape, arguments)
+            } else {
+                let shape = shape.with_shared(shared_bytes::<G>(threads));
+                kernels.launch(stream, &kernels.raw_playouts, shape, arguments)
+            }
+        }
     }
 }

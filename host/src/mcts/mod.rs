@@ -34,7 +34,7 @@ pub use blocks::BlockSizes;
 pub use config::{Execution, SearchBuilder, Variant};
 pub use cpu::Adapted;
 pub use position::{check_playable, play_moves, position_after};
-pub use raw::{RawPlayouts, RawReport};
+pub use raw::{RawPlayouts, RawReport, RawShape};
 pub use report::{
     ActionReport, Options, Performance, SCHEMA, SearchReport, StageMs, StageTimes, StoppedBy, TreesReport,
 };

@@ -16,6 +16,21 @@ pub struct RawPlayouts<G: KernelSet> {
     kernels: Kernels<G>,
 }
 
+/// How raw playouts are launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawShape {
+    /// Blocks.
+    pub blocks: u32,
+    /// Threads of a block, a multiple of 32.
+    pub threads: u32,
+    /// Games of each thread.
+    pub n_games: u32,
+    /// Whether a lane begins its next game without waiting for its warp; plies then come from the game's single steps.
+    pub restart: bool,
+    /// Whether everything is done once before it is measured.
+    pub warm_up: bool,
+}
+
 /// Results of raw playouts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
@@ -48,19 +63,12 @@ impl<G: KernelSet> RawPlayouts<G> {
         Ok(Self { device: device.clone(), kernels })
     }
 
-    /// Plays `n_games` games from `position` on each of `blocks` × `threads` threads; once more before, to warm up, where `warm_up` is set.
+    /// Plays `shape.n_games` games from `position` on each thread; once more before, to warm up, where `shape.warm_up` is set.
     ///
     /// # Errors
     /// [`Error::Option`] if `threads` is no multiple of 32 from 32 to 1024 or there is nothing to play; [`Error::Finished`] for a finished position.
-    pub fn run(
-        &self,
-        position: &G,
-        blocks: u32,
-        threads: u32,
-        n_games: u32,
-        seed: u64,
-        warm_up: bool,
-    ) -> Result<RawReport> {
+    pub fn run(&self, position: &G, shape: RawShape, seed: u64) -> Result<RawReport> {
+        let RawShape { blocks, threads, n_games, restart, warm_up } = shape;
         check_playable(position)?;
         if !threads.is_multiple_of(32) || !(32..=1024).contains(&threads) {
             return Err(Error::option("threads", threads, "a multiple of 32, 32 to 1024"));
@@ -75,14 +83,14 @@ impl<G: KernelSet> RawPlayouts<G> {
         let stream = self.device.stream()?;
         let mut arrays = RawArrays::new(&stream, &self.kernels, position, n_threads, seed)?;
         if warm_up {
-            arrays.launch(&stream, &self.kernels, threads, n_games)?;
+            arrays.launch(&stream, &self.kernels, threads, n_games, restart)?;
             stream.zero(&mut arrays.totals)?;
         }
         let (start, end) = (stream.event()?, stream.event()?);
         stream.synchronize()?;
         let clock = Instant::now();
         stream.record(&start)?;
-        arrays.launch(&stream, &self.kernels, threads, n_games)?;
+        arrays.launch(&stream, &self.kernels, threads, n_games, restart)?;
         stream.record(&end)?;
         let mut ms = f64::from(Event::elapsed_ms(&start, &end)?);
         if self.device.backend() == Backend::Simt {

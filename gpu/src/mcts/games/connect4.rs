@@ -43,7 +43,8 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
     /// The highest row of the columns that exist.
     const TOP: u64 = Self::COLUMNS_BOTTOM << (ROWS - 1);
     const FULL: u64 = Self::COLUMN * Self::COLUMNS_BOTTOM;
-    const VALID: () = assert!(ROWS >= 1 && ROWS <= 8 && COLUMNS >= 1 && COLUMNS <= 8, "a board has 1 to 8 rows and columns");
+    const VALID: () =
+        assert!(ROWS >= 1 && ROWS <= 8 && COLUMNS >= 1 && COLUMNS <= 8, "a board has 1 to 8 rows and columns");
 
     /// The empty board.
     pub const fn new() -> Self {
@@ -152,10 +153,24 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
     }
 
     #[inline(always)]
+    fn n_playout_actions(&self) -> u32 {
+        (!(self.occupied() >> (ROWS - 1)) & Self::COLUMNS_BOTTOM).count_ones()
+    }
+
+    #[inline(always)]
+    fn nth_playout_action(&self, n: u32) -> u32 {
+        // Byte c of `up_to` is the number of open columns up to c; those with at most n are left of the n-th open column.
+        let up_to = (!(self.occupied() >> (ROWS - 1)) & Self::COLUMNS_BOTTOM).wrapping_mul(BOTTOM);
+        let left = ((n as u64 * BOTTOM) | (0x80 * BOTTOM)).wrapping_sub(up_to) & (0x80 * BOTTOM);
+        left.count_ones()
+    }
+
+    #[inline(always)]
     fn playout(self, draw: &mut impl Draw, _scratch: &mut impl Scratch) -> Playout {
         let first = self.to_move();
         let mut occupied = self.occupied();
-        let (mut mine, mut theirs) = if first == Player::First { (self.stones[0], self.stones[1]) } else { (self.stones[1], self.stones[0]) };
+        let (mut mine, mut theirs) =
+            if first == Player::First { (self.stones[0], self.stones[1]) } else { (self.stones[1], self.stones[0]) };
         let mut open = Self::open_columns(occupied);
         let mut plies = 0;
         loop {
@@ -205,7 +220,13 @@ mod text {
                 }
                 match character.to_digit(10) {
                     Some(column) if (1..=COLUMNS).contains(&column) => actions.push(column - 1),
-                    _ => return Err(NotationError { column: at + 1, found: character.to_string(), allowed: format!("columns 1 to {COLUMNS}") }),
+                    _ => {
+                        return Err(NotationError {
+                            column: at + 1,
+                            found: character.to_string(),
+                            allowed: format!("columns 1 to {COLUMNS}"),
+                        });
+                    }
                 }
             }
             Ok(actions)
@@ -216,7 +237,13 @@ mod text {
             for row in (0..ROWS).rev() {
                 for column in 0..COLUMNS {
                     let bit = 1 << (8 * column + row);
-                    board.push(if self.stones[0] & bit != 0 { 'X' } else if self.stones[1] & bit != 0 { 'O' } else { '.' });
+                    board.push(if self.stones[0] & bit != 0 {
+                        'X'
+                    } else if self.stones[1] & bit != 0 {
+                        'O'
+                    } else {
+                        '.'
+                    });
                     board.push(if column + 1 < COLUMNS { ' ' } else { '\n' });
                 }
             }
@@ -272,7 +299,13 @@ mod tests {
 
     #[test]
     fn wins_in_all_directions() {
-        for (moves, winner) in [("1212121", Player::First), ("1122334", Player::First), ("12233434474", Player::First), ("76655454414", Player::First), ("71212121", Player::Second)] {
+        for (moves, winner) in [
+            ("1212121", Player::First),
+            ("1122334", Player::First),
+            ("12233434474", Player::First),
+            ("76655454414", Player::First),
+            ("71212121", Player::Second),
+        ] {
             let position = played(moves);
             assert_eq!(position.outcome(), Outcome::Win(winner), "{moves}\n{}", position.draw());
         }

@@ -66,8 +66,8 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     const N_GROUPS: usize = SIZE.div_ceil(Self::GROUP);
     /// Diagonals of five squares and more, in each direction.
     const DIAGONALS: u32 = 2 * SIZE as u32 - 9;
-    /// Lines kept in scratch memory: rows, columns, rising and falling diagonals, in this order.
-    const LINES: u32 = 2 * SIZE as u32 + 2 * Self::DIAGONALS;
+    /// Lines kept in scratch memory: rows, columns, rising diagonals and one for the short ones, falling ones likewise.
+    const LINES: u32 = 2 * SIZE as u32 + 2 * (Self::DIAGONALS + 1);
     /// Whether both players' stones on a line share a word of scratch memory.
     const PACKED: bool = SIZE <= 16;
 
@@ -119,19 +119,11 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
         enough::<EXACT>(runs & 0xff) || enough::<EXACT>(runs >> 8 & 0xff) || enough::<EXACT>(runs >> 16)
     }
 
-    /// Adds a stone to one line in scratch memory and returns the player's stones on it. A line is a word for both players, or one for each.
+    /// The word of scratch memory that holds line `line` for `player`, and where its stones begin there. A line is a word for both players, the
+    /// first's stones in the low half, or a word for each.
     #[inline(always)]
-    fn add_to_line(scratch: &mut impl Scratch, line: u32, at: u32, player: u32) -> u32 {
-        if Self::PACKED {
-            let both = scratch.get(line) | 1 << (at + 16 * player);
-            scratch.set(line, both);
-            both >> (16 * player) & 0xffff
-        } else {
-            let word = 2 * line + player;
-            let stones = scratch.get(word) | 1 << at;
-            scratch.set(word, stones);
-            stones
-        }
+    const fn word_of_line(line: u32, player: u32) -> (u32, u32) {
+        if Self::PACKED { (line, 16 * player) } else { (2 * line + player, 0) }
     }
 
     /// Squares of row `y` in scratch memory that hold a stone.
@@ -148,21 +140,30 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     /// Adds a stone to its row, column and diagonals in scratch memory; whether it stands in a winning line.
     #[inline(always)]
     fn add_stone(scratch: &mut impl Scratch, x: u32, y: u32, player: u32) -> bool {
-        let row = Self::add_to_line(scratch, y, x, player);
-        let column = Self::add_to_line(scratch, SIZE as u32 + x, y, player);
-        let mut wins = enough::<EXACT>(run_length(row, x)) | enough::<EXACT>(run_length(column, y));
-        // Diagonals of fewer than five squares are not kept: nobody wins there.
-        let rising = (x + SIZE as u32 - 1 - y).wrapping_sub(4);
-        if rising < Self::DIAGONALS {
-            let line = Self::add_to_line(scratch, 2 * SIZE as u32 + rising, x, player);
-            wins |= enough::<EXACT>(run_length(line, x));
-        }
-        let falling = (x + y).wrapping_sub(4);
-        if falling < Self::DIAGONALS {
-            let line = Self::add_to_line(scratch, 2 * SIZE as u32 + Self::DIAGONALS + falling, x, player);
-            wins |= enough::<EXACT>(run_length(line, x));
-        }
-        wins
+        let size = SIZE as u32;
+        // Diagonals of fewer than five squares share a line that nobody looks at.
+        let rising = (x + size - 1 - y).wrapping_sub(4).min(Self::DIAGONALS);
+        let falling = (x + y).wrapping_sub(4).min(Self::DIAGONALS);
+        let (row, half) = Self::word_of_line(y, player);
+        let (column, _) = Self::word_of_line(size + x, player);
+        let (up, _) = Self::word_of_line(2 * size + rising, player);
+        let (down, _) = Self::word_of_line(2 * size + Self::DIAGONALS + 1 + falling, player);
+        // All reads before all writes: they are four different words, but only we know it, so the hardware would wait for each write.
+        let before = [scratch.get(row), scratch.get(column), scratch.get(up), scratch.get(down)];
+        let (by_x, by_y) = (1 << (half + x), 1 << (half + y));
+        let after = [before[0] | by_x, before[1] | by_y, before[2] | by_x, before[3] | by_x];
+        scratch.set(row, after[0]);
+        scratch.set(column, after[1]);
+        scratch.set(up, after[2]);
+        scratch.set(down, after[3]);
+        let run = |line: u32, at: u32| {
+            let stones = if Self::PACKED { line >> half & 0xffff } else { line };
+            run_length(stones, at)
+        };
+        enough::<EXACT>(run(after[0], x))
+            | enough::<EXACT>(run(after[1], y))
+            | (rising < Self::DIAGONALS) & enough::<EXACT>(run(after[2], x))
+            | (falling < Self::DIAGONALS) & enough::<EXACT>(run(after[3], x))
     }
 }
 
@@ -245,8 +246,8 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
     }
 
     /// All lines of the board lie in scratch memory, so that a stone is added and its four lines are looked at in a few steps that do not wait for each
-    /// other. Counts of free squares by row lie in registers, a byte a row: the n-th free square is found by a byte-wise prefix sum and then inside
-    /// one row.
+    /// other. Prefix sums of the free squares by row lie in registers, a byte a row: they give the row of the n-th free square, which is then found
+    /// inside the row.
     #[inline(always)]
     fn playout(self, draw: &mut impl Draw, scratch: &mut impl Scratch) -> Playout {
         let mut word = 0;
@@ -254,7 +255,8 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
             scratch.set(word, 0);
             word += 1;
         }
-        let mut free_by_row = [0u64; 4];
+        // Byte r of group g: free squares in rows g * GROUP up to and with g * GROUP + r.
+        let mut free_up_to = [0u64; 4];
         let mut y = 0;
         while y < SIZE {
             let mut player = 0;
@@ -267,7 +269,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
                 player += 1;
             }
             let free = (!(self.rows[0][y] | self.rows[1][y]) & Self::ROW).count_ones();
-            free_by_row[y / Self::GROUP] += (free as u64) << (8 * (y % Self::GROUP));
+            free_up_to[y / Self::GROUP] += (free as u64 * ONES) << (8 * (y % Self::GROUP));
             y += 1;
         }
         let mut n_stones = self.n_stones;
@@ -278,23 +280,25 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
             let mut n = draw.below(Self::SQUARES - n_stones);
             // The group of rows, then the row: those whose prefix sum is at most n lie before it.
             let mut group = 0;
-            let mut up_to = free_by_row[0].wrapping_mul(ONES);
+            let mut up_to = free_up_to[0];
             let mut next = 1;
             while next < Self::N_GROUPS {
                 let total = (up_to >> 56) as u32;
                 if group + 1 == next && n >= total {
                     n -= total;
                     group = next;
-                    up_to = free_by_row[next].wrapping_mul(ONES);
+                    up_to = free_up_to[next];
                 }
                 next += 1;
             }
-            let row = (((n as u64 * ONES) | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
+            let n_in_each = (n * ONES as u32) as u64;
+            let row = ((n_in_each << 32 | n_in_each | HIGH_BITS).wrapping_sub(up_to) & HIGH_BITS).count_ones();
             let before = ((up_to << 8) >> (8 * row)) as u32 & 0xff;
             let y = (group * Self::GROUP) as u32 + row;
+            let one_less = ONES << (8 * row);
             let mut which = 0;
             while which < Self::N_GROUPS {
-                free_by_row[which] -= ((which == group) as u64) << (8 * row);
+                free_up_to[which] -= if which == group { one_less } else { 0 };
                 which += 1;
             }
 
@@ -368,7 +372,16 @@ mod tests {
 
     #[test]
     fn five_in_each_direction_wins_and_six_only_in_free_style() {
-        for five in ["a1b1c1d1e1", "k15l15m15n15o15", "a1a2a3a4a5", "o11o12o13o14o15", "a1b2c3d4e5", "k11l12m13n14o15", "e1d2c3b4a5", "o11n12m13l14k15"] {
+        for five in [
+            "a1b1c1d1e1",
+            "k15l15m15n15o15",
+            "a1a2a3a4a5",
+            "o11o12o13o14o15",
+            "a1b2c3d4e5",
+            "k11l12m13n14o15",
+            "e1d2c3b4a5",
+            "o11n12m13l14k15",
+        ] {
             assert_eq!(outcome_of::<true>(five), Outcome::Win(Player::First), "{five}");
             assert_eq!(outcome_of::<false>(five), Outcome::Win(Player::First), "{five}");
         }

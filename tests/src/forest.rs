@@ -1,0 +1,418 @@
+//! Trees grown kernel by kernel, so that every node can be read: what the engine does inside, with the arrays open.
+
+use warpplay::mcts::{Game, KernelSet, Outcome, Player, Variant};
+use warpplay::{Buffer, Device, LaunchShape, Module, Result, Stream};
+use warpplay_cpu_ref::mcts as reference;
+use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::mcts::playout;
+use warpplay_gpu::mcts::rng;
+use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
+
+/// Shared memory that every device gives a block without being asked.
+const SHARED_BYTES: u32 = 48 * 1024;
+
+/// A node in plain terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Playouts, wins of the mover, draws.
+    pub n: u64,
+    /// Of these, won by the player who moved into the node.
+    pub wins: u64,
+    /// Of these, drawn.
+    pub draws: u64,
+    /// Place of the first child; 0 without children.
+    pub first_child: u32,
+    /// Number of children.
+    pub n_children: u32,
+    /// The action that led here.
+    pub action: u32,
+    /// Index of the parent.
+    pub parent: u32,
+    /// Distance from the root.
+    pub depth: u32,
+    /// Who moved here.
+    pub mover: Player,
+    /// How the position stands.
+    pub outcome: Outcome,
+}
+
+/// All nodes of one tree.
+pub struct Tree<G> {
+    /// The nodes, the root first.
+    pub nodes: Vec<Node>,
+    /// Their positions.
+    pub states: Vec<G>,
+}
+
+/// Options of a forest.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The variant.
+    pub variant: Variant,
+    /// Trees.
+    pub n_trees: u32,
+    /// Playouts of a child in a step.
+    pub n_playouts: u32,
+    /// Nodes that a tree can hold.
+    pub capacity: u32,
+    /// Exploration constant.
+    pub ucb_c: f32,
+    /// Worth of a draw.
+    pub draw_value: f32,
+    /// Seed of all streams.
+    pub seed: u64,
+    /// Most threads of the blocks that work on a whole tree: whole warps; kernels that need a thread an action get that many.
+    pub block: u32,
+}
+
+impl Shape {
+    /// A small search of a variant.
+    pub const fn new(variant: Variant) -> Self {
+        Self {
+            variant,
+            n_trees: 2,
+            n_playouts: 4,
+            capacity: 4096,
+            ucb_c: 2.0,
+            draw_value: 0.5,
+            seed: 1,
+            block: 256,
+        }
+    }
+
+    /// The same as the reference takes it.
+    pub const fn reference(&self) -> reference::Params {
+        reference::Params {
+            variant: if self.variant.plays_all_children() { reference::Variant::Acp } else { reference::Variant::Ocp },
+            n_trees: self.n_trees as usize,
+            n_playouts: self.n_playouts as usize,
+            max_tree_nodes: self.capacity as usize,
+            ucb_c: self.ucb_c,
+            draw_value: self.draw_value,
+            seed: self.seed,
+            max_depth: warpplay_gpu::mcts::tree::MAX_DEPTH as usize,
+        }
+    }
+}
+
+/// T trees on a device.
+pub struct Forest<G: KernelSet> {
+    stream: Stream,
+    module: Module,
+    shape: Shape,
+    stats: Buffer<NodeStats>,
+    states: Buffer<G>,
+    links: Buffer<NodeLink>,
+    heads: Buffer<TreeHead>,
+    paths: Buffer<u32>,
+    expanded: Buffer<u16>,
+    outcomes: Buffer<PlayoutCounts>,
+    sums: Buffer<PlayoutCounts>,
+    playout_streams: Buffer<[u64; 2]>,
+    expansion_streams: Buffer<[u64; 2]>,
+}
+
+impl<G: KernelSet> Forest<G> {
+    /// Single-node trees of `position`.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn new(device: &Device, shape: Shape, position: &G) -> Result<Self> {
+        let stream = device.stream()?;
+        let n_trees = shape.n_trees as usize;
+        let (nodes, actions) = (n_trees * shape.capacity as usize, n_trees * G::MAX_ACTIONS as usize);
+        let lanes = if shape.variant.plays_all_children() { G::MAX_ACTIONS } else { 1 } * shape.n_playouts;
+        let module = Module::load(device, G::PTX)?;
+        let mut forest = Self {
+            stats: stream.alloc(nodes)?,
+            states: stream.alloc(nodes)?,
+            links: stream.alloc(nodes)?,
+            heads: stream.alloc(n_trees)?,
+            paths: stream.alloc(n_trees * PATH_STRIDE as usize)?,
+            expanded: stream.alloc(actions)?,
+            outcomes: stream.alloc(actions)?,
+            sums: stream.alloc(n_trees)?,
+            playout_streams: stream.alloc(n_trees * lanes as usize)?,
+            expansion_streams: stream.alloc(n_trees)?,
+            module,
+            shape,
+            stream,
+        };
+        let polynomials = forest.stream.upload(&rng::jump_polynomials())?;
+        let root = forest.stream.upload(std::slice::from_ref(position))?;
+        let seed_streams = forest.module.function(G::SeedStreams::default())?;
+        for (base, streams) in [
+            (rng::playout_base(shape.seed), &mut forest.playout_streams),
+            (rng::expansion_base(shape.seed), &mut forest.expansion_streams),
+        ] {
+            let n = streams.len() as u32;
+            let pointer = streams.as_mut_ptr().cast();
+            // SAFETY: n streams of two words; the polynomials are those of the family.
+            unsafe {
+                let arguments = (pointer, n, base[0], base[1], &polynomials);
+                forest.stream.launch(&seed_streams, LaunchShape::linear(n, rng::BLOCK), arguments)?;
+            }
+        }
+        let reset = forest.module.function(G::Reset::default())?;
+        let view = forest.view();
+        // SAFETY: one block a tree; the arrays have the lengths that `Trees` asks for.
+        unsafe { forest.stream.launch(&reset, LaunchShape::new(shape.n_trees, 32), (view, &root))? };
+        forest.stream.synchronize()?;
+        Ok(forest)
+    }
+
+    fn view(&mut self) -> Trees<G> {
+        Trees {
+            stats: self.stats.as_mut_ptr(),
+            states: self.states.as_mut_ptr(),
+            links: self.links.as_mut_ptr(),
+            heads: self.heads.as_mut_ptr(),
+            paths: self.paths.as_mut_ptr(),
+            expanded: self.expanded.as_mut_ptr(),
+            outcomes: self.outcomes.as_mut_ptr(),
+            playout_streams: self.playout_streams.as_mut_ptr().cast(),
+            expansion_streams: self.expansion_streams.as_mut_ptr().cast(),
+            capacity: self.shape.capacity,
+            n_trees: self.shape.n_trees,
+            n_playouts: self.shape.n_playouts,
+            reserved: 0,
+        }
+    }
+
+    fn launch<K: Kernel + Default>(
+        &self,
+        shape: LaunchShape,
+        arguments: impl warpplay::IntoParams<K::Params>,
+    ) -> Result<()> {
+        let function = self.module.function(K::default())?;
+        // SAFETY: the callers below launch the search's kernels in its order, with the shapes they ask for, on arrays of the right lengths.
+        unsafe { self.stream.launch(&function, shape, arguments) }
+    }
+
+    /// One block a tree.
+    fn tree_blocks(&self) -> LaunchShape {
+        LaunchShape::new(self.shape.n_trees, self.shape.block)
+    }
+
+    /// One block a tree with a thread an action.
+    fn action_blocks(&self) -> LaunchShape {
+        LaunchShape::new(self.shape.n_trees, self.shape.block.max(G::MAX_ACTIONS.next_multiple_of(32)))
+    }
+
+    fn playout_shape(&self, x: u32, y: u32) -> LaunchShape {
+        let threads = playout::block_size::<G>(self.shape.n_playouts, SHARED_BYTES);
+        LaunchShape::grid_2d(x, y, threads).with_shared(playout::shared_bytes::<G>(threads))
+    }
+
+    /// One step, a kernel for each stage.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn step(&mut self) -> Result<()> {
+        let view = self.view();
+        let Shape { ucb_c, draw_value, variant, n_trees, .. } = self.shape;
+        self.launch::<G::Select>(self.tree_blocks(), (view, ucb_c, draw_value))?;
+        let shape = self.action_blocks();
+        match variant {
+            Variant::OcpThrifty => self.launch::<G::Expand1OcpThrifty>(shape, (view,))?,
+            Variant::OcpProdigal => self.launch::<G::Expand1OcpProdigal>(shape, (view,))?,
+            Variant::AcpThrifty => self.launch::<G::Expand1AcpThrifty>(shape, (view,))?,
+            Variant::AcpProdigal => self.launch::<G::Expand1AcpProdigal>(shape, (view,))?,
+        }
+        if !variant.is_thrifty() {
+            let shape = LaunchShape::grid_2d(n_trees, G::MAX_ACTIONS, 32);
+            self.launch::<G::Expand2Prodigal>(shape, (view,))?;
+            self.play(view)?;
+            return self.backup();
+        }
+        let heads = self.stream.read(&self.heads)?;
+        let list: Vec<[u16; 2]> = (0u16..)
+            .zip(&heads)
+            .flat_map(|(tree, head)| (0..head.n_expanded.max(1) as u16).map(move |rank| [tree, rank]))
+            .collect();
+        let children = self.stream.upload(&list)?;
+        let n = list.len() as u32;
+        self.launch::<G::Expand2Thrifty>(LaunchShape::new(n, 32), (view, &children))?;
+        if variant.plays_all_children() {
+            self.launch::<G::PlayoutAcpThrifty>(self.playout_shape(n, 1), (view, &children))?;
+        } else {
+            self.play(view)?;
+        }
+        self.backup()
+    }
+
+    /// Playouts of all variants but `acp_thrifty`.
+    fn play(&self, view: Trees<G>) -> Result<()> {
+        let n_trees = self.shape.n_trees;
+        if self.shape.variant.plays_all_children() {
+            self.launch::<G::PlayoutAcpProdigal>(self.playout_shape(n_trees, G::MAX_ACTIONS), (view,))
+        } else {
+            self.launch::<G::PlayoutOcp>(self.playout_shape(n_trees, 1), (view,))
+        }
+    }
+
+    /// Backup of the playouts under way.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn backup(&mut self) -> Result<()> {
+        let view = self.view();
+        let sums = self.sums.as_mut_ptr();
+        let shape = self.tree_blocks();
+        match self.shape.variant {
+            Variant::OcpThrifty | Variant::OcpProdigal => self.launch::<G::BackupOcp>(shape, (view,))?,
+            Variant::AcpThrifty => self.launch::<G::Backup1AcpThrifty>(shape, (view, sums))?,
+            Variant::AcpProdigal => self.launch::<G::Backup1AcpProdigal>(shape, (view, sums))?,
+        }
+        if self.shape.variant.plays_all_children() {
+            self.launch::<G::Backup2Acp>(shape, (view, &self.sums))?;
+        }
+        self.stream.synchronize()
+    }
+
+    /// One step in the fast form of the prodigal variants, its backup left to the next one or to [`backup`](Self::backup).
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn fused_step(&mut self) -> Result<()> {
+        let view = self.view();
+        let arguments = (view, self.shape.ucb_c, self.shape.draw_value);
+        if self.shape.variant.plays_all_children() {
+            self.launch::<G::StepAcp>(self.action_blocks(), arguments)?;
+        } else {
+            self.launch::<G::StepOcp>(self.action_blocks(), arguments)?;
+        }
+        self.play(view)
+    }
+
+    /// Replaces the trees by those of a reference search of the same shape and position. Streams stay as they are.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn load<H: reference::Game>(&mut self, root: &G, search: &reference::Search<H>) -> Result<()> {
+        for tree in 0..self.shape.n_trees as usize {
+            let nodes = search.tree(tree).unwrap_or_default();
+            let (mut stats, mut links, mut states) = (Vec::new(), vec![NodeLink::default(); nodes.len()], vec![*root; nodes.len()]);
+            let mut head = TreeHead { size: nodes.len() as u32, ..TreeHead::default() };
+            for (index, node) in nodes.iter().enumerate() {
+                let info = NodeStats::new(outcome_of(node.result()), Player::from_index(u32::from(node.mover))).info;
+                let (first_child, info) = (node.first_child, info | node.n_children);
+                stats.push(NodeStats { n: node.n, wins: node.wins, draws: node.draws, first_child, info });
+                head.depth_sum += u64::from(node.depth);
+                head.max_depth = head.max_depth.max(u32::from(node.depth));
+                for child in node.children() {
+                    let action = nodes[child].action;
+                    links[child] = NodeLink { parent: index as u32, action: action as u16, depth: nodes[child].depth };
+                    states[child] = states[index];
+                    states[child].apply(action);
+                }
+            }
+            let at = tree * self.shape.capacity as usize;
+            self.stream.write(&mut self.stats, at, &stats)?;
+            self.stream.write(&mut self.links, at, &links)?;
+            self.stream.write(&mut self.states, at, &states)?;
+            self.stream.write(&mut self.heads, tree, &[head])?;
+        }
+        Ok(())
+    }
+
+    /// Number of nodes of each tree.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn heads(&self) -> Result<Vec<TreeHead>> {
+        self.stream.read(&self.heads)
+    }
+
+    /// The nodes on the last selected path of a tree.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn path(&self, tree: usize) -> Result<Vec<u32>> {
+        let mut path = vec![0; self.heads()?[tree].path_length as usize];
+        self.stream.read_into(&self.paths, tree * PATH_STRIDE as usize, &mut path)?;
+        Ok(path)
+    }
+
+    /// Reads a tree.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn tree(&self, tree: usize) -> Result<Tree<G>> {
+        let size = self.heads()?[tree].size as usize;
+        let at = tree * self.shape.capacity as usize;
+        let mut stats = vec![NodeStats::default(); size];
+        let mut links = vec![NodeLink::default(); size];
+        let mut states = vec![G::zeroed(); size];
+        self.stream.read_into(&self.stats, at, &mut stats)?;
+        self.stream.read_into(&self.links, at, &mut links)?;
+        self.stream.read_into(&self.states, at, &mut states)?;
+        let nodes = stats.iter().zip(&links).map(|(stats, link)| Node {
+            n: stats.n,
+            wins: stats.wins,
+            draws: stats.draws,
+            first_child: stats.first_child,
+            n_children: stats.n_children(),
+            action: u32::from(link.action),
+            parent: link.parent,
+            depth: u32::from(link.depth),
+            mover: stats.mover(),
+            outcome: stats.outcome(),
+        });
+        Ok(Tree { nodes: nodes.collect(), states })
+    }
+}
+
+fn outcome_of(result: Option<reference::GameResult>) -> Outcome {
+    match result {
+        None => Outcome::Ongoing,
+        Some(reference::GameResult::Draw) => Outcome::Draw,
+        Some(reference::GameResult::Win(player)) => Outcome::Win(Player::from_index(player as u32)),
+    }
+}
+
+/// The nodes of a reference tree in the same terms.
+pub fn nodes_of<H: reference::Game>(search: &reference::Search<H>, tree: usize) -> Vec<Node> {
+    let nodes = search.tree(tree).unwrap_or_default();
+    let mut parents = vec![0; nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        parents[node.children()].fill(index as u32);
+    }
+    nodes
+        .iter()
+        .zip(parents)
+        .map(|(node, parent)| Node {
+            n: node.n,
+            wins: node.wins,
+            draws: node.draws,
+            first_child: if node.n_children > 0 { node.first_child } else { 0 },
+            n_children: node.n_children,
+            action: node.action,
+            parent,
+            depth: u32::from(node.depth),
+            mover: Player::from_index(u32::from(node.mover)),
+            outcome: outcome_of(node.result()),
+        })
+        .collect()
+}
+
+/// Compares every tree with the reference's and checks it for itself.
+///
+/// # Errors
+/// As the library says.
+///
+/// # Panics
+/// If they differ.
+#[track_caller]
+pub fn compare<G: KernelSet + Game + PartialEq + std::fmt::Debug, H: reference::Game>(
+    forest: &Forest<G>,
+    search: &reference::Search<H>,
+) -> Result<()> {
+    for tree in 0..forest.shape.n_trees as usize {
+        let grown = forest.tree(tree)?;
+        let what = format!("{} of {}, tree {tree}", forest.shape.variant, G::NAME);
+        crate::tolerance::same(&what, &grown.nodes, &nodes_of(search, tree));
+        crate::invariants::check_tree(&grown, forest.shape.capacity, u64::from(forest.shape.n_playouts));
+    }
+    Ok(())
+}
