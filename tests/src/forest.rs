@@ -276,13 +276,16 @@ impl<G: KernelSet> Forest<G> {
     /// As the library says.
     pub fn fused_step(&mut self) -> Result<()> {
         let view = self.view();
+        let n_trees = self.shape.n_trees;
         let arguments = (view, self.shape.ucb_c, self.shape.draw_value);
         if self.shape.variant.plays_all_children() {
             self.launch::<G::StepAcp>(self.action_blocks(), arguments)?;
+            self.launch::<G::PlayAcp>(self.playout_shape(n_trees, G::MAX_ACTIONS), (view,))
         } else {
             self.launch::<G::StepOcp>(self.action_blocks(), arguments)?;
+            let threads = self.playout_shape(n_trees, 1).block[0];
+            self.launch::<G::PlayOcp>(self.playout_shape(n_trees, 1 + G::MAX_ACTIONS.div_ceil(threads)), (view,))
         }
-        self.play(view)
     }
 
     /// Replaces the trees by those of a reference search of the same shape and position. Streams stay as they are.
@@ -316,7 +319,27 @@ impl<G: KernelSet> Forest<G> {
         Ok(())
     }
 
-    /// Number of nodes of each tree.
+    /// Adds `n` won playouts to each of the root's children in tree `tree`, and all of them to the root, as if they had been made.
+    ///
+    /// # Errors
+    /// As the library says.
+    pub fn add_playouts(&mut self, tree: usize, n: u64) -> Result<()> {
+        let at = tree * self.shape.capacity as usize;
+        let mut root = [NodeStats::default()];
+        self.stream.read_into(&self.stats, at, &mut root)?;
+        let mut children = vec![NodeStats::default(); root[0].n_children() as usize];
+        let first = at + root[0].first_child as usize;
+        self.stream.read_into(&self.stats, first, &mut children)?;
+        for child in &mut children {
+            child.n += n;
+            child.wins += n;
+        }
+        root[0].n += n * children.len() as u64;
+        self.stream.write(&mut self.stats, first, &children)?;
+        self.stream.write(&mut self.stats, at, &root)
+    }
+
+    /// Heads of the trees: sizes, and what the last step did.
     ///
     /// # Errors
     /// As the library says.

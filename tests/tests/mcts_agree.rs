@@ -89,7 +89,7 @@ fn every_game_and_variant_agrees_on_all_back_ends() {
 const QUICK_GAMES: [usize; 5] = [0, 1, 6, 7, 8];
 
 proptest! {
-    #![proptest_config(config!("mcts_agree", 24))]
+    #![proptest_config(config!("mcts_agree", 150))]
 
     #[test]
     fn random_searches_agree_on_all_back_ends(
@@ -109,7 +109,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config!("mcts_agree", 5))]
+    #![proptest_config(config!("mcts_agree", 24))]
 
     #[test]
     fn searches_agree_with_gomoku_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..120, seed in any::<u64>()) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use warpplay::Result;
-use warpplay::mcts::{Connect4, Gomoku, KernelSet, Notation, RawPlayouts, RawReport, Search, Variant};
+use warpplay::mcts::{Connect4, Gomoku, KernelSet, Notation, RawPlayouts, RawReport, RawShape, Search, Variant};
 
 use crate::measure::{Bench, Config, Repeats};
 use crate::output::{Table, number, percent};
@@ -23,6 +23,7 @@ const CONNECT4_GRIDS: [Grid; 8] = [
     (2112, 256, 16),
     (528, 512, 16),
     (2112, 512, 8),
+    // As many as the stage that is compared.
     (3584, 512, 1),
 ];
 const GOMOKU_GRIDS: [Grid; 7] =
@@ -34,10 +35,11 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     }
     let mut raw = Table::new(
         "PLAYOUTS without a tree from the empty board (device time; fastest and median repeat)",
-        2,
+        3,
         &[
             "game",
             "grid",
+            "restart",
             "games a thread",
             "ms: min, median",
             "games/s",
@@ -71,6 +73,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
             raw.note(format!("Ceiling {} of {}: {} playouts/s, {what}.", index + 1, id.name(), number(*figure)));
         }
     }
+    raw.note("Restart: a lane begins its next game alone, or together with its warp.".to_string());
     stage.note("Games of the stage begin one to three plies after those without a tree.".to_string());
     raw.print(&bench.output)?;
     stage.print(&bench.output)
@@ -89,19 +92,32 @@ fn game<G: KernelSet + Notation>(
     stage_table: &mut Table,
 ) -> anyhow::Result<()> {
     let repeats = if bench.quick { 3 } else { 9 };
-    let playouts = RawPlayouts::<G>::new(&bench.device)?;
+    let playouts = match RawPlayouts::<G>::new(&bench.device) {
+        Ok(playouts) => playouts,
+        Err(error) => {
+            let cell = bench.output.failed(&error);
+            raw_table.row(vec![id.name().to_string(), cell]);
+            return Ok(());
+        }
+    };
     let mut best: f64 = 0.0;
-    for &grid in grids {
-        let name = [id.name().to_string(), format!("{} x {}", grid.0, grid.1)];
+    // A single game has nothing to restart.
+    let shapes = grids.iter().flat_map(|&grid| [(grid, false), (grid, true)]);
+    for (grid, restart) in shapes.filter(|(grid, restart)| !restart || grid.2 > 1) {
+        let name = [
+            id.name().to_string(),
+            format!("{} x {}", grid.0, grid.1),
+            (if restart { "lane" } else { "warp" }).to_string(),
+        ];
         bench.output.progress(&format!("raw playouts {} {grid:?}", id.name()));
-        match raw(&playouts, grid, repeats) {
+        match raw(&playouts, grid, restart, repeats) {
             Ok(Some((report, ms))) => {
                 let per_second = report.games as f64 / ms.min * 1e3;
                 let median = report.games as f64 / ms.median * 1e3;
                 let plies = report.plies as f64 / report.games as f64;
                 best = best.max(per_second);
                 bench.output.json(&json!({
-                    "section": "playouts", "game": id.name(), "blocks": grid.0, "threads": grid.1, "games_a_thread": grid.2,
+                    "section": "playouts", "game": id.name(), "blocks": grid.0, "threads": grid.1, "games_a_thread": grid.2, "restart": restart,
                     "ms": ms, "report": report, "games_per_second": per_second, "median_games_per_second": median,
                     "plies_per_second": per_second * plies,
                 }))?;
@@ -157,13 +173,15 @@ fn game<G: KernelSet + Notation>(
 fn raw<G: KernelSet + Notation>(
     playouts: &RawPlayouts<G>,
     grid: Grid,
+    restart: bool,
     repeats: usize,
 ) -> Result<Option<(RawReport, Repeats)>> {
     let (blocks, threads, n_games) = grid;
     let mut last = None;
     let mut ms = Vec::new();
     for repeat in 0..repeats {
-        let report = playouts.run(&G::start(), blocks, threads, n_games, SEED, repeat == 0)?;
+        let shape = RawShape { blocks, threads, n_games, restart, warm_up: repeat == 0 };
+        let report = playouts.run(&G::start(), shape, SEED)?;
         ms.push(report.ms);
         last = Some(report);
     }
