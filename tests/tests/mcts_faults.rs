@@ -109,7 +109,7 @@ fn the_child_drawn_for_playouts_is_one_that_exists() {
         for_each_device(|device| {
             let shape = Shape { n_trees: 16, n_playouts: 1, ..Shape::new(variant) };
             let mut forest = Forest::new(device, shape, &Hashed::new(8))?;
-            let mut seen = [false; 3];
+            let mut seen = [false; 2];
             for _ in 0..20 {
                 forest.step()?;
                 for head in forest.heads()? {
@@ -117,11 +117,10 @@ fn the_child_drawn_for_playouts_is_one_that_exists() {
                         assert!(head.chosen < head.n_expanded, "{head:?}");
                         seen[0] |= head.chosen == 0;
                         seen[1] |= head.chosen + 1 == head.n_expanded && head.n_expanded > 1;
-                        seen[2] |= head.n_expanded == 1;
                     }
                 }
             }
-            assert_eq!(seen, [true; 3], "the first, the last and an only child were drawn");
+            assert_eq!(seen, [true; 2], "the first and the last child were drawn");
             Ok(())
         });
     }
@@ -189,7 +188,7 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
             n_playouts: 4,
             steps: Some(50),
             seconds: None,
-            device_memory_gb: 0.000_07,
+            device_memory_gb: 0.000_04,
             seed: 6,
             ..Options::default()
         };

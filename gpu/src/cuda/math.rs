@@ -62,6 +62,20 @@ approximate! {
     recip_approx, "rcp.approx.f32", |x| 1.0 / x;
     /// Reciprocal square root by `rsqrt.approx` (relative error at most 2⁻²²·⁴).
     rsqrt_approx, "rsqrt.approx.f32", |x| 1.0 / x.sqrt();
-    /// Hyperbolic tangent by `tanh.approx` (relative error at most 2⁻¹¹).
-    tanh_approx, "tanh.approx.f32", |x| x.tanh();
+}
+
+/// Hyperbolic tangent by `tanh.approx` (relative error at most 2⁻¹¹); before `sm_80`, whose PTX lacks it, that of `libm`.
+#[inline(always)]
+pub fn tanh_approx(x: f32) -> f32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        let y: f32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("tanh.approx.f32 {0}, {1};", out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
+        };
+        y
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    libm::tanhf(x)
 }

@@ -6,7 +6,7 @@
 //! Cost  O(B / threads + log threads) and O(path / threads) a tree.   Source  Klęsk, MCTS-NC, stages "backup 1" and "backup 2".
 
 use super::expand::Blocks;
-use super::game::Game;
+use super::game::{Game, Player};
 use super::tree::{NOT_EXPANDED, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees, target};
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, memory, thread};
@@ -17,7 +17,8 @@ fn with_playouts(stats: NodeStats, n: u64, counts: PlayoutCounts) -> NodeStats {
     let [first, second] = counts.wins;
     NodeStats {
         n: stats.n + n,
-        wins: stats.wins + counts.wins[stats.mover().index()] as u64,
+        // Not an index: that would put the counts into local memory.
+        wins: stats.wins + if stats.mover() == Player::First { first as u64 } else { second as u64 },
         draws: stats.draws + (n - first as u64 - second as u64),
         ..stats
     }

@@ -238,36 +238,43 @@ unsafe fn play_action<G: Game>(trees: &Trees<G>, tree: u32, action: u32, rank: u
     }
 }
 
-/// Sums of raw playouts: wins of the first player, of the second, draws, plies.
+/// Sums of raw playouts.
 #[derive(Clone, Copy, Default)]
-struct RawSums([u64; 4]);
+struct RawSums {
+    first_wins: u64,
+    second_wins: u64,
+    draws: u64,
+    plies: u64,
+}
 
 impl RawSums {
     #[inline(always)]
     fn count(&mut self, playout: Playout) {
         match playout.outcome {
-            Outcome::Win(Player::First) => self.0[0] += 1,
-            Outcome::Win(Player::Second) => self.0[1] += 1,
-            _ => self.0[2] += 1,
+            Outcome::Win(Player::First) => self.first_wins += 1,
+            Outcome::Win(Player::Second) => self.second_wins += 1,
+            _ => self.draws += 1,
         }
-        self.0[3] += playout.plies as u64;
+        self.plies += playout.plies as u64;
     }
 
-    /// Adds the sums of all threads to the totals.
+    /// Adds the sums of all threads to the totals, in the order of the fields.
     ///
     /// # Safety
     /// Called by every thread of the block; `totals` holds four values.
     #[inline(always)]
     unsafe fn add_to(self, totals: *mut u64, scratch: Shared<u64>) {
-        let mut which = 0;
-        while which < 4 {
-            let sum = block::sum(self.0[which], scratch);
+        let add = |which: usize, mine: u64| {
+            let sum = block::sum(mine, scratch);
             if thread::thread_idx_x() == 0 {
                 // SAFETY: four totals; atomic, since every block adds.
                 unsafe { crate::cuda::atomic::add_u64(totals.add(which), sum) };
             }
-            which += 1;
-        }
+        };
+        add(0, self.first_wins);
+        add(1, self.second_wins);
+        add(2, self.draws);
+        add(3, self.plies);
     }
 }
 

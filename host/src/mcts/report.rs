@@ -1,5 +1,7 @@
 //! What a search found, as plain data.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use warpplay_gpu::cuda::math;
 use warpplay_gpu::mcts::select::{mean_value, upper_bound};
@@ -88,6 +90,41 @@ pub struct SearchReport {
     pub performance: Performance,
 }
 
+impl fmt::Display for SearchReport {
+    /// What the paper's program prints after a search (its Fig. 6): a line an action, the best one, and the performance.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "actions of {} on {} ({}):", self.game, self.device, self.device_name)?;
+        for action in &self.actions {
+            writeln!(f, "  {action}")?;
+        }
+        writeln!(f, "best: {}", self.best)?;
+        let Performance { steps, steps_per_second, playouts, playouts_per_second, ms, stage_times_from, trees } =
+            &self.performance;
+        writeln!(f, "performance:")?;
+        writeln!(f, "  steps: {steps}, steps_per_second: {steps_per_second:.1}")?;
+        writeln!(f, "  playouts: {playouts}, playouts_per_second: {playouts_per_second:.1}")?;
+        writeln!(
+            f,
+            "  ms: total {:.3}, loop {:.3}, reduce_over_trees {:.3}, reduce_over_actions {:.3}",
+            ms.total, ms.loop_, ms.reduce_over_trees, ms.reduce_over_actions
+        )?;
+        let mean = |stage: Option<f64>| stage.map_or("-".to_string(), |ms| format!("{ms:.4}"));
+        writeln!(
+            f,
+            "  ms a step: select {}, expand {}, playout {}, backup {} ({stage_times_from})",
+            mean(ms.mean_select),
+            mean(ms.mean_expand),
+            mean(ms.mean_playout),
+            mean(ms.mean_backup)
+        )?;
+        write!(
+            f,
+            "  trees: count {}, mean_depth {:.3}, max_depth {}, mean_size {:.1}, max_size {}",
+            trees.count, trees.mean_depth, trees.max_depth, trees.mean_size, trees.max_size
+        )
+    }
+}
+
 /// What all trees together know of one action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionReport {
@@ -109,6 +146,19 @@ pub struct ActionReport {
     pub ucb: Option<f32>,
     /// Whether the action wins at once.
     pub win_flag: bool,
+}
+
+impl fmt::Display for ActionReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, name, n_root, n, wins, draws, q, ucb, win_flag } = self;
+        let finite = |x: &Option<f32>| x.map_or("-".to_string(), |x| format!("{x:.6}"));
+        write!(
+            f,
+            "{index}: name {name}, n_root {n_root}, win_flag {win_flag}, n {n}, wins {wins}, draws {draws}, q {}, ucb {}",
+            finite(q),
+            finite(ucb)
+        )
+    }
 }
 
 impl ActionReport {

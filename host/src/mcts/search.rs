@@ -103,6 +103,14 @@ impl<G: KernelSet> Search<G> {
         &self.options
     }
 
+    /// Gives the next searches another seed.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.options.seed = seed;
+        if let Engine::Cpu(search) = &mut self.engine {
+            search.params.seed = seed;
+        }
+    }
+
     /// The device it runs on.
     pub fn device(&self) -> &Device {
         &self.device
@@ -152,8 +160,7 @@ impl<G: KernelSet> Search<G> {
         };
         let stopped_by = clock.stopped_by;
         let report = self.report(found, stopped_by)?;
-        tracing::info!(actions = ?report.actions, best = ?report.best);
-        tracing::info!(performance = ?report.performance);
+        tracing::info!("{report}");
         Ok(report)
     }
 
