@@ -143,12 +143,17 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
         let failed = AtomicBool::new(false);
         let played = Mutex::new(Vec::<Game>::new());
         let worker = || -> Result<()> {
+            let player = |name: Name| {
+                Player::new(self.spec(name), self.devices[name as usize].as_ref())
+                    .with_context(|| format!("player {name:?} ({})", self.spec(name)))
+            };
+            let mut players = [player(Name::A)?, player(Name::B)?];
             while !failed.load(Ordering::Relaxed) && !common::interrupted() {
                 let game = next.fetch_add(1, Ordering::Relaxed);
                 if game >= n_games {
                     break;
                 }
-                let result = self.play(game).with_context(|| format!("game {}", game + 1));
+                let result = self.play(game, &mut players).with_context(|| format!("game {}", game + 1));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 let Some(game) = result? else { break };
                 // A worker that panicked has ended the match anyway.
@@ -173,12 +178,12 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
     }
 
     /// Game number `game`, from 0; `None` if Ctrl-C ended it.
-    fn play(&self, game: u32) -> Result<Option<Game>> {
+    fn play(&self, game: u32, players: &mut [Player<G>; 2]) -> Result<Option<Game>> {
         let first = if game.is_multiple_of(2) { Name::A } else { Name::B };
         let seeds = Name::BOTH.map(|name| seed(self.args.seed.seed, game, name));
-        let player =
-            |name: Name| Player::new(self.spec(name), self.devices[name as usize].as_ref(), seeds[name as usize]);
-        let mut players = [player(Name::A)?, player(Name::B)?];
+        for name in Name::BOTH {
+            players[name as usize].begin(seeds[name as usize]);
+        }
         let mut position = self.start;
         let first_to_move = position.to_move();
         let (mut actions, mut thoughts) = (self.opening.clone(), Vec::new());

@@ -141,22 +141,21 @@ pub struct Thought {
     pub max_depth: u32,
 }
 
-/// A player of one game.
+/// A player; [`begin`](Player::begin) gives it the seed of its next game.
 pub enum Player<G: KernelSet> {
     Search(Box<Search<G>>),
     Vanilla { steps: Option<u64>, limit: Option<Duration>, ucb_c: f32, draw_value: f32, seed: u64 },
 }
 
 impl<G: KernelSet + Notation> Player<G> {
-    /// The player of a game with this seed, on the device that [`PlayerSpec::open`] gave.
+    /// The player, on the device that [`PlayerSpec::open`] gave. A search takes its memory here, once for all its games.
     ///
     /// # Errors
     /// As [`SearchBuilder::build`](warpplay::mcts::SearchBuilder::build).
-    pub fn new(spec: &PlayerSpec, device: Option<&Device>, seed: u64) -> Result<Self> {
+    pub fn new(spec: &PlayerSpec, device: Option<&Device>) -> Result<Self> {
         match &spec.kind {
             Kind::Search { options, threads, .. } => {
-                let options = Options { seed, ..options.clone() };
-                let mut builder = Search::builder().options(options).action_names(G::action_name).profile_steps(0);
+                let mut builder = Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
                 if let Some(threads) = threads {
                     builder = builder.threads(*threads);
                 }
@@ -168,8 +167,16 @@ impl<G: KernelSet + Notation> Player<G> {
                 limit: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
                 ucb_c: *ucb_c,
                 draw_value: *draw_value,
-                seed,
+                seed: 0,
             }),
+        }
+    }
+
+    /// Begins a game with this seed.
+    pub fn begin(&mut self, game_seed: u64) {
+        match self {
+            Self::Search(search) => search.set_seed(game_seed),
+            Self::Vanilla { seed, .. } => *seed = game_seed,
         }
     }
 
