@@ -28,9 +28,10 @@ impl LaunchShape {
         Self { grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, cluster: 1, cooperative: false }
     }
 
-    /// The fewest blocks of `threads` threads that give each of `n` items a thread (one block when `n` is 0).
+    /// The fewest blocks of `threads` threads that give each of `n` items a thread (one block when `n` is 0). Blocks of 0 threads are refused by the
+    /// launch.
     pub const fn linear(n: u32, threads: u32) -> Self {
-        let blocks = n.div_ceil(threads);
+        let blocks = if threads == 0 { 1 } else { n.div_ceil(threads) };
         Self::new(if blocks == 0 { 1 } else { blocks }, threads)
     }
 
@@ -52,13 +53,27 @@ impl LaunchShape {
         self
     }
 
-    /// Blocks in all.
+    /// Blocks in all; the largest number there is for a shape beyond it, which no device takes.
     pub const fn n_blocks(&self) -> u64 {
-        self.grid[0] as u64 * self.grid[1] as u64 * self.grid[2] as u64
+        (self.grid[0] as u64 * self.grid[1] as u64).saturating_mul(self.grid[2] as u64)
     }
 
-    /// Threads of one block.
+    /// Threads of one block; the largest number there is for a shape beyond it, which no device takes.
     pub const fn n_threads(&self) -> u32 {
-        self.block[0] * self.block[1] * self.block[2]
+        self.block[0].saturating_mul(self.block[1]).saturating_mul(self.block[2])
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_shapes_are_shapes_still() {
+        assert_eq!(LaunchShape::linear(5, 0).block, [0, 1, 1]);
+        assert_eq!(LaunchShape::linear(0, 64).grid, [1, 1, 1]);
+        assert_eq!(LaunchShape::linear(u32::MAX, 1).grid, [u32::MAX, 1, 1]);
+        let most = LaunchShape { grid: [u32::MAX; 3], block: [u32::MAX; 3], ..LaunchShape::new(1, 1) };
+        assert_eq!((most.n_blocks(), most.n_threads()), (u64::MAX, u32::MAX));
     }
 }

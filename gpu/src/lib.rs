@@ -1,4 +1,25 @@
 //! Device code of warpplay: every kernel, and the layer it is written in.
+//!
+//! The crate is compiled twice: by `warpplay-gpu-builder` to PTX, and as an ordinary library for the host, where [`cuda::kernel`] makes each kernel a
+//! typed descriptor and [`simt`] runs its body on the CPU.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`cuda`] | the device layer: indices, barriers, shared memory, warps, atomics, arithmetic |
+//! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
+//! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
+//! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
+//!
+//! # Kernels
+//!
+//! | family | kernels, with grid, block and cost | launch shapes | twin | source |
+//! |---|---|---|---|---|
+//! | tree search | the table of `mcts`: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
+//!
+//! # Features
+//!
+//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and `mcts-boards`
+//! instantiate them for our games, one PTX module each.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

@@ -81,7 +81,9 @@ pub enum Error {
     },
 
     /// The driver's compiler refused a module's PTX.
-    #[error("the driver could not compile module {module}: {name} ({code}): {log}")]
+    #[error(
+        "the driver could not compile module {module}: {name} ({code}): {log}: update the driver or build the module again"
+    )]
     Module {
         /// Name of the module.
         module: String,
@@ -260,6 +262,8 @@ pub(crate) const fn kills_context(code: i32) -> bool {
 /// What to do about a driver's code, where there is something to say.
 fn driver_hint(code: i32) -> &'static str {
     match code {
+        2 => ": the device has too little memory free, ask for less or free other buffers",
+        46 => ": another program holds the device for itself, wait for it or use another device",
         500 => ": the driver may be too old, update it",
         701 => ": the block needs more registers or shared memory than a multiprocessor has, use fewer threads",
         _ if kills_context(code) => ": the context is dead, restart the program to use this GPU again",

@@ -1,7 +1,25 @@
 //! Game-playing AI on the GPU, with every kernel written in Rust.
 //!
 //! This crate is what a program calls: devices, streams and buffers, and the engines on top of them. The kernels are
-//! in [`warpplay_gpu`], the plain implementations they are held to in `warpplay_cpu_ref`.
+//! in [`warpplay_gpu`], the plain implementations they are held to in `warpplay_cpu_ref`. It is for Rust programmers who write game AI and want
+//! the GPU without C++, for researchers who repeat the papers, and for students who read the kernels.
+//!
+//! ```
+//! use warpplay::Device;
+//! use warpplay::mcts::{Connect4, Search, position_after};
+//!
+//! let position: Connect4 = position_after("434343")?;
+//! let mut search = Search::<Connect4>::builder().n_playouts(32).steps(10).no_seconds().build(&Device::cpu())?;
+//! let report = search.run(&position)?;
+//! assert_eq!(report.best.name, "4"); // the fourth stone in the column
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! # Engines
+//!
+//! | engine | builder | what it does | source |
+//! | --- | --- | --- | --- |
+//! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
 //!
 //! # Back ends
 //!
@@ -34,6 +52,10 @@
 //! # Errors
 //!
 //! One enum, [`Error`]: it says what failed, where, and what to do. Caller input never makes this crate panic.
+//!
+//! # Where to read on
+//!
+//! The README for the programs, `docs/adding-a-game.md` for a game of one's own, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for why.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code)]

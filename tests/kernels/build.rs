@@ -3,8 +3,9 @@
 use warpplay_gpu_builder::CudaBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let module =
-        |feature: &str| CudaBuilder::new(".").module(format!("test_{feature}")).features([feature]).default_features(false);
+    let module = |feature: &str| {
+        CudaBuilder::new(".").module(format!("test_{feature}")).features([feature]).default_features(false)
+    };
     // `cp.async` and clusters have other instructions, or none, on the older architecture.
     module("layer").arch("sm_75").arch("sm_90").build_and_emit()?;
     module("cluster").arch("sm_90").build_and_emit()?;

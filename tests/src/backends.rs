@@ -60,10 +60,8 @@ pub fn each_image(device: &Device, set: &PtxSet) -> Vec<PtxSet> {
     let Some((major, minor)) = device.info().ok().and_then(|info| info.compute_capability) else { return vec![*set] };
     let arch = |name: &str| name.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(u32::MAX);
     let runs = |at: &usize| arch(set.images[*at].arch) <= 10 * major + minor;
-    let sets: Vec<PtxSet> = (0..set.images.len())
-        .filter(runs)
-        .map(|at| PtxSet { images: &set.images[at..at + 1], ..*set })
-        .collect();
+    let sets: Vec<PtxSet> =
+        (0..set.images.len()).filter(runs).map(|at| PtxSet { images: &set.images[at..at + 1], ..*set }).collect();
     // An empty set gives the library's own error.
     if sets.is_empty() { vec![*set] } else { sets }
 }

@@ -68,16 +68,7 @@ pub struct Shape {
 impl Shape {
     /// A small search of a variant.
     pub const fn new(variant: Variant) -> Self {
-        Self {
-            variant,
-            n_trees: 2,
-            n_playouts: 4,
-            capacity: 4096,
-            ucb_c: 2.0,
-            draw_value: 0.5,
-            seed: 1,
-            block: 256,
-        }
+        Self { variant, n_trees: 2, n_playouts: 4, capacity: 4096, ucb_c: 2.0, draw_value: 0.5, seed: 1, block: 256 }
     }
 
     /// The same as the reference takes it.
@@ -295,7 +286,8 @@ impl<G: KernelSet> Forest<G> {
     pub fn load<H: reference::Game>(&mut self, root: &G, search: &reference::Search<H>) -> Result<()> {
         for tree in 0..self.shape.n_trees as usize {
             let nodes = search.tree(tree).unwrap_or_default();
-            let (mut stats, mut links, mut states) = (Vec::new(), vec![NodeLink::default(); nodes.len()], vec![*root; nodes.len()]);
+            let (mut stats, mut links, mut states) =
+                (Vec::new(), vec![NodeLink::default(); nodes.len()], vec![*root; nodes.len()]);
             let mut head = TreeHead { size: nodes.len() as u32, ..TreeHead::default() };
             for (index, node) in nodes.iter().enumerate() {
                 let info = NodeStats::new(outcome_of(node.result()), Player::from_index(u32::from(node.mover))).info;

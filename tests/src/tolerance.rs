@@ -47,7 +47,13 @@ pub fn close(what: &str, got: &[f64], expected: &[f64], tolerance: Tolerance) {
     let far: Vec<usize> = (0..got.len()).filter(|&at| share(at) > 1.0).collect();
     let mut list = String::new();
     for &at in far.iter().take(LISTED) {
-        let _ = write!(list, "\n  [{at}] got {:e}, expected {:e}, {:.2} of the tolerance", got[at], expected[at], share(at));
+        let _ = write!(
+            list,
+            "\n  [{at}] got {:e}, expected {:e}, {:.2} of the tolerance",
+            got[at],
+            expected[at],
+            share(at)
+        );
     }
     assert!(far.is_empty(), "{what}: {} of {} places are too far{list}", far.len(), got.len());
 }

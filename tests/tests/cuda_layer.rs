@@ -32,7 +32,12 @@ impl Bench {
     }
 
     /// Launches a test kernel, whose contract each test keeps by its buffers' lengths, and waits for it.
-    fn launch<K: Kernel>(&self, kernel: K, shape: LaunchShape, arguments: impl warpplay::IntoParams<K::Params>) -> Checked {
+    fn launch<K: Kernel>(
+        &self,
+        kernel: K,
+        shape: LaunchShape,
+        arguments: impl warpplay::IntoParams<K::Params>,
+    ) -> Checked {
         let function = self.module.function(kernel)?;
         // SAFETY: each test gives buffers and shapes as its kernel asks.
         unsafe { self.stream.launch(&function, shape, arguments)? };
@@ -52,13 +57,17 @@ fn each_bench(body: impl Fn(&Bench) -> Checked) {
 
 /// Values without a pattern.
 fn values(n: usize, salt: u32) -> Vec<u32> {
-    (0..n as u32).map(|i| (i ^ salt).wrapping_mul(0x9e37_79b9).rotate_left(i % 31).wrapping_mul(0x85eb_ca6b) >> 8).collect()
+    (0..n as u32)
+        .map(|i| (i ^ salt).wrapping_mul(0x9e37_79b9).rotate_left(i % 31).wrapping_mul(0x85eb_ca6b) >> 8)
+        .collect()
 }
 
 #[test]
 fn indices_are_those_of_the_launch() {
     each_bench(|bench| {
-        for (grid, block) in [([1, 1, 1], [1, 1, 1]), ([3, 2, 2], [8, 4, 2]), ([5, 1, 3], [33, 3, 1]), ([2, 7, 1], [1, 16, 4])] {
+        for (grid, block) in
+            [([1, 1, 1], [1, 1, 1]), ([3, 2, 2], [8, 4, 2]), ([5, 1, 3], [33, 3, 1]), ([2, 7, 1], [1, 16, 4])]
+        {
             let shape = LaunchShape { grid, block, ..LaunchShape::new(1, 1) };
             let n = shape.n_blocks() as usize * shape.n_threads() as usize;
             let mut out = bench.stream.alloc::<[u32; 12]>(n)?;
@@ -118,13 +127,15 @@ fn block_reductions_of_all_block_sizes() {
             // Ties, and the largest value in any warp: the smallest index must win.
             for (n_different, salt) in [(1, 0), (5, 1), (1 << 20, 2)] {
                 let blocks = 3;
-                let values: Vec<u32> = values((blocks * block) as usize, salt).iter().map(|v| v % n_different).collect();
+                let values: Vec<u32> =
+                    values((blocks * block) as usize, salt).iter().map(|v| v % n_different).collect();
                 let input = bench.stream.upload(&values)?;
                 let mut out = bench.stream.alloc::<BlockResults>(values.len())?;
                 bench.launch(test_block, LaunchShape::new(blocks, block), (&input, &mut out))?;
                 let mut expected = Vec::new();
                 for part in values.chunks(block as usize) {
-                    let (largest, smallest) = (part.iter().max().copied().unwrap_or(0), part.iter().min().copied().unwrap_or(0));
+                    let (largest, smallest) =
+                        (part.iter().max().copied().unwrap_or(0), part.iter().min().copied().unwrap_or(0));
                     let first = |value: u32| part.iter().position(|&v| v == value).unwrap_or(0) as u32;
                     let mut up_to = 0;
                     for &value in part {
@@ -152,12 +163,16 @@ fn block_reductions_of_all_block_sizes() {
 fn warp_collectives_lane_by_lane() {
     each_bench(|bench| {
         for (n_warps, salt) in [(1, 0), (4, 9), (32, 77)] {
-            let wide: Vec<u64> =
-                values(32 * n_warps, salt).iter().zip(values(32 * n_warps, salt + 1)).map(|(&a, b)| u64::from(a) << 32 | u64::from(b)).collect();
+            let wide: Vec<u64> = values(32 * n_warps, salt)
+                .iter()
+                .zip(values(32 * n_warps, salt + 1))
+                .map(|(&a, b)| u64::from(a) << 32 | u64::from(b))
+                .collect();
             let input = bench.stream.upload(&wide)?;
             let mut out = bench.stream.alloc::<[u64; WARP_RESULTS]>(wide.len())?;
             bench.launch(test_warp, LaunchShape::new(1, 32 * n_warps as u32), (&input, &mut out))?;
-            let expected: Vec<_> = wide.chunks(32).flat_map(|warp| (0..32).map(|lane| warp_by_hand(warp, lane))).collect();
+            let expected: Vec<_> =
+                wide.chunks(32).flat_map(|warp| (0..32).map(|lane| warp_by_hand(warp, lane))).collect();
             same("collectives", &bench.stream.read(&out)?, &expected);
         }
         Ok(())
@@ -210,7 +225,14 @@ fn atomics_of_global_memory_lose_nothing() {
     each_bench(|bench| {
         for (blocks, block) in [(1, 1), (1, 32), (7, 96), (40, 128)] {
             let values = values((blocks * block) as usize, 5);
-            let start = Targets { min_u64: u64::MAX, min_u32: u32::MAX, min_i32: i32::MAX, max_i32: i32::MIN, exchange_u32: 17, ..Targets::default() };
+            let start = Targets {
+                min_u64: u64::MAX,
+                min_u32: u32::MAX,
+                min_i32: i32::MAX,
+                max_i32: i32::MIN,
+                exchange_u32: 17,
+                ..Targets::default()
+            };
             let mut targets = bench.stream.upload(&[start])?;
             let input = bench.stream.upload(&values)?;
             bench.launch(test_atomics, LaunchShape::new(blocks, block), (&input, &mut targets))?;
@@ -218,7 +240,8 @@ fn atomics_of_global_memory_lose_nothing() {
             let sum = values.iter().fold(0u32, |sum, &v| sum.wrapping_add(v));
             let wide = |v: u32| u64::from(v) * 0x1_0000_0001;
             let sum_wide = values.iter().map(|&v| wide(v)).fold(0, u64::wrapping_add);
-            let (largest, smallest) = (values.iter().max().copied().unwrap_or(0), values.iter().min().copied().unwrap_or(0));
+            let (largest, smallest) =
+                (values.iter().max().copied().unwrap_or(0), values.iter().min().copied().unwrap_or(0));
             assert!(values.contains(&got.exchange_u32));
             let expected = Targets {
                 add_u64: sum_wide,
@@ -277,7 +300,8 @@ fn sixteen_bytes_at_once_and_rows() {
             bench.launch(test_vectors, shape, (&input, &mut out, &mut sums, n, row_stride))?;
             let expected: Vec<u32> = values.chunks(4).rev().flatten().copied().collect();
             same("vectors in reverse", &bench.stream.read(&out)?, &expected);
-            let expected: Vec<u32> = values.chunks(4).map(|row| row.iter().fold(0u32, |sum, &v| sum.wrapping_add(v))).collect();
+            let expected: Vec<u32> =
+                values.chunks(4).map(|row| row.iter().fold(0u32, |sum, &v| sum.wrapping_add(v))).collect();
             same("sums of rows", &bench.stream.read(&sums)?, &expected);
         }
         Ok(())
@@ -301,7 +325,10 @@ fn asynchronous_copies_are_there_after_their_wait() {
 
 #[test]
 fn static_shared_arrays_of_any_type_keep_every_byte() {
-    fn through<T: Pod + PartialEq + std::fmt::Debug, K: Kernel<Params = (*const T, *mut T)>>(bench: &Bench, kernel: K) -> Checked {
+    fn through<T: Pod + PartialEq + std::fmt::Debug, K: Kernel<Params = (*const T, *mut T)>>(
+        bench: &Bench,
+        kernel: K,
+    ) -> Checked {
         let bytes: Vec<u8> = (0..size_of::<T>() * BLOCK as usize).map(|i| (i * 37 % 251) as u8).collect();
         // Collected value by value: the bytes need not be aligned for T.
         let values: Vec<T> = bytes.chunks(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
@@ -441,8 +468,25 @@ fn check_exact(pairs: &[(f32, f32)]) {
 #[test]
 fn exact_arithmetic_at_the_ends_of_its_range() {
     let special = [
-        0.0, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, f32::from_bits(1), f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY,
-        f32::NAN, f32::EPSILON, 88.72, 88.73, -103.9, -104.1, 16_777_217.0, 0.999_999_94, 1.000_000_1,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f32::MIN_POSITIVE,
+        f32::from_bits(1),
+        f32::MAX,
+        f32::MIN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        f32::EPSILON,
+        88.72,
+        88.73,
+        -103.9,
+        -104.1,
+        16_777_217.0,
+        0.999_999_94,
+        1.000_000_1,
     ];
     let pairs: Vec<_> = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
     check_exact(&pairs);

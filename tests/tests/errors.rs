@@ -1,15 +1,16 @@
 //! Errors by their text: every variant that can be provoked without breaking a machine.
 
 use warpplay::mcts::{
-    BlockSizes, Connect4, Gomoku, KernelSet, Options, RawPlayouts, RawShape, Search, SearchBuilder, Variant, check_playable, play_moves,
-    position_after,
+    BlockSizes, Connect4, Gomoku, KernelSet, Options, RawPlayouts, RawShape, Search, SearchBuilder, Variant,
+    check_playable, play_moves, position_after,
 };
 use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, PtxImage, PtxSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::mcts::{Game, Outcome, Player};
 use warpplay_test_kernels::faults::{
-    test_divergent_barrier, test_out_of_bounds, test_shared_out_of_bounds, test_shared_race, test_trap, test_unwritten_shared,
+    test_divergent_barrier, test_out_of_bounds, test_shared_out_of_bounds, test_shared_race, test_trap,
+    test_unwritten_shared,
 };
 use warpplay_test_kernels::index::test_mark_below;
 use warpplay_test_kernels::ptx;
@@ -39,7 +40,10 @@ fn every_option_out_of_range_is_named_with_its_value_and_what_is_allowed() {
         (|b| b.n_playouts(100), "option n_playouts: 100 is not allowed (a power of two, 1 to 512)"),
         (|b| b.n_playouts(1024), "option n_playouts: 1024 is not allowed (a power of two, 1 to 512)"),
         (|b| b.steps(0), "option steps: 0 is not allowed (at least 1, or no limit)"),
-        (|b| b.options(Options { steps: None, seconds: None, ..Options::default() }), "option steps: none is not allowed (a limit of steps, of seconds, or both)"),
+        (
+            |b| b.options(Options { steps: None, seconds: None, ..Options::default() }),
+            "option steps: none is not allowed (a limit of steps, of seconds, or both)",
+        ),
         (|b| b.seconds(0.0), "option seconds: 0 is not allowed (a finite number above 0, or no limit)"),
         (|b| b.seconds(-1.5), "option seconds: -1.5 is not allowed (a finite number above 0, or no limit)"),
         (|b| b.seconds(f64::NAN), "option seconds: NaN is not allowed (a finite number above 0, or no limit)"),
@@ -63,7 +67,12 @@ fn every_option_out_of_range_is_named_with_its_value_and_what_is_allowed() {
         }
     }
     // At the ends of the ranges nothing is refused.
-    let ends: [Change; 4] = [|b| b.n_trees(1).n_playouts(1), |b| b.n_trees(512), |b| b.n_playouts(512), |b| b.ucb_c(0.0).draw_value(1.0).draw_value(0.0)];
+    let ends: [Change; 4] = [
+        |b| b.n_trees(1).n_playouts(1),
+        |b| b.n_trees(512),
+        |b| b.n_playouts(512),
+        |b| b.ucb_c(0.0).draw_value(1.0).draw_value(0.0),
+    ];
     for change in ends {
         change(Search::builder()).capacity().expect("allowed");
     }
@@ -74,7 +83,12 @@ fn too_little_memory_for_the_roots_children_says_how_much_is_needed() {
     let too_little = Search::<Gomoku>::builder().device_memory_gb(0.001);
     let message = text(too_little.clone().capacity());
     assert!(message.starts_with("option device_memory_gb: 0.001 is not allowed (at least "), "{message}");
-    let needed: f64 = message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|n| n.parse().ok()).expect("a number");
+    let needed: f64 = message
+        .split("at least ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|n| n.parse().ok())
+        .expect("a number");
     too_little.device_memory_gb(needed).capacity().expect("what was asked for is enough");
 }
 
@@ -98,17 +112,35 @@ fn block_sizes_that_do_not_fit_are_named() {
         change(&mut blocks);
         text(Search::<Gomoku>::builder().n_trees(40).block_sizes(blocks).build(&Device::simt()))
     };
-    assert_eq!(with(|b| b.select = 33), "option block size of select: 33 is not allowed (a multiple of 32, 32 to 1024)");
-    assert_eq!(with(|b| b.backup_2 = 2048), "option block size of backup_2: 2048 is not allowed (a multiple of 32, 32 to 1024)");
-    assert_eq!(with(|b| b.expand_1 = 32), "option block size of expand_1: 32 is not allowed (a multiple of 32, 256 to 1024)");
+    assert_eq!(
+        with(|b| b.select = 33),
+        "option block size of select: 33 is not allowed (a multiple of 32, 32 to 1024)"
+    );
+    assert_eq!(
+        with(|b| b.backup_2 = 2048),
+        "option block size of backup_2: 2048 is not allowed (a multiple of 32, 32 to 1024)"
+    );
+    assert_eq!(
+        with(|b| b.expand_1 = 32),
+        "option block size of expand_1: 32 is not allowed (a multiple of 32, 256 to 1024)"
+    );
     assert_eq!(with(|b| b.step = 224), "option block size of step: 224 is not allowed (a multiple of 32, 256 to 1024)");
-    assert_eq!(with(|b| b.reduce_over_trees = 32), "option block size of reduce_over_trees: 32 is not allowed (a multiple of 32, 64 to 1024)");
-    assert_eq!(text(Search::<Connect4>::builder().threads(0).build(&Device::cpu())), "option threads: 0 is not allowed (at least 1)");
+    assert_eq!(
+        with(|b| b.reduce_over_trees = 32),
+        "option block size of reduce_over_trees: 32 is not allowed (a multiple of 32, 64 to 1024)"
+    );
+    assert_eq!(
+        text(Search::<Connect4>::builder().threads(0).build(&Device::cpu())),
+        "option threads: 0 is not allowed (at least 1)"
+    );
 }
 
 #[test]
 fn names_that_do_not_exist() {
-    assert_eq!(text("acp".parse::<Variant>()), "option variant: acp is not allowed (ocp_thrifty, ocp_prodigal, acp_thrifty or acp_prodigal)");
+    assert_eq!(
+        text("acp".parse::<Variant>()),
+        "option variant: acp is not allowed (ocp_thrifty, ocp_prodigal, acp_thrifty or acp_prodigal)"
+    );
     assert!(text(Device::parse("gpu")).starts_with("option device: gpu is not allowed (auto, cuda, "));
     for variant in Variant::ALL {
         assert_eq!(variant.to_string().parse::<Variant>().expect("its own name"), variant);
@@ -148,7 +180,8 @@ macro_rules! game_beyond_a_limit {
 }
 
 /// No PTX at all, as where there is no device compiler.
-const NO_PTX: PtxSet = PtxSet { name: "beyond", images: &[], missing: Some("no device compiler was found: install one") };
+const NO_PTX: PtxSet =
+    PtxSet { name: "beyond", images: &[], missing: Some("no device compiler was found: install one") };
 
 game_beyond_a_limit!(actions, TooManyActions, 513, (8, 8), 0, 0);
 game_beyond_a_limit!(board, TooLargeBoard, 4, (8, 33), 0, 0);
@@ -165,7 +198,12 @@ fn games_beyond_the_limits_are_refused() {
     assert_eq!(refused::<TooLargeBoard>(), "option board of the game: 8 x 33 is not allowed (1 x 1 to 32 x 32)");
     assert_eq!(refused::<TooMuchInfo>(), "option extra info bytes of the game: 4097 is not allowed (0 to 4096)");
     assert!(refused::<TooManyWords>().starts_with("option playout words of the game: 100000 is not allowed (0 to "));
-    Search::<Fits>::builder().steps(1).n_trees(1).n_playouts(1).build(&Device::cpu()).expect("at its limits, not beyond");
+    Search::<Fits>::builder()
+        .steps(1)
+        .n_trees(1)
+        .n_playouts(1)
+        .build(&Device::cpu())
+        .expect("at its limits, not beyond");
 }
 
 #[test]
@@ -173,7 +211,10 @@ fn raw_playouts_check_their_shape() -> Checked {
     let shape = RawShape { blocks: 1, threads: 32, n_games: 1, restart: false, warm_up: false };
     let raw = RawPlayouts::<Connect4>::new(&Device::simt())?;
     let run = |shape| text(raw.run(&Connect4::new(), shape, 0));
-    assert_eq!(run(RawShape { threads: 33, ..shape }), "option threads: 33 is not allowed (a multiple of 32, 32 to 1024)");
+    assert_eq!(
+        run(RawShape { threads: 33, ..shape }),
+        "option threads: 33 is not allowed (a multiple of 32, 32 to 1024)"
+    );
     assert!(run(RawShape { blocks: 0, ..shape }).starts_with("option blocks: 0 is not allowed ("));
     assert!(run(RawShape { blocks: u32::MAX, ..shape }).starts_with("option blocks: 4294967295 is not allowed ("));
     assert_eq!(run(RawShape { n_games: 0, ..shape }), "option n_games: 0 is not allowed (at least 1)");
@@ -203,7 +244,10 @@ fn moves_that_cannot_be_played_are_named_by_their_place() {
     assert_eq!(of::<Gomoku>("a1b1a2b2a3b3a4b4a5c1"), "moves of gomoku: move 10 (`c1`) comes after the end of the game");
     assert_eq!(of::<Hex>("a1l1"), "moves of hex: column 3: `l1` is not a move (allowed: a1 to k11)");
     assert_eq!(of::<LightsOut>("a6"), "moves of lights_out: column 1: `a6` is not a move (allowed: a1 to e5)");
-    assert_eq!(of::<Gomoku>("h999999999999999999999"), "moves of gomoku: column 1: `h999999999999999999999` is not a move (allowed: a1 to o15)");
+    assert_eq!(
+        of::<Gomoku>("h999999999999999999999"),
+        "moves of gomoku: column 1: `h999999999999999999999` is not a move (allowed: a1 to o15)"
+    );
 }
 
 #[test]
@@ -226,8 +270,14 @@ fn a_finished_position_is_not_searched() {
         (next.outcome() == Outcome::Draw).then_some(next)
     });
     let full = full.expect("some seed draws");
-    assert_eq!(text(check_playable(&won)), "position of connect4 is finished (Win(First)): search a position where somebody can move");
-    assert_eq!(text(check_playable(&full)), "position of connect4 is finished (Draw): search a position where somebody can move");
+    assert_eq!(
+        text(check_playable(&won)),
+        "position of connect4 is finished (Win(First)): search a position where somebody can move"
+    );
+    assert_eq!(
+        text(check_playable(&full)),
+        "position of connect4 is finished (Draw): search a position where somebody can move"
+    );
     for device in kernel_devices().into_iter().chain([Device::cpu()]) {
         let mut search = Search::<Connect4>::builder().n_trees(1).n_playouts(1).steps(1).build(&device).expect("small");
         for position in [won, full] {
@@ -264,14 +314,18 @@ fn a_kernel_that_the_ptx_lacks_is_named_with_its_module() {
 #[test]
 fn a_module_without_ptx_says_why_on_a_gpu() {
     let Some(device) = gpu() else { return };
-    assert_eq!(text(Module::load(&device, &NO_PTX)), "module beyond has no PTX: no device compiler was found: install one");
+    assert_eq!(
+        text(Module::load(&device, &NO_PTX)),
+        "module beyond has no PTX: no device compiler was found: install one"
+    );
     assert!(text(Search::<Fits>::builder().build(&device)).starts_with("module beyond has no PTX: "));
 }
 
 #[test]
 fn the_back_end_without_kernels_says_what_to_use_instead() {
     let cpu = Device::cpu();
-    let messages = [text(cpu.stream()), text(Module::load(&cpu, &ptx::LAYER)), text(RawPlayouts::<Connect4>::new(&cpu))];
+    let messages =
+        [text(cpu.stream()), text(Module::load(&cpu, &ptx::LAYER)), text(RawPlayouts::<Connect4>::new(&cpu))];
     for message in messages {
         assert!(message.contains(" is not offered by the back end cpu: "), "{message}");
     }
@@ -324,7 +378,7 @@ fn lengths_of_buffers_are_checked() {
     for_each_device(|device| {
         let stream = device.stream()?;
         let mut buffer = stream.alloc::<u32>(4)?;
-        assert_eq!(text(buffer.expect_len("scores", 5)), "scores: expected 5, got 4");
+        assert_eq!(text(buffer.expect_len("scores", 5)), "scores: expected 5 values, got 4 values");
         for message in [text(stream.write(&mut buffer, 2, &[1, 2, 3])), text(stream.read_into(&buffer, 4, &mut [0]))] {
             assert!(message.contains("expected "), "{message}");
         }
@@ -382,12 +436,21 @@ fn the_four_broken_rules_are_reported_with_kernel_block_thread_and_place() {
     let mut out = stream.alloc::<u32>(64).expect("small");
 
     let message = fault(test_divergent_barrier, LaunchShape::new(2, 64), (40,));
-    assert!(message.contains("divergent barrier: waits at sync_threads at ") && message.contains("faults.rs:"), "{message}");
+    assert!(
+        message.contains("divergent barrier: waits at sync_threads at ") && message.contains("faults.rs:"),
+        "{message}"
+    );
     assert!(message.contains("thread (40, 0, 0) has returned from the kernel"), "{message}");
 
     let message = fault(test_out_of_bounds, LaunchShape::new(2, 32), (&mut out, 64));
-    assert!(message.contains("block (1, 0, 0), thread (8, 0, 0): out of bounds: writes 4 bytes of global memory at "), "{message}");
-    assert!(message.contains("it begins 0 bytes after the end of the nearest registered buffer (256 bytes at "), "{message}");
+    assert!(
+        message.contains("block (1, 0, 0), thread (8, 0, 0): out of bounds: writes 4 bytes of global memory at "),
+        "{message}"
+    );
+    assert!(
+        message.contains("it begins 0 bytes after the end of the nearest registered buffer (256 bytes at "),
+        "{message}"
+    );
 
     let message = fault(test_unwritten_shared, LaunchShape::new(1, 32), (&mut out,));
     assert!(message.contains("thread (3, 0, 0): unwritten shared memory: reads `"), "{message}");
@@ -395,7 +458,10 @@ fn the_four_broken_rules_are_reported_with_kernel_block_thread_and_place() {
 
     let message = fault(test_shared_race, LaunchShape::new(1, 64), ());
     assert!(message.contains("thread (33, 0, 0): shared memory race: writes `"), "{message}");
-    assert!(message.contains("which thread (2, 0, 0) wrote at ") && message.ends_with("with no barrier between"), "{message}");
+    assert!(
+        message.contains("which thread (2, 0, 0) wrote at ") && message.ends_with("with no barrier between"),
+        "{message}"
+    );
 
     let message = fault(test_trap, LaunchShape::new(3, 32), ());
     assert!(message.contains("block (1, 0, 0), thread (7, 0, 0): trap: "), "{message}");

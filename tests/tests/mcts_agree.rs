@@ -41,7 +41,13 @@ fn all_ways<G: KernelSet>(position: &G, options: &Options) -> Found {
             };
             for &execution in executions {
                 let found = search(device, position, options, |b| b.block_sizes(blocks).execution(execution))?;
-                assert_eq!(found, expected, "{} of {} on {device}, {execution:?}, {blocks:?}", options.variant, G::NAME);
+                assert_eq!(
+                    found,
+                    expected,
+                    "{} of {} on {device}, {execution:?}, {blocks:?}",
+                    options.variant,
+                    G::NAME
+                );
             }
         }
         Ok(())
@@ -119,7 +125,13 @@ proptest! {
 }
 
 /// The engine on each back end against the reference with a game that was written separately.
-fn agrees_with_arrays<G: KernelSet, H: reference::Game>(position: &G, line: &[u32], mut arrays: H, options: &Options, most_steps: u64) {
+fn agrees_with_arrays<G: KernelSet, H: reference::Game>(
+    position: &G,
+    line: &[u32],
+    mut arrays: H,
+    options: &Options,
+    most_steps: u64,
+) {
     let options = Options { steps: options.steps.map(|steps| steps.min(most_steps)), ..options.clone() };
     for &action in line {
         arrays.apply(action as usize);
@@ -218,7 +230,9 @@ fn long_searches_with_small_trees_use_recorded_graphs_and_agree() {
 
 #[test]
 fn thrifty_and_prodigal_find_the_same() {
-    for (thrifty, prodigal) in [(Variant::OcpThrifty, Variant::OcpProdigal), (Variant::AcpThrifty, Variant::AcpProdigal)] {
+    for (thrifty, prodigal) in
+        [(Variant::OcpThrifty, Variant::OcpProdigal), (Variant::AcpThrifty, Variant::AcpProdigal)]
+    {
         let position = random_position(Connect4::new(), 9, 12);
         let options = |variant| Options { steps: Some(40), n_playouts: 8, ..small(variant) };
         assert_eq!(all_ways(&position, &options(thrifty)), all_ways(&position, &options(prodigal)));
@@ -245,7 +259,8 @@ impl Visitor for Long {
         for variant in Variant::ALL {
             // As many playouts as the CPU makes in some seconds, whatever the game.
             let steps = if G::MAX_ACTIONS > 64 { 200 } else { 2000 };
-            let options = Options { n_trees: 4, n_playouts: 32, steps: Some(steps), device_memory_gb: 1.0, ..small(variant) };
+            let options =
+                Options { n_trees: 4, n_playouts: 32, steps: Some(steps), device_memory_gb: 1.0, ..small(variant) };
             let position = random_position(start, 21, 4);
             let expected = search(&Device::cpu(), &position, &options, |b| b).expect("cpu");
             for execution in [Execution::Graph, Execution::StageGraph, Execution::Stages] {

@@ -196,7 +196,8 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
         let capacity = builder().capacity().expect("enough for the root's children");
         assert!((8..200).contains(&capacity), "{capacity} nodes are meant to be too few for 50 steps");
         assert!(builder().memory_bytes().expect("as above") <= (options.device_memory_gb * (1u64 << 30) as f64) as u64);
-        let expected = builder().build(&Device::cpu()).and_then(|mut search| search.run(&Connect4::new())).expect("cpu");
+        let expected =
+            builder().build(&Device::cpu()).and_then(|mut search| search.run(&Connect4::new())).expect("cpu");
         assert_eq!(expected.performance.steps, 50);
         assert!(expected.performance.trees.max_size <= u64::from(capacity));
         check_report(&expected);
@@ -260,7 +261,8 @@ fn a_whole_search_to_the_greatest_depth_on_a_gpu() -> Checked {
             ..Options::default()
         };
         let run = |device: &Device| {
-            let report = Search::<Thin>::builder().options(options.clone()).build(device)?.run(&Thin::new(MAX_DEPTH + 300))?;
+            let report =
+                Search::<Thin>::builder().options(options.clone()).build(device)?.run(&Thin::new(MAX_DEPTH + 300))?;
             check_report(&report);
             Ok::<_, warpplay::Error>(Found::from(&report))
         };

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use warpplay::mcts::{
-    ActionReport, BlockSizes, Connect4, Execution, Options, RawPlayouts, RawShape, Search, SearchReport, StoppedBy, Variant, position_after,
+    ActionReport, BlockSizes, Connect4, Execution, Options, RawPlayouts, RawShape, Search, SearchReport, StoppedBy,
+    Variant, position_after,
 };
 use warpplay::{Device, Error, Progress};
 use warpplay_cpu_ref::mcts::{Game as _, GameResult, Streams, games};
@@ -20,7 +21,15 @@ fn for_each_back_end(property: impl Fn(&Device) -> Checked) {
 }
 
 fn options(steps: u64) -> Options {
-    Options { n_trees: 2, n_playouts: 4, steps: Some(steps), seconds: None, device_memory_gb: 0.01, seed: 5, ..Options::default() }
+    Options {
+        n_trees: 2,
+        n_playouts: 4,
+        steps: Some(steps),
+        seconds: None,
+        device_memory_gb: 0.01,
+        seed: 5,
+        ..Options::default()
+    }
 }
 
 fn connect4(moves: &str) -> Connect4 {
@@ -42,7 +51,8 @@ fn an_action_that_wins_at_once_is_flagged_and_best() {
             for steps in [1, 30] {
                 let report = builder(&Options { variant, ..options(steps) }).build(device)?.run(&position)?;
                 check_report(&report);
-                let flagged: Vec<u32> = report.actions.iter().filter(|action| action.win_flag).map(|action| action.index).collect();
+                let flagged: Vec<u32> =
+                    report.actions.iter().filter(|action| action.win_flag).map(|action| action.index).collect();
                 assert_eq!(flagged, [3], "{variant} on {device}");
                 assert_eq!(report.best.index, 3);
                 let win = &report.actions[3];
@@ -69,8 +79,12 @@ fn a_move_that_loses_for_the_mover_is_not_flagged() {
 
 #[test]
 fn a_full_column_is_not_among_the_actions_and_draws_are_counted_apart() {
-    // All but the last cells are filled without a line, column 4 first.
-    let (position, _) = (0..).map(|seed| (random_position(Connect4::new(), seed, 41), seed)).find(|(p, _)| p.stones()[0].count_ones() + p.stones()[1].count_ones() >= 40).expect("some seed fills the board");
+    // One or two cells are left, and nobody has a line yet.
+    let position = (0..).map(|seed| random_position(Connect4::new(), seed, 41)).find(|position| {
+        let [first, second] = position.stones();
+        (first | second).count_ones() >= 40
+    });
+    let position = position.expect("some seed fills the board");
     for_each_back_end(|device| {
         let mut values = Vec::new();
         for draw_value in [0.0, 0.5, 1.0] {
@@ -86,7 +100,7 @@ fn a_full_column_is_not_among_the_actions_and_draws_are_counted_apart() {
 
 #[test]
 fn ties_go_to_the_lowest_action() {
-    // C = 0 and draws worth as much as wins: where everything draws or wins, every bound is 1.
+    // One playout of each of seven actions: most of them tie.
     let report = |device: &Device| {
         let options = Options { n_trees: 1, n_playouts: 1, ..options(1) };
         builder(&options).build(device)?.run(&Connect4::new())
@@ -159,7 +173,8 @@ fn a_search_limited_by_time_is_repeated_exactly_by_its_steps() {
             assert_eq!(report.stopped_by, StoppedBy::Seconds);
             assert!(report.performance.ms.total >= 150.0);
             // By way of its JSON, as a program does it.
-            let stored: SearchReport = serde_json::from_str(&serde_json::to_string(&report).expect("data")).expect("the same");
+            let stored: SearchReport =
+                serde_json::from_str(&serde_json::to_string(&report).expect("data")).expect("the same");
             let again = Options { steps: Some(stored.performance.steps), seconds: None, ..stored.options.clone() };
             let repeated = builder(&again).build(device)?.run(&connect4("4453"))?;
             assert_eq!(repeated.stopped_by, StoppedBy::Steps);
@@ -212,7 +227,8 @@ fn a_request_to_stop_keeps_what_was_found() {
 #[test]
 fn a_search_that_is_stopped_at_once_still_makes_a_step() {
     for_each_back_end(|device| {
-        let report = builder(&options(10)).build(device)?.run_with(&Connect4::new(), &mut |_| ControlFlow::Break(()))?;
+        let report =
+            builder(&options(10)).build(device)?.run_with(&Connect4::new(), &mut |_| ControlFlow::Break(()))?;
         check_report(&report);
         assert_eq!((report.stopped_by, report.performance.steps), (StoppedBy::Request, 1));
         Ok(())
@@ -230,10 +246,14 @@ fn a_second_search_allocates_nothing_and_finds_what_a_fresh_engine_finds() {
             let mut search = builder(&options).build(&device).expect("small");
             search.run(&Connect4::new()).expect("small");
             let allocations = device.allocations();
-            let again: Vec<_> = positions.iter().map(|moves| Found::from(&search.run(&connect4(moves)).expect("small"))).collect();
+            let again: Vec<_> =
+                positions.iter().map(|moves| Found::from(&search.run(&connect4(moves)).expect("small"))).collect();
             assert_eq!(device.allocations(), allocations, "{variant} on {device}: device arrays are allocated once");
             for (moves, found) in positions.iter().zip(again) {
-                let fresh = builder(&options).build(&device).and_then(|mut search| search.run(&connect4(moves))).expect("small");
+                let fresh = builder(&options)
+                    .build(&device)
+                    .and_then(|mut search| search.run(&connect4(moves)))
+                    .expect("small");
                 assert_eq!(found, Found::from(&fresh), "{variant} on {device}, after {moves:?}");
             }
         }
@@ -250,7 +270,11 @@ fn a_profiling_run_changes_nothing_and_says_where_its_times_come_from() {
             let without = builder(&options).build(device)?.run(&Connect4::new())?;
             assert_eq!(Found::from(&first), Found::from(&without));
             assert_eq!(Found::from(&second), Found::from(&without));
-            assert!(first.performance.stage_times_from.contains("profiling run of 3 steps"), "{}", first.performance.stage_times_from);
+            assert!(
+                first.performance.stage_times_from.contains("profiling run of 3 steps"),
+                "{}",
+                first.performance.stage_times_from
+            );
             assert!(first.performance.ms.mean_select.is_some_and(|ms| ms >= 0.0));
             assert_eq!(without.performance.ms.mean_select, None);
             assert_eq!(without.performance.stage_times_from, "not measured");
@@ -324,7 +348,11 @@ fn raw_playouts_are_the_plain_ones() {
                 // The streams have gone on: other games, as many.
                 assert_eq!((report.games, report.wins[0] + report.wins[1] + report.draws), (960, 960));
             } else {
-                assert_eq!((report.games, report.wins, report.draws, report.plies), (960, wins, draws, plies), "{shape:?}");
+                assert_eq!(
+                    (report.games, report.wins, report.draws, report.plies),
+                    (960, wins, draws, plies),
+                    "{shape:?}"
+                );
             }
         }
         Ok(())
@@ -334,7 +362,10 @@ fn raw_playouts_are_the_plain_ones() {
 #[test]
 fn the_same_random_numbers_on_every_machine() {
     // A change here is a change of values: researchers' results would no longer repeat.
-    let report = builder(&Options { n_trees: 4, n_playouts: 8, seed: 0, ..options(20) }).build(&Device::cpu()).and_then(|mut s| s.run(&Connect4::new())).expect("small");
+    let report = builder(&Options { n_trees: 4, n_playouts: 8, seed: 0, ..options(20) })
+        .build(&Device::cpu())
+        .and_then(|mut s| s.run(&Connect4::new()))
+        .expect("small");
     let found: Vec<[u64; 3]> = report.actions.iter().map(|action| [action.n, action.wins, action.draws]).collect();
     assert_eq!(report.best.n_root, found.iter().map(|row| row[0]).sum::<u64>());
     assert_eq!(found, GOLDEN_COUNTS);

@@ -30,7 +30,8 @@ fn plays_alike<G: Game, P: PlainGame>(mut position: G, mut plain: P, seed: u64) 
         assert_eq!(plain.max_actions(), G::MAX_ACTIONS as usize);
         assert_eq!(position.to_move().index(), plain.to_move(), "ply {plies}");
         // Some actions beyond the board, too: none of them is legal.
-        let of_bits: Vec<usize> = (0..G::MAX_ACTIONS as usize + 40).filter(|&action| position.is_legal(action as u32)).collect();
+        let of_bits: Vec<usize> =
+            (0..G::MAX_ACTIONS as usize + 40).filter(|&action| position.is_legal(action as u32)).collect();
         assert_eq!(of_bits, legal, "ply {plies}");
         assert_eq!(position.n_playout_actions() as usize, legal.len(), "ply {plies}");
         let nth: Vec<usize> = (0..legal.len() as u32).map(|n| position.nth_playout_action(n) as usize).collect();
@@ -43,7 +44,11 @@ fn plays_alike<G: Game, P: PlainGame>(mut position: G, mut plain: P, seed: u64) 
         plies += 1;
         let outcome = result(position.outcome());
         assert_eq!(outcome, plain.result(), "ply {plies}, the whole position");
-        assert_eq!(result(position.outcome_after(action as u32)), plain.result_after(action), "ply {plies}, after {action}");
+        assert_eq!(
+            result(position.outcome_after(action as u32)),
+            plain.result_after(action),
+            "ply {plies}, after {action}"
+        );
         assert_eq!(outcome, plain.result_after(action), "ply {plies}: both ways of looking agree");
         if outcome.is_some() {
             return;
@@ -124,7 +129,8 @@ fn gomoku_line<const SIZE: usize, const EXACT: bool>(first: &[u32], last: u32) {
     let mut plain = games::gomoku::Gomoku::new(SIZE, EXACT);
     let size = SIZE as u32;
     // The second player's stones: scattered over places where the first has none, no two of them in a row.
-    let mut others = (0..size * size).filter(|a| !first.contains(a) && *a != last && (a / size) % 2 == 0 && (a % size) % 2 == 0);
+    let mut others =
+        (0..size * size).filter(|a| !first.contains(a) && *a != last && (a / size) % 2 == 0 && (a % size) % 2 == 0);
     for &action in first {
         for action in [action, others.next().expect("room")] {
             position.apply(action);
@@ -152,7 +158,8 @@ fn gomoku_rows<const SIZE: usize>() {
                 for y in 0..size {
                     let end = (x + dx * (length - 1), y + dy * (length - 1));
                     // All starts at the edges, and some inside.
-                    let at_edge = x == 0 || y == 0 || end.0 == size - 1 || end.1 == size - 1 || end.1 == 0 || y == size - 1;
+                    let at_edge =
+                        x == 0 || y == 0 || end.0 == size - 1 || end.1 == size - 1 || end.1 == 0 || y == size - 1;
                     if end.0 >= size || !(0..size).contains(&end.1) || !(at_edge || (x + 2 * y) % 7 == 0) {
                         continue;
                     }

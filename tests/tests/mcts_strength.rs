@@ -19,7 +19,8 @@ fn spread_of_q(variant: Variant, n_trees: u32, n_playouts: u32, seeds: u64) -> f
     let (mut squares, mut freedom) = (0.0, 0.0);
     for action in 0..7 {
         // An action that no tree drew has no value.
-        let values: Vec<f64> = runs.iter().map(|run| run[action]).filter(|run| run.1 > 0.0).map(|(sum, n)| sum / n).collect();
+        let values: Vec<f64> =
+            runs.iter().map(|run| run[action]).filter(|run| run.1 > 0.0).map(|(sum, n)| sum / n).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         squares += values.iter().map(|q| (q - mean).powi(2)).sum::<f64>();
         freedom += values.len() as f64 - 1.0;
@@ -48,15 +49,17 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     covariance / logs.iter().map(|p| (p.0 - mean_x).powi(2)).sum::<f64>()
 }
 
-/// Section 2.5, equation (9): the spread of q falls as 1 / √(T m) for one child played, and as 1 / √(T b m) for all b children. The tolerance is five times
-/// the fit's own standard error for 32 seeds.
+/// Section 2.5, equation (9): the spread of q falls as 1 / √(T m) for one child played, and as 1 / √(T b m) for all b children. With 32 seeds
+/// the fit's standard error is about 0.01; the rest of the tolerance is for the few trees of the smallest shape, where an action may be drawn by two or three.
 #[test]
 fn the_spread_of_q_falls_as_one_over_the_root_of_the_playouts() {
     const SHAPES: [(u32, u32); 6] = [(32, 1), (32, 8), (128, 2), (128, 16), (512, 4), (512, 32)];
     for variant in [Variant::OcpProdigal, Variant::AcpProdigal] {
         let points: Vec<_> = SHAPES
             .iter()
-            .map(|&(n_trees, n_playouts)| (f64::from(n_trees * n_playouts), spread_of_q(variant, n_trees, n_playouts, 32)))
+            .map(|&(n_trees, n_playouts)| {
+                (f64::from(n_trees * n_playouts), spread_of_q(variant, n_trees, n_playouts, 32))
+            })
             .collect();
         let slope = slope(&points);
         println!("{variant}: spread ~ (T m)^{slope:.3}; {points:?}");
@@ -85,7 +88,10 @@ fn the_tactics_have_one_best_move_each() {
         assert_eq!(tactic.to_move, to_move, "{tactic:?}");
         let values: Vec<_> = tactic.values.chars().map(worth).collect();
         let best = values[tactic.best as usize - 1].expect("not full");
-        assert!(values.iter().enumerate().all(|(column, &value)| column as u32 + 1 == tactic.best || value < Some(best)), "{tactic:?}");
+        assert!(
+            values.iter().enumerate().all(|(column, &value)| column as u32 + 1 == tactic.best || value < Some(best)),
+            "{tactic:?}"
+        );
         for (column, value) in tactic.values.chars().enumerate() {
             use warpplay::mcts::Game;
             assert_eq!(position.is_legal(column as u32), value != '.', "{tactic:?}");
@@ -98,7 +104,8 @@ fn the_tactics_have_one_best_move_each() {
 
 /// Best moves found among the first `n` tactics.
 fn found(device: &Device, n: usize, steps: u64) -> (usize, usize) {
-    let options = Options { steps: Some(steps), seconds: None, n_trees: 8, n_playouts: 128, seed: 0, ..Options::default() };
+    let options =
+        Options { steps: Some(steps), seconds: None, n_trees: 8, n_playouts: 128, seed: 0, ..Options::default() };
     let mut search = Search::<Connect4>::builder().options(options).profile_steps(0).build(device).expect("memory");
     let tactics = golden::tactics(&golden::text("connect4_tactics.txt"));
     let tried = tactics.iter().take(n);
@@ -124,7 +131,7 @@ fn on_a_gpu_85_per_cent_of_the_tactics_are_found_in_2000_steps() {
     assert!(good * 100 >= n * 85, "{good} of {n}");
 }
 
-/// Measured on the CPU: 8 of 8, so at least 6 are asked for.
+/// Measured on the CPU: 7 of 8. Without a GPU this stands for the whole file, and at least 6 are asked for.
 #[test]
 fn on_the_cpu_6_of_the_first_8_tactics_are_found_in_100_steps() {
     let (good, n) = found(&Device::cpu(), 8, 100);

@@ -22,7 +22,9 @@ fn seeded(device: &Device, n: u32, base: [u64; 2], polynomials: &[[u64; 2]]) -> 
     let mut streams = stream.alloc::<[u64; 2]>(n as usize)?;
     let pointer = streams.as_mut_ptr().cast();
     // SAFETY: n streams of two words; as many polynomials as the kernel reads.
-    unsafe { stream.launch(&kernel, LaunchShape::linear(n, rng::BLOCK), (pointer, n, base[0], base[1], &polynomials))? };
+    unsafe {
+        stream.launch(&kernel, LaunchShape::linear(n, rng::BLOCK), (pointer, n, base[0], base[1], &polynomials))?
+    };
     stream.read(&streams)
 }
 
@@ -70,7 +72,8 @@ fn digits_of_the_largest_stream_numbers_are_jumped_right() {
                 table[digit] = polynomials[other];
             }
             let states = seeded(device, 8, rng::playout_base(42), &table)?;
-            let number = |index: usize| (0..3).filter(|digit| index >> digit & 1 == 1).map(|digit| 1u64 << digits[digit]).sum();
+            let number =
+                |index: usize| (0..3).filter(|digit| index >> digit & 1 == 1).map(|digit| 1u64 << digits[digit]).sum();
             let expected: Vec<_> = (0..8).map(|index| Streams::new(42).playout(number(index)).state()).collect();
             same(&format!("digits {digits:?}"), &states, &expected);
         }

@@ -115,7 +115,7 @@ fn param(text: &str) -> Option<(usize, usize)> {
                         let length: usize = length.strip_suffix(']')?.parse().ok()?;
                         let element = size?;
                         align.get_or_insert(element);
-                        size = Some(element * length);
+                        size = Some(element.checked_mul(length)?);
                     }
                 }
             },
@@ -234,6 +234,7 @@ mod tests {
             (".entry (", "line 1: an entry without a name"),
             (".entry x(.reg .u32 a)", "unknown parameter"),
             (".entry x(.param a)", "unknown parameter"),
+            (".entry x(.param .b64 a[18446744073709551615])", "unknown parameter"),
         ] {
             let text = parse_entries(ptx).unwrap_err().to_string();
             assert!(text.contains(part), "{text}");

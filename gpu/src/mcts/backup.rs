@@ -10,6 +10,12 @@ use super::game::{Game, Player};
 use super::tree::{NOT_EXPANDED, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees, target};
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape of the kernels of this module with blocks of `threads` threads, whole warps.
+pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_trees, threads)
+}
 
 /// A node after `n` more playouts with these results.
 #[inline(always)]
@@ -117,7 +123,7 @@ pub unsafe fn one_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead) {
 /// Backup of the one-child variants.
 ///
 /// # Safety
-/// Launched with one block a tree after the playouts.
+/// Launched with [`shape`], one block a tree, after the playouts.
 #[inline(always)]
 pub unsafe fn backup_ocp<G: Game>(trees: Trees<G>) {
     let tree = thread::block_idx_x();
@@ -128,7 +134,7 @@ pub unsafe fn backup_ocp<G: Game>(trees: Trees<G>) {
 /// Step 1 of the all-children variants; leaves the sum in entry 0 of `sums[tree]`.
 ///
 /// # Safety
-/// Launched with one block a tree, of a whole number of warps, after the playouts; `sums` holds `n_trees` values.
+/// Launched with [`shape`], one block a tree, of a whole number of warps, after the playouts; `sums` holds `n_trees` values.
 #[inline(always)]
 pub unsafe fn backup_1_acp<G: Game>(trees: Trees<G>, sums: *mut PlayoutCounts, blocks: Blocks, scratch: Shared<u64>) {
     let tree = thread::block_idx_x();
@@ -144,7 +150,7 @@ pub unsafe fn backup_1_acp<G: Game>(trees: Trees<G>, sums: *mut PlayoutCounts, b
 /// Step 2 of the all-children variants.
 ///
 /// # Safety
-/// Launched with one block a tree after [`backup_1_acp`]; `sums` is what that wrote.
+/// Launched with [`shape`], one block a tree, after [`backup_1_acp`]; `sums` is what that wrote.
 #[inline(always)]
 pub unsafe fn backup_2_acp<G: Game>(trees: Trees<G>, sums: *const PlayoutCounts) {
     let tree = thread::block_idx_x();

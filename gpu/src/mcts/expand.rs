@@ -13,6 +13,27 @@ use super::rng::Stream;
 use super::tree::{MAX_DEPTH, NOT_EXPANDED, NodeLink, NodeStats, TreeHead, Trees, target};
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape of [`expand_1`] with blocks of `threads` threads, whole warps and at least one thread an action.
+pub const fn shape_1(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_trees, threads)
+}
+
+/// Launch shape of [`expand_2_prodigal`] with blocks of `threads` threads.
+pub const fn shape_2_prodigal<G: Game>(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_trees, G::MAX_ACTIONS, threads)
+}
+
+/// Launch shape of [`expand_2_thrifty`] for a list of `n_children` with blocks of `threads` threads.
+pub const fn shape_2_thrifty(n_children: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_children, threads)
+}
+
+/// Launch shape of [`memorize_root_actions`] with blocks of `threads` threads.
+pub const fn shape_memorize<G: Game>(threads: u32) -> LaunchShape {
+    LaunchShape::linear(G::MAX_ACTIONS, threads)
+}
 
 /// How many blocks the later stages get, and how `expanded` is laid out for them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -153,7 +174,7 @@ pub unsafe fn make_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, r
 /// Step 1 in each tree.
 ///
 /// # Safety
-/// Launched with one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says.
+/// Launched with [`shape_1`]: one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says.
 #[inline(always)]
 pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Children, scratch: Shared<u32>) {
     let tree = thread::block_idx_x();
@@ -170,7 +191,7 @@ pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Child
 /// Step 2 with a block for each tree and action; blocks of actions without a child end at once.
 ///
 /// # Safety
-/// Launched with `(n_trees, B)` blocks after [`expand_1`] with [`Blocks::Prodigal`].
+/// Launched with [`shape_2_prodigal`], `(n_trees, B)` blocks, after [`expand_1`] with [`Blocks::Prodigal`].
 #[inline(always)]
 pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
@@ -192,7 +213,7 @@ pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
 /// playouts of its leaf, ends at once.
 ///
 /// # Safety
-/// Launched with as many blocks as `children` has entries, each naming a tree, and a rank below the number of children that [`expand_1`] with
+/// Launched with [`shape_2_thrifty`], as many blocks as `children` has entries, each naming a tree, and a rank below the number of children that [`expand_1`] with
 /// [`Blocks::Thrifty`] just made there.
 #[inline(always)]
 pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2]) {
@@ -216,7 +237,7 @@ pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 
 /// Notes the actions that the first step expanded at the root: rank by action in `root_actions`, [`NOT_EXPANDED`] elsewhere.
 ///
 /// # Safety
-/// Launched with at least `B` threads in all after the first step; `root_actions` holds `B` values.
+/// Launched with [`shape_memorize`], at least `B` threads in all, after the first step; `root_actions` holds `B` values.
 #[inline(always)]
 pub unsafe fn memorize_root_actions<G: Game>(trees: Trees<G>, root_actions: *mut u16) {
     let Some(action) = thread::index_1d_below(G::MAX_ACTIONS) else { return };

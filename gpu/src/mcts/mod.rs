@@ -30,7 +30,7 @@
 //! | `mcts_reduce_over_trees_{thrifty,prodigal}` | children, B | T | log T | [`reduce::reduce_over_trees`] |
 //! | `mcts_reduce_over_actions` | 1 | B | log B | [`reduce::reduce_over_actions`] |
 //! | `mcts_step_{ocp,acp}` | T | B | backup, select, expand 1 | [`step::step`] |
-//! | `mcts_play_ocp` | T × (1 + ⌈B/m⌉) | m | expand 2, playout | [`step::play_ocp`] |
+//! | `mcts_play_ocp` | T × (1 + ⌈B/block⌉) | m | expand 2, playout | [`step::play_ocp`] |
 //! | `mcts_play_acp` | T × B | m | expand 2, playout | [`step::play_acp`] |
 //! | `mcts_raw_playouts` | any | any | plies × games | [`playout::raw_playouts`] |
 //! | `mcts_raw_restart` | any | any | plies × games | [`playout::raw_restart`] |

@@ -15,8 +15,27 @@ pub struct NotationError {
 
 impl std::fmt::Display for NotationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "column {}: `{}` is not a move (allowed: {})", self.column, self.found, self.allowed)
+        write!(f, "column {}: `{}` is not a move (allowed: {})", self.column, shown(&self.found), self.allowed)
     }
+}
+
+/// Characters of a text that an error quotes.
+const QUOTED: usize = 32;
+
+/// A user's text as an error quotes it: one line of it, cut where it is long, with what cannot be seen written as an escape.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(QUOTED) {
+        match character {
+            '\'' | '"' | '\\' => shown.push(character),
+            _ => shown.extend(character.escape_debug()),
+        }
+    }
+    if characters.next().is_some() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 impl std::error::Error for NotationError {}
@@ -39,10 +58,15 @@ pub trait Notation: Game {
     fn draw(&self) -> String;
 }
 
+/// Letter of a column, from 0; `?` beyond what letters there are.
+fn letter(column: u32) -> char {
+    ('a' as u32).checked_add(column).and_then(char::from_u32).unwrap_or('?')
+}
+
 /// Name of a square of a board with `columns` columns: letter of the column, number of the row from 1; `action = row * columns + column`.
 pub fn square_name(action: u32, columns: u32) -> String {
-    let letter = char::from_u32('a' as u32 + action % columns).unwrap_or('?');
-    format!("{letter}{}", action / columns + 1)
+    let row = action.checked_div(columns).unwrap_or(0) as u64 + 1;
+    format!("{}{row}", letter(action.checked_rem(columns).unwrap_or(0)))
 }
 
 /// Reads squares such as `h8i9`, letters in either case; white space and commas may stand between them.
@@ -50,8 +74,10 @@ pub fn square_name(action: u32, columns: u32) -> String {
 /// # Errors
 /// The first place that is no square of a board of `rows` × `columns`.
 pub fn parse_squares(text: &str, rows: u32, columns: u32) -> Result<Vec<u32>, NotationError> {
-    let last = char::from_u32('a' as u32 + columns - 1).unwrap_or('?');
-    let allowed = format!("a1 to {last}{rows}");
+    let allowed = match (rows, columns) {
+        (0, _) | (_, 0) => "none, the board has no squares".to_string(),
+        _ => format!("a1 to {}{rows}", letter(columns - 1)),
+    };
     let characters: Vec<char> = text.chars().collect();
     let mut actions = Vec::new();
     let mut at = 0;
@@ -67,16 +93,16 @@ pub fn parse_squares(text: &str, rows: u32, columns: u32) -> Result<Vec<u32>, No
         }
         let found: String = characters[at..end].iter().collect();
         let wrong = || NotationError { column: at + 1, found: found.clone(), allowed: allowed.clone() };
-        let letter = first.to_ascii_lowercase();
-        if !letter.is_ascii_lowercase() {
+        if !first.is_ascii_alphabetic() {
             return Err(wrong());
         }
-        let column = letter as u32 - 'a' as u32;
+        let column = first.to_ascii_lowercase() as u32 - 'a' as u32;
         let row: u32 = found[1..].parse().map_err(|_| wrong())?;
         if column >= columns || row == 0 || row > rows {
             return Err(wrong());
         }
-        actions.push((row - 1) * columns + column);
+        let action = (row - 1).checked_mul(columns).and_then(|action| action.checked_add(column));
+        actions.push(action.ok_or_else(wrong)?);
         at = end;
     }
     Ok(actions)
@@ -96,7 +122,7 @@ pub fn draw_squares(rows: u32, columns: u32, stone: impl Fn(u32) -> char) -> Str
     }
     text.push_str("    ");
     for column in 0..columns {
-        text.push(char::from_u32('a' as u32 + column).unwrap_or('?'));
+        text.push(letter(column));
         text.push(if column + 1 < columns { ' ' } else { '\n' });
     }
     text
@@ -128,5 +154,25 @@ mod tests {
             let error = parse_squares(text, 15, 15).unwrap_err();
             assert_eq!((error.column, error.found.as_str()), (column, found), "{text}");
         }
+    }
+
+    #[test]
+    fn errors_quote_one_short_line() {
+        let text = |moves: &str| parse_squares(moves, 15, 15).unwrap_err().to_string();
+        assert!(text("\u{1b}[2J").contains("`\\u{1b}`"), "{}", text("\u{1b}[2J"));
+        assert!(text("\0").contains("`\\0`"), "{}", text("\0"));
+        assert!(text("'").contains("`'`"));
+        let long = text(&format!("a{}", "9".repeat(1_000_000)));
+        assert!(long.contains("9999...`") && long.len() < 100, "{}", long.len());
+    }
+
+    #[test]
+    fn boards_of_any_size_have_a_notation() {
+        for (rows, columns) in [(0, 0), (1, 0), (0, 1), (32, 32), (u32::MAX, u32::MAX)] {
+            assert!(parse_squares("a0", rows, columns).is_err());
+            let _ = parse_squares("z4294967295", rows, columns);
+        }
+        let _ = square_name(u32::MAX, 0);
+        let _ = square_name(u32::MAX, u32::MAX);
     }
 }

@@ -1,7 +1,7 @@
 //! Playouts: uniformly random games from the node to be played, one a thread, and their results summed over the block.
 //!
-//! One block a node, one thread a playout (several where the playouts' words leave no room for so many threads). A thread keeps its own random stream from step to step, numbered by (tree, lane) in every variant,
-//! so that thrifty and prodigal launches give the same games.
+//! One block a node, one thread a playout (several playouts a thread where their words leave no room for so many threads). Each playout keeps a random
+//! stream of its own from step to step, numbered by (tree, lane) in every variant, so that thrifty and prodigal launches give the same games.
 //!
 //! Cost  O(plies of the longest playout + log m) a block.   Source  Klęsk, MCTS-NC, stage "playout".
 
@@ -10,6 +10,7 @@ use super::rng::Stream;
 use super::tree::{NOT_EXPANDED, PlayoutCounts, Trees, target};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{block, memory, thread};
+use crate::launch::LaunchShape;
 
 /// Threads of a playout block for `m` playouts where a block may have `max_shared_bytes` of shared memory: one each, at least a warp (a reduction
 /// needs it whole), and fewer where the playouts' words would not fit.
@@ -22,9 +23,45 @@ pub const fn block_size<G: Game>(m: u32, max_shared_bytes: u32) -> u32 {
     threads
 }
 
+/// `x` × `y` blocks that play `m` games each, where a block may have `max_shared_bytes` of shared memory.
+const fn blocks<G: Game>(x: u32, y: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    let threads = block_size::<G>(m, max_shared_bytes);
+    LaunchShape::grid_2d(x, y, threads).with_shared(shared_bytes::<G>(threads))
+}
+
+/// Launch shape of [`playout_ocp`]: one block a tree.
+pub const fn shape_ocp<G: Game>(n_trees: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    blocks::<G>(n_trees, 1, m, max_shared_bytes)
+}
+
+/// Launch shape of [`playout_acp_thrifty`] for a list of `n_children`: one block a child.
+pub const fn shape_acp_thrifty<G: Game>(n_children: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    blocks::<G>(n_children, 1, m, max_shared_bytes)
+}
+
+/// Launch shape of [`playout_acp_prodigal`]: one block for each tree and action.
+pub const fn shape_acp_prodigal<G: Game>(n_trees: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    blocks::<G>(n_trees, G::MAX_ACTIONS, m, max_shared_bytes)
+}
+
+/// Launch shape of [`raw_playouts`] for `n_blocks` blocks of `threads` threads, whole warps.
+pub const fn shape_raw<G: Game>(n_blocks: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_blocks, threads).with_shared(shared_bytes::<G>(threads))
+}
+
+/// Launch shape of [`raw_restart`], which needs no playouts' words.
+pub const fn shape_raw_restart(n_blocks: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_blocks, threads)
+}
+
+/// What words hold under `simt` before they are written: a game that reads them unwritten plays there as nowhere else.
+#[cfg(not(target_arch = "nvptx64"))]
+const UNWRITTEN: u32 = 0xdead_beef;
+
 /// A playout's words in dynamic shared memory: word w of thread t at `w * threads + t`, so that a warp's accesses never meet in a bank.
 ///
-/// Under `simt` they are the thread's own, which no other thread can see anyway: looking after each access there would only take time.
+/// Under `simt` they are the thread's own, which no other thread can see anyway: looking for races there would only take time. A word beyond those that
+/// the game asked for is a fault there.
 pub struct Words {
     #[cfg(target_arch = "nvptx64")]
     words: Shared<u32>,
@@ -34,6 +71,8 @@ pub struct Words {
     thread: u32,
     #[cfg(not(target_arch = "nvptx64"))]
     words: [u32; super::game::MAX_PLAYOUT_WORDS as usize],
+    #[cfg(not(target_arch = "nvptx64"))]
+    n_words: usize,
 }
 
 impl Words {
@@ -47,11 +86,11 @@ impl Words {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let _ = words;
-            Self { words: [0; super::game::MAX_PLAYOUT_WORDS as usize] }
+            Self { words: [UNWRITTEN; super::game::MAX_PLAYOUT_WORDS as usize], n_words: n_words as usize }
         }
     }
 
-    /// Where a word stands. A word that the game did not ask for ends at the last one instead of a neighbour's; elsewhere it is an error.
+    /// Where a word stands. A word that the game did not ask for ends at the last one instead of a neighbour's; under `simt` it is a fault.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     fn at(&self, word: u32) -> u32 {
@@ -66,7 +105,7 @@ impl Scratch for Words {
         // SAFETY: `at` is below the length.
         return unsafe { self.words.get_unchecked(self.at(word)) };
         #[cfg(not(target_arch = "nvptx64"))]
-        self.words[word as usize]
+        self.words[..self.n_words][word as usize]
     }
 
     #[inline(always)]
@@ -78,7 +117,7 @@ impl Scratch for Words {
         };
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            self.words[word as usize] = value;
+            self.words[..self.n_words][word as usize] = value;
         }
     }
 }
@@ -162,7 +201,7 @@ unsafe fn play_node<G: Game>(
 /// One child a tree: plays the child that expansion drew, or the selected node.
 ///
 /// # Safety
-/// Launched with one block a tree after expansion with one child.
+/// Launched with [`shape_ocp`], one block a tree, after expansion with one child.
 #[inline(always)]
 pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let tree = thread::block_idx_x();
@@ -181,7 +220,7 @@ pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
 /// All children, a block for each tree and action: blocks without a child end at once.
 ///
 /// # Safety
-/// Launched with `(n_trees, B)` blocks after expansion of all children with a rank for each action.
+/// Launched with [`shape_acp_prodigal`], `(n_trees, B)` blocks, after expansion of all children with a rank for each action.
 #[inline(always)]
 pub unsafe fn playout_acp_prodigal<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
@@ -205,7 +244,7 @@ pub unsafe fn playout_acp_prodigal<G: Game>(trees: Trees<G>, scratch: Shared<u32
 /// All children, a block for each child: `children[block]` is (tree, rank); a tree that did not grow has one entry of rank 0.
 ///
 /// # Safety
-/// Launched with as many blocks as `children` has entries, after expansion of all children with the actions by rank.
+/// Launched with [`shape_acp_thrifty`], as many blocks as `children` has entries, after expansion of all children with the actions by rank.
 #[inline(always)]
 pub unsafe fn playout_acp_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2], scratch: Shared<u32>) {
     // SAFETY: the launch shape gives a block for each entry; entries are children that exist.
@@ -284,7 +323,7 @@ impl RawSums {
 /// `totals` gets wins of the first player, wins of the second, draws, plies, each summed over the grid.
 ///
 /// # Safety
-/// `streams` holds a stream for each thread of the grid, `totals` four values; `root` is one position that is not over.
+/// Launched with [`shape_raw`]. `streams` holds a stream for each thread of the grid, `totals` four values; `root` is one position that is not over.
 #[inline(always)]
 pub unsafe fn raw_playouts<G: Game>(
     root: *const G,
@@ -315,7 +354,7 @@ pub unsafe fn raw_playouts<G: Game>(
 /// since there each game has a stream, and a place in the sum, of its own.
 ///
 /// # Safety
-/// As [`raw_playouts`].
+/// As [`raw_playouts`], but launched with [`shape_raw_restart`].
 #[inline(always)]
 pub unsafe fn raw_restart<G: Game>(
     root: *const G,

@@ -14,6 +14,17 @@ use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_threads;
 use crate::cuda::thread::{self, WARP};
 use crate::cuda::{block, memory, warp};
+use crate::launch::LaunchShape;
+
+/// Launch shape of [`reduce_over_trees`] for `n_totals` totals with blocks of `threads` threads, whole warps and at least one thread a tree.
+pub const fn shape_over_trees(n_totals: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_totals, threads)
+}
+
+/// Launch shape of [`reduce_over_actions`] with a block of `threads` threads, whole warps.
+pub const fn shape_over_actions(threads: u32) -> LaunchShape {
+    LaunchShape::new(1, threads)
+}
 
 /// What all trees together know of one root action.
 #[repr(C)]
@@ -42,7 +53,7 @@ const _: () = assert!(size_of::<RootAction>() == 48);
 /// Sums one root action over the trees: block b is the action of rank b (thrifty) or action b itself (prodigal), and writes `totals[b]`.
 ///
 /// # Safety
-/// Launched with as many blocks as the root has children (thrifty) or as there are actions (prodigal), of a whole number of warps and at least
+/// Launched with [`shape_over_trees`]: as many blocks as the root has children (thrifty) or as there are actions (prodigal), of a whole number of warps and at least
 /// `n_trees` threads. `root_actions` is what [`memorize_root_actions`](super::expand::memorize_root_actions) wrote; `totals` holds a value a block.
 #[inline(always)]
 pub unsafe fn reduce_over_trees<G: Game>(
@@ -143,7 +154,7 @@ impl Candidate {
 /// Finds the best of `n_totals` root actions and writes it to `best`.
 ///
 /// # Safety
-/// Launched with one block, of a whole number of warps. `totals` holds `n_totals` values, `best` one.
+/// Launched with [`shape_over_actions`]: one block, of a whole number of warps. `totals` holds `n_totals` values, `best` one.
 #[inline(always)]
 pub unsafe fn reduce_over_actions(totals: *const RootAction, best: *mut RootAction, n_totals: u32, scratch: Scratch) {
     let mut mine = Candidate::NONE;

@@ -3,11 +3,17 @@
 use super::game::{Game, Outcome};
 use super::tree::{NodeLink, NodeStats, TreeHead, Trees, target};
 use crate::cuda::{memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape of [`reset`] with blocks of `threads` threads.
+pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_trees, threads)
+}
 
 /// Writes the root of each tree; one block a tree, the first thread works.
 ///
 /// # Safety
-/// Launched with one block a tree. `root` holds one position; the arrays of `trees` are as [`Trees`] says.
+/// Launched with [`shape`]: one block a tree. `root` holds one position; the arrays of `trees` are as [`Trees`] says.
 #[inline(always)]
 pub unsafe fn reset<G: Game>(trees: Trees<G>, root: *const G) {
     let tree = thread::block_idx_x();

@@ -11,12 +11,18 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::game::Draw;
 use crate::cuda::{memory, thread};
+use crate::launch::LaunchShape;
 
 /// Most binary digits of a stream's number: 512 trees × 512 actions × 512 playouts.
 pub const STREAM_BITS: u32 = 27;
 
 /// Threads per block of [`seed_streams`].
 pub const BLOCK: u32 = 128;
+
+/// Launch shape of [`seed_streams`] for `n` streams.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n, BLOCK)
+}
 
 /// One lane's random numbers.
 #[derive(Clone)]
@@ -105,7 +111,7 @@ const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
 /// Sets up streams 0 to `n - 1`: stream `k` is `base` after `first + k` jumps.
 ///
 /// One thread, one stream.
-/// Launch  `LaunchShape::linear(n, BLOCK)`.
+/// Launch  [`shape`]`(n)`.
 /// Reads   `polynomials` [`STREAM_BITS`] pairs of words from [`jump_polynomials`].
 /// Writes  `streams` [n].
 /// Cost    128 generator steps for each set bit of the stream's number.

@@ -9,6 +9,12 @@ use super::game::Game;
 use super::tree::{NodeStats, PATH_STRIDE, TreeHead, Trees};
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, math, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape of [`select`] with blocks of `threads` threads, whole warps.
+pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_trees, threads)
+}
 
 /// Value of a node for the player who moved into it, `(wins + draw_value · draws) / n`; NaN where `n` is 0.
 #[inline(always)]
@@ -91,7 +97,7 @@ pub unsafe fn walk<G: Game>(
 /// Selects a leaf in each tree and notes it with its path.
 ///
 /// # Safety
-/// Launched with one block a tree, of a whole number of warps. The arrays of `trees` are as [`Trees`] says.
+/// Launched with [`shape`]: one block a tree, of a whole number of warps. The arrays of `trees` are as [`Trees`] says.
 #[inline(always)]
 pub unsafe fn select<G: Game>(trees: Trees<G>, ucb_c: f32, draw_value: f32, scratch: Scratch) {
     let tree = thread::block_idx_x();

@@ -12,6 +12,24 @@ use super::{backup, playout, select};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_threads;
 use crate::cuda::{memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape of [`step`] with blocks of `threads` threads, whole warps and at least one thread an action.
+pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
+    LaunchShape::new(n_trees, threads)
+}
+
+/// Launch shape of [`play_ocp`]: block (tree, 0) plays, the others make the further children, a thread an action.
+pub const fn shape_play_ocp<G: Game>(n_trees: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    let mut shape = playout::shape_ocp::<G>(n_trees, m, max_shared_bytes);
+    shape.grid[1] = 1 + G::MAX_ACTIONS.div_ceil(shape.block[0]);
+    shape
+}
+
+/// Launch shape of [`play_acp`]: one block for each tree and action.
+pub const fn shape_play_acp<G: Game>(n_trees: u32, m: u32, max_shared_bytes: u32) -> LaunchShape {
+    playout::shape_acp_prodigal::<G>(n_trees, m, max_shared_bytes)
+}
 
 /// Shared memory of [`step`].
 #[derive(Clone, Copy)]
@@ -27,7 +45,7 @@ pub struct Scratch {
 /// Backs up the last step's playouts, selects a leaf and expands it, but for the children's positions.
 ///
 /// # Safety
-/// Launched with one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says, and the playouts
+/// Launched with [`shape`]: one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says, and the playouts
 /// of the last step, if there was one, are in them.
 #[inline(always)]
 pub unsafe fn step<G: Game>(trees: Trees<G>, ucb_c: f32, draw_value: f32, children: Children, scratch: Scratch) {
@@ -86,7 +104,7 @@ unsafe fn play_child<G: Game>(
 /// each.
 ///
 /// # Safety
-/// Launched with `(n_trees, 1 + ⌈B / threads⌉)` blocks of whole warps after [`step`] with one child.
+/// Launched with [`shape_play_ocp`], `(n_trees, 1 + ⌈B / threads⌉)` blocks of whole warps, after [`step`] with one child.
 #[inline(always)]
 pub unsafe fn play_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, part) = (thread::block_idx_x(), thread::block_idx_y());
@@ -122,7 +140,7 @@ pub unsafe fn play_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
 /// All children: block (tree, action) makes and plays the action's child; where the tree did not grow, block (tree, 0) plays the selected node.
 ///
 /// # Safety
-/// Launched with `(n_trees, B)` blocks of whole warps after [`step`] with all children.
+/// Launched with [`shape_play_acp`], `(n_trees, B)` blocks of whole warps, after [`step`] with all children.
 #[inline(always)]
 pub unsafe fn play_acp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());

@@ -21,12 +21,17 @@ impl OutputFile {
     /// Makes sure, before any work is done, that the file can be written. Changes nothing.
     ///
     /// # Errors
-    /// The folder is missing or closed to us, or the path is a folder.
+    /// The folder is missing or closed to us, the path is a folder, or the file is write-protected.
     pub fn prepare(path: &Path) -> Result<Self> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let kind = fs::metadata(&target).ok();
         anyhow::ensure!(!kind.as_ref().is_some_and(fs::Metadata::is_dir), "{}: is a folder", path.display());
-        anyhow::ensure!(target.file_name().is_some(), "{}: names no file", path.display());
+        // `name/` is a folder that is not there; the system would say so only after the work.
+        let is_folder_name = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        anyhow::ensure!(target.file_name().is_some() && !is_folder_name, "{}: names no file", path.display());
+        // Replacing a file does not ask whether it may be written.
+        let is_protected = kind.as_ref().is_some_and(|kind| kind.is_file() && kind.permissions().readonly());
+        anyhow::ensure!(!is_protected, "{}: cannot be written: the file is read-only", path.display());
         let is_plain = kind.is_none_or(|kind| kind.is_file());
         let file = Self { given: path.to_path_buf(), target, is_plain };
         if is_plain {
@@ -56,7 +61,13 @@ impl OutputFile {
         }
         let temporary = self.temporary();
         let written = fs::File::create(&temporary)
-            .and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|mut file| {
+                // The file that is replaced keeps its permissions.
+                if let Ok(old) = fs::metadata(&self.target) {
+                    file.set_permissions(old.permissions())?;
+                }
+                file.write_all(content.as_bytes()).and_then(|()| file.sync_all())
+            })
             .and_then(|()| fs::rename(&temporary, &self.target));
         if written.is_err() {
             // The error to report is the first one.
@@ -65,12 +76,10 @@ impl OutputFile {
         written.with_context(failed)
     }
 
-    /// A name of this process in the same folder: only within a file system is moving a file one step.
+    /// A name of this process in the same folder: only within a file system is moving a file one step. It does not hold the file's own name, which
+    /// may be as long as names can be.
     fn temporary(&self) -> PathBuf {
-        let mut name = std::ffi::OsString::from(".");
-        name.push(self.target.file_name().unwrap_or_default());
-        name.push(format!(".{}.tmp", std::process::id()));
-        self.target.with_file_name(name)
+        self.target.with_file_name(format!(".warpplay.{}.tmp", std::process::id()))
     }
 }
 

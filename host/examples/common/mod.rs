@@ -4,7 +4,7 @@ mod files;
 mod interrupt;
 
 use std::error::Error;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ pub struct DeviceFlag {
 #[derive(Args, Clone, Debug)]
 pub struct SeedFlag {
     /// Seed of all random numbers; the same seed and the same steps give the same statistics on every device
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -43,7 +43,8 @@ pub struct OutputFlags {
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Log to stderr: once for a report of each search, twice (-vv) for each kernel with its grid, block and time
+    /// Log to stderr: once for a report of each search, twice (-vv) for each kernel with its grid, block and time,
+    /// which are then launched one by one
     #[arg(long, short, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -113,7 +114,14 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
     let mut line = String::from("error:");
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
         // A text of several lines, such as a compiler's log, becomes one.
-        let _ = write!(line, " {part}");
+        line.push(' ');
+        for character in part.chars() {
+            // What the user gave may hold anything; a terminal must not obey it.
+            match character.is_control() {
+                true => line.extend(character.escape_default()),
+                false => line.push(character),
+            }
+        }
     }
     // Nothing more can be done if stderr is closed too.
     let _ = writeln!(io::stderr(), "{line}");

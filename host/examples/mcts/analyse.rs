@@ -83,6 +83,8 @@ fn playable<G: Notation>(moves: &str) -> Result<Position<G>> {
 /// The positions of a file, one in each line.
 fn read_positions<G: Notation>(file: &Path) -> Result<Vec<Position<G>>> {
     let text = fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    // Some editors begin a text with a mark that is none of it.
+    let text = text.trim_start_matches('\u{feff}');
     let positions = text
         .lines()
         .enumerate()
@@ -121,13 +123,16 @@ fn many<G: KernelSet + Notation>(
 ) -> Result<()> {
     let bar = args.output.bar(BAR_UNITS * positions.len() as u64);
     let mut lines = String::new();
+    // A reader of stdout that goes away ends the work only where stdout is all that is asked for.
+    let mut shown = Ok(());
     for (position, done) in positions.iter().zip(0..) {
         let report = search_with_bar(search, position, &bar, BAR_UNITS * done)?;
         let line = common::to_json_line(&Recorded::new(&report))?;
         match json {
             None => bar.suspend(|| common::print(&line))?,
             Some(_) if args.output.quiet => {}
-            Some(_) => bar.suspend(|| common::print(table::one_line(&report)))?,
+            Some(_) if shown.is_ok() => shown = bar.suspend(|| common::print(table::one_line(&report))),
+            Some(_) => {}
         }
         lines.push_str(&line);
         if common::interrupted() {
@@ -138,7 +143,7 @@ fn many<G: KernelSet + Notation>(
     if let Some(json) = json {
         json.write(&lines)?;
     }
-    Ok(())
+    shown
 }
 
 /// One search, with the progress shown from `base` on; Ctrl-C ends it early.

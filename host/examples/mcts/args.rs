@@ -50,15 +50,15 @@ pub struct SearchFlags {
     pub variant: Variant,
 
     /// Independent trees T, 1 to 512
-    #[arg(long, value_name = "T", default_value_t = 8)]
+    #[arg(long, value_name = "T", default_value_t = 8, allow_negative_numbers = true)]
     pub trees: u32,
 
     /// Playouts m of each played child in one step, a power of two, 1 to 512
-    #[arg(long, value_name = "M", default_value_t = 128)]
+    #[arg(long, value_name = "M", default_value_t = 128, allow_negative_numbers = true)]
     pub playouts: u32,
 
     /// End after so many steps; with --seconds too, whichever comes first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub steps: Option<u64>,
 
     /// End after so many seconds [default: 5 where --steps is not given]
@@ -77,8 +77,8 @@ pub struct SearchFlags {
     #[arg(long, value_name = "GB", default_value_t = 2.0, allow_negative_numbers = true)]
     pub memory: f64,
 
-    /// Threads of the device cpu, 1 or more [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
+    /// Threads of the device cpu, 1 to 1024 [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<usize>,
 }
 
@@ -221,8 +221,8 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 
-    /// Threads of the device cpu, 1 or more [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
+    /// Threads of the device cpu, 1 to 1024 [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<usize>,
 
     #[command(flatten)]

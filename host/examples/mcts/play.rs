@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Search, SearchReport, check_playable, play_moves};
@@ -190,7 +190,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
     fn ask(&self, input: &Input, position: &G) -> Result<Typed> {
         loop {
             common::print(format!("{} to move> ", stone(self.human)))?;
-            let Some(line) = input.next_line()? else { return Ok(Typed::Quit) };
+            let Some(line) = input.next_line().context("stdin")? else { return Ok(Typed::Quit) };
             match line.to_ascii_lowercase().as_str() {
                 "" => continue,
                 "help" | "h" | "?" => common::print(format!("{HELP}\n"))?,

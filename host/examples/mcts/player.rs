@@ -155,7 +155,8 @@ impl<G: KernelSet + Notation> Player<G> {
     pub fn new(spec: &PlayerSpec, device: Option<&Device>) -> Result<Self> {
         match &spec.kind {
             Kind::Search { options, threads, .. } => {
-                let mut builder = Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
+                let mut builder =
+                    Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
                 if let Some(threads) = threads {
                     builder = builder.threads(*threads);
                 }

@@ -23,6 +23,8 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let bar = args.output.bar(recorded.len() as u64);
     let (mut written, mut different) = (String::new(), Vec::new());
+    // A reader of stdout that goes away does not end the comparison: the exit code speaks of all of it.
+    let mut shown = Ok(());
     for (index, old) in recorded.iter().enumerate() {
         let place = place(&args.file, index, recorded.len());
         let Some(game) = GameName::find(&old.game) else {
@@ -38,14 +40,14 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             );
         };
         let differences = differences(old, &new);
-        if !args.output.quiet {
+        if !args.output.quiet && shown.is_ok() {
             let verdict = if differences.is_empty() { "identical" } else { "DIFFERENT" };
-            bar.suspend(|| {
+            shown = bar.suspend(|| {
                 common::print(format!(
                     "{verdict}: {place}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
                     new.game, new.performance.steps, new.best.name, old.device, new.device
                 ))
-            })?;
+            });
         }
         if let Some(first) = differences.first() {
             let n = differences.len();
@@ -64,7 +66,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         json.write(&written)?;
     }
     match different.first() {
-        None => Ok(()),
+        None => shown,
         Some(first) if different.len() == 1 => bail!("{first}"),
         Some(first) => bail!("{first} (and {} more searches)", different.len() - 1),
     }
@@ -113,6 +115,20 @@ fn checked(report: &SearchReport) -> Result<()> {
         report.options.seed
     );
     ensure!(!report.actions.is_empty(), "field actions: the list is empty");
+    let (steps, options) = (report.performance.steps, &report.options);
+    ensure!(
+        options.steps.is_none_or(|limit| steps <= limit),
+        "field performance.steps: {steps} steps are more than the limit of the options"
+    );
+    // Each tree counts at least m playouts a step: without this look, an absurd number would be repeated for ever.
+    let least = u128::from(steps) * u128::from(options.n_trees) * u128::from(options.n_playouts);
+    ensure!(
+        least <= u128::from(report.performance.playouts),
+        "field performance.steps: {steps} steps of {} trees and {} playouts make more playouts than the {} of field performance.playouts",
+        options.n_trees,
+        options.n_playouts,
+        report.performance.playouts
+    );
     Ok(())
 }
 
@@ -134,6 +150,8 @@ impl Visitor for Repeat<'_> {
         let options = Options { steps: Some(old.performance.steps), seconds: None, ..old.options.clone() };
         let position: G = position_after(&old.moves).map_err(field("moves"))?;
         check_playable(&position).map_err(field("moves"))?;
+        // The recorded limits, too, are those of a search that was made.
+        Search::<G>::builder().options(old.options.clone()).capacity().map_err(field("options"))?;
         let mut builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
         if let Some(threads) = args.threads {
             builder = builder.threads(threads);

@@ -10,6 +10,11 @@ const DEFAULT: u32 = 512;
 /// Most threads of a block.
 const MAX: u32 = 1024;
 
+/// Threads in whole warps for `n` items; so many items that the number overflows are refused with the size itself.
+fn whole_warps(n: u32) -> u32 {
+    n.checked_next_multiple_of(WARP).unwrap_or(u32::MAX)
+}
+
 /// Threads per block of each stage, whole warps each. Playout blocks have a thread a playout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
@@ -36,8 +41,8 @@ pub struct BlockSizes {
 impl BlockSizes {
     /// The sizes of the paper's Listing 1, rounded up to whole warps; the last one is ours.
     pub fn listing_1<G: Game>(n_trees: u32) -> Self {
-        let warps = |n: u32| n.next_power_of_two().clamp(WARP, DEFAULT);
-        let board = warps((G::BOARD.0 * G::BOARD.1).max(G::EXTRA_INFO_BYTES));
+        let warps = |n: u32| n.min(DEFAULT).next_power_of_two().max(WARP);
+        let board = warps(G::BOARD.0.saturating_mul(G::BOARD.1).max(G::EXTRA_INFO_BYTES));
         let actions = warps(G::MAX_ACTIONS);
         Self {
             reset: board,
@@ -48,13 +53,13 @@ impl BlockSizes {
             backup_2: DEFAULT,
             reduce_over_trees: warps(n_trees),
             reduce_over_actions: actions,
-            step: G::MAX_ACTIONS.next_multiple_of(WARP),
+            step: whole_warps(G::MAX_ACTIONS),
         }
     }
 
     /// The fewest threads that the stages can use: a thread for each action.
     pub fn smallest<G: Game>(n_trees: u32) -> Self {
-        let actions = G::MAX_ACTIONS.next_multiple_of(WARP);
+        let actions = whole_warps(G::MAX_ACTIONS);
         Self {
             reset: WARP,
             select: actions,
@@ -62,7 +67,7 @@ impl BlockSizes {
             expand_2: WARP,
             backup_1: actions,
             backup_2: WARP,
-            reduce_over_trees: n_trees.next_multiple_of(WARP),
+            reduce_over_trees: whole_warps(n_trees),
             reduce_over_actions: actions,
             step: actions,
         }

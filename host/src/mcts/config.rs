@@ -20,6 +20,9 @@ pub const MAX_PLAYOUTS: u32 = 512;
 /// Most nodes of one tree, as in the paper's program.
 pub const MAX_TREE_SIZE: u64 = 1 << 24;
 
+/// Most threads of the CPU back end: thousands would look for work more than they work.
+pub(super) const MAX_THREADS: usize = 1024;
+
 /// Steps beyond the limit that the trees keep room for.
 const PROFILE_ROOM: u64 = 64;
 
@@ -79,6 +82,8 @@ impl FromStr for Variant {
 }
 
 /// How a prodigal search is launched on a device. Statistics are the same.
+///
+/// While `tracing` listens at level debug, every search is [`Execution::Stages`] and waits for each kernel to note its time, so it is much slower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// Two kernels a step, many steps in one CUDA graph: the fast form.
@@ -193,7 +198,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Threads of the CPU back end; default all cores, 1 is the sequential form. Other back ends do not look at it.
+    /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends do not look at it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -244,8 +249,8 @@ impl<G: KernelSet> SearchBuilder<G> {
     /// # Errors
     /// [`Error::Option`] as [`build`](Self::build).
     pub fn memory_bytes(&self) -> Result<u64> {
-        let layout = Layout::of::<G>(&self.options);
         let capacity = self.capacity()? as u64;
+        let layout = Layout::of::<G>(&self.options);
         Ok(layout.fixed_bytes + self.options.n_trees as u64 * (layout.tree_bytes + capacity * layout.node_bytes))
     }
 
@@ -324,6 +329,11 @@ pub(super) fn check_options<G: KernelSet>(options: &Options) -> Result<()> {
     if !(options.device_memory_gb.is_finite() && options.device_memory_gb > 0.0) {
         return Err(Error::option("device_memory_gb", options.device_memory_gb, "a finite number above 0"));
     }
+    check_game::<G>()
+}
+
+/// Checks the limits of the game itself.
+pub(super) fn check_game<G: KernelSet>() -> Result<()> {
     if !(1..=MAX_ACTIONS).contains(&G::MAX_ACTIONS) {
         return Err(Error::option("max actions of the game", G::MAX_ACTIONS, format!("1 to {MAX_ACTIONS}")));
     }
@@ -346,4 +356,93 @@ pub(super) fn check_options<G: KernelSet>(options: &Options) -> Result<()> {
         return Err(Error::option("playout words of the game", G::PLAYOUT_WORDS, format!("0 to {MAX_PLAYOUT_WORDS}")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::mcts::{Connect4, position_after};
+
+    fn small() -> SearchBuilder<Connect4> {
+        Search::builder().n_trees(1).n_playouts(2).steps(3).no_seconds()
+    }
+
+    #[test]
+    fn any_limit_of_time_can_be_met() {
+        let position = position_after("44").expect("legal");
+        for seconds in [f64::MAX, 1.9e19, 1e308, f64::MIN_POSITIVE, 5e-324] {
+            let mut search = small().seconds(seconds).build(&Device::cpu()).expect("finite and above 0");
+            let report = search.run(&position).expect("playable");
+            assert_eq!(report.performance.steps, if seconds > 1.0 { 3 } else { 1 }, "{seconds}");
+        }
+        let mut search = small().seconds(f64::MAX).steps(u64::MAX).build(&Device::cpu()).expect("no limit in effect");
+        let report = search.run_with(&position, &mut |_| ControlFlow::Break(())).expect("playable");
+        assert_eq!(report.performance.steps, 1);
+    }
+
+    #[test]
+    fn absurd_options_are_errors_that_name_them() {
+        let cases: [(&str, SearchBuilder<Connect4>); 15] = [
+            ("n_trees", small().n_trees(0)),
+            ("n_trees", small().n_trees(u32::MAX)),
+            ("n_playouts", small().n_playouts(0)),
+            ("n_playouts", small().n_playouts(1 << 31)),
+            ("steps", small().steps(0)),
+            ("seconds", small().seconds(f64::NAN)),
+            ("seconds", small().seconds(-0.0)),
+            ("seconds", small().seconds(f64::INFINITY)),
+            ("ucb_c", small().ucb_c(f32::NAN)),
+            ("ucb_c", small().ucb_c(f32::NEG_INFINITY)),
+            ("draw_value", small().draw_value(f32::NAN)),
+            ("draw_value", small().draw_value(1.5)),
+            ("device_memory_gb", small().device_memory_gb(f64::NAN)),
+            ("device_memory_gb", small().device_memory_gb(1e-300)),
+            ("threads", small().threads(usize::MAX)),
+        ];
+        for (option, builder) in cases {
+            // Asked one by one: none of them may stumble over what the others would have refused.
+            let answers = [builder.capacity().err(), builder.memory_bytes().err(), builder.build(&Device::cpu()).err()];
+            let named = |error: &Error| matches!(error, Error::Option { name, .. } if *name == option);
+            let n_named = answers.iter().flatten().filter(|error| named(error)).count();
+            assert_eq!(n_named, if option == "threads" { 1 } else { 3 }, "{option}: {answers:?}");
+        }
+    }
+
+    #[test]
+    fn memory_without_bound_is_used_as_far_as_the_limits_go() {
+        let builder = small().n_trees(MAX_TREES).steps(u64::MAX).device_memory_gb(f64::MAX);
+        assert_eq!(builder.capacity().expect("finite"), MAX_TREE_SIZE as u32);
+        assert!(builder.memory_bytes().expect("finite") > 1 << 38);
+        let error = builder.build(&Device::simt()).err().expect("more than this machine has");
+        assert!(matches!(error, Error::Memory { .. }), "{error}");
+    }
+
+    #[test]
+    fn absurd_block_sizes_are_errors() {
+        for blocks in [BlockSizes::smallest::<Connect4>(u32::MAX), BlockSizes::listing_1::<Connect4>(u32::MAX)] {
+            assert!(blocks.check::<Connect4>(u32::MAX >> 1).is_err());
+        }
+        let zero = BlockSizes { step: 0, ..BlockSizes::listing_1::<Connect4>(1) };
+        assert!(small().block_sizes(zero).build(&Device::simt()).is_err());
+    }
+
+    #[test]
+    fn options_of_a_file_are_checked_like_others() {
+        let text = serde_json::to_string(&Options::default()).expect("plain");
+        let with = |from: &str, to: &str| {
+            assert!(text.contains(from), "{text}");
+            serde_json::from_str::<Options>(&text.replace(from, to))
+        };
+        let no_options =
+            [("8", "-8"), ("8", "1e99"), ("5.0", "1e400"), ("_c\":2.0", "_c\":1e300"), ("acp", "ask"), ("8", "null")];
+        for (from, to) in no_options {
+            assert!(with(from, to).is_err(), "{to}");
+        }
+        for (from, to) in [("5.0", "null"), ("5.0", "-1"), ("_c\":2.0", "_c\":-1")] {
+            let options = with(from, to).expect("numbers of the right kind");
+            assert!(Search::<Connect4>::builder().options(options).build(&Device::cpu()).is_err(), "{to}");
+        }
+    }
 }

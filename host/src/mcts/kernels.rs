@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use warpplay_gpu::kernel::Kernel;
-use warpplay_gpu::mcts::playout::{block_size, shared_bytes};
 use warpplay_gpu::mcts::reduce::RootAction;
-use warpplay_gpu::mcts::rng::{self, STREAM_BITS};
+use warpplay_gpu::mcts::rng::STREAM_BITS;
 use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
-use warpplay_gpu::mcts::{Game, KernelSet};
+use warpplay_gpu::mcts::{Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
 
 use super::blocks::BlockSizes;
 use super::config::lanes_per_tree;
@@ -230,11 +229,6 @@ impl<G: KernelSet> Kernels<G> {
         Ok(())
     }
 
-    fn playout_shape(&self, blocks: u32, actions: u32, n_playouts: u32) -> LaunchShape {
-        let threads = block_size::<G>(n_playouts, self.max_shared_bytes);
-        LaunchShape::grid_2d(blocks, actions, threads).with_shared(shared_bytes::<G>(threads))
-    }
-
     /// Sets all streams to their beginning and every tree to its root.
     pub fn reset(&self, stream: &Stream, arrays: &mut Arrays<G>, position: &G, seed: u64) -> Result<()> {
         for (base, streams) in [
@@ -242,7 +236,7 @@ impl<G: KernelSet> Kernels<G> {
             (rng::expansion_base(seed), &mut arrays.expansion_streams),
         ] {
             let n = streams.len() as u32;
-            let shape = LaunchShape::linear(n, rng::BLOCK);
+            let shape = rng::shape(n);
             let pointer = streams.as_mut_ptr().cast();
             // SAFETY: the buffer holds n streams of two words each, the polynomials are those of the family; a seed's state is never zero.
             unsafe {
@@ -251,7 +245,7 @@ impl<G: KernelSet> Kernels<G> {
         }
         debug_assert_eq!(arrays.polynomials.len(), STREAM_BITS as usize);
         stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
-        let shape = LaunchShape::new(arrays.n_trees, self.blocks.reset);
+        let shape = reset::shape(arrays.n_trees, self.blocks.reset);
         let view = arrays.view();
         // SAFETY: one block a tree; `Arrays` has the lengths that `Trees` asks for.
         unsafe { self.launch(stream, &self.reset, shape, (view, &arrays.root)) }
@@ -259,7 +253,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Selection.
     pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = LaunchShape::new(arrays.n_trees, self.blocks.select);
+        let shape = select::shape(arrays.n_trees, self.blocks.select);
         // SAFETY: one block a tree, whole warps; `Arrays` has the lengths that `Trees` asks for, the reset made the trees.
         unsafe { self.launch(stream, &self.select, shape, (arrays.view(), options.ucb_c, options.draw_value)) }
     }
@@ -267,7 +261,7 @@ impl<G: KernelSet> Kernels<G> {
     /// Expansion, step 1.
     pub fn expand_1(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
         use super::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
-        let shape = LaunchShape::new(arrays.n_trees, self.blocks.expand_1);
+        let shape = expand::shape_1(arrays.n_trees, self.blocks.expand_1);
         let view = arrays.view();
         // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
         unsafe {
@@ -286,10 +280,10 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: prodigal: a block for each tree and action; thrifty: a block for each entry of the list made from this step's heads.
         unsafe {
             if options.variant.is_thrifty() {
-                let shape = LaunchShape::new(n_listed, self.blocks.expand_2);
+                let shape = expand::shape_2_thrifty(n_listed, self.blocks.expand_2);
                 self.launch(stream, &self.expand_2_thrifty, shape, (view, &arrays.children))
             } else {
-                let shape = LaunchShape::grid_2d(arrays.n_trees, G::MAX_ACTIONS, self.blocks.expand_2);
+                let shape = expand::shape_2_prodigal::<G>(arrays.n_trees, self.blocks.expand_2);
                 self.launch(stream, &self.expand_2_prodigal, shape, (view,))
             }
         }
@@ -297,7 +291,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Notes the root's actions; after the first expansion.
     pub fn memorize_root_actions(&self, stream: &Stream, arrays: &mut Arrays<G>) -> Result<()> {
-        let shape = LaunchShape::linear(G::MAX_ACTIONS, self.blocks.reduce_over_actions);
+        let shape = expand::shape_memorize::<G>(self.blocks.reduce_over_actions);
         let view = arrays.view();
         // SAFETY: a thread for each action; `root_actions` holds one entry each.
         unsafe { self.launch(stream, &self.memorize_root_actions, shape, (view, &mut arrays.root_actions)) }
@@ -311,12 +305,13 @@ impl<G: KernelSet> Kernels<G> {
         // the variant has lanes.
         unsafe {
             if !options.variant.plays_all_children() {
-                self.launch(stream, &self.playout_ocp, self.playout_shape(arrays.n_trees, 1, m), (view,))
+                let shape = playout::shape_ocp::<G>(arrays.n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_ocp, shape, (view,))
             } else if options.variant.is_thrifty() {
-                let shape = self.playout_shape(n_listed, 1, m);
+                let shape = playout::shape_acp_thrifty::<G>(n_listed, m, self.max_shared_bytes);
                 self.launch(stream, &self.playout_acp_thrifty, shape, (view, &arrays.children))
             } else {
-                let shape = self.playout_shape(arrays.n_trees, G::MAX_ACTIONS, m);
+                let shape = playout::shape_acp_prodigal::<G>(arrays.n_trees, m, self.max_shared_bytes);
                 self.launch(stream, &self.playout_acp_prodigal, shape, (view,))
             }
         }
@@ -324,7 +319,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Backup, all of it.
     pub fn backup(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let one_block = |threads| LaunchShape::new(options.n_trees, threads);
+        let one_block = |threads| backup::shape(options.n_trees, threads);
         let view = arrays.view();
         // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
         unsafe {
@@ -343,7 +338,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Backup of the last step, selection and expansion, step 1, in one kernel (prodigal variants).
     pub fn step(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        let shape = LaunchShape::new(arrays.n_trees, self.blocks.step);
+        let shape = step::shape(arrays.n_trees, self.blocks.step);
         let arguments = (arrays.view(), options.ucb_c, options.draw_value);
         // SAFETY: one block a tree, whole warps, a thread for each action; the last step's playouts are in the arrays.
         unsafe {
@@ -362,10 +357,10 @@ impl<G: KernelSet> Kernels<G> {
         // SAFETY: blocks as the kernels ask, of whole warps; scratch memory as the game asks; the streams are as many as the variant has lanes.
         unsafe {
             if options.variant.plays_all_children() {
-                self.launch(stream, &self.play_acp, self.playout_shape(trees, G::MAX_ACTIONS, m), (view,))
+                let shape = step::shape_play_acp::<G>(trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.play_acp, shape, (view,))
             } else {
-                let threads = self.playout_shape(trees, 1, m).block[0];
-                let shape = self.playout_shape(trees, 1 + G::MAX_ACTIONS.div_ceil(threads), m);
+                let shape = step::shape_play_ocp::<G>(trees, m, self.max_shared_bytes);
                 self.launch(stream, &self.play_ocp, shape, (view,))
             }
         }
@@ -380,7 +375,7 @@ impl<G: KernelSet> Kernels<G> {
         n_root_actions: u32,
     ) -> Result<u32> {
         let n = if options.variant.is_thrifty() { n_root_actions } else { G::MAX_ACTIONS };
-        let shape = LaunchShape::new(n, self.blocks.reduce_over_trees);
+        let shape = reduce::shape_over_trees(n, self.blocks.reduce_over_trees);
         let view = arrays.view();
         // SAFETY: a block for each of the root's children (thrifty) or each action; a thread for each tree; the totals hold an entry an action.
         unsafe {
@@ -397,7 +392,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// The best of the first `n_totals` entries of the totals.
     pub fn reduce_over_actions(&self, stream: &Stream, arrays: &mut Arrays<G>, n_totals: u32) -> Result<()> {
-        let shape = LaunchShape::new(1, self.blocks.reduce_over_actions);
+        let shape = reduce::shape_over_actions(self.blocks.reduce_over_actions);
         let arguments = (&arrays.totals, &mut arrays.best, n_totals);
         // SAFETY: one block of whole warps; `n_totals` is at most the number of actions.
         unsafe { self.launch(stream, &self.reduce_over_actions, shape, arguments) }
@@ -424,7 +419,7 @@ impl<G: KernelSet> RawArrays<G> {
         };
         let base = rng::playout_base(seed);
         let pointer = arrays.streams.as_mut_ptr().cast();
-        let shape = LaunchShape::linear(n_threads, rng::BLOCK);
+        let shape = rng::shape(n_threads);
         let arguments = (pointer, n_threads, base[0], base[1], &arrays.polynomials);
         // SAFETY: the buffer holds a stream a thread, the polynomials are those of the family.
         unsafe { kernels.launch(stream, &kernels.seed_streams, shape, arguments)? };
@@ -441,15 +436,15 @@ impl<G: KernelSet> RawArrays<G> {
         restart: bool,
     ) -> Result<()> {
         let blocks = self.streams.len() as u32 / threads;
-        let shape = LaunchShape::new(blocks, threads);
         let pointer = self.streams.as_mut_ptr().cast();
         let arguments = (&self.root, pointer, &mut self.totals, n_games);
         // SAFETY: a stream for each thread of the grid, four totals, whole warps, scratch memory as the game asks.
         unsafe {
             if restart {
+                let shape = playout::shape_raw_restart(blocks, threads);
                 kernels.launch(stream, &kernels.raw_restart, shape, arguments)
             } else {
-                let shape = shape.with_shared(shared_bytes::<G>(threads));
+                let shape = playout::shape_raw::<G>(blocks, threads);
                 kernels.launch(stream, &kernels.raw_playouts, shape, arguments)
             }
         }

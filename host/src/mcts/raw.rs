@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use warpplay_gpu::mcts::KernelSet;
 
 use super::blocks::BlockSizes;
+use super::config::check_game;
 use super::kernels::{self, Kernels, RawArrays};
 use super::position::check_playable;
 use crate::{Backend, Device, Error, Event, Result};
@@ -50,7 +51,7 @@ impl<G: KernelSet> RawPlayouts<G> {
     /// Loads the game's kernels.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on the CPU back end; otherwise as loading the kernels of a search.
+    /// [`Error::Option`] for a game over a limit; [`Error::Unsupported`] on the CPU back end; otherwise as loading the kernels of a search.
     pub fn new(device: &Device) -> Result<Self> {
         if device.backend() == Backend::Cpu {
             return Err(Error::Unsupported {
@@ -59,6 +60,7 @@ impl<G: KernelSet> RawPlayouts<G> {
                 remedy: "use a device with kernels, cuda or simt".to_string(),
             });
         }
+        check_game::<G>()?;
         let kernels = kernels::load(device, BlockSizes::listing_1::<G>(1))?;
         Ok(Self { device: device.clone(), kernels })
     }

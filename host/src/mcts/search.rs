@@ -8,7 +8,7 @@ use warpplay_gpu::mcts::KernelSet;
 use warpplay_gpu::mcts::tree::MAX_DEPTH;
 
 use super::blocks::BlockSizes;
-use super::config::{SearchBuilder, check_options};
+use super::config::{MAX_THREADS, SearchBuilder, check_options};
 use super::cpu::CpuSearch;
 use super::gpu::DeviceSearch;
 use super::position::check_playable;
@@ -43,7 +43,8 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     fn goes_on(&mut self, steps: u64) -> bool {
-        let time_limit = self.options.seconds.map(Duration::from_secs_f64);
+        // More seconds than a `Duration` holds are no limit that anybody reaches.
+        let time_limit = self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
         let elapsed = self.start.elapsed();
         let progress = Progress { steps, n_steps: self.options.steps, elapsed, time_limit };
         let asked = (self.progress)(&progress).is_break();
@@ -227,8 +228,10 @@ impl<G: KernelSet> Search<G> {
 }
 
 fn cpu_search(options: &Options, capacity: u32, threads: Option<usize>) -> Result<CpuSearch> {
-    if threads == Some(0) {
-        return Err(Error::option("threads", 0, "at least 1"));
+    match threads {
+        Some(0) => return Err(Error::option("threads", 0, "at least 1")),
+        Some(n) if n > MAX_THREADS => return Err(Error::option("threads", n, format!("at most {MAX_THREADS}"))),
+        _ => {}
     }
     let pool = match threads {
         Some(n) if n > 1 => Some(

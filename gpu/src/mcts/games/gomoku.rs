@@ -40,7 +40,7 @@ impl<const SIZE: usize, const EXACT: bool> Default for Gomoku<SIZE, EXACT> {
     }
 }
 
-/// Position of the `n`-th set bit of a word below 2³², counted from 0; the word has more than `n`.
+/// Position of the `n`-th set bit of a word of `BITS` bits, counted from 0; the word has more than `n`.
 #[inline(always)]
 fn nth_set_bit<const BITS: usize>(word: u32, n: u32) -> u32 {
     let mut left = n;

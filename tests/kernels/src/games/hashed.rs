@@ -40,7 +40,7 @@ impl Hashed {
         let all = (1 << ACTIONS) - 1;
         // A quarter of the actions on average, and one always.
         let first = mixed(self.hash ^ 0x5555);
-        (first & mixed(first) | 1 << (self.hash >> 8) % ACTIONS as u64) & all
+        ((first & mixed(first)) | 1 << ((self.hash >> 8) % ACTIONS as u64)) & all
     }
 }
 

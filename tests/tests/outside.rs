@@ -1,0 +1,158 @@
+//! A crate outside this workspace: laid out as `docs/adding-a-game.md` says, with a game of its own, built and run without the network.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MANIFEST: &str = r#"
+[package]
+name = "outside"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+warpplay-gpu = { path = "ROOT/gpu", default-features = false, features = ["mcts"] }
+bytemuck = { version = "1.25", features = ["derive"] }
+
+[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
+warpplay = { path = "ROOT/host" }
+
+[build-dependencies]
+warpplay-gpu-builder = { path = "ROOT/gpu/builder" }
+
+[workspace]
+
+# As this workspace's tests, so that dependencies compiled for those serve here too.
+[profile.dev]
+opt-level = 2
+"#;
+
+const CONFIG: &str = r#"[env]
+CUDA_LIBRARY_PATH = { value = "libcuda", relative = true }
+"#;
+
+const BUILD: &str = r#"
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    warpplay_gpu_builder::CudaBuilder::new(".").module("nim").arch("sm_75").build_and_emit()?;
+    Ok(())
+}
+"#;
+
+const LIBRARY: &str = r#"
+#![cfg_attr(
+    target_arch = "nvptx64",
+    no_std,
+    feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features)
+)]
+
+use bytemuck::{Pod, Zeroable};
+use warpplay_gpu::mcts::{Game, Outcome, Player};
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub const PTX: warpplay_gpu::ptx::PtxSet = include!(concat!(env!("OUT_DIR"), "/nim.rs"));
+
+warpplay_gpu::mcts_kernels!(kernels, Nim, "nim", crate::PTX);
+
+/// One heap; one to three may be taken; who takes the last wins.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub struct Nim {
+    pub left: u32,
+    pub plies: u32,
+}
+
+impl Game for Nim {
+    const NAME: &'static str = "nim";
+    const MAX_ACTIONS: u32 = 3;
+    const BOARD: (u32, u32) = (1, 1);
+    fn to_move(&self) -> Player {
+        Player::from_index(self.plies)
+    }
+    fn is_legal(&self, action: u32) -> bool {
+        action < 3 && action < self.left
+    }
+    fn apply(&mut self, action: u32) {
+        self.left -= action + 1;
+        self.plies += 1;
+    }
+    fn outcome(&self) -> Outcome {
+        if self.left == 0 { Outcome::Win(self.to_move().other()) } else { Outcome::Ongoing }
+    }
+}
+"#;
+
+const PROGRAM: &str = r#"
+use outside::Nim;
+use warpplay::mcts::{Connect4, Search, position_after};
+use warpplay::{Device, Error};
+
+fn main() -> Result<(), Error> {
+    let position: Connect4 = position_after("414243")?;
+    let mut search = Search::<Connect4>::builder().n_trees(2).n_playouts(32).steps(30).build(&Device::cpu())?;
+    println!("connect4 best {} of {}", search.run(&position)?.best.index, Device::list().len());
+    for device in [Device::cpu(), Device::simt(), Device::auto()] {
+        let mut search = Search::<Nim>::builder().n_trees(2).n_playouts(32).steps(60).build(&device)?;
+        let report = search.run(&Nim { left: 7, plies: 0 })?;
+        println!("nim best {} of {}", report.best.index, report.best.n_root);
+    }
+    Ok(())
+}
+"#;
+
+/// Writes the crate's files.
+fn write(folder: &Path, root: &Path) {
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).expect("the workspace's lock file");
+    let script = std::fs::read_to_string(root.join("host/libcuda/lib64/libcuda.so")).expect("the linker script");
+    for (name, text) in [
+        ("Cargo.toml", MANIFEST.replace("ROOT", root.to_str().expect("a path in UTF-8"))),
+        // The versions that are already here: nothing is to be fetched.
+        ("Cargo.lock", lock),
+        (".cargo/config.toml", CONFIG.to_string()),
+        ("libcuda/lib64/libcuda.so", script),
+        ("build.rs", BUILD.to_string()),
+        ("src/lib.rs", LIBRARY.to_string()),
+        ("src/main.rs", PROGRAM.to_string()),
+    ] {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("in the folder")).expect("a temporary folder");
+        // What has not changed keeps its time stamp, so that a second run builds nothing.
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+            std::fs::write(&path, text).expect("a temporary folder");
+        }
+    }
+}
+
+#[test]
+fn a_crate_outside_the_workspace_builds_offline_and_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace");
+    // Outside the workspace, but always the same place, so that the build is warm the second time.
+    let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
+    write(&folder, &root);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").to_path_buf();
+    let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+    let mut command = Command::new(cargo);
+    command.current_dir(&folder).args(["run", "--quiet", "--offline"]).env("CARGO_TARGET_DIR", target);
+    // What cargo and the workspace set for this test is not for that crate: its own two files must do.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text == "CUDA_LIBRARY_PATH" || text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST") {
+            command.env_remove(&name);
+        }
+    }
+    let output = command.output().expect("cargo starts");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines[0].starts_with("connect4 best 3 of "), "{stdout}");
+    // Of seven, three are to be taken, so that four are left: action 2, on every back end alike.
+    assert!(lines[1].starts_with("nim best 2 of "), "{stdout}");
+    assert!(lines.len() == 4 && lines[1..].iter().all(|line| *line == lines[1]), "{stdout}");
+}
+
+/// A short name for a path.
+fn hash(path: &Path) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}

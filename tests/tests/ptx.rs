@@ -1,0 +1,206 @@
+//! The kernels' PTX, without a GPU: what the host will launch is what was compiled.
+
+use std::collections::BTreeMap;
+
+use warpplay::PtxSet;
+use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
+use warpplay_example_hex::Hex;
+use warpplay_example_lights_out::LightsOut;
+use warpplay_gpu::kernel::KernelInfo;
+use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
+use warpplay_test_kernels::games::{Hashed, Thin, Wide};
+use warpplay_test_kernels::ptx as test_sets;
+
+/// One game's kernels and their module.
+struct Family {
+    kernels: Vec<KernelInfo>,
+    set: &'static PtxSet,
+}
+
+fn family<G: KernelSet>() -> Family {
+    Family { kernels: G::kernels().to_vec(), set: G::PTX }
+}
+
+fn families() -> Vec<Family> {
+    vec![
+        family::<Connect4>(),
+        family::<Connect4Large>(),
+        family::<Gomoku>(),
+        family::<GomokuFree>(),
+        family::<GomokuLarge>(),
+        family::<Hex>(),
+        family::<LightsOut>(),
+        family::<Hashed>(),
+        family::<Thin>(),
+        family::<Wide>(),
+    ]
+}
+
+/// Whether a module has PTX; where it has none for want of a compiler, that is said, and with `WARPPLAY_REQUIRE_PTX=1` it fails.
+fn is_there(set: &PtxSet) -> bool {
+    if let Some(why) = set.missing {
+        assert!(!ptx_required(), "WARPPLAY_REQUIRE_PTX=1, but module {} has no PTX: {why}", set.name);
+        println!("not tested, module {} has no PTX: {why}", set.name);
+        return false;
+    }
+    assert!(!set.images.is_empty(), "module {} is neither missing nor there", set.name);
+    true
+}
+
+/// Every image of every module, with its entries by name.
+fn for_each_image(mut body: impl FnMut(&Family, &str, &str, &BTreeMap<String, PtxEntry>)) {
+    for family in families() {
+        if !is_there(family.set) {
+            continue;
+        }
+        for image in family.set.images {
+            let entries = parse_entries(image.ptx).unwrap_or_else(|error| panic!("{}: {error}", family.set.name));
+            let entries = entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+            body(&family, image.arch, image.ptx, &entries);
+        }
+    }
+}
+
+#[test]
+fn every_kernel_is_an_entry_with_the_parameters_of_its_descriptor() {
+    let mut n = 0;
+    for_each_image(|family, arch, _, entries| {
+        for kernel in &family.kernels {
+            let place = format!("{} in {} for {arch}", kernel.name, family.set.name);
+            let entry = entries.get(kernel.name).unwrap_or_else(|| panic!("there is no {place}"));
+            let described: Vec<(usize, usize)> = kernel.params.iter().map(|param| (param.size, param.align)).collect();
+            let sizes = |params: &[(usize, usize)]| params.iter().map(|param| param.0).collect::<Vec<_>>();
+            assert_eq!(sizes(&entry.params), sizes(&described), "sizes of the parameters of {place}");
+            for (compiled, described) in entry.params.iter().zip(&described) {
+                assert!(
+                    compiled.1 >= described.1,
+                    "alignment of a parameter of {place}: {compiled:?}, described {described:?}"
+                );
+            }
+            n += 1;
+        }
+    });
+    println!("{n} entries");
+}
+
+#[test]
+fn the_trees_are_handed_over_by_value() {
+    for_each_image(|family, arch, _, entries| {
+        let select =
+            family.kernels.iter().find(|kernel| kernel.name.starts_with("mcts_select_")).expect("a search selects");
+        assert_eq!(select.params[0].size, 88, "the structure of device arrays");
+        assert_eq!(entries[select.name].params, [(88, 8), (4, 4), (4, 4)], "{} for {arch}", select.name);
+    });
+}
+
+#[test]
+fn the_lists_of_kernels_have_no_name_twice_and_leave_no_entry_out() {
+    let families = families();
+    let mut names: Vec<_> =
+        families.iter().flat_map(|family| family.kernels.iter().map(|kernel| kernel.name)).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+    for_each_image(|family, arch, _, entries| {
+        for name in entries.keys() {
+            assert!(
+                names.binary_search(&name.as_str()).is_ok(),
+                "{name} in {} for {arch} belongs to no game",
+                family.set.name
+            );
+        }
+    });
+}
+
+#[test]
+fn a_users_module_holds_the_users_game_alone() {
+    for (set, suffix) in [(Hex::PTX, "_hex"), (LightsOut::PTX, "_lights_out")] {
+        if !is_there(set) {
+            continue;
+        }
+        for image in set.images {
+            for entry in parse_entries(image.ptx).expect("PTX") {
+                assert!(entry.name.ends_with(suffix), "{} in {}", entry.name, set.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_module_is_built_for_the_baseline_first() {
+    for family in families() {
+        if is_there(family.set) {
+            assert_eq!(family.set.images[0].arch, "sm_75", "{}", family.set.name);
+            for image in family.set.images {
+                assert!(image.ptx.contains(&format!(".target {}", image.arch)), "{}", family.set.name);
+            }
+        }
+    }
+    let kernels = [&test_sets::LAYER, &test_sets::CLUSTER];
+    assert!(kernels.into_iter().all(|set| !is_there(set) || !set.images.is_empty()));
+}
+
+/// The text between an entry's braces.
+fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
+    let start = ptx.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("there is no {name}"));
+    let rest = &ptx[start..];
+    let end = rest.find("\n}").unwrap_or(rest.len());
+    &rest[..end]
+}
+
+#[test]
+fn f32_arithmetic_stays_f32_and_is_not_fused() {
+    // A double in a kernel is a conversion that somebody overlooked, 64 times slower on most cards; a fused multiply-add has other bits
+    // than the CPU.
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in &family.kernels {
+            let body = body(ptx, kernel.name);
+            assert!(!body.contains(".f64"), "{} for {arch} computes with f64", kernel.name);
+            assert!(!body.contains("fma.rn.f32"), "{} for {arch} has a fused multiply-add", kernel.name);
+            assert!(!body.contains(".approx"), "{} for {arch} has approximate arithmetic", kernel.name);
+        }
+    });
+}
+
+/// Barriers in each kernel's PTX. More would be a barrier that the compiler copied into both arms of a branch (a hang or a race); fewer, a missing one.
+/// `play` holds the playouts twice, once for a new child and once for a node that did not grow: all threads of a block take the same of the two.
+const BARRIERS: [(&str, usize); 15] = [
+    ("mcts_select_", 2),
+    ("mcts_expand_1_", 2),
+    ("mcts_expand_2_", 0),
+    ("mcts_memorize_root_actions_", 0),
+    ("mcts_playout_", 2),
+    ("mcts_play_", 4),
+    ("mcts_backup_1_", 2),
+    ("mcts_backup_2_", 0),
+    ("mcts_backup_ocp_", 0),
+    ("mcts_reduce_over_trees_", 8),
+    ("mcts_reduce_over_actions_", 1),
+    ("mcts_step_ocp_", 6),
+    ("mcts_step_acp_", 8),
+    ("mcts_raw_", 8),
+    ("mcts_reset_", 0),
+];
+
+#[test]
+fn every_barrier_is_there_once() {
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in &family.kernels {
+            let body = body(ptx, kernel.name);
+            let n = body.matches("bar.sync").count() + body.matches("barrier.sync").count();
+            let expected = BARRIERS.iter().find(|(prefix, _)| kernel.name.starts_with(prefix)).map_or(0, |row| row.1);
+            assert_eq!(n, expected, "barriers of {} for {arch}", kernel.name);
+        }
+    });
+}
+
+#[test]
+fn no_kernel_of_the_search_has_atomics_or_locks() {
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in &family.kernels {
+            // The raw playouts, which only measure, add up their totals so.
+            let body = body(ptx, kernel.name);
+            let atomic = body.contains("atom.") || body.contains("red.global");
+            assert!(!atomic || kernel.name.starts_with("mcts_raw_"), "{} for {arch}", kernel.name);
+        }
+    });
+}
