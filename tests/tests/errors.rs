@@ -301,7 +301,7 @@ const STRANGER: PtxSet = PtxSet {
 #[test]
 fn a_kernel_that_the_ptx_lacks_is_named_with_its_module() {
     for_each_device(|device| {
-        let error = Module::load(device, &STRANGER)?.function(test_trap).err().expect("not in there");
+        let error = Module::load(device, &STRANGER)?.function(test_trap).expect_err("not in there");
         assert!(matches!(error, Error::MissingKernel { .. }));
         assert_eq!(
             error.to_string(),
@@ -423,7 +423,7 @@ fn fault<K: Kernel>(kernel: K, shape: LaunchShape, arguments: impl warpplay::Int
     let stream = device.stream().expect("simt");
     let function = Module::load(&device, &ptx::LAYER).and_then(|module| module.function(kernel)).expect("in there");
     // SAFETY: the kernels break rules that `simt` stops before anything happens.
-    let error = unsafe { stream.launch(&function, shape, arguments) }.err().expect("a fault");
+    let error = unsafe { stream.launch(&function, shape, arguments) }.expect_err("a fault");
     assert!(matches!(error, Error::Simt(_)), "{error}");
     let message = error.to_string();
     assert!(message.starts_with(&format!("kernel `{}`, block (", K::NAME)), "{message}");

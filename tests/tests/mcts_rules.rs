@@ -129,8 +129,8 @@ fn gomoku_line<const SIZE: usize, const EXACT: bool>(first: &[u32], last: u32) {
     let mut plain = games::gomoku::Gomoku::new(SIZE, EXACT);
     let size = SIZE as u32;
     // The second player's stones: scattered over places where the first has none, no two of them in a row.
-    let mut others =
-        (0..size * size).filter(|a| !first.contains(a) && *a != last && (a / size) % 2 == 0 && (a % size) % 2 == 0);
+    let mut others = (0..size * size)
+        .filter(|a| !first.contains(a) && *a != last && [a / size, a % size].iter().all(|i| i.is_multiple_of(2)));
     for &action in first {
         for action in [action, others.next().expect("room")] {
             position.apply(action);

@@ -41,6 +41,33 @@ pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
     }
 }
 
+/// Copies one value by all threads of a block that extends along x, a word a thread where the value is made of words, else a byte a thread.
+///
+/// # Safety
+/// Called by every thread of the block. Both values are valid global memory and do not overlap, and nobody else writes them meanwhile.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn copy_by_block<T: Copy>(to: *mut T, from: *const T) {
+    let first = super::thread::thread_idx_x() as usize;
+    let threads = super::thread::block_dim_x() as usize;
+    // SAFETY: the caller vouches for both values; each piece is copied by one thread.
+    unsafe {
+        if align_of::<T>().is_multiple_of(4) {
+            let mut word = first;
+            while word < size_of::<T>() / 4 {
+                store(to.cast::<u32>(), word, load(from.cast::<u32>(), word));
+                word += threads;
+            }
+        } else {
+            let mut byte = first;
+            while byte < size_of::<T>() {
+                store(to.cast::<u8>(), byte, load(from.cast::<u8>(), byte));
+                byte += threads;
+            }
+        }
+    }
+}
+
 /// Row `row` of a row-major array whose rows have `row_stride` elements.
 ///
 /// # Safety

@@ -12,6 +12,7 @@ use super::game::{Draw, Game, Outcome, Player};
 use super::rng::Stream;
 use super::tree::{MAX_DEPTH, NOT_EXPANDED, NodeLink, NodeStats, TreeHead, Trees, target};
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::sync_threads;
 use crate::cuda::{block, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -184,6 +185,8 @@ pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Child
         let stats = trees.node(tree, head.selected);
         let position = memory::load(trees.states, trees.at(tree, head.selected));
         let leaf = (head.selected, stats, head.path_length - 1);
+        // Thread 0 writes head and parent, which all have read.
+        sync_threads();
         grow(&trees, tree, head, leaf, &position, blocks, children, scratch);
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -86,9 +87,7 @@ impl OutputFlags {
 /// As the operating system says; [`exit`] takes a closed pipe for a good end.
 pub fn print(text: impl fmt::Display) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    write!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
+    write!(out, "{text}").and_then(|()| out.flush()).context("stdout")
 }
 
 /// A wrong use of the command line that is found after parsing.
