@@ -6,10 +6,11 @@
 //!
 //! ```
 //! use warpplay::Device;
-//! use warpplay::mcts::{Connect4, Search, position_after};
+//! use warpplay::mcts::{Connect4, Notation, Search, position_after};
 //!
 //! let position: Connect4 = position_after("434343")?;
-//! let mut search = Search::<Connect4>::builder().n_playouts(32).steps(10).no_seconds().build(&Device::cpu())?;
+//! let builder = Search::<Connect4>::builder().n_playouts(32).steps(10).no_seconds();
+//! let mut search = builder.action_names(Connect4::action_name).build(&Device::cpu())?;
 //! let report = search.run(&position)?;
 //! assert_eq!(report.best.name, "4"); // the fourth stone in the column
 //! # Ok::<(), warpplay::Error>(())

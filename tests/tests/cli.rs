@@ -389,3 +389,36 @@ fn a_match_switches_colours_and_gives_scores_in_per_cent() {
     ]);
     assert!(shown.contains('%'), "{shown}");
 }
+
+#[test]
+fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
+    let said = |verbose: &str, device: &str| {
+        let arguments = ["analyse", "--device", device, "--variant", "ocp_thrifty", "--rows", "3", verbose];
+        let output = mcts(&[&arguments[..], &SMALL].concat());
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let info = said("-v", "cpu");
+    for part in ["tree_capacity", "n_trees: 2", "best", "performance"] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    assert!(!info.contains("DEBUG"), "{info}");
+    let debug = said("-vv", "simt");
+    for kernel in [
+        "mcts_reset_connect4",
+        "mcts_select_connect4",
+        "mcts_expand_1_ocp_thrifty_connect4",
+        "mcts_playout_ocp_connect4",
+    ] {
+        let line = debug.lines().find(|line| line.contains(kernel)).unwrap_or_else(|| panic!("{kernel} in {debug}"));
+        assert!(["grid", "block", "ms"].iter().all(|part| line.contains(part)), "{line}");
+    }
+}
+
+#[test]
+fn the_help_names_defaults_and_usual_constants() {
+    let help = ok(&["analyse", "--help"]);
+    for part in ["0.7071", "1.4142", "acp_prodigal", "[default: 8]", "[default: 128]", "[default: 2"] {
+        assert!(help.contains(part), "{part} in {help}");
+    }
+}

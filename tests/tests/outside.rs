@@ -21,9 +21,9 @@ warpplay-gpu-builder = { path = "ROOT/gpu/builder" }
 
 [workspace]
 
-# As this workspace's tests, so that dependencies compiled for those serve here too.
 [profile.dev]
-opt-level = 2
+opt-level = 1
+debug = false
 "#;
 
 const CONFIG: &str = r#"[env]
@@ -128,7 +128,9 @@ fn a_crate_outside_the_workspace_builds_offline_and_runs() {
     // Outside the workspace, but always the same place, so that the build is warm the second time.
     let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
     write(&folder, &root);
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").to_path_buf();
+    // A folder of its own inside the workspace's target folder: device code finds `core` compiled there, and the other value of
+    // CUDA_LIBRARY_PATH makes nothing of the workspace stale.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("tests/outside");
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let mut command = Command::new(cargo);
     command.current_dir(&folder).args(["run", "--quiet", "--offline"]).env("CARGO_TARGET_DIR", target);

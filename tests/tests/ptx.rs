@@ -165,7 +165,7 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
 /// `play` holds the playouts twice, once for a new child and once for a node that did not grow: all threads of a block take the same of the two.
 const BARRIERS: [(&str, usize); 15] = [
     ("mcts_select_", 2),
-    ("mcts_expand_1_", 2),
+    ("mcts_expand_1_", 3),
     ("mcts_expand_2_", 0),
     ("mcts_memorize_root_actions_", 0),
     ("mcts_playout_", 2),

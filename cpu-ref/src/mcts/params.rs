@@ -14,8 +14,8 @@ pub enum Variant {
 
 /// Options of a [`Search`](super::Search).
 ///
-/// The limits that the paper sets are checked where users give them, in the host library; here every value works, and is taken as it
-/// stands.
+/// The limits that the paper sets are checked where users give them, in the host library; here every value works that the
+/// memory has room for, and is taken as it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// OCP or ACP.

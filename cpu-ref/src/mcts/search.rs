@@ -33,6 +33,9 @@ impl<G: Game> Search<G> {
     /// A search of `root` that has made no step yet. All random streams begin anew from the seed.
     ///
     /// A finished `root` is allowed: each step then counts its result.
+    ///
+    /// # Panics
+    /// If there are more playout streams than a vector can hold.
     pub fn new(params: Params, root: G) -> Self {
         let streams = Streams::new(params.seed);
         let lanes_per_tree = slots(&root, &params) * params.n_playouts;

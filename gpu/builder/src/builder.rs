@@ -148,6 +148,13 @@ impl CudaBuilder {
             return Ok(built);
         }
         let compiler = compiler::find_compiler()?;
+        if let Some(arch) = archs.iter().find(|arch| !compiler.knows(&arch.name)) {
+            return Err(Error::Option {
+                name: "arch",
+                value: arch.name.clone(),
+                allowed: "an architecture of those that `rustc --print target-cpus --target nvptx64-nvidia-cuda` lists",
+            });
+        }
         let root = self.root(&krate)?;
         files::create_folder(&root)?;
         // Two build scripts may want the same module; cargo's own lock does not cover what follows its run.

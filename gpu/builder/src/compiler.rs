@@ -22,6 +22,25 @@ pub struct DeviceCompiler {
     pub version: String,
 }
 
+impl DeviceCompiler {
+    /// Whether it can compile for an architecture. It would take one that it does not know, and write PTX that no
+    /// device loads. Yes where it does not tell.
+    pub(crate) fn knows(&self, arch: &str) -> bool {
+        let output =
+            Command::new(&self.rustc).args(["--print", "target-cpus", "--target", crate::nested::TARGET]).output();
+        match output {
+            Ok(output) if output.status.success() => lists(&String::from_utf8_lossy(&output.stdout), arch),
+            _ => true,
+        }
+    }
+}
+
+/// Whether a list of processors, one in each line with a note after it, has this one. Yes for an empty list.
+fn lists(processors: &str, arch: &str) -> bool {
+    let names = || processors.lines().filter_map(|line| line.split_whitespace().next());
+    names().any(|name| name == arch) || !names().any(|name| name.starts_with("sm_"))
+}
+
 impl std::fmt::Display for DeviceCompiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.version, self.rustc.display())
@@ -103,6 +122,14 @@ mod tests {
         assert!(text.contains("rustup component add rust-src"), "{text}");
         assert!(text.contains("rustc-web"), "{text}");
         assert!(text.ends_with("let WARPPLAY_DEVICE_RUSTC name a rustc that has it"), "{text}");
+    }
+
+    #[test]
+    fn architectures_are_looked_up_by_their_whole_name() {
+        let list = "Available CPUs for this target:\n    sm_30 - the default\n    sm_90\n    sm_90a\n";
+        assert!(lists(list, "sm_30") && lists(list, "sm_90") && lists(list, "sm_90a"));
+        assert!(!lists(list, "sm_9") && !lists(list, "sm_12"));
+        assert!(lists("", "sm_75"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::builder::Arch;
 use crate::{DeviceCompiler, Error, Result, files};
 
 /// rustc's name for the device.
-const TARGET: &str = "nvptx64-nvidia-cuda";
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// What is compiled.
 pub(crate) struct Job<'a> {

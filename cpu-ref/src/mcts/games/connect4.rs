@@ -33,8 +33,12 @@ impl Connect4 {
     /// The empty board of `rows` × `columns`, player 0 to move. The usual board is 6 × 7.
     ///
     /// Any size works; a board without cells is a draw.
+    ///
+    /// # Panics
+    /// If the board has more cells than a vector can hold.
     pub fn new(rows: usize, columns: usize) -> Self {
-        let mut cells = vec![EDGE; (rows + 2 * RING) * (columns + 2 * RING)].into_boxed_slice();
+        let with_ring = |n: usize| n.saturating_add(2 * RING);
+        let mut cells = vec![EDGE; with_ring(rows).saturating_mul(with_ring(columns))].into_boxed_slice();
         for row in cells.chunks_mut(columns + 2 * RING).skip(RING).take(rows) {
             row[RING..RING + columns].fill(EMPTY);
         }

@@ -26,8 +26,11 @@ impl Gomoku {
     /// * `exact`: only a line of exactly five wins; otherwise (free-style) five or more.
     ///
     /// Any size works; a board without cells is a draw.
+    ///
+    /// # Panics
+    /// If the board has more cells than a vector can hold.
     pub fn new(size: usize, exact: bool) -> Self {
-        let mut cells = vec![EDGE; (size + 2) * (size + 2)].into_boxed_slice();
+        let mut cells = vec![EDGE; size.saturating_add(2).saturating_pow(2)].into_boxed_slice();
         for row in cells.chunks_mut(size + 2).skip(1).take(size) {
             row[1..=size].fill(EMPTY);
         }

@@ -208,7 +208,7 @@ mod text {
         }
 
         fn action_name(action: u32) -> String {
-            (action + 1).to_string()
+            (u64::from(action) + 1).to_string()
         }
 
         /// Columns from 1, one digit each; white space and commas may stand between them.
