@@ -102,7 +102,7 @@ fn run(family: &str, arguments: &[String]) -> Result<()> {
     let family = families::find(family).context("the command line's parser knows the families")?;
     setup::device_compiler()?;
     let mut command =
-        process::cargo(&["run", "--quiet", "--release", "--package", "warpplay", "--example", family.example, "--"]);
+        process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]);
     if arguments.is_empty() {
         command.args(family.arguments);
         setup::say(&format!("{} {}", family.example, family.arguments.join(" ")));

@@ -108,12 +108,12 @@ const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
     sum
 }
 
-/// Sets up streams 0 to `n - 1`: stream `k` is `base` after `first + k` jumps.
+/// Sets up streams 0 to `n - 1`: stream `k` is `base` after `k` jumps.
 ///
 /// One thread, one stream.
 /// Launch  [`shape`]`(n)`.
 /// Reads   `polynomials` [`STREAM_BITS`] pairs of words from [`jump_polynomials`].
-/// Writes  `streams` [n].
+/// Writes  `streams`, n of them.
 /// Cost    128 generator steps for each set bit of the stream's number.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 //!
 //! Backup, selection and the first half of expansion concern one tree alone, so one block does them in one kernel, [`step`]. The second half and the
 //! playouts concern one child alone, so its block computes the child's position and plays on from it in one kernel, [`play_ocp`] or [`play_acp`].
-//! The backup of a step is done by the next [`step`], and after the last one by the kernels of [`backup`](super::backup).
+//! The backup of a step is done by the next [`step`], and after the last one by the kernels of [`backup`].
 //! Against five or six kernels a step this saves the launches between them and the reads of what the block just wrote; same statistics, bit for bit.
 
 use super::expand::{self, Blocks, Children};

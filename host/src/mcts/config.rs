@@ -210,7 +210,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Names of the actions in reports; default their index.
+    /// Names of the actions in reports, such as `Connect4::action_name`; default the index counted from 0, which is not what a player types.
     pub fn action_names(mut self, name: fn(u32) -> String) -> Self {
         self.action_name = Some(name);
         self

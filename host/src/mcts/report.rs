@@ -70,7 +70,8 @@ pub struct SearchReport {
     pub schema: u32,
     /// Name of the game.
     pub game: String,
-    /// The moves that led to the position, where a program noted them.
+    /// The moves that led to the position. A search cannot know them: empty unless the program sets them, which it must before the report can be
+    /// replayed from a file.
     pub moves: String,
     /// The options.
     pub options: Options,
