@@ -101,8 +101,7 @@ fn perform(task: Task) -> Result<()> {
 fn run(family: &str, arguments: &[String]) -> Result<()> {
     let family = families::find(family).context("the command line's parser knows the families")?;
     setup::device_compiler()?;
-    let mut command =
-        process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]);
+    let mut command = process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]);
     if arguments.is_empty() {
         command.args(family.arguments);
         setup::say(&format!("{} {}", family.example, family.arguments.join(" ")));
