@@ -3,7 +3,7 @@
 use warpplay_gpu_builder::CudaBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for module in ["mcts-connect4", "mcts-gomoku", "mcts-boards"] {
+    for module in ["mcts-connect4", "mcts-gomoku", "mcts-boards", "mlp-paper", "mlp-layers", "mlp-epoch"] {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
         if std::env::var_os(enabled).is_some() {
             CudaBuilder::new(".")

@@ -27,3 +27,4 @@
 #![forbid(unsafe_code)]
 
 pub mod mcts;
+pub mod mlp;

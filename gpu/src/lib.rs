@@ -34,6 +34,8 @@ pub mod kernel;
 pub mod launch;
 #[cfg(feature = "mcts")]
 pub mod mcts;
+#[cfg(feature = "mlp")]
+pub mod mlp;
 pub mod ptx;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;

@@ -35,4 +35,13 @@ pub mod embedded {
     /// Search kernels of the same games on other boards.
     #[cfg(feature = "mcts-boards")]
     pub const MCTS_BOARDS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_boards.rs"));
+    /// The published training kernels of the multilayer perceptron.
+    #[cfg(feature = "mlp-paper")]
+    pub const MLP_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_paper.rs"));
+    /// Layer by layer training of any multilayer perceptron.
+    #[cfg(feature = "mlp-layers")]
+    pub const MLP_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_layers.rs"));
+    /// Training of a whole epoch in one launch.
+    #[cfg(feature = "mlp-epoch")]
+    pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
 }

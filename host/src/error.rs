@@ -209,6 +209,19 @@ pub enum Error {
         reason: String,
     },
 
+    /// A training's loss became infinite or not a number. The trainer is back at the state before the epoch, which can be saved.
+    #[error(
+        "loss is not finite in epoch {epoch}, step {step} of {steps}: use a smaller learning rate; the state before this epoch is kept"
+    )]
+    Diverged {
+        /// The epoch, from 1.
+        epoch: u32,
+        /// The step in it, from 1.
+        step: u32,
+        /// Steps of an epoch.
+        steps: u32,
+    },
+
     /// A kernel broke a rule while it ran on the CPU, thread by thread.
     #[error("{0}")]
     Simt(#[source] Box<Fault>),

@@ -75,6 +75,7 @@ mod host_machine;
 #[allow(unsafe_code)]
 mod launch;
 pub mod mcts;
+pub mod mlp;
 #[allow(unsafe_code)]
 mod module;
 #[allow(unsafe_code)]

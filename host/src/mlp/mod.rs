@@ -1,0 +1,28 @@
+//! Multilayer perceptrons: trained and used on the GPU, on the CPU thread by thread, and on the CPU in the plain form.
+//!
+//! # Source
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+
+mod checkpoint;
+mod classifier;
+mod cpu;
+mod dataset;
+mod engine;
+mod epoch;
+mod layers;
+mod network;
+mod options;
+mod paper;
+mod report;
+mod trainer;
+
+pub use checkpoint::Checkpoint;
+pub use classifier::{Classifier, Prediction};
+pub use dataset::Dataset;
+pub use network::{Layer, Network, WeightLayout};
+pub use options::{
+    Accumulate, ColumnSums, EarlyStopping, Execution, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer,
+    Options, PaperMatmul, PaperOptions, Precision, Reduction, Residence, Schedule, SoftmaxForm,
+};
+pub use report::{EpochReport, Evaluation, SCHEMA, StoppedBy, TrainReport};
+pub use trainer::{TrainEvent, Trainer, TrainerBuilder};

@@ -1,0 +1,493 @@
+//! What can be chosen about a training, as plain data, and the checks of it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// An enum that is written and read by its snake-case names.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident, $option:literal: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name that is written and read.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == text)
+                    .ok_or_else(|| Error::option($option, text, [$($text),+].join(", ")))
+            }
+        }
+    };
+}
+
+named! {
+    /// How the first weights are drawn; biases start at 0. `fan_in` and `fan_out` are a layer's inputs and outputs.
+    Init, "init":
+    /// Uniform with variance 2 / fan_in (He et al. 2015).
+    HeUniform = "he_uniform",
+    /// Normal with variance 2 / fan_in.
+    HeNormal = "he_normal",
+    /// Uniform with variance 2 / (fan_in + fan_out) (Glorot and Bengio 2010).
+    XavierUniform = "xavier_uniform",
+    /// Normal with variance 2 / (fan_in + fan_out).
+    XavierNormal = "xavier_normal",
+}
+
+named! {
+    /// What becomes of the gradients of a batch's samples.
+    Reduction, "reduction":
+    /// Their mean; a short last batch divides by its own size.
+    Mean = "mean",
+    /// Their sum, as in the CPU program of the source.
+    Sum = "sum",
+}
+
+named! {
+    /// Arithmetic of the matrix products. Weights, optimiser and everything else stay fp32 (fp64 with `Fp64`).
+    Precision, "precision":
+    /// Single precision: results are within the bounds of fp32 code.
+    Fp32 = "fp32",
+    /// Operands rounded to TF32 (10 bits of fraction), sums in fp32.
+    Tf32 = "tf32",
+    /// Operands rounded to bfloat16 (7 bits of fraction), sums in fp32.
+    Bf16 = "bf16",
+    /// Operands rounded to half precision, sums in fp32, gradients scaled by a loss scale that adapts itself.
+    Fp16 = "fp16",
+    /// Double precision throughout; on the CPU only.
+    Fp64 = "fp64",
+}
+
+named! {
+    /// Which kernels train.
+    Execution, "execution":
+    /// The fastest that the shape and the options allow: [`Execution::Epoch`] where it fits, else [`Execution::Layers`].
+    Auto = "auto",
+    /// One launch an epoch: a cluster of blocks keeps the weights on the chip.
+    Epoch = "epoch",
+    /// A few kernels a layer, replayed as a CUDA graph; any shape.
+    Layers = "layers",
+    /// The kernels of the source, one by one.
+    Paper = "paper",
+}
+
+named! {
+    /// Where the training set lies.
+    Residence, "stream":
+    /// Uploaded once.
+    Device = "device",
+    /// In host memory; each batch is copied from pinned memory.
+    Host = "host",
+}
+
+named! {
+    /// The source's matrix product.
+    PaperMatmul, "matmul":
+    /// One thread an element, operands from global memory.
+    Plain = "plain",
+    /// Tiles of both operands in shared memory.
+    Tiled = "tiled",
+}
+
+named! {
+    /// How columns are summed for the bias gradients.
+    ColumnSums, "column_sums":
+    /// A tree in shared memory.
+    Tree = "tree",
+    /// Atomic additions: the order, so the last bits, differ from run to run.
+    Atomic = "atomic",
+    /// Warp shuffles.
+    Warp = "warp",
+}
+
+named! {
+    /// How the gradient of the loss by the logits is made.
+    SoftmaxForm, "softmax":
+    /// Softmax and gradient in one kernel.
+    Fused = "fused",
+    /// Softmax first, then `(p - onehot) / B` in a kernel of its own.
+    Separate = "separate",
+}
+
+named! {
+    /// Type in which the source's matrix product and column sums add up.
+    Accumulate, "accumulate":
+    /// Single precision.
+    Fp32 = "fp32",
+    /// Double precision, rounded once at the end.
+    Fp64 = "fp64",
+}
+
+/// Choices of [`Execution::Paper`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaperOptions {
+    /// Threads of a one-dimensional block: 128, 256 or 512.
+    pub block: u32,
+    /// Side of a square two-dimensional block, and of a tile: 8, 16 or 32.
+    pub tile: u32,
+    /// The matrix product.
+    pub matmul: PaperMatmul,
+    /// The bias gradients.
+    pub column_sums: ColumnSums,
+    /// The loss gradient.
+    pub softmax: SoftmaxForm,
+    /// The sums.
+    pub accumulate: Accumulate,
+}
+
+impl Default for PaperOptions {
+    /// The source's: 256 threads, tiles of 16, tree sums, fused gradient, fp32.
+    fn default() -> Self {
+        Self {
+            block: 256,
+            tile: 16,
+            matmul: PaperMatmul::Tiled,
+            column_sums: ColumnSums::Tree,
+            softmax: SoftmaxForm::Fused,
+            accumulate: Accumulate::Fp32,
+        }
+    }
+}
+
+/// How weights follow gradients `g`; PyTorch's definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Optimizer {
+    /// `w -= lr g`.
+    Sgd,
+    /// `v = momentum v + g; w -= lr v`.
+    Momentum {
+        /// Share of the velocity that stays, [0, 1).
+        momentum: f32,
+    },
+    /// `v = momentum v + g; w -= lr (g + momentum v)`.
+    Nesterov {
+        /// Share of the velocity that stays, [0, 1).
+        momentum: f32,
+    },
+    /// Kingma and Ba 2015, with bias correction; epsilon is added outside the root.
+    Adam {
+        /// Decay of the mean, [0, 1).
+        beta1: f32,
+        /// Decay of the mean square, [0, 1).
+        beta2: f32,
+        /// Added to the root, > 0.
+        epsilon: f32,
+    },
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019): `w -= lr weight_decay w` first.
+    AdamW {
+        /// Decay of the mean, [0, 1).
+        beta1: f32,
+        /// Decay of the mean square, [0, 1).
+        beta2: f32,
+        /// Added to the root, > 0.
+        epsilon: f32,
+    },
+    /// `s = alpha s + (1 - alpha) g²; w -= lr g / (√s + epsilon)`.
+    #[serde(rename = "rmsprop")]
+    RmsProp {
+        /// Decay of the mean square, [0, 1).
+        alpha: f32,
+        /// Added to the root, > 0.
+        epsilon: f32,
+    },
+}
+
+impl Optimizer {
+    /// The names that [`Optimizer::from_name`] reads.
+    pub const NAMES: [&'static str; 6] = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"];
+
+    /// The optimiser with PyTorch's defaults: momentum 0.9, betas 0.9 and 0.999, alpha 0.99, epsilon 1e-8.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for another name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let (momentum, beta1, beta2, alpha, epsilon) = (0.9, 0.9, 0.999, 0.99, 1e-8);
+        Ok(match name {
+            "sgd" => Self::Sgd,
+            "momentum" => Self::Momentum { momentum },
+            "nesterov" => Self::Nesterov { momentum },
+            "adam" => Self::Adam { beta1, beta2, epsilon },
+            "adamw" => Self::AdamW { beta1, beta2, epsilon },
+            "rmsprop" => Self::RmsProp { alpha, epsilon },
+            _ => return Err(Error::option("optimizer", name, Self::NAMES.join(", "))),
+        })
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sgd => "sgd",
+            Self::Momentum { .. } => "momentum",
+            Self::Nesterov { .. } => "nesterov",
+            Self::Adam { .. } => "adam",
+            Self::AdamW { .. } => "adamw",
+            Self::RmsProp { .. } => "rmsprop",
+        }
+    }
+
+    /// Arrays of the weights' shape that it remembers: 0 to 2.
+    pub const fn n_moments(&self) -> usize {
+        match self {
+            Self::Sgd => 0,
+            Self::Momentum { .. } | Self::Nesterov { .. } | Self::RmsProp { .. } => 1,
+            Self::Adam { .. } | Self::AdamW { .. } => 2,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let share = |name, value: f32| {
+            if (0.0..1.0).contains(&value) { Ok(()) } else { Err(Error::option(name, value, "at least 0 and below 1")) }
+        };
+        let positive = |value: f32| {
+            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Error::option("epsilon", value, "above 0")) }
+        };
+        match *self {
+            Self::Sgd => Ok(()),
+            Self::Momentum { momentum } | Self::Nesterov { momentum } => share("momentum", momentum),
+            Self::Adam { beta1, beta2, epsilon } | Self::AdamW { beta1, beta2, epsilon } => {
+                share("beta1", beta1).and(share("beta2", beta2)).and(positive(epsilon))
+            }
+            Self::RmsProp { alpha, epsilon } => share("alpha", alpha).and(positive(epsilon)),
+        }
+    }
+}
+
+/// The learning rate's course after the warm-up, as a factor of the base rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Schedule {
+    /// 1 throughout.
+    #[default]
+    Constant,
+    /// Multiplied by `factor` after every `every` epochs.
+    Step {
+        /// Epochs between two falls, at least 1.
+        every: u32,
+        /// What is left each time, (0, 1].
+        factor: f32,
+    },
+    /// From 1 down to `minimum` along half a cosine over all updates of the training after the warm-up.
+    Cosine {
+        /// Factor at the end, [0, 1].
+        minimum: f32,
+    },
+}
+
+/// When to stop before the last epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlyStopping {
+    /// Epochs without improvement of the validation loss that are borne, at least 1.
+    pub patience: u32,
+    /// What counts as improvement of the loss, at least 0.
+    pub min_delta: f64,
+}
+
+/// Everything about a training but its data, its device and its number of threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Units of each hidden layer; empty for a linear classifier.
+    pub hidden: Vec<u32>,
+    /// Samples of a batch.
+    pub batch: u32,
+    /// Epochs in all, those of a resumed checkpoint counted.
+    pub epochs: u32,
+    /// Base learning rate.
+    pub learning_rate: f64,
+    /// How weights follow gradients.
+    pub optimizer: Optimizer,
+    /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. Weights and biases alike, as in PyTorch.
+    pub weight_decay: f32,
+    /// The rate's course after the warm-up.
+    pub schedule: Schedule,
+    /// Updates over which the rate rises linearly to the base rate.
+    pub warmup: u64,
+    /// Mean or sum over a batch.
+    pub reduction: Reduction,
+    /// First weights.
+    pub init: Init,
+    /// Seed of weights and of every epoch's order; 32 bits.
+    pub seed: u32,
+    /// Arithmetic of the products.
+    pub precision: Precision,
+    /// Which kernels train.
+    pub execution: Execution,
+    /// Where the training set lies.
+    pub stream: Residence,
+    /// Samples set aside from the end of the training set for validation.
+    pub validation: u32,
+    /// When to stop early; needs validation samples.
+    pub early_stopping: Option<EarlyStopping>,
+    /// Samples evaluated at once.
+    pub evaluate_batch: u32,
+    /// Choices of [`Execution::Paper`].
+    pub paper: PaperOptions,
+}
+
+impl Default for Options {
+    /// The source's: 784-256-10, batch 64, 10 epochs of SGD at 0.01, averaged; He-uniform, seed 1.
+    fn default() -> Self {
+        Self {
+            hidden: vec![256],
+            batch: 64,
+            epochs: 10,
+            learning_rate: 0.01,
+            optimizer: Optimizer::Sgd,
+            weight_decay: 0.0,
+            schedule: Schedule::Constant,
+            warmup: 0,
+            reduction: Reduction::Mean,
+            init: Init::HeUniform,
+            seed: 1,
+            precision: Precision::Fp32,
+            execution: Execution::Auto,
+            stream: Residence::Device,
+            validation: 0,
+            early_stopping: None,
+            evaluate_batch: 256,
+            paper: PaperOptions::default(),
+        }
+    }
+}
+
+/// Largest number of hidden layers.
+pub const MAX_HIDDEN_LAYERS: usize = 16;
+/// Largest width of a layer.
+pub const MAX_WIDTH: u32 = 16_384;
+/// Largest number of classes.
+pub const MAX_CLASSES: u32 = 256;
+
+impl Options {
+    /// Checks every option that does not depend on data or device.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for the first that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        let at_least_1 = |name, value: u64| if value == 0 { Err(Error::option(name, 0, "at least 1")) } else { Ok(()) };
+        if self.hidden.len() > MAX_HIDDEN_LAYERS {
+            return Err(Error::option("hidden", self.hidden.len(), format!("at most {MAX_HIDDEN_LAYERS} layers")));
+        }
+        if let Some(width) = self.hidden.iter().find(|width| !(1..=MAX_WIDTH).contains(width)) {
+            return Err(Error::option("hidden", width, format!("1 to {MAX_WIDTH} units")));
+        }
+        at_least_1("batch", self.batch.into())?;
+        at_least_1("evaluate_batch", self.evaluate_batch.into())?;
+        at_least_1("epochs", self.epochs.into())?;
+        if !(self.learning_rate >= 0.0 && (self.learning_rate as f32).is_finite()) {
+            return Err(Error::option("learning_rate", self.learning_rate, "a finite number, at least 0"));
+        }
+        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
+            return Err(Error::option("weight_decay", self.weight_decay, "a finite number, at least 0"));
+        }
+        self.optimizer.check()?;
+        match self.schedule {
+            Schedule::Constant => {}
+            Schedule::Step { every, factor } => {
+                at_least_1("schedule every", every.into())?;
+                if !(factor > 0.0 && factor <= 1.0) {
+                    return Err(Error::option("schedule factor", factor, "above 0, at most 1"));
+                }
+            }
+            Schedule::Cosine { minimum } => {
+                if !(0.0..=1.0).contains(&minimum) {
+                    return Err(Error::option("schedule minimum", minimum, "0 to 1"));
+                }
+            }
+        }
+        if let Some(EarlyStopping { patience, min_delta }) = self.early_stopping {
+            at_least_1("patience", patience.into())?;
+            if !(min_delta >= 0.0 && min_delta.is_finite()) {
+                return Err(Error::option("min_delta", min_delta, "a finite number, at least 0"));
+            }
+            if self.validation == 0 {
+                return Err(Error::option("early_stopping", patience, "only with validation samples"));
+            }
+        }
+        let PaperOptions { block, tile, .. } = self.paper;
+        if ![128, 256, 512].contains(&block) {
+            return Err(Error::option("block", block, "128, 256 or 512"));
+        }
+        if ![8, 16, 32].contains(&tile) {
+            return Err(Error::option("tile", tile, "8, 16 or 32"));
+        }
+        Ok(())
+    }
+
+    /// Widths of all layers, the inputs first, the classes last.
+    pub fn sizes(&self, n_inputs: u32, n_classes: u32) -> Vec<u32> {
+        [&[n_inputs], &self.hidden[..], &[n_classes]].concat()
+    }
+
+    /// The learning rate of the update number `update` (from 0) of a training with `per_epoch` updates an epoch.
+    pub fn learning_rate_at(&self, update: u64, per_epoch: u64) -> f64 {
+        if update < self.warmup {
+            return self.learning_rate * (update + 1) as f64 / self.warmup as f64;
+        }
+        let factor = match self.schedule {
+            Schedule::Constant => 1.0,
+            Schedule::Step { every, factor } => {
+                let falls = update / per_epoch.max(1) / u64::from(every.max(1));
+                f64::from(factor).powi(falls.min(i32::MAX as u64) as i32)
+            }
+            Schedule::Cosine { minimum } => {
+                let all = (per_epoch * u64::from(self.epochs)).saturating_sub(self.warmup).max(1);
+                let share = ((update - self.warmup) as f64 / all as f64).min(1.0);
+                let minimum = f64::from(minimum);
+                minimum + (1.0 - minimum) * 0.5 * (1.0 + (std::f64::consts::PI * share).cos())
+            }
+        };
+        self.learning_rate * factor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_start_and_end_where_they_should() {
+        let base = Options { learning_rate: 0.5, epochs: 4, ..Options::default() };
+        let step = Options { schedule: Schedule::Step { every: 2, factor: 0.1 }, ..base.clone() };
+        assert_eq!(step.learning_rate_at(19, 10), 0.5);
+        assert!((step.learning_rate_at(20, 10) - 0.05).abs() < 1e-8);
+        let cosine = Options { schedule: Schedule::Cosine { minimum: 0.0 }, warmup: 10, ..base };
+        assert_eq!(cosine.learning_rate_at(0, 10), 0.05);
+        assert_eq!(cosine.learning_rate_at(10, 10), 0.5);
+        assert!((cosine.learning_rate_at(25, 10) - 0.25).abs() < 1e-12);
+        assert!(cosine.learning_rate_at(40, 10) < 1e-12);
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for &precision in Precision::ALL {
+            assert_eq!(precision.name().parse::<Precision>().unwrap(), precision);
+        }
+        for name in Optimizer::NAMES {
+            assert_eq!(Optimizer::from_name(name).unwrap().name(), name);
+        }
+        let error = "float".parse::<Precision>().unwrap_err().to_string();
+        assert_eq!(error, "option precision: float is not allowed (fp32, tf32, bf16, fp16, fp64)");
+    }
+}
