@@ -3,12 +3,12 @@
 use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4_transposed, split_f16};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, sync_warp};
-use crate::cuda::thread::{lane, warp_index};
-use crate::cuda::warp::ALL;
+use crate::cuda::thread::{lane, thread_idx_x, warp_index};
+use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{math, memory};
 
 use super::{
-    BATCH, CLASSES, GROUP, GROUPS_PER_WARP, HIDDEN, LOGIT_BYTES, Layout, SCALE, TILE_STRIDE, WARPS, n_groups,
+    BATCH, CLASSES, GROUP, GROUPS_PER_WARP, HIDDEN, LOGIT_BYTES, Layout, SCALE, THREADS, TILE_STRIDE, WARPS, n_groups,
     row_bytes, tile_bytes, unroll,
 };
 
@@ -17,10 +17,10 @@ use super::{
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub [f32; 4]);
 
-/// A lane's share of a group's weights: `[j][c]` is pixel 8t + j (c even) or 8t + 4 + j (c odd) of hidden unit g (c < 2) or g + 8.
+/// A lane's share of a group's weights, times [`SCALE`]: `[j][c]` is pixel 8t + j (c even) or 8t + 4 + j (c odd) of hidden unit g (c < 2) or g + 8.
 pub(super) type GroupWeights = [[f32; 4]; 4];
 
-/// A lane's share of `W1`.
+/// A lane's share of `W1`, times [`SCALE`].
 pub(super) type Weights = [GroupWeights; GROUPS_PER_WARP as usize];
 
 /// Sizes of the network, and this block's place in it.
@@ -128,10 +128,10 @@ impl Tiles {
         shared::dynamic(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
     }
 
-    /// Partial logits, `[blocks, samples, CLASSES]`.
+    /// The same by fours: `[blocks, samples, CLASSES / 4]`.
     #[inline(always)]
-    pub fn logits(&self, buffer: u32) -> Shared<f32> {
-        shared::dynamic(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES)
+    pub fn logit_quads(&self, buffer: u32) -> Shared<Four> {
+        shared::dynamic(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 4)
     }
 
     /// The large (0) or small (1) parts of a tile of `rows` rows, in words of two columns.
@@ -150,6 +150,12 @@ impl Tiles {
         self.tile(self.layout.dz2, part, BATCH)
     }
 
+    /// The same by pairs of words.
+    #[inline(always)]
+    pub fn dz2_pairs(&self, part: usize) -> Shared<u64> {
+        shared::dynamic(self.layout.dz2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
+    }
+
     #[inline(always)]
     pub fn dz1(&self, part: usize) -> Shared<u32> {
         self.tile(self.layout.dz1, part, BATCH)
@@ -160,32 +166,54 @@ impl Tiles {
         self.tile(self.layout.w2, part, HIDDEN)
     }
 
+    /// `b2`, by fours.
     #[inline(always)]
-    pub fn b2(&self) -> Shared<f32> {
-        shared::dynamic(self.layout.b2, CLASSES)
+    pub fn b2(&self) -> Shared<Four> {
+        shared::dynamic(self.layout.b2, CLASSES / 4)
     }
 
-    /// Fills both batches with zeros, and the bias pixel of every row with 255. Ends without a barrier.
+    /// Writes `b2` of classes `class` (even) and `class + 1`.
     #[inline(always)]
-    pub fn clear_pixels(&self, n_inputs: u32) {
-        let words = BATCH * self.row_bytes / 4;
-        let bias_word = n_inputs / 4;
-        let mut buffer = 0;
-        while buffer < 2 {
-            let pixels = self.pixels::<u32>(buffer);
-            let mut word = crate::cuda::thread::thread_idx_x();
-            while word < words {
-                pixels.set(word, if word % (self.row_bytes / 4) == bias_word { 255 } else { 0 });
-                word += super::THREADS;
-            }
-            buffer += 1;
+    pub fn set_b2(&self, class: u32, values: [f32; 2]) {
+        let pair = values[0].to_bits() as u64 | (values[1].to_bits() as u64) << 32;
+        shared::dynamic::<u64>(self.layout.b2, CLASSES / 2).set(class / 2, pair);
+    }
+
+    /// Sample numbers of a batch's rows, for two batches.
+    #[inline(always)]
+    pub fn samples(&self, buffer: u32) -> Shared<u32> {
+        shared::dynamic(self.layout.samples + buffer * BATCH * 4, BATCH)
+    }
+
+    /// Labels of a batch's rows, for two batches.
+    #[inline(always)]
+    pub fn labels(&self, buffer: u32) -> Shared<u32> {
+        shared::dynamic(self.layout.samples + (2 + buffer) * BATCH * 4, BATCH)
+    }
+
+    /// Fills all of it with zeros, and the bias pixel of every row with 255. Ends with a barrier.
+    #[inline(always)]
+    pub fn clear(&self, n_inputs: u32) {
+        let all = shared::dynamic::<u32>(0, self.layout.end / 4);
+        let mut word = thread_idx_x();
+        while word < all.len() {
+            all.set(word, 0);
+            word += THREADS;
         }
+        // Zeros are there before anything else is put in their place.
+        sync_threads();
+        if thread_idx_x() < 2 * BATCH {
+            let (buffer, row) = (thread_idx_x() / BATCH, thread_idx_x() % BATCH);
+            self.pixels::<u32>(buffer).set(row * (self.row_bytes / 4) + n_inputs / 4, 255);
+        }
+        sync_threads();
     }
 
     /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows`. Each warp copies every eighth row.
     ///
     /// # Safety
-    /// `images` holds those images of `n_inputs` bytes, a multiple of 16, aligned to 16; nobody reads the buffer until the copies are waited for.
+    /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
+    /// until the copies are waited for.
     #[inline(always)]
     pub unsafe fn copy_batch(
         &self,
@@ -197,32 +225,37 @@ impl Tiles {
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
-        let mut row = warp_index();
-        while row < rows {
-            // SAFETY: the caller vouches for the image; pieces below n_inputs / 16.
-            let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
-            let mut piece = lane();
-            while piece < pieces {
-                // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned.
-                unsafe { memory::copy_async(pixels, row * (self.row_bytes / 16) + piece, image.add(piece as usize)) };
-                piece += 32;
+        unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let row = R as u32 * WARPS + warp_index();
+            if row < rows {
+                // SAFETY: the caller vouches for the image.
+                let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
+                let to = row * (self.row_bytes / 16);
+                unroll!(HALF in [0, 1] {
+                    let piece = HALF as u32 * 32 + lane();
+                    if piece < pieces {
+                        // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned; a row holds all pieces.
+                        unsafe { memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize)) };
+                    }
+                });
             }
-            row += WARPS;
-        }
+        });
     }
 }
 
-/// Splits `W2`'s share of this block into its tiles: element `(unit, class)` as `value` says. One warp: lane (g, t) has units g, g + 8 and classes
-/// 8 nt + 2t, + 1.
+/// Splits `W2`'s share of this block, times [`SCALE`](super::SCALE), into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
 #[inline(always)]
 pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
     let (g, t) = (lane() / 4, lane() % 4);
     let word = class_tile * 4 + t;
-    let upper = split_f16(w2[0] * SCALE, w2[1] * SCALE);
-    let lower = split_f16(w2[2] * SCALE, w2[3] * SCALE);
+    let upper = split_f16(w2[0], w2[1]);
+    let lower = split_f16(w2[2], w2[3]);
     unroll!(PART in [0, 1] {
-        tiles.w2(PART).set(g * TILE_STRIDE + word, upper[PART]);
-        tiles.w2(PART).set((g + 8) * TILE_STRIDE + word, lower[PART]);
+        // SAFETY: 16 rows, two class tiles of four words.
+        unsafe {
+            tiles.w2(PART).set_unchecked(tile_word(g, word), upper[PART]);
+            tiles.w2(PART).set_unchecked(tile_word(g + 8, word), lower[PART]);
+        }
     });
 }
 
@@ -240,8 +273,8 @@ fn partial_z1(tiles: &Tiles, buffer: u32, sizes: &Sizes, weights: &Weights) -> [
             let mut b = [[[[0u32; 2]; 2]; 2]; 2];
             unroll!(K in [0, 1] {
                 unroll!(U in [0, 1] {
-                    let low = split_f16(w[0][2 * U + K] * SCALE, w[1][2 * U + K] * SCALE);
-                    let high = split_f16(w[2][2 * U + K] * SCALE, w[3][2 * U + K] * SCALE);
+                    let low = split_f16(w[0][2 * U + K], w[1][2 * U + K]);
+                    let high = split_f16(w[2][2 * U + K], w[3][2 * U + K]);
                     b[K][U] = [[low[0], high[0]], [low[1], high[1]]];
                 });
             });
@@ -335,10 +368,13 @@ pub(super) fn partial_logits(
         if keep {
             unroll!(PART in [0, 1] {
                 let tile = tiles.h(PART);
-                tile.set(row * TILE_STRIDE + t, words[0][PART]);
-                tile.set((row + 8) * TILE_STRIDE + t, words[1][PART]);
-                tile.set(row * TILE_STRIDE + 4 + t, words[2][PART]);
-                tile.set((row + 8) * TILE_STRIDE + 4 + t, words[3][PART]);
+                // SAFETY: rows below BATCH, eight words.
+                unsafe {
+                    tile.set_unchecked(tile_word(row, t), words[0][PART]);
+                    tile.set_unchecked(tile_word(row + 8, t), words[1][PART]);
+                    tile.set_unchecked(tile_word(row, 4 + t), words[2][PART]);
+                    tile.set_unchecked(tile_word(row + 8, 4 + t), words[3][PART]);
+                }
             });
         }
         let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
@@ -348,8 +384,8 @@ pub(super) fn partial_logits(
         sync_warp(ALL);
         // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
         unsafe {
-            let large = load_matrix_x4_transposed(tiles.w2(0).address_of(from));
-            let small = load_matrix_x4_transposed(tiles.w2(1).address_of(from));
+            let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
+            let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
             unroll!(N in [0, 1] {
                 let main = f16([0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
                 let rest = f16([0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
@@ -368,7 +404,8 @@ pub(super) fn partial_logits(
                     let sample = row + 8 * HALF as u32;
                     let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
                     let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                    pairs.set_in_cluster(sample >> sizes.log_samples(), at, pair);
+                    // SAFETY: the sample's block has the rank; the place is below blocks * samples * CLASSES / 2.
+                    unsafe { pairs.set_in_cluster_unchecked(sample >> sizes.log_samples(), at, pair) };
                 });
             }
         });
@@ -382,38 +419,55 @@ pub(super) fn tile_word(row: u32, word: u32) -> u32 {
     row * TILE_STRIDE + word
 }
 
-/// The logit of the block's sample `sample` and class `class`, summed over the blocks in order; minus infinity for classes that are not there.
-#[inline(always)]
-pub(super) fn sum_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32, class: u32) -> f32 {
-    if class >= sizes.n_classes {
-        return f32::NEG_INFINITY;
-    }
-    let logits = tiles.logits(logit_buffer);
-    let per_block = sizes.samples_per_block();
-    let mut sum = tiles.b2().get(class);
-    let mut block = 0;
-    while block < sizes.blocks {
-        sum += logits.get((block * per_block + sample) * CLASSES + class);
-        block += 1;
-    }
-    sum
+/// What a lane knows of its sample. Four lanes have a sample, each four classes: lane `q` of the four has 4q … 4q + 3.
+#[derive(Clone, Copy)]
+pub(super) struct Logits {
+    /// The logits; minus infinity for classes that are not there.
+    pub z: [f32; 4],
+    /// `exp(z - max)`.
+    pub powers: [f32; 4],
+    /// Their sum over all classes.
+    pub sum: f32,
+    /// `ln(sum) + max`: the loss is this minus the label's logit.
+    pub log_sum: f32,
 }
 
-/// Softmax over the 16 lanes that have a sample's classes: the lane's power `exp(z - max)`, their sum, and `ln(sum) + max`.
+/// The values of a sample's four lanes combined, on each of them.
 #[inline(always)]
-pub(super) fn softmax(z: f32) -> (f32, f32, f32) {
-    use crate::cuda::warp::shuffle_xor;
-    let mut most = z;
-    unroll!(STEP in [8, 4, 2, 1] {
-        let other = shuffle_xor(ALL, most, STEP as u32);
-        // A NaN must win, so that it is seen.
-        most = if other > most || other.is_nan() { other } else { most };
+fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
+    let value = combine(value, shuffle_xor(ALL, value, 1));
+    combine(value, shuffle_xor(ALL, value, 2))
+}
+
+/// Sums the partial logits of the block's sample `sample` over the blocks, in their order, and takes the softmax. All lanes of a warp call it, four for a
+/// sample.
+#[inline(always)]
+pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
+    let quad = lane() % 4;
+    let logits = tiles.logit_quads(logit_buffer);
+    // SAFETY: CLASSES values.
+    let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };
+    let mut block = 0;
+    while block < sizes.blocks {
+        // SAFETY: blocks * samples * CLASSES values.
+        let Four(part) =
+            unsafe { logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) };
+        unroll!(C in [0, 1, 2, 3] {
+            z[C] += part[C];
+        });
+        block += 1;
+    }
+    unroll!(C in [0, 1, 2, 3] {
+        z[C] = if quad * 4 + (C as u32) < sizes.n_classes { z[C] } else { f32::NEG_INFINITY };
     });
-    // 2^-22 of error in the power and in the logarithm, below what the logits' own rounding makes of them. A class that is not there has power 0.
-    let power = math::exp2_approx((z - most) * core::f32::consts::LOG2_E);
-    let mut sum = power;
-    unroll!(STEP in [8, 4, 2, 1] {
-        sum += shuffle_xor(ALL, sum, STEP as u32);
+    // A NaN must win, so that it is seen.
+    let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };
+    let most = over_four(larger(larger(z[0], z[1]), larger(z[2], z[3])), larger);
+    let mut powers = [0f32; 4];
+    unroll!(C in [0, 1, 2, 3] {
+        // 2^-22 of error here and in the logarithm, below what the logits' own rounding makes of them.
+        powers[C] = math::exp2_approx((z[C] - most) * core::f32::consts::LOG2_E);
     });
-    (power, sum, math::log2_approx(sum) * core::f32::consts::LN_2 + most)
+    let sum = over_four((powers[0] + powers[1]) + (powers[2] + powers[3]), |a, b| a + b);
+    Logits { z, powers, sum, log_sum: math::log2_approx(sum) * core::f32::consts::LN_2 + most }
 }

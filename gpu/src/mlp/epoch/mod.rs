@@ -101,6 +101,8 @@ struct Layout {
     w2: u32,
     /// `b2`, `[CLASSES]` f32.
     b2: u32,
+    /// Sample numbers, then labels, `[BATCH]` u32, of two batches.
+    samples: u32,
     end: u32,
 }
 
@@ -117,7 +119,8 @@ impl Layout {
         let dz1 = dz2 + 2 * tile_bytes(BATCH);
         let w2 = dz1 + 2 * tile_bytes(BATCH);
         let b2 = w2 + 2 * tile_bytes(HIDDEN);
-        Self { pixel_bytes, sums, logits, h, dz2, dz1, w2, b2, end: b2 + CLASSES * 4 }
+        let samples = b2 + CLASSES * 4;
+        Self { pixel_bytes, sums, logits, h, dz2, dz1, w2, b2, samples, end: samples + 4 * BATCH * 4 }
     }
 }
 
