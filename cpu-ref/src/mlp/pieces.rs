@@ -124,7 +124,8 @@ pub fn softmax<T: Real>(z: &[T], p: &mut [T], n_classes: usize) {
     }
 }
 
-/// Cross-entropy of each sample: `log Σ exp(z) - z[label]`, computed as `log Σ exp(z - max) - (z[label] - max)`. `z` is `[rows, n_classes]`, `labels` and `losses` are `[rows]`.
+/// Cross-entropy of each sample: `log Σ exp(z) - z[label]`, computed as `log Σ exp(z - max) - (z[label] - max)`.
+/// `z` is `[rows, n_classes]`, `labels` and `losses` are `[rows]`.
 pub fn losses<T: Real>(z: &[T], labels: &[u8], losses: &mut [T], n_classes: usize) {
     for ((z, &label), loss) in z.chunks_exact(n_classes).zip(labels).zip(losses) {
         let most = largest(z);
