@@ -69,6 +69,12 @@ impl<T: Copy> Shared<T> {
         Self { address, len, element: PhantomData }
     }
 
+    /// Address of the first value in the shared window, whether there is one or not.
+    #[inline(always)]
+    pub fn base(self) -> u32 {
+        self.address
+    }
+
     /// Number of values.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty, reason = "an array's length is part of its type, not a state")]

@@ -3,9 +3,11 @@
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
-use crate::cuda::{atomic, kernel, memory};
+use crate::cuda::{atomic, kernel, memory, wgmma};
 
-use super::forward::{Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, store_w2};
+use super::forward::{
+    Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, place, store_w1, store_w2,
+};
 use super::{BATCH, HIDDEN, SCALE, cluster_blocks, n_values, unroll};
 
 /// One network on one set of images.
@@ -48,7 +50,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let blocks = cluster_blocks(n_hidden);
     let cluster = block_idx_x() / blocks;
     let model = (cluster / task.clusters_per_model) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster() };
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), place: place() };
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
@@ -65,9 +67,17 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 4]; 4]; 4];
+    let mut weights: Weights = [[[0.0; 8]; 2]; 4];
     // SAFETY: numbers below n_values.
     for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
+    unroll!(I in [0, 1, 2, 3] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            unroll!(TILE in [0, 1] {
+                store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
+            });
+        }
+    });
+    wgmma::publish();
     if warp < 2 {
         let class = warp * 8 + 2 * t;
         // SAFETY: numbers below n_values.
@@ -81,19 +91,27 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
             tiles.set_b2(class, [0, 1].map(|next| load(sizes.second_layer(HIDDEN, class + next))));
         }
     }
+    if thread_idx_x() == 0 {
+        tiles.mail(0).open();
+        tiles.mail(1).open();
+    }
     // Every block of the cluster has begun, and is ready for other blocks' values.
     sync_cluster();
     prefetch(first, 0);
 
     let mut active = [[0f32; 2]; 2];
     let mut batch = first;
+    let mut round = 0;
     let mut buffer = 0;
     while batch < n_batches {
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before, whose place the next one takes.
         sync_threads();
         prefetch(batch + task.clusters_per_model, 1 - buffer);
-        let hidden = partial_logits(&tiles, buffer, buffer, &sizes, &weights, false);
+        if thread_idx_x() == 0 {
+            tiles.mail(buffer).expect(sizes.logit_bytes());
+        }
+        let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
         if warp < 4 {
             unroll!(U in [0, 1] {
                 unroll!(C in [0, 1, 2, 3] {
@@ -103,11 +121,13 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
                 });
             });
         }
-        // Partial logits have arrived. The other buffer takes the next ones, so one barrier a batch is enough.
-        sync_cluster();
+        // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
+        // those after them only when all blocks have ended this round.
+        tiles.mail(buffer).wait(round / 2);
         // SAFETY: the arrays are as the task says.
         unsafe { answer(&task, &tiles, &sizes, model, batch, buffer) };
         batch += task.clusters_per_model;
+        round += 1;
         buffer = 1 - buffer;
     }
     if !task.active.is_null() && warp < 4 {
