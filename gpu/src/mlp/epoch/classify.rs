@@ -104,6 +104,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let mut round = 0;
     let mut buffer = 0;
     while batch < n_batches {
+        let tiles = tiles.renewed();
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before, whose place the next one takes.
         sync_threads();
@@ -152,13 +153,13 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
 #[inline(always)]
 unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize, batch: u32, buffer: u32) {
     let per_block = sizes.samples_per_block();
-    let slot = thread_idx_x() / 4;
+    let slot = tiles.me.thread() / 4;
     // Lanes without a sample of their own do another one's sums, since all must call it.
     let sample = slot & (per_block - 1);
     let number = batch * BATCH + (sizes.rank << sizes.log_samples()) + sample;
     let there = slot < per_block && number < task.n_samples;
     let logits = finish_logits(tiles, buffer, sizes, sample);
-    let first_class = lane() % 4 * 4;
+    let first_class = tiles.me.lane() % 4 * 4;
     let mut best = (logits.z[0], first_class);
     unroll!(C in [1, 2, 3] {
         best = if logits.z[C] > best.0 { (logits.z[C], first_class + C as u32) } else { best };

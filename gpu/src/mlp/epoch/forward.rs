@@ -10,8 +10,8 @@ use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
 use super::{
-    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, Layout, OPERAND_BYTES, QUARTETS, SCALE, THREADS, TILE_ROW_STEP,
-    TILE_STRIDE, WARPS, n_groups, row_bytes, tile_bytes, unroll,
+    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, QUARTETS, SCALE, THREADS, TILE_ROW_STEP, TILE_STRIDE,
+    WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
 };
 
 /// Four floats that one instruction moves.
@@ -126,40 +126,85 @@ pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weig
     }
 }
 
-/// Shared memory of the block, by name.
+/// The thread's number in the block, and what follows from it.
+#[derive(Clone, Copy)]
+pub(super) struct Me {
+    thread: u32,
+}
+
+impl Me {
+    /// Number in the block.
+    #[inline(always)]
+    pub fn thread(self) -> u32 {
+        self.thread
+    }
+
+    /// Warp in the block.
+    #[inline(always)]
+    pub fn warp(self) -> u32 {
+        self.thread / 32
+    }
+
+    /// Lane in the warp.
+    #[inline(always)]
+    pub fn lane(self) -> u32 {
+        self.thread % 32
+    }
+
+    /// Row of the lane in a fragment.
+    #[inline(always)]
+    pub fn g(self) -> u32 {
+        self.lane() / 4
+    }
+
+    /// Pair of columns of the lane in a fragment.
+    #[inline(always)]
+    pub fn t(self) -> u32 {
+        self.thread % 4
+    }
+}
+
+/// Shared memory of the block, by name; and who looks at it.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles {
     /// Shared address of the dynamic memory.
     base: u32,
-    layout: Layout,
     row_bytes: u32,
+    /// The thread.
+    pub me: Me,
 }
 
 impl Tiles {
     #[inline(always)]
     pub fn new(n_inputs: u32) -> Self {
-        let layout = Layout::new(n_inputs);
         // The one check that the launch has all of it.
-        let base = shared::dynamic::<memory::Vec4>(0, layout.end / 16).base();
-        Self { base, layout, row_bytes: row_bytes(n_inputs) }
+        let base = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs) / 16).base();
+        Self { base, row_bytes: row_bytes(n_inputs), me: Me { thread: thread_idx_x() } }
+    }
+
+    /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
+    #[inline(always)]
+    pub fn renewed(&self) -> Self {
+        Self { base: opaque(self.base), me: Me { thread: opaque(self.me.thread) }, ..*self }
     }
 
     /// `len` values from byte `offset` on.
     #[inline(always)]
     fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
-        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the mailboxes), and `new` has seen that it is all there.
+        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the second mailbox), and `new` has seen that it is all there.
         unsafe { Shared::from_address(self.base + offset, len) }
     }
 
     /// One batch of pixels as values of `T`.
     #[inline(always)]
     pub fn pixels<T: Copy>(&self, buffer: u32) -> Shared<T> {
-        self.part(buffer * self.layout.pixel_bytes, self.layout.pixel_bytes / size_of::<T>() as u32)
+        let bytes = BATCH * self.row_bytes;
+        self.part(layout::PIXELS + buffer * bytes, bytes / size_of::<T>() as u32)
     }
 
     #[inline(always)]
     fn sums(&self) -> Shared<Four> {
-        self.part(self.layout.sums, 2 * 128)
+        self.part(layout::SUMS, 2 * 128)
     }
 
     /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
@@ -168,7 +213,7 @@ impl Tiles {
     /// The operand lies in the block's shared memory.
     #[inline(always)]
     unsafe fn set_operand(&self, base: u32, n_operands: u32, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        let (g, t) = (lane() / 4, lane() % 4);
+        let (g, t) = (self.me.g(), self.me.t());
         let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
         let at = number * (OPERAND_BYTES / 4) + g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
         // SAFETY: the caller vouches for the operand; the word is inside it.
@@ -183,9 +228,7 @@ impl Tiles {
     #[inline(always)]
     unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: the caller's promise.
-        unsafe {
-            self.set_operand(self.layout.w1, (self.layout.dz1 - self.layout.w1) / OPERAND_BYTES, number, u, e, words)
-        };
+        unsafe { self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes, number + 1, number, u, e, words) };
     }
 
     /// # Safety
@@ -193,43 +236,43 @@ impl Tiles {
     #[inline(always)]
     pub unsafe fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: the caller's promise.
-        unsafe { self.set_operand(self.layout.dz1, 4, number, u, e, words) };
+        unsafe { self.set_operand(layout::DZ1, 4, number, u, e, words) };
     }
 
     /// Address of `W1`'s operands of `group`.
     #[inline(always)]
     fn w1(&self, group: u32) -> u32 {
-        self.base + self.layout.w1 + group * 2 * OPERAND_BYTES
+        self.base + layout::PIXELS + 2 * BATCH * self.row_bytes + group * 2 * OPERAND_BYTES
     }
 
     /// Address of dz1's operands.
     #[inline(always)]
     pub fn dz1(&self) -> u32 {
-        self.base + self.layout.dz1
+        self.base + layout::DZ1
     }
 
     /// One of the two mailboxes.
     #[inline(always)]
     pub fn mail(&self, number: u32) -> Mailbox {
-        Mailbox::new(self.part(self.layout.mail + 8 * number, 1))
+        Mailbox::new(self.part(layout::MAIL + 8 * number, 1))
     }
 
     /// Scratch for reductions, where the partial sums lie later.
     #[inline(always)]
     pub fn scratch(&self) -> Shared<u32> {
-        self.part(self.layout.sums, 32)
+        self.part(layout::SUMS, 32)
     }
 
     /// Partial logits, pairs of classes in 8 bytes: `[blocks, samples, CLASSES / 2]`.
     #[inline(always)]
     pub fn logit_pairs(&self, buffer: u32) -> Shared<u64> {
-        self.part(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
+        self.part(layout::LOGITS + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
     }
 
     /// The same by fours: `[blocks, samples, CLASSES / 4]`.
     #[inline(always)]
     pub fn logit_quads(&self, buffer: u32) -> Shared<Four> {
-        self.part(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 4)
+        self.part(layout::LOGITS + buffer * LOGIT_BYTES, BATCH * CLASSES / 4)
     }
 
     /// The large (0) or small (1) parts of a tile of `rows` rows, in words of two columns.
@@ -240,63 +283,63 @@ impl Tiles {
 
     #[inline(always)]
     pub fn h(&self, part: usize) -> Shared<u32> {
-        self.tile(self.layout.h, part, BATCH)
+        self.tile(layout::H, part, BATCH)
     }
 
     #[inline(always)]
     pub fn dz2(&self, part: usize) -> Shared<u32> {
-        self.tile(self.layout.dz2, part, BATCH)
+        self.tile(layout::DZ2, part, BATCH)
     }
 
     /// The same by pairs of words.
     #[inline(always)]
     pub fn dz2_pairs(&self, part: usize) -> Shared<u64> {
-        self.part(self.layout.dz2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
+        self.part(layout::DZ2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
     }
 
     #[inline(always)]
     pub fn w2(&self, part: usize) -> Shared<u32> {
-        self.tile(self.layout.w2, part, HIDDEN)
+        self.tile(layout::W2, part, HIDDEN)
     }
 
     /// `b2`, by fours.
     #[inline(always)]
     pub fn b2(&self) -> Shared<Four> {
-        self.part(self.layout.b2, CLASSES / 4)
+        self.part(layout::B2, CLASSES / 4)
     }
 
     /// Writes `b2` of classes `class` (even) and `class + 1`.
     #[inline(always)]
     pub fn set_b2(&self, class: u32, values: [f32; 2]) {
         let pair = values[0].to_bits() as u64 | (values[1].to_bits() as u64) << 32;
-        self.part::<u64>(self.layout.b2, CLASSES / 2).set(class / 2, pair);
+        self.part::<u64>(layout::B2, CLASSES / 2).set(class / 2, pair);
     }
 
     /// Sample numbers of a batch's rows, for two batches.
     #[inline(always)]
     pub fn samples(&self, buffer: u32) -> Shared<u32> {
-        self.part(self.layout.samples + buffer * BATCH * 4, BATCH)
+        self.part(layout::SAMPLES + buffer * BATCH * 4, BATCH)
     }
 
     /// Labels of a batch's rows, for two batches.
     #[inline(always)]
     pub fn labels(&self, buffer: u32) -> Shared<u32> {
-        self.part(self.layout.samples + (2 + buffer) * BATCH * 4, BATCH)
+        self.part(layout::SAMPLES + (2 + buffer) * BATCH * 4, BATCH)
     }
 
     /// Fills all of it with zeros, and the bias pixel of every row with 255. Ends with a barrier.
     #[inline(always)]
     pub fn clear(&self, n_inputs: u32) {
-        let all = self.part::<u32>(0, self.layout.end / 4);
-        let mut word = thread_idx_x();
+        let all = self.part::<u32>(0, shared_bytes(n_inputs) / 4);
+        let mut word = self.me.thread();
         while word < all.len() {
             all.set(word, 0);
             word += THREADS;
         }
         // Zeros are there before anything else is put in their place.
         sync_threads();
-        if thread_idx_x() < 2 * BATCH {
-            let (buffer, row) = (thread_idx_x() / BATCH, thread_idx_x() % BATCH);
+        if self.me.thread() < 2 * BATCH {
+            let (buffer, row) = (self.me.thread() / BATCH, self.me.thread() % BATCH);
             self.pixels::<u32>(buffer).set(row * (self.row_bytes / 4) + n_inputs / 4, 255);
         }
         sync_threads();
@@ -319,13 +362,13 @@ impl Tiles {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * WARPS + warp_index();
+            let row = R as u32 * WARPS + self.me.warp();
             if row < rows {
                 // SAFETY: the caller vouches for the image.
                 let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
                 unroll!(HALF in [0, 1] {
-                    let piece = HALF as u32 * 32 + lane();
+                    let piece = HALF as u32 * 32 + self.me.lane();
                     if piece < pieces {
                         // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned; a row holds all pieces.
                         unsafe { memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize)) };
@@ -339,7 +382,7 @@ impl Tiles {
 /// Splits `W2`'s share of this block, times [`SCALE`](super::SCALE), into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
 #[inline(always)]
 pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
-    let (g, t) = (lane() / 4, lane() % 4);
+    let (g, t) = (tiles.me.g(), tiles.me.t());
     let word = class_tile * 4 + t;
     let upper = split_f16(w2[0], w2[1]);
     let lower = split_f16(w2[2], w2[3]);
@@ -361,7 +404,7 @@ pub(super) fn operand(address: u32) -> wgmma::Tiles {
 /// The warpgroup's sums of `x W1` over its pixels, times [`SCALE`] and 255: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
 #[inline(always)]
 fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
-    let (g, t) = (lane() / 4, lane() % 4);
+    let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
     let row_pairs = tiles.row_bytes / 8;
     let upper = opaque((sizes.place.1 * 16 + g) * row_pairs + sizes.place.0 * (GROUP / 8) + t);
@@ -371,24 +414,23 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     // Both warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
     // there has pixels and weights 0.
     let rounds = sizes.n_groups().div_ceil(2);
-    unroll!(ROUND in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] {
-        // There is at least one group.
-        if ROUND == 0 || (ROUND as u32) < rounds {
-            let at = ROUND as u32 * 2 * (GROUP / 8);
-            // SAFETY: rows below BATCH; a row has room for an even number of groups.
-            let (upper, lower) = unsafe { (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)) };
-            let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
-            let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
-            unroll!(TILE in [0, 1] {
-                let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
-                let b = operand(w1 + (ROUND as u32 * 4 + TILE as u32) * OPERAND_BYTES);
-                // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
-                sums = unsafe { wgmma::f16_n32(sums, a, b) };
-            });
-            // SAFETY: as above.
-            unsafe { wgmma::keep_pending::<2>() };
-        }
-    });
+    let mut round = 0;
+    while round < rounds {
+        let at = round * 2 * (GROUP / 8);
+        // SAFETY: rows below BATCH; a row has room for an even number of groups.
+        let (upper, lower) = unsafe { (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)) };
+        let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
+        let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
+        unroll!(TILE in [0, 1] {
+            let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
+            let b = operand(w1 + (round * 4 + TILE as u32) * OPERAND_BYTES);
+            // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
+            sums = unsafe { wgmma::f16_n32(sums, a, b) };
+        });
+        // SAFETY: as above.
+        unsafe { wgmma::keep_pending::<1>() };
+        round += 1;
+    }
     // SAFETY: as above.
     let [sums] = unsafe { wgmma::finish([sums]) };
     // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones.
@@ -421,11 +463,11 @@ pub(super) fn partial_logits(
     sizes: &Sizes,
     keep: bool,
 ) -> Hidden {
-    let warp = warp_index();
-    let (g, t) = (lane() / 4, lane() % 4);
+    let warp = tiles.me.warp();
+    let (g, t) = (tiles.me.g(), tiles.me.t());
     let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
     let sums = tiles.sums();
-    let thread = thread_idx_x() % 128;
+    let thread = tiles.me.thread() % 128;
     if warp >= 4 {
         unroll!(U in [0, 1] {
             // SAFETY: two times 128 places.
@@ -472,7 +514,7 @@ pub(super) fn partial_logits(
         }
         let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
         // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
-        let from = tile_word((lane() / 8 % 2) * 8 + lane() % 8, (lane() / 16) * 4);
+        let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
         let mut logits = [[0f32; 4]; 2];
         sync_warp(ALL);
         // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
@@ -537,7 +579,7 @@ fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 /// sample.
 #[inline(always)]
 pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
-    let quad = lane() % 4;
+    let quad = tiles.me.lane() % 4;
     let logits = tiles.logit_quads(logit_buffer);
     // SAFETY: CLASSES values.
     let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };

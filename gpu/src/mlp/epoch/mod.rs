@@ -96,56 +96,42 @@ const fn tile_bytes(rows: u32) -> u32 {
     rows * TILE_STRIDE * 4
 }
 
-/// Where the parts of dynamic shared memory begin, in bytes.
-#[derive(Clone, Copy)]
-struct Layout {
-    /// Bytes of a batch of pixels, `[BATCH, row_bytes]` u8; two of them lie at the beginning.
-    pixel_bytes: u32,
-    /// `W1`'s parts as operands, two for each group: `[2 even_groups]` of [`OPERAND_BYTES`].
-    w1: u32,
-    /// dz1's parts as operands, one for each 16 samples.
-    dz1: u32,
-    /// The second warpgroup's sums of z1, `[2, 128 threads]` of 4 f32.
-    sums: u32,
-    /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, so that a block may be a step ahead.
-    logits: u32,
-    /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2 of 64 rows, W2 of 16.
-    h: u32,
-    dz2: u32,
-    w2: u32,
-    /// `b2`, `[CLASSES]` f32.
-    b2: u32,
-    /// Sample numbers, then labels, `[BATCH]` u32, of two batches.
-    samples: u32,
-    /// Two mailboxes of 8 bytes: partial logits, gradients of logits.
-    mail: u32,
-    end: u32,
-}
-
 /// Bytes of the partial logits.
 const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
 
-impl Layout {
-    const fn new(n_inputs: u32) -> Self {
-        let pixel_bytes = BATCH * row_bytes(n_inputs);
-        let w1 = 2 * pixel_bytes;
-        let dz1 = w1 + 2 * even_groups(n_inputs) * OPERAND_BYTES;
-        let sums = dz1 + 4 * OPERAND_BYTES;
-        let logits = sums + 2 * 128 * 16;
-        let h = logits + 2 * LOGIT_BYTES;
-        let dz2 = h + 2 * tile_bytes(BATCH);
-        let w2 = dz2 + 2 * tile_bytes(BATCH);
-        let b2 = w2 + 2 * tile_bytes(HIDDEN);
-        let samples = b2 + CLASSES * 4;
-        let mail = samples + 4 * BATCH * 4;
-        Self { pixel_bytes, w1, dz1, sums, logits, h, dz2, w2, b2, samples, mail, end: mail + 16 }
-    }
+/// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first.
+mod layout {
+    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, tile_bytes};
+
+    /// dz1's parts as operands, one for each 16 samples.
+    pub const DZ1: u32 = 0;
+    /// The second warpgroup's sums of z1, `[2, 128 threads]` of 4 f32.
+    pub const SUMS: u32 = DZ1 + 4 * OPERAND_BYTES;
+    /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, so that a block may be a step ahead.
+    pub const LOGITS: u32 = SUMS + 2 * 128 * 16;
+    /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2 of 64 rows, W2 of 16.
+    pub const H: u32 = LOGITS + 2 * LOGIT_BYTES;
+    pub const DZ2: u32 = H + 2 * tile_bytes(BATCH);
+    pub const W2: u32 = DZ2 + 2 * tile_bytes(BATCH);
+    /// `b2`, `[CLASSES]` f32.
+    pub const B2: u32 = W2 + 2 * tile_bytes(HIDDEN);
+    /// Sample numbers, then labels, `[BATCH]` u32, of two batches.
+    pub const SAMPLES: u32 = B2 + CLASSES * 4;
+    /// Two mailboxes of 8 bytes.
+    pub const MAIL: u32 = SAMPLES + 4 * BATCH * 4;
+    /// Two batches of pixels, `[BATCH, row_bytes]` u8 each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
+    pub const PIXELS: u32 = MAIL + 16;
+}
+
+/// Bytes of dynamic shared memory.
+const fn shared_bytes(n_inputs: u32) -> u32 {
+    layout::PIXELS + 2 * BATCH * row_bytes(n_inputs) + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
 /// Launch shape of [`mlp_epoch_train`] for `n_models` networks and of [`mlp_epoch_classify`] for as many clusters.
 pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape {
     let blocks = cluster_blocks(n_hidden);
-    LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(Layout::new(n_inputs).end)
+    LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(shared_bytes(n_inputs))
 }
 
 /// Repeats a block with a constant counting up: registers in arrays must be indexed by constants.

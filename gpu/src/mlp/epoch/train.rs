@@ -100,7 +100,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     // SAFETY: a sample of the set.
     let label_of =
         |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
-    let prefetch = |step: u32| {
+    let prefetch = |tiles: &Tiles, step: u32| {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
             // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
@@ -158,15 +158,16 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
     // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
-    prefetch(task.from_step);
+    prefetch(&tiles, task.from_step);
 
     let mut step = task.from_step;
     while step < n_steps {
+        let tiles = tiles.renewed();
         let rows = rows_of(step);
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before, whose place the next one takes.
         sync_threads();
-        prefetch(step + 1);
+        prefetch(&tiles, step + 1);
         // What the steps after this need is asked for now and put away later.
         let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
         let sample_after = sample_of(step + 2);
@@ -265,14 +266,14 @@ unsafe fn loss_gradient(
     buffer: u32,
     losses: *mut f32,
 ) {
-    let slot = thread_idx_x() / 4;
+    let slot = tiles.me.thread() / 4;
     let (target, sample) = (slot >> sizes.log_samples(), slot & (sizes.samples_per_block() - 1));
     let row = (sizes.rank << sizes.log_samples()) + sample;
     let there = row < rows;
     // SAFETY: BATCH labels.
     let label = unsafe { tiles.labels(buffer).get_unchecked(row) };
     let logits = finish_logits(tiles, buffer, sizes, sample);
-    let quad = lane() % 4;
+    let quad = tiles.me.lane() % 4;
     let share = 1.0 / logits.sum;
     let mut gradient = [0f32; 4];
     unroll!(C in [0, 1, 2, 3] {
@@ -301,8 +302,8 @@ unsafe fn loss_gradient(
 /// g and g + 8.
 #[inline(always)]
 fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
-    let warp = warp_index();
-    let (matrix, in_matrix) = (lane() / 8, lane() % 8);
+    let warp = tiles.me.warp();
+    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
     let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
     let b_from = tile_word(matrix / 2 * 8 + in_matrix, matrix % 2 * 4);
@@ -345,7 +346,7 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
 fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4], b2: &mut [f32; 2]) {
     /// 1.0 twice in half precision.
     const ONES: u32 = 0x3C00_3C00;
-    let (matrix, in_matrix) = (lane() / 8, lane() % 8);
+    let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
     sync_warp(ALL);
     unroll!(K in [0, 1, 2, 3] {
@@ -377,7 +378,7 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[inline(always)]
 fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weights: &mut Weights) {
-    let (g, t) = (lane() / 4, lane() % 4);
+    let (g, t) = (tiles.me.g(), tiles.me.t());
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
