@@ -82,7 +82,7 @@ impl Mailbox {
                 // SAFETY: the object was opened.
                 unsafe {
                     core::arch::asm!(
-                        "{{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [{1}], {2}; selp.u32 {0}, 1, 0, p; }}",
+                        "{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{1}], {2}; selp.u32 {0}, 1, 0, p; }}",
                         out(reg32) done, in(reg32) self.object.address_of_unchecked(0), in(reg32) parity, options(nostack, preserves_flags)
                     )
                 };

@@ -12,24 +12,32 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
 
-/// Where the tiles of an operand B of 16 rows lie in shared memory.
+/// Where the tiles of an operand B of 16 rows lie in shared memory, as the hardware takes it (without swizzling): address, bytes from the tile of rows 0 to 7 to that
+/// of rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16.
 #[derive(Clone, Copy, Debug)]
-pub struct Tiles {
-    /// Shared address of the first tile, a multiple of 16.
-    pub address: u32,
-    /// Bytes from the tile of rows 0 to 7 to that of rows 8 to 15, a multiple of 16.
-    pub row_step: u32,
-    /// Bytes from a tile to that of the next 8 columns, a multiple of 16.
-    pub column_step: u32,
-}
+pub struct Tiles(u64);
 
 impl Tiles {
-    /// The hardware's descriptor, without swizzling.
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    /// The tiles from shared address `address` on; all three are multiples of 16 below 2^18.
     #[inline(always)]
-    fn descriptor(self) -> u64 {
-        let field = |bytes: u32| (bytes >> 4) as u64 & 0x3FFF;
-        field(self.address) | field(self.row_step) << 16 | field(self.column_step) << 32
+    pub const fn new(address: u32, row_step: u32, column_step: u32) -> Self {
+        Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
+    }
+
+    const fn bits(bytes: u32) -> u64 {
+        (bytes >> 4) as u64 & 0x3FFF
+    }
+
+    /// The same `bytes` further on, a multiple of 16; the address stays below 2^18.
+    #[inline(always)]
+    pub const fn offset(self, bytes: u32) -> Self {
+        Self(self.0 + (bytes >> 4) as u64)
+    }
+
+    /// Bytes of the field at bit `shift`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const fn field(self, shift: u32) -> u32 {
+        ((self.0 >> shift & 0x3FFF) as u32) << 4
     }
 }
 
@@ -66,7 +74,7 @@ pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
                 inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
                 inout(reg32) d[8], inout(reg32) d[9], inout(reg32) d[10], inout(reg32) d[11],
                 inout(reg32) d[12], inout(reg32) d[13], inout(reg32) d[14], inout(reg32) d[15],
-                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
+                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.0,
                 options(nostack, preserves_flags)
             )
         };
@@ -91,7 +99,7 @@ pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
             let mut sum = f64::from(*value);
             for k in (0..16).step_by(2) {
                 let mut bytes = [0; 4];
-                let tile = b.address + k as u32 / 8 * b.row_step + column as u32 / 8 * b.column_step;
+                let tile = b.field(0) + k as u32 / 8 * b.field(16) + column as u32 / 8 * b.field(32);
                 hooks::shared_read(tile + column as u32 % 8 * 16 + k as u32 % 8 * 2, &mut bytes);
                 let b = mma::unpack_f16(u32::from_ne_bytes(bytes));
                 let shift = if k < 8 { 0 } else { 32 };

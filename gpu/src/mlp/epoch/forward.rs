@@ -345,7 +345,7 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows`. Each warp copies every eighth row.
+    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). Each warp copies every eighth row.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
@@ -361,11 +361,17 @@ impl Tiles {
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
+        // All numbers first, so that they are waited for once.
+        let mut samples = [0u32; 8];
+        unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let row = R as u32 * WARPS + self.me.warp();
+            samples[R] = sample_of(row);
+        });
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
             let row = R as u32 * WARPS + self.me.warp();
             if row < rows {
                 // SAFETY: the caller vouches for the image.
-                let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
+                let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
                 unroll!(HALF in [0, 1] {
                     let piece = HALF as u32 * 32 + self.me.lane();
@@ -398,7 +404,7 @@ pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
 /// The operand at `address`.
 #[inline(always)]
 pub(super) fn operand(address: u32) -> wgmma::Tiles {
-    wgmma::Tiles { address, row_step: TILE_ROW_STEP, column_step: 128 }
+    wgmma::Tiles::new(address, TILE_ROW_STEP, 128)
 }
 
 /// The warpgroup's sums of `x W1` over its pixels, times [`SCALE`] and 255: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
@@ -409,23 +415,28 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     let row_pairs = tiles.row_bytes / 8;
     let upper = opaque((sizes.place.1 * 16 + g) * row_pairs + sizes.place.0 * (GROUP / 8) + t);
     let lower = upper + 8 * row_pairs;
-    let w1 = opaque(tiles.w1(sizes.place.0));
+    let w1 = operand(tiles.w1(sizes.place.0));
     let mut sums = [0f32; 16];
     // Both warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
     // there has pixels and weights 0.
     let rounds = sizes.n_groups().div_ceil(2);
-    let mut round = 0;
-    while round < rounds {
+    // SAFETY: rows below BATCH; a row has room for an even number of groups.
+    let load = |round: u32| unsafe {
         let at = round * 2 * (GROUP / 8);
-        // SAFETY: rows below BATCH; a row has room for an even number of groups.
-        let (upper, lower) = unsafe { (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)) };
+        (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at))
+    };
+    let mut round = 0;
+    let mut words = load(0);
+    while round < rounds {
+        let (upper, lower) = words;
+        // The next round's pixels are on their way while this round's are used; the last round asks for its own again.
+        words = load((round + 1).min(rounds - 1));
         let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
         let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
-            let b = operand(w1 + (round * 4 + TILE as u32) * OPERAND_BYTES);
             // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
-            sums = unsafe { wgmma::f16_n32(sums, a, b) };
+            sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 4 + TILE as u32) * OPERAND_BYTES)) };
         });
         // SAFETY: as above.
         unsafe { wgmma::keep_pending::<1>() };

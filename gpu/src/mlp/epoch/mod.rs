@@ -60,9 +60,11 @@ pub const SCALE: f32 = 256.0;
 /// Words of a row of a 16-column half-precision tile: 48 bytes, so that eight rows lie in different banks.
 const TILE_STRIDE: u32 = 12;
 
-/// Blocks of the cluster that has `n_hidden` units: a power of two.
+/// Blocks of the cluster that has `n_hidden` units: a power of two, at least two.
 pub const fn cluster_blocks(n_hidden: u32) -> u32 {
-    n_hidden.div_ceil(HIDDEN).next_power_of_two()
+    let blocks = n_hidden.div_ceil(HIDDEN).next_power_of_two();
+    // What is sent within a launch without clusters is an illegal instruction.
+    if blocks < 2 { 2 } else { blocks }
 }
 
 /// Values of one network: `W1 [n_inputs, n_hidden]`, `b1`, `W2 [n_hidden, n_classes]`, `b2`, one behind the other.

@@ -129,7 +129,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     wgmma::publish();
     // Warps 4 and 5 keep W2 and b2, eight classes each.
     let class_tile = warp.wrapping_sub(4);
-    let class = class_tile * 8 + 2 * t;
+    let class = class_tile % 2 * 8 + 2 * t;
     let mut w2 = [0f32; 4];
     let mut b2 = [0f32; 2];
     if class_tile < 2 {
@@ -382,22 +382,29 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
-    let dz1 = math::opaque(tiles.dz1());
+    let dz1 = operand(tiles.dz1());
     // The gradient is scaled, and so are the weights.
     let factor = -rate * (1.0 / 255.0);
+    // The lane's words of 16 rows of its group in a quartet.
+    let load = |number: u32| {
+        let group = (number * 2 + sizes.place.0) * 4 + sizes.place.1;
+        let mut words = [[0u32; 4]; 4];
+        if group < sizes.n_groups() {
+            unroll!(K in [0, 1, 2, 3] {
+                unroll!(R in [0, 1, 2, 3] {
+                    // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
+                    words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
+                });
+            });
+        }
+        words
+    };
+    let mut words = load(0);
     unroll!(I in [0, 1, 2, 3] {
         if let Some(first) = sizes.quartet(I as u32) {
-            let group = first + sizes.place.1;
             let mut gradient = [[0f32; 16]; 2];
             unroll!(K in [0, 1, 2, 3] {
-                let mut rows = [0u32; 4];
-                if group < sizes.n_groups() {
-                    let at = first_word + K as u32 * 16 * row_words + group * (GROUP / 4);
-                    unroll!(R in [0, 1, 2, 3] {
-                        // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
-                        rows[R] = unsafe { pixels.get_unchecked(at + R as u32 * 4 * row_words) };
-                    });
-                }
+                let rows = words[K];
                 // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
                 // and 3 of the second.
                 let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
@@ -408,10 +415,12 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 unsafe {
                     unroll!(TILE in [0, 1] {
                         let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                        gradient[TILE] = wgmma::f16_n32(gradient[TILE], a, operand(dz1 + K as u32 * OPERAND_BYTES));
+                        gradient[TILE] = wgmma::f16_n32(gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
                     });
                 }
             });
+            // The next quartet's words are on their way while the products run.
+            words = load(I as u32 + 1);
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
             unroll!(TILE in [0, 1] {
