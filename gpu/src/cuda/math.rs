@@ -30,6 +30,22 @@ pub fn sqrt(x: f32) -> f32 {
     x.sqrt()
 }
 
+/// `a * b + c` rounded once: the fused multiply-add, which the compiler never makes of `a * b + c` by itself.
+#[inline(always)]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        unsafe extern "C" {
+            #[link_name = "llvm.fma.f32"]
+            fn fma(a: f32, b: f32, c: f32) -> f32;
+        }
+        // SAFETY: pure arithmetic.
+        unsafe { fma(a, b, c) }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    a.mul_add(b, c)
+}
+
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
         $(#[$doc])*
