@@ -12,7 +12,7 @@ mod epoch;
 mod layers;
 mod network;
 mod options;
-mod paper;
+pub mod paper;
 mod report;
 mod trainer;
 

@@ -1,4 +1,23 @@
-//! Engine.
+//! The source's kernels: each alone, the engine that trains by launching them one after the other, and their times.
+//!
+//! ```text
+//! gather ─ matmul ─ bias ─ ReLU ─ matmul ─ bias ─ loss
+//!                                             └─ softmax gradient ─ matmul, column sums ─ matmul ─ ReLU' ─ matmul, column sums ─ updates
+//! ```
+//!
+//! | to find out | read |
+//! | --- | --- |
+//! | how one kernel is launched | [`Kernels`] |
+//! | what a training step launches, and what each costs | [`profile`] |
+//! | which forms there are | [`PaperOptions`](super::PaperOptions) |
+//!
+//! # Source
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+
+#[allow(unsafe_code)]
+mod kernels;
+
+pub use kernels::{Extent, Kernels, Launch, Product};
 
 use super::engine::{Engine, Setup};
 use crate::{Device, Result};
