@@ -3,8 +3,8 @@
 //! One thread a row; the hits of a block are counted by a block reduction and added to the count by one atomic addition of an integer, so the count is exact.
 //! Launch  grid ceil(n_rows / block), block `block` of whole warps.
 //! Reads   `z` [n_rows, n_classes] f32, `labels` [n_rows] u32.
-//! Writes  `found[first + row]` u32, the lowest of equals, values that are not numbers passed over; adds to `correct[0]` u32.
-//! Twin    `warpplay_cpu_ref::mlp`'s arg-max.   Source  Ha and Beqaj, kernel of the accuracy.
+//! Writes  `found[first + row]` u32, the lowest of equals, the first where that is not a number; adds to `correct[0]` u32.
+//! Twin    `warpplay_cpu_ref::mlp::pieces`: `classes`, `n_correct`.   Source  Ha and Beqaj, kernel of the accuracy.
 
 use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
 use crate::launch::LaunchShape;
@@ -20,7 +20,7 @@ pub const fn shape(n_rows: u32, block: u32) -> LaunchShape {
 /// Classes of the samples and the number of those that are the labels.
 ///
 /// # Safety
-/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one; they do not overlap; nobody else accesses `correct`
+/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one; `n_classes >= 1`; they do not overlap; nobody else accesses `correct`
 /// but by atomic additions.
 #[kernel]
 pub unsafe fn mlp_paper_accuracy(
@@ -36,8 +36,9 @@ pub unsafe fn mlp_paper_accuracy(
     let mut hit = 0;
     if let Some(row) = thread::index_1d_below(n_rows) {
         let start = row as usize * n_classes as usize;
-        let (mut best, mut most) = (0, f32::NEG_INFINITY);
-        let mut class = 0;
+        // SAFETY: row < n_rows, and there is a first class.
+        let (mut best, mut most) = (0, unsafe { memory::load(z, start) });
+        let mut class = 1;
         while class < n_classes {
             // SAFETY: row < n_rows, class < n_classes.
             let value = unsafe { memory::load(z, start + class as usize) };

@@ -11,7 +11,7 @@
 //! Launch  tree: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps; atomic: grid ceil(n / block).
 //! Reads   `values` [n_rows, n_columns] f32.
 //! Writes  `sums` [n_columns] f32; *atomic* adds to what is there.
-//! Twin    `warpplay_cpu_ref::mlp::column_sums`.   Source  Ha and Beqaj, kernels of the bias gradient.
+//! Twin    `warpplay_cpu_ref::mlp::pieces::column_sums`.   Source  Ha and Beqaj, kernels of the bias gradient.
 
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_threads;

@@ -4,7 +4,7 @@
 //! Launch  grid ceil(n / block), block `block`, no shared memory; n is `n_rows * n_inputs` pixels or `n_rows` labels.
 //! Reads   `pixels` [n_samples, n_inputs] u8, `labels` [n_samples] u8, `order` [n_order] u32.
 //! Writes  `x` [n_rows, n_inputs] f32, pixel / 255; `classes` [n_rows] u32. An entry of the order that is no sample gives NaN and [`NO_CLASS`].
-//! Twin    `warpplay_cpu_ref::mlp::scale_pixels`.   Source  Ha and Beqaj, section on data.
+//! Twin    `warpplay_cpu_ref::mlp::pieces::scale_pixels`.   Source  Ha and Beqaj, section on data.
 
 use crate::cuda::{kernel, memory, thread};
 use crate::launch::LaunchShape;

@@ -10,7 +10,7 @@
 //! Launch  grid [ceil(m / side), ceil(n / side)], block [side, side], no dynamic shared memory.
 //! Reads   `a` [m, k] f32, or [k, m] where bit [`TRANSPOSE_A`] is set; `b` [k, n] f32, or [n, k] where bit [`TRANSPOSE_B`] is set; row-major.
 //! Writes  `c` [m, n] f32, row-major.
-//! Twin    `warpplay_cpu_ref::mlp::matmul`.   Source  Ha and Beqaj, kernels of the matrix product.
+//! Twin    `warpplay_cpu_ref::mlp::pieces::matmul`.   Source  Ha and Beqaj, kernels of the matrix product.
 
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_threads;

@@ -13,7 +13,7 @@
 //!
 //! All shapes are allowed, and no kernel touches anything behind its buffers. All but `…_atomic` give the same bits every time.
 //!
-//! Twins  `warpplay_cpu_ref::mlp`.   Source  Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+//! Twins  `warpplay_cpu_ref::mlp::pieces`.   Source  Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
 pub mod accuracy;
 pub mod activation;

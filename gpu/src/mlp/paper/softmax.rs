@@ -6,7 +6,7 @@
 //! Launch  grid n_rows, block `block` of whole warps; gradient from probabilities: grid ceil(n / block).
 //! Reads   `z` [n_rows, n_classes] f32, `classes` [n_rows] u32.
 //! Writes  `p` [n_rows, n_classes] f32, rows sum to 1; `gradient` [n_rows, n_classes] f32, (p - onehot) * factor, factor 1 / n_rows for the mean and 1 for the sum.
-//! Twin    `warpplay_cpu_ref::mlp`: `softmax`, `softmax_gradient`.   Source  Ha and Beqaj, kernels of softmax and of the fused gradient.
+//! Twin    `warpplay_cpu_ref::mlp::pieces`: `softmax`, `softmax_cross_entropy_gradient`, `cross_entropy_gradient`.   Source  Ha and Beqaj, kernels of softmax and of the fused gradient.
 
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, kernel, math, memory, shared_array, thread};

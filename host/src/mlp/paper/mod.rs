@@ -14,8 +14,12 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
+mod arrays;
+mod engine;
+mod feed;
 #[allow(unsafe_code)]
 mod kernels;
+mod step;
 
 pub use kernels::{Extent, Kernels, Launch, Product};
 
@@ -23,7 +27,9 @@ use super::engine::{Engine, Setup};
 use crate::{Device, Result};
 
 /// Opens the engine.
+///
+/// # Errors
+/// [`Error::Option`](crate::Error::Option) for what the source's kernels do not do: another optimiser than SGD, weight decay, another precision than fp32; errors of the device.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
-    let _ = (device, setup);
-    todo!()
+    Ok(Box::new(engine::open(device, setup)?))
 }
