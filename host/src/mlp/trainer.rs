@@ -135,7 +135,11 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
             return Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end"));
         }
         if !matches!(execution, Execution::Auto | Execution::Plain) {
-            return Err(Error::option("execution", execution, "auto or plain on the cpu back end, which runs no kernels"));
+            return Err(Error::option(
+                "execution",
+                execution,
+                "auto or plain on the cpu back end, which runs no kernels",
+            ));
         }
         if stream == Residence::Host {
             return Err(Error::option(
@@ -162,9 +166,11 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
         }
         Execution::Auto if epoch::fits(device, &setup).is_ok() => epoch::open(device, setup),
         Execution::Auto => layers::open(device, setup),
-        Execution::Plain => {
-            Err(Error::option("execution", execution, "auto, epoch, layers or paper where kernels run; plain on the cpu"))
-        }
+        Execution::Plain => Err(Error::option(
+            "execution",
+            execution,
+            "auto, epoch, layers or paper where kernels run; plain on the cpu",
+        )),
     }
 }
 
