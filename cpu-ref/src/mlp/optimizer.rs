@@ -72,11 +72,9 @@ impl Optimizer {
                 step: T::rounded(learning_rate / (1.0 - libm::pow(beta1, t))),
                 root: T::rounded(libm::sqrt(1.0 - libm::pow(beta2, t))),
             },
-            Self::RmsProp { alpha, epsilon } => Form::RmsProp {
-                alpha: T::rounded(alpha),
-                rest: T::rounded(1.0 - alpha),
-                epsilon: T::rounded(epsilon),
-            },
+            Self::RmsProp { alpha, epsilon } => {
+                Form::RmsProp { alpha: T::rounded(alpha), rest: T::rounded(1.0 - alpha), epsilon: T::rounded(epsilon) }
+            }
         };
         Update {
             form,
