@@ -1,10 +1,17 @@
 //! The published kernels of the multilayer perceptron, each alone against the plain functions, and the engine that is made of them.
 
-use warpplay::mlp::paper::{Extent, Kernels, Product};
-use warpplay::mlp::{Accumulate, ColumnSums, PaperMatmul, PaperOptions};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::mlp::paper::{Extent, Kernels, Product, profile};
+use warpplay::mlp::{
+    Accumulate, Checkpoint, Classifier, ColumnSums, Dataset, Execution, Optimizer, Options, PaperMatmul, PaperOptions,
+    Precision, Residence, SoftmaxForm, StoppedBy, TrainEvent, Trainer,
+};
 use warpplay::{Buffer, Device, Error, Stream};
-use warpplay_cpu_ref::mlp::pieces;
-use warpplay_cpu_ref::mlp::{Product as Shape, Reduction};
+use warpplay_cpu_ref::mlp::{
+    Init, Network, Pass, Product as Shape, Reduction, Sequential, Settings, Training, epoch_order, pieces,
+};
 use warpplay_gpu::mlp::random;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
@@ -416,6 +423,269 @@ fn dimensions_and_lengths_are_checked() {
         assert_eq!(wrong(PaperOptions { tile: 12, ..default }), "option tile: 12 is not allowed (8, 16 or 32)");
         let options = PaperOptions { accumulate: Accumulate::Fp64, column_sums: ColumnSums::Atomic, ..default };
         assert_eq!(wrong(options), "option accumulate: fp64 is not allowed (fp32 with atomic column sums)");
+        Ok(())
+    });
+}
+
+/// Samples of the small sets: no batch divides them.
+const N_SAMPLES: usize = 23;
+const CLASSES: u32 = 4;
+
+/// A set of drawn images of 3 by 5 pixels.
+fn small_set(n: usize, salt: u32) -> Result<Arc<Dataset>, Error> {
+    let key = random::key(salt, 3);
+    let pixels = (1..=n as u64 * 15).map(|i| (random::element(key, i) >> 40) as u8).collect();
+    Ok(Arc::new(Dataset::new(pixels, labels(n, CLASSES, salt), 3, 5, CLASSES, "drawn pixels")?))
+}
+
+/// A small training by the published kernels in small blocks.
+fn small(hidden: &[u32]) -> Options {
+    Options {
+        hidden: hidden.to_vec(),
+        batch: 5,
+        epochs: 2,
+        learning_rate: 0.1,
+        seed: 7,
+        execution: Execution::Paper,
+        evaluate_batch: 9,
+        paper: PaperOptions { block: 128, tile: 8, ..PaperOptions::default() },
+        ..Options::default()
+    }
+}
+
+fn go_on(_: TrainEvent<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Weights and biases, layer by layer.
+fn parameters(trainer: &mut Trainer) -> Result<Vec<f32>, Error> {
+    Ok(trainer.network()?.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect())
+}
+
+/// The same training by the plain program in single precision: losses of the epochs, and weights.
+fn plain_training(options: &Options, set: &Dataset) -> (Vec<f64>, Training<f32>) {
+    let sizes: Vec<usize> = options.sizes(set.n_inputs(), set.n_classes()).iter().map(|&size| size as usize).collect();
+    let reduction = match options.reduction {
+        warpplay::mlp::Reduction::Mean => Reduction::Mean,
+        warpplay::mlp::Reduction::Sum => Reduction::Sum,
+    };
+    let network = Network::drawn(&sizes, Init::HeUniform, options.seed);
+    let mut training = Training::new(network, Settings { reduction, ..Settings::default() });
+    let losses = (0..options.epochs).map(|epoch| {
+        let order = epoch_order(options.seed, epoch, set.len());
+        let batch = options.batch as usize;
+        let rate = options.learning_rate;
+        training.epoch::<Sequential>(set.images(), set.labels(), &order, batch, rate) / set.len() as f64
+    });
+    (losses.collect(), training)
+}
+
+/// Trains on the device, compares with the plain program.
+fn check_training(device: &Device, options: &Options, set: &Arc<Dataset>) -> Checked {
+    let what = format!("{:?}, {:?}, {}", options.paper, options.hidden, options.stream);
+    let mut trainer = Trainer::builder().options(options.clone()).build(device, set)?;
+    let report = trainer.run(go_on)?;
+    assert_eq!((report.execution, report.stopped_by), (Execution::Paper, StoppedBy::Epochs));
+    let (losses, plain) = plain_training(options, set);
+    let got: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
+    close(&format!("losses, {what}"), &got, &losses, Tolerance { abs: 0.0, rel: 1e-5 });
+    let expected: Vec<f32> =
+        plain.network.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect();
+    let tolerance = Tolerance { abs: 1e-5, rel: 0.0 };
+    close(&format!("weights, {what}"), &widened(&parameters(&mut trainer)?), &widened(&expected), tolerance);
+    for epoch in &report.epochs {
+        assert_eq!(epoch.transfer_share.is_some(), options.stream == Residence::Host, "{what}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_training_follows_the_plain_one_in_all_forms() -> Checked {
+    let set = small_set(N_SAMPLES, 1)?;
+    for_each_device(|device| {
+        for matmul in [PaperMatmul::Plain, PaperMatmul::Tiled] {
+            for (column_sums, accumulate) in [
+                (ColumnSums::Tree, Accumulate::Fp32),
+                (ColumnSums::Tree, Accumulate::Fp64),
+                (ColumnSums::Warp, Accumulate::Fp32),
+                (ColumnSums::Warp, Accumulate::Fp64),
+                (ColumnSums::Atomic, Accumulate::Fp32),
+            ] {
+                for softmax in [SoftmaxForm::Fused, SoftmaxForm::Separate] {
+                    let paper = PaperOptions { block: 128, tile: 8, matmul, column_sums, softmax, accumulate };
+                    check_training(device, &Options { paper, ..small(&[9]) }, &set)?;
+                }
+            }
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_training_of_any_depth_and_residence_follows_the_plain_one() -> Checked {
+    let set = small_set(N_SAMPLES, 2)?;
+    for_each_device(|device| {
+        for hidden in [&[][..], &[33], &[6, 10, 3]] {
+            for stream in [Residence::Device, Residence::Host] {
+                for reduction in [warpplay::mlp::Reduction::Mean, warpplay::mlp::Reduction::Sum] {
+                    let learning_rate = 0.03;
+                    let options = Options { stream, reduction, learning_rate, ..small(hidden) };
+                    check_training(device, &options, &set)?;
+                }
+            }
+        }
+        // One batch is the whole set, and one sample is a batch.
+        check_training(device, &Options { batch: N_SAMPLES as u32, ..small(&[5]) }, &set)?;
+        check_training(device, &Options { batch: 1, epochs: 1, ..small(&[5]) }, &set)
+    });
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_training_goes_on_to_the_same_bits() -> Checked {
+    // Enough steps that a GPU, which looks at its losses now and then, can stop inside an epoch.
+    let set = small_set(150, 3)?;
+    let folder = tempfile::tempdir().expect("a folder for checkpoints");
+    for_each_device(|device| {
+        for column_sums in [ColumnSums::Tree, ColumnSums::Warp] {
+            let mut options = Options { batch: 2, epochs: 2, ..small(&[6]) };
+            options.paper.column_sums = column_sums;
+            let mut whole = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let whole_report = whole.run(go_on)?;
+            let mut first = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let report = first.run(|event| match event {
+                TrainEvent::Step { epoch: 2, step, .. } if step >= 20 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })?;
+            assert_eq!((report.stopped_by, report.epochs.len()), (StoppedBy::Request, 1));
+            let checkpoint = first.checkpoint()?;
+            assert!((20..75).contains(&checkpoint.step()), "{}", checkpoint.step());
+            let file = folder.path().join("paper.checkpoint");
+            checkpoint.save(&file)?;
+            drop(first);
+            let mut second =
+                Trainer::builder().options(options).resume(Checkpoint::load(&file)?).build(device, &set)?;
+            let report = second.run(go_on)?;
+            same("weights", &parameters(&mut second)?, &parameters(&mut whole)?);
+            let losses = |report: &warpplay::mlp::TrainReport| -> Vec<f64> {
+                report.epochs.iter().map(|epoch| epoch.loss).collect()
+            };
+            // Losses of an epoch in two parts are added in two parts.
+            close("losses", &losses(&report), &losses(&whole_report), Tolerance { abs: 0.0, rel: 1e-14 });
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn sets_are_classified_by_batches_that_are_not_the_trainings() -> Checked {
+    let set = small_set(N_SAMPLES, 4)?;
+    let other = small_set(40, 5)?;
+    for_each_device(|device| {
+        for (stream, evaluate_batch) in
+            [(Residence::Device, 1), (Residence::Device, 16), (Residence::Device, 1000), (Residence::Host, 16)]
+        {
+            let options = Options { stream, evaluate_batch, epochs: 1, ..small(&[6, 33]) };
+            let mut trainer = Trainer::builder().options(options.clone()).test(&other).build(device, &set)?;
+            let report = trainer.run(go_on)?;
+            let network = plain_training(&options, &set).1.network;
+            let mut pass = Pass::default();
+            network.forward::<Sequential>(other.images(), &mut pass);
+            network.losses(other.labels(), &mut pass);
+            let n_correct = pieces::n_correct(&pass.z[2], other.labels(), CLASSES as usize);
+            assert_eq!(report.epochs[0].test_accuracy, Some(n_correct as f64 / 40.0));
+            let loss = report.epochs[0].test_loss.expect("a test set");
+            close("test loss", &[loss], &[pass.loss_sum() / 40.0], Tolerance { abs: 0.0, rel: 1e-5 });
+
+            // Dead units are counted over the training set.
+            network.forward::<Sequential>(set.images(), &mut pass);
+            let dead: Vec<u64> = pass
+                .h
+                .iter()
+                .zip([6, 33])
+                .map(|(h, n)| {
+                    let mut active = vec![false; n];
+                    pieces::mark_active(h, &mut active);
+                    active.iter().filter(|active| !**active).count() as u64
+                })
+                .collect();
+            same("dead units", &report.dead_units_by_layer, &dead);
+
+            // The trained network alone, on the same kernels.
+            let mut classifier = Classifier::with_options(device, &trainer.network()?, &options)?;
+            let evaluation = classifier.evaluate(&other)?;
+            assert_eq!(evaluation.correct, n_correct as u64);
+            let predictions = classifier.predict(other.images())?;
+            let found: Vec<u32> = predictions.iter().map(|prediction| prediction.class).collect();
+            network.forward::<Sequential>(other.images(), &mut pass);
+            same("classes", &found, &pieces::classes(&pass.z[2], CLASSES as usize));
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
+    let set = small_set(N_SAMPLES, 6)?;
+    for_each_device(|device| {
+        let options = Options { learning_rate: 1e30, ..small(&[6]) };
+        let mut trainer = Trainer::builder().options(options).build(device, &set)?;
+        let before = parameters(&mut trainer)?;
+        let error = trainer.run(go_on).expect_err("diverges");
+        assert!(matches!(error, Error::Diverged { epoch: 1, step: 2..=5, steps: 5 }), "{error}");
+        same("weights", &parameters(&mut trainer)?, &before);
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn what_the_published_kernels_do_not_do_is_refused() -> Checked {
+    let set = small_set(N_SAMPLES, 6)?;
+    for_each_device(|device| {
+        let refused = |options: Options| match Trainer::builder().options(options).build(device, &set) {
+            Ok(_) => panic!("should be refused"),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(
+            refused(Options { optimizer: Optimizer::Momentum { momentum: 0.9 }, ..small(&[6]) }),
+            "option optimizer: momentum is not allowed (sgd with execution paper)"
+        );
+        assert_eq!(
+            refused(Options { weight_decay: 0.01, ..small(&[6]) }),
+            "option weight_decay: 0.01 is not allowed (0 with execution paper)"
+        );
+        assert_eq!(
+            refused(Options { precision: Precision::Bf16, ..small(&[6]) }),
+            "option precision: bf16 is not allowed (fp32 with execution paper)"
+        );
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_profile_names_every_launch_of_a_step() {
+    for_each_device(|device| {
+        let options = PaperOptions { block: 128, tile: 8, softmax: SoftmaxForm::Separate, ..PaperOptions::default() };
+        let times = profile(device, &[15, 9, 4], 6, &options)?;
+        let names: Vec<&str> = times.iter().map(|time| time.name.as_str()).collect();
+        assert_eq!(names.len(), 21, "{names:?}");
+        let find = |name: &str| times.iter().find(|time| time.name == name).expect("is there");
+        let forward = find("forward product, layer 1");
+        assert_eq!((forward.kernel, forward.shape.as_str()), ("mlp_paper_matmul_tiled_8", "[6, 15] x [15, 9]"));
+        assert_eq!((forward.flops, forward.footprint_bytes), (2 * 6 * 15 * 9, 4 * (6 * 15 + 15 * 9 + 6 * 9)));
+        // a is loaded for each of two blocks along n, b for the only one along m.
+        assert_eq!(forward.bytes, 4 * (2 * 6 * 15 + 15 * 9 + 6 * 9));
+        assert_eq!((forward.blocks, forward.threads), (2, 64));
+        assert_eq!(find("bias gradient, layer 2").kernel, "mlp_paper_column_sums_tree");
+        assert!(times.iter().all(|time| time.microseconds >= 0.0 && time.launches >= 1 && time.occupancy > 0.0));
+        let error = profile(device, &[15], 6, &options).expect_err("no layer");
+        assert!(error.to_string().starts_with("sizes: expected at least 2 widths"), "{error}");
+        assert!(profile(device, &[15, 4], 0, &options).is_err());
         Ok(())
     });
 }

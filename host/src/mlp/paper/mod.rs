@@ -19,9 +19,11 @@ mod engine;
 mod feed;
 #[allow(unsafe_code)]
 mod kernels;
+mod profile;
 mod step;
 
 pub use kernels::{Extent, Kernels, Launch, Product};
+pub use profile::{OperationTime, profile};
 
 use super::engine::{Engine, Setup};
 use crate::{Device, Result};
