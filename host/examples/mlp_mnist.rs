@@ -21,6 +21,7 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
+#[allow(dead_code, unused_imports, reason = "shared by the programs of all families, each of which uses a part")]
 mod common;
 
 #[path = "mlp_mnist/args.rs"]
