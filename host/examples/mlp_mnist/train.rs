@@ -1,10 +1,10 @@
 //! `train`: trains a network.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::mlp::{
@@ -63,7 +63,10 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let found = training.trainer.evaluate(&test)?;
     check::training(&report)?;
     check::evaluation(&found)?;
-    training.finish(&report)?;
+    if let Some(place) = check::lost(&report) {
+        bail!("{place}: use a smaller learning rate");
+    }
+    let stopped = training.finish(&report)?;
     if let Some(json) = json {
         let record = Record { report: &report, test: &found, program: "warpplay mlp_mnist" };
         json.write(&common::to_json_text(&record)?)?;
@@ -73,6 +76,9 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     if !args.output.quiet {
         common::print(table::end_of_training(&report, &found))?;
+        if let Some(path) = stopped {
+            common::print(format!("checkpoint  go on with --resume {}\n", path.display()))?;
+        }
     }
     Ok(())
 }
@@ -123,21 +129,18 @@ impl Training<'_> {
         Ok(report)
     }
 
-    /// What is left to be written when the training has ended.
-    fn finish(&mut self, report: &TrainReport) -> Result<()> {
-        let interrupted = report.stopped_by == StoppedBy::Request;
-        if interrupted && self.checkpoint.is_none() {
+    /// What is left to be written when the training has ended; where the checkpoint is, if Ctrl-C ended it.
+    fn finish(&mut self, report: &TrainReport) -> Result<Option<PathBuf>> {
+        let stopped = report.stopped_by == StoppedBy::Request;
+        if stopped && self.checkpoint.is_none() {
             self.checkpoint = Some(PathBuf::from(CHECKPOINT));
         }
         self.save()?;
-        if let Some(path) = self.checkpoint.as_deref().filter(|_| interrupted && !self.args.output.quiet) {
-            common::print(format!("stopped; go on with --resume {}\n", path.display()))?;
-        }
         if let Some(path) = &self.args.weights {
             let layout = if self.args.pytorch { WeightLayout::PyTorch } else { WeightLayout::InOut };
             self.trainer.network()?.save(path, layout)?;
         }
-        Ok(())
+        Ok(self.checkpoint.clone().filter(|_| stopped))
     }
 
     /// Writes the checkpoint, where there is a place for it.
@@ -153,14 +156,10 @@ impl Training<'_> {
         let path = self.checkpoint.get_or_insert_with(|| PathBuf::from(CHECKPOINT)).clone();
         let kept = self.save().with_context(|| format!("{error}, and the state before that epoch could not be kept"));
         match kept {
-            Ok(()) => anyhow::Error::new(error).context(format!("the state before that epoch is in {}", shown(&path))),
+            Ok(()) => anyhow::Error::new(error).context(format!("the last good state is in {}", path.display())),
             Err(second) => second,
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// The progress bar with the loss.

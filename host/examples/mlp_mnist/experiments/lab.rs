@@ -213,6 +213,7 @@ impl<'a> Lab<'a> {
             return Ok(None);
         }
         check::training(&report)?;
+        let diverged = diverged.or_else(|| check::lost(&report));
         let shares: Vec<f64> = report.epochs.iter().filter_map(|epoch| epoch.transfer_share).collect();
         Ok(Some(Run {
             way,
