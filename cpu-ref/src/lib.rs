@@ -7,9 +7,11 @@
 //! | module | algorithm | source |
 //! | --- | --- | --- |
 //! | [`mcts`] | Monte Carlo tree search with many trees and many playouts a step | Klęsk, "MCTS-NC", SoftwareX |
+//! | [`mlp`] | multilayer perceptrons trained by mini-batches, in `f32` and `f64` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //!
-//! Every algorithm exists twice: sequential, reading like its source, and under rayon, calling the same inner functions. Both give
-//! the same bits.
+//! Every algorithm exists twice: sequential, reading like its source, and under rayon, calling the same inner functions. Results do
+//! not depend on the number of threads. Both give the same bits, but for the matrix products of `mlp`, which add in another order
+//! under rayon and agree within rounding.
 //!
 //! ```
 //! use warpplay_cpu_ref::mcts::{Game, Params, Search, games::connect4::Connect4};
@@ -23,6 +25,20 @@
 //!     search.step();
 //! }
 //! assert_eq!(search.statistics().best, 3); // the fourth stone in the column
+//! ```
+//!
+//! ```
+//! use warpplay_cpu_ref::mlp::{Init, Network, Parallel, Settings, Training, epoch_order};
+//!
+//! // Four images of two pixels; the label says whether exactly one of them is set.
+//! let (images, labels) = ([0, 0, 0, 255, 255, 0, 255, 255], [0, 1, 1, 0]);
+//! let network = Network::<f64>::drawn(&[2, 16, 2], Init::HeUniform, 1);
+//! let mut training = Training::new(network, Settings::default());
+//! let mut loss = f64::INFINITY;
+//! for epoch in 0..500 {
+//!     loss = training.epoch::<Parallel>(&images, &labels, &epoch_order(1, epoch, 4), 4, 0.5) / 4.0;
+//! }
+//! assert!(loss < 0.01);
 //! ```
 #![forbid(unsafe_code)]
 

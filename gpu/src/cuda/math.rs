@@ -30,6 +30,22 @@ pub fn sqrt(x: f32) -> f32 {
     x.sqrt()
 }
 
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let d: f32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("fma.rn.f32 {0}, {1}, {2}, {3};", out(reg32) d, in(reg32) a, in(reg32) b, in(reg32) c, options(pure, nomem, nostack, preserves_flags))
+        };
+        d
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    a.mul_add(b, c)
+}
+
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
         $(#[$doc])*

@@ -13,12 +13,14 @@
 //! | [`atomic`] | atomic operations on global and shared memory |
 //! | [`memory`] | checked loads and stores, 16-byte vectors, `cp.async` |
 //! | [`math`] | exact and approximate arithmetic |
+//! | [`mma`] | tensor cores: products of a warp, their number formats |
 //! | [`time`] | the nanosecond clock |
 
 pub mod atomic;
 pub mod block;
 pub mod math;
 pub mod memory;
+pub mod mma;
 pub mod shared;
 pub mod sync;
 pub mod thread;

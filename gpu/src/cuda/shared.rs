@@ -126,6 +126,30 @@ impl<T: Copy> Shared<T> {
         unsafe { Self::store(self.address + index * size_of::<T>() as u32, value) }
     }
 
+    /// Writes one value in the same array of the block with `rank` in the cluster; it is there after the cluster's barrier. Types of 4, 8 or 16
+    /// bytes. Traps out of bounds; the cluster must have that rank.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_in_cluster(self, rank: u32, index: u32, value: T) {
+        let address = self.address_of(index);
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: `address_of` checked the bounds; every block of a cluster has its arrays at the same addresses.
+        unsafe {
+            device::store_in_cluster(rank, address, value)
+        };
+        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+        {
+            let _ = (rank, address, value);
+            super::trap();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // SAFETY: the value's own bytes, as in `store`.
+            let bytes = unsafe { core::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+            crate::simt::hooks::cluster_shared_write(rank, address, bytes);
+        }
+    }
+
     #[inline(always)]
     #[track_caller]
     unsafe fn load(address: u32) -> T {
@@ -167,6 +191,32 @@ impl<T: Copy> Shared<T> {
 mod device {
     use core::arch::asm;
     use core::mem::transmute_copy;
+
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    pub unsafe fn store_in_cluster<T: Copy>(rank: u32, address: u32, value: T) {
+        // SAFETY (whole body): the caller gives a valid address of the block and a rank of the cluster.
+        unsafe {
+            let at: u32;
+            asm!("mapa.shared::cluster.u32 {0}, {1}, {2};", out(reg32) at, in(reg32) address, in(reg32) rank, options(pure, nomem, nostack, preserves_flags));
+            match size_of::<T>() {
+                4 => {
+                    let v = transmute_copy::<T, u32>(&value);
+                    asm!("st.shared::cluster.b32 [{0}], {1};", in(reg32) at, in(reg32) v, options(nostack, preserves_flags));
+                }
+                8 => {
+                    let v = transmute_copy::<T, [u32; 2]>(&value);
+                    asm!("st.shared::cluster.v2.b32 [{0}], {{{1}, {2}}};", in(reg32) at, in(reg32) v[0], in(reg32) v[1], options(nostack, preserves_flags));
+                }
+                16 => {
+                    let v = transmute_copy::<T, [u32; 4]>(&value);
+                    asm!("st.shared::cluster.v4.b32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                        in(reg32) at, in(reg32) v[0], in(reg32) v[1], in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags));
+                }
+                _ => super::super::trap(),
+            }
+        }
+    }
 
     #[inline(always)]
     pub unsafe fn load<T: Copy>(address: u32) -> T {

@@ -54,6 +54,28 @@ index! {
     grid_dim_z, _grid_dim_z, grid_dim[2];
 }
 
+/// Rank of the block in its cluster, from 0; 0 without clusters.
+#[inline(always)]
+pub fn block_rank_in_cluster() -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+    {
+        let rank: u32;
+        // SAFETY: reads a special register.
+        unsafe {
+            core::arch::asm!("mov.u32 {0}, %cluster_ctarank;", out(reg32) rank, options(pure, nomem, nostack, preserves_flags))
+        };
+        rank
+    }
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+    {
+        0
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        hooks::cluster_shape().0
+    }
+}
+
 /// Index of the thread in a one-dimensional grid.
 #[inline(always)]
 pub fn index_1d() -> u64 {

@@ -1,10 +1,34 @@
 //! A training's whole state in a file.
+//!
+//! ```text
+//! safetensors   __metadata__  one entry, `warpplay_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file
+//!               W1, b1, …     weights [in, out] and biases: any reader of weight files can use a checkpoint
+//!               moment1.W1, … what the optimiser remembers, in the same shapes
+//! ```
+//!
+//! Tensors are F32, F64 where the training is in double precision: nothing is rounded. The checksum is FNV-1a of all bytes of the file, those of its
+//! own digits taken as `0`.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use super::engine::TrainState;
-use super::{EpochReport, Options};
-use crate::Result;
+use serde::{Deserialize, Serialize};
+
+use super::engine::{LayerValues, TrainState};
+use super::fnv::Fnv;
+use super::options::{Execution, MAX_CLASSES, MAX_WIDTH, Precision};
+use super::tensors::{self, Tensor};
+use super::{Dataset, EpochReport, Network, Options, atomic_file};
+use crate::{Error, Result};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+/// Name of the metadata.
+const KEY: &str = "warpplay_checkpoint";
+/// What stands before the checksum's digits: JSON inside a JSON string.
+const MARK: &[u8] = br#"\"checksum\":\""#;
+/// Hexadecimal digits of the checksum.
+const DIGITS: usize = 16;
 
 /// Everything needed to go on with a training as if it had never stopped.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,29 +52,123 @@ pub struct Checkpoint {
     pub(super) state: TrainState,
 }
 
+/// The JSON of a checkpoint. Floats that may be infinite or not a number are [`Bits`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta<'a> {
+    checksum: Cow<'a, str>,
+    version: u32,
+    library: Cow<'a, str>,
+    sizes: Vec<u32>,
+    n_train: u64,
+    data_checksum: u64,
+    updates: u64,
+    step: u32,
+    loss_sum: Bits,
+    seconds: Bits,
+    best_loss: Option<Bits>,
+    epochs_since_best: u32,
+    n_moments: u32,
+    loss_scale: Option<(f32, u32)>,
+    options: Cow<'a, Options>,
+    epochs: Vec<EpochEntry>,
+}
+
+/// An `f64` of any kind, by its bits.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Bits(u64);
+
+impl From<f64> for Bits {
+    fn from(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+}
+
+impl From<Bits> for f64 {
+    fn from(bits: Bits) -> Self {
+        f64::from_bits(bits.0)
+    }
+}
+
+/// An [`EpochReport`] with its exact bits.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EpochEntry {
+    epoch: u32,
+    loss: Bits,
+    test_accuracy: Option<Bits>,
+    test_loss: Option<Bits>,
+    validation_accuracy: Option<Bits>,
+    validation_loss: Option<Bits>,
+    learning_rate: Bits,
+    seconds: Bits,
+    evaluation_seconds: Bits,
+    samples_per_second: Bits,
+    transfer_share: Option<Bits>,
+}
+
+impl From<&EpochReport> for EpochEntry {
+    fn from(report: &EpochReport) -> Self {
+        Self {
+            epoch: report.epoch,
+            loss: report.loss.into(),
+            test_accuracy: report.test_accuracy.map(Bits::from),
+            test_loss: report.test_loss.map(Bits::from),
+            validation_accuracy: report.validation_accuracy.map(Bits::from),
+            validation_loss: report.validation_loss.map(Bits::from),
+            learning_rate: report.learning_rate.into(),
+            seconds: report.seconds.into(),
+            evaluation_seconds: report.evaluation_seconds.into(),
+            samples_per_second: report.samples_per_second.into(),
+            transfer_share: report.transfer_share.map(Bits::from),
+        }
+    }
+}
+
+impl From<EpochEntry> for EpochReport {
+    fn from(entry: EpochEntry) -> Self {
+        Self {
+            epoch: entry.epoch,
+            loss: entry.loss.into(),
+            test_accuracy: entry.test_accuracy.map(f64::from),
+            test_loss: entry.test_loss.map(f64::from),
+            validation_accuracy: entry.validation_accuracy.map(f64::from),
+            validation_loss: entry.validation_loss.map(f64::from),
+            learning_rate: entry.learning_rate.into(),
+            seconds: entry.seconds.into(),
+            evaluation_seconds: entry.evaluation_seconds.into(),
+            samples_per_second: entry.samples_per_second.into(),
+            transfer_share: entry.transfer_share.map(f64::from),
+        }
+    }
+}
+
 impl Checkpoint {
-    /// Writes it.
+    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, or if a weight is not finite: the file that was there is unchanged.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let _ = path;
-        todo!()
+        let path = path.as_ref();
+        atomic_file::write(path, &self.to_bytes(path)?)
     }
 
-    /// Reads it.
+    /// Reads it and checks every field.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, is damaged in any byte, or holds what no training can
+    /// come to.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let _ = path;
-        todo!()
+        let path = path.as_ref();
+        Self::from_bytes(path, &mut atomic_file::read(path)?)
     }
 
-    /// That a training with these options and data may go on from here.
-    pub(super) fn check_fits(
-        &self,
-        options: &Options,
-        sizes: &[u32],
-        train: &super::Dataset,
-        checksum: u64,
-    ) -> Result<()> {
-        let _ = (options, sizes, train, checksum);
-        todo!()
+    /// The network as it was, rounded to single precision where it was trained in double precision.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if its tensors do not fit each other; never for a checkpoint that was loaded.
+    pub fn network(&self) -> Result<Network> {
+        Network::from_state(&self.sizes, &self.state)
     }
 
     /// The options of the training.
@@ -62,4 +180,306 @@ impl Checkpoint {
     pub fn epochs(&self) -> &[EpochReport] {
         &self.epochs
     }
+
+    /// Updates of the weights so far.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Steps done of the epoch that was not finished.
+    pub fn step(&self) -> u32 {
+        self.step
+    }
+
+    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
+        let layers = self.sizes.len().saturating_sub(1);
+        let mut tensors = Vec::new();
+        for (set, prefix) in self.value_sets() {
+            if set.len() != layers {
+                return Err(wrong(format!("{} layers in the state, expected {layers}", set.len())));
+            }
+            for (number, (layer, size)) in set.iter().zip(self.sizes.windows(2)).enumerate() {
+                let shape = vec![size[0] as usize, size[1] as usize];
+                let named = [("W", &layer.weights, shape), ("b", &layer.bias, vec![size[1] as usize])];
+                for (letter, values, shape) in named {
+                    let name = format!("{prefix}{letter}{}", number + 1);
+                    if values.len() != shape.iter().product::<usize>() {
+                        return Err(wrong(format!("tensor {name} has {} values, expected {shape:?}", values.len())));
+                    }
+                    check_values(&name, values, prefix.is_empty()).map_err(wrong)?;
+                    let values = values.iter().copied();
+                    tensors.push(if self.options.precision == Precision::Fp64 {
+                        Tensor::double(name, shape, values)
+                    } else {
+                        Tensor::single(name, shape, values.map(|value| value as f32))
+                    });
+                }
+            }
+        }
+        let meta = Meta {
+            checksum: "0".repeat(DIGITS).into(),
+            version: VERSION,
+            library: env!("CARGO_PKG_VERSION").into(),
+            sizes: self.sizes.clone(),
+            n_train: self.n_train,
+            data_checksum: self.data_checksum,
+            updates: self.updates,
+            step: self.step,
+            loss_sum: self.loss_sum.into(),
+            seconds: self.seconds.into(),
+            best_loss: self.best_loss.map(Bits::from),
+            epochs_since_best: self.epochs_since_best,
+            n_moments: self.state.moments.len() as u32,
+            loss_scale: self.state.loss_scale,
+            options: Cow::Borrowed(&self.options),
+            epochs: self.epochs.iter().map(EpochEntry::from).collect(),
+        };
+        // What could not be read back must not be written.
+        check_meta(&meta).map_err(wrong)?;
+        let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
+        let mut bytes = tensors::to_bytes(path, &tensors, KEY, &meta)?;
+        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
+        set_digits(&mut bytes, sum);
+        Ok(bytes)
+    }
+
+    /// Weights and moments, with what their tensors' names begin with.
+    fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
+        let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
+        std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
+    }
+
+    /// Reads the bytes of a file. The checksum's digits are overwritten.
+    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
+        let wrong = |reason: String| Error::file(path, None, reason);
+        if bytes.is_empty() {
+            return Err(wrong("the file is empty, expected a checkpoint".into()));
+        }
+        let Some((digits, sum)) = seal(bytes) else {
+            // Tells other files of the format from files that are none.
+            tensors::parse(path, bytes)?;
+            return Err(wrong(format!("no checkpoint: the metadata {KEY} with a checksum is missing")));
+        };
+        let digits = String::from_utf8_lossy(&digits).into_owned();
+        let found = format!("{sum:016x}");
+        if digits != found {
+            return Err(wrong(format!("damaged checkpoint: its checksum is {found}, the file says {digits}")));
+        }
+        let file = tensors::parse(path, bytes)?;
+        let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
+        let text = header.metadata().as_ref().and_then(|entries| entries.get(KEY));
+        let text = text.ok_or_else(|| wrong(format!("no checkpoint: the metadata {KEY} is missing")))?;
+        /// What every version has.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let read = |error: serde_json::Error| wrong(format!("metadata {KEY}: {error}"));
+        let Version { version } = serde_json::from_str(text).map_err(read)?;
+        if version != VERSION {
+            return Err(wrong(format!("checkpoint of format version {version}, expected {VERSION}")));
+        }
+        let meta: Meta<'_> = serde_json::from_str(text).map_err(read)?;
+        check_meta(&meta).map_err(wrong)?;
+        let single = meta.options.precision != Precision::Fp64;
+        let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
+            let view = file.tensor(&name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
+            let expected = if single { safetensors::Dtype::F32 } else { safetensors::Dtype::F64 };
+            if view.shape() != shape || view.dtype() != expected {
+                let (dtype, found) = (view.dtype(), view.shape());
+                return Err(wrong(format!("tensor {name} is {dtype} {found:?}, expected {expected} {shape:?}")));
+            }
+            let values = tensors::values(path, &name, &view)?;
+            check_values(&name, &values, finite).map_err(wrong)?;
+            Ok(values)
+        };
+        let set = |prefix: &str| -> Result<Vec<LayerValues>> {
+            let layer = |(size, number): (&[u32], u32)| {
+                let (n_in, n_out) = (size[0] as usize, size[1] as usize);
+                Ok(LayerValues {
+                    weights: tensor(format!("{prefix}W{number}"), &[n_in, n_out], prefix.is_empty())?,
+                    bias: tensor(format!("{prefix}b{number}"), &[n_out], prefix.is_empty())?,
+                })
+            };
+            meta.sizes.windows(2).zip(1..).map(layer).collect()
+        };
+        let layers = set("")?;
+        let moments = (1..=meta.n_moments).map(|number| set(&moment_prefix(number))).collect::<Result<_>>()?;
+        Ok(Self {
+            state: TrainState { layers, moments, loss_scale: meta.loss_scale },
+            options: meta.options.into_owned(),
+            sizes: meta.sizes,
+            n_train: meta.n_train,
+            data_checksum: meta.data_checksum,
+            epochs: meta.epochs.into_iter().map(EpochReport::from).collect(),
+            step: meta.step,
+            loss_sum: meta.loss_sum.into(),
+            seconds: meta.seconds.into(),
+            updates: meta.updates,
+            best_loss: meta.best_loss.map(f64::from),
+            epochs_since_best: meta.epochs_since_best,
+        })
+    }
+
+    /// That a training with these options and data may go on from here.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other widths or another training set; [`Error::Option`] for the first option that differs and must not.
+    pub(super) fn check_fits(&self, options: &Options, sizes: &[u32], train: &Dataset, checksum: u64) -> Result<()> {
+        if sizes != self.sizes {
+            let expected = format!("{:?} as in the checkpoint", self.sizes);
+            return Err(Error::shape("widths of the layers", expected, format!("{sizes:?}")));
+        }
+        // Exhaustive, so that a new option is thought of here.
+        let Options {
+            hidden: _, // checked with the widths
+            batch,
+            epochs: _,
+            learning_rate,
+            optimizer,
+            weight_decay,
+            schedule,
+            warmup,
+            reduction,
+            init,
+            seed,
+            precision,
+            execution,
+            stream: _,
+            validation,
+            early_stopping: _,
+            evaluate_batch: _,
+            paper,
+        } = options;
+        let old = &self.options;
+        same("batch", batch, &old.batch)?;
+        same("learning_rate", learning_rate, &old.learning_rate)?;
+        same("optimizer", optimizer, &old.optimizer)?;
+        same("weight_decay", weight_decay, &old.weight_decay)?;
+        same("schedule", schedule, &old.schedule)?;
+        same("warmup", warmup, &old.warmup)?;
+        same("reduction", reduction, &old.reduction)?;
+        same("init", init, &old.init)?;
+        same("seed", seed, &old.seed)?;
+        same("precision", precision, &old.precision)?;
+        same("validation", validation, &old.validation)?;
+        if *execution == Execution::Paper && old.execution == Execution::Paper {
+            same("paper", paper, &old.paper)?;
+        }
+        if (train.len() as u64, checksum) != (self.n_train, self.data_checksum) {
+            let text = |n: u64, checksum: u64| format!("{n} samples with checksum {checksum:016x}");
+            let what = format!("training set {} is not the checkpoint's", train.source());
+            return Err(Error::shape(what, text(self.n_train, self.data_checksum), text(train.len() as u64, checksum)));
+        }
+        Ok(())
+    }
+}
+
+fn moment_prefix(number: u32) -> String {
+    format!("moment{number}.")
+}
+
+/// An option that must not change.
+fn same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Result<()> {
+    if new == old {
+        return Ok(());
+    }
+    // Options are plain data, which always has a JSON form.
+    let text = |value: &T| serde_json::to_string(value).unwrap_or_default().replace('"', "");
+    Err(Error::option(name, text(new), format!("{} as in the checkpoint", text(old))))
+}
+
+/// That values can go on: weights must be finite, moments must be numbers.
+fn check_values(name: &str, values: &[f64], finite: bool) -> Result<(), String> {
+    let bad = |value: &f64| if finite { !value.is_finite() } else { value.is_nan() };
+    match values.iter().position(bad) {
+        Some(at) => {
+            let expected = if finite { "a finite number" } else { "a number" };
+            Err(format!("tensor {name}, element {at} is {}, expected {expected}", values[at]))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a checkpoint's numbers, if anything.
+fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
+    let options = &*meta.options;
+    options.check().map_err(|error| error.to_string())?;
+    let (Some(&n_inputs), Some(&n_classes)) = (meta.sizes.first(), meta.sizes.last()) else {
+        return Err("sizes is empty".into());
+    };
+    if !(1..=MAX_WIDTH).contains(&n_inputs) || !(1..=MAX_CLASSES).contains(&n_classes) {
+        let allowed = format!("1 to {MAX_WIDTH} inputs and 1 to {MAX_CLASSES} classes");
+        return Err(format!("sizes is {:?}, expected {allowed}", meta.sizes));
+    }
+    let sizes = options.sizes(n_inputs, n_classes);
+    if meta.sizes != sizes {
+        return Err(format!("sizes is {:?}, expected {sizes:?} from the option hidden", meta.sizes));
+    }
+    if !(1..=u64::from(u32::MAX)).contains(&meta.n_train) || u64::from(options.batch) > meta.n_train {
+        return Err(format!("n_train is {}, expected a batch of {} to 4294967295", meta.n_train, options.batch));
+    }
+    let steps = meta.n_train.div_ceil(options.batch.into());
+    if u64::from(meta.step) >= steps {
+        return Err(format!("step is {}, expected below {steps}, the steps of an epoch", meta.step));
+    }
+    let updates = meta.epochs.len() as u64 * steps + u64::from(meta.step);
+    if meta.updates != updates {
+        return Err(format!("updates is {}, expected {updates} from epochs and steps", meta.updates));
+    }
+    if let Some((entry, number)) = meta.epochs.iter().zip(1..).find(|(entry, number)| entry.epoch != *number) {
+        return Err(format!("epoch is {}, expected {number}", entry.epoch));
+    }
+    if meta.epochs_since_best as usize > meta.epochs.len() {
+        let n = meta.epochs.len();
+        return Err(format!("epochs_since_best is {}, expected at most {n}, the epochs done", meta.epochs_since_best));
+    }
+    for (name, bits) in [("loss_sum", meta.loss_sum), ("seconds", meta.seconds)] {
+        let value = f64::from(bits);
+        if !value.is_finite() || (name == "seconds" && value < 0.0) {
+            return Err(format!("{name} is {value}, expected a finite number, seconds at least 0"));
+        }
+    }
+    let n_moments = options.optimizer.n_moments() as u32;
+    // Before the first update an engine may not have made any.
+    if meta.n_moments != n_moments && !(meta.n_moments == 0 && meta.updates == 0) {
+        let name = options.optimizer.name();
+        return Err(format!("n_moments is {}, expected {n_moments} with {name}", meta.n_moments));
+    }
+    match meta.loss_scale {
+        Some((scale, _)) if options.precision != Precision::Fp16 => {
+            Err(format!("loss_scale is {scale}, expected none with {}", options.precision))
+        }
+        Some((scale, _)) if !(scale > 0.0 && scale.is_finite()) => {
+            Err(format!("loss_scale is {scale}, expected a finite number above 0"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes the checksum's digits out of a file's bytes, leaving zeros, and computes the sum; `None` where the bytes have no such place.
+fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
+    let place = digits_place(bytes)?;
+    let digits = <[u8; DIGITS]>::try_from(&bytes[place.clone()]).ok()?;
+    bytes[place].fill(b'0');
+    let mut sum = Fnv::default();
+    sum.add(bytes);
+    Some((digits, sum.value()))
+}
+
+fn set_digits(bytes: &mut [u8], sum: u64) {
+    if let Some(place) = digits_place(bytes) {
+        bytes[place].copy_from_slice(format!("{sum:016x}").as_bytes());
+    }
+}
+
+/// Where the digits stand: in the header, which comes first.
+fn digits_place(bytes: &[u8]) -> Option<std::ops::Range<usize>> {
+    let length = u64::from_le_bytes(*bytes.first_chunk()?);
+    let end = usize::try_from(length).ok()?.checked_add(8)?;
+    let header = bytes.get(..end)?;
+    let at = header.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
+    let place = at..at.checked_add(DIGITS)?;
+    (place.end <= header.len()).then_some(place)
 }

@@ -1,6 +1,47 @@
 //! Labelled images.
 
+use std::path::{Path, PathBuf};
+
+use super::fnv::Fnv;
+use super::{atomic_file, digits, idx};
 use crate::{Error, Result};
+
+/// Which of the two sets of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`.
+    Train,
+    /// `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`.
+    Test,
+}
+
+impl Split {
+    /// How its files' names begin.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Test => "t10k",
+        }
+    }
+
+    /// The file of `kind` (`images-idx3`, `labels-idx1`) in a folder, under any of the names in use.
+    fn find(self, folder: &Path, kind: &str) -> Result<PathBuf> {
+        let prefix = self.prefix();
+        let dotted = kind.replace('-', ".");
+        let names = [format!("{prefix}-{kind}-ubyte"), format!("{prefix}-{dotted}-ubyte")];
+        let paths = names.iter().flat_map(|name| [folder.join(name), folder.join(format!("{name}.gz"))]);
+        for path in paths {
+            if path.is_file() {
+                return Ok(path);
+            }
+        }
+        if !folder.is_dir() {
+            return Err(Error::file(folder, None, "there is no such folder"));
+        }
+        let reason = format!("no {} in it, nor {}, plain or with .gz", names[0], names[1]);
+        Err(Error::file(folder, None, reason))
+    }
+}
 
 /// Images of one size with their labels, in host memory.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,7 +58,8 @@ impl Dataset {
     /// A set of `labels.len()` images `[n, rows, cols]` of bytes, 0 background to 255 ink, whose labels are below `n_classes`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths do not fit or nothing is there; [`Error::Option`] for a label that is too large.
+    /// [`Error::Shape`] if the lengths do not fit, nothing is there or an image has 2^32 pixels or more; [`Error::Option`] for a label that is too
+    /// large.
     pub fn new(
         images: Vec<u8>,
         labels: Vec<u8>,
@@ -26,9 +68,20 @@ impl Dataset {
         n_classes: u32,
         source: impl Into<String>,
     ) -> Result<Self> {
-        let expected = labels.len() as u64 * u64::from(rows) * u64::from(cols);
-        if labels.is_empty() || expected == 0 || expected != images.len() as u64 {
-            return Err(Error::shape("images", expected, images.len()));
+        if labels.is_empty() || rows == 0 || cols == 0 {
+            let got = format!("{} of {rows} x {cols} pixels", labels.len());
+            return Err(Error::shape("images", "at least 1 of at least 1 x 1 pixels", got));
+        }
+        if rows.checked_mul(cols).is_none() {
+            return Err(Error::shape(
+                "pixels of an image",
+                format!("at most {}", u32::MAX),
+                format!("{rows} x {cols}"),
+            ));
+        }
+        let expected = labels.len() as u128 * u128::from(rows * cols);
+        if expected != images.len() as u128 {
+            return Err(Error::shape("bytes of the images", expected, images.len()));
         }
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
@@ -77,15 +130,108 @@ impl Dataset {
         &self.source
     }
 
-    /// A checksum of images and labels (FNV-1a, 64 bits): tells whether a checkpoint belongs to this set.
+    /// A checksum of sizes, images and labels (FNV-1a, 64 bits): tells whether a checkpoint belongs to this set.
     pub fn checksum(&self) -> u64 {
-        todo!()
+        let mut sum = Fnv::default();
+        for number in [self.len() as u64, self.rows.into(), self.cols.into(), self.n_classes.into()] {
+            sum.add(&number.to_le_bytes());
+        }
+        sum.add(&self.images);
+        sum.add(&self.labels);
+        sum.value()
     }
 
-    /// `n` drawn digits.
+    /// `n` drawn digits of 28 x 28 pixels, the same for the same seed on every machine; of two lengths, the shorter is the longer's beginning. Each
+    /// class comes once in every ten samples.
+    ///
+    /// A stand-in where no data is at hand, easier than handwriting; another seed makes a test set.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if `n` is 0 or more than 10 million.
+    ///
+    /// ```
+    /// use warpplay::mlp::Dataset;
+    ///
+    /// let digits = Dataset::drawn_digits(1, 20)?;
+    /// assert_eq!((digits.len(), digits.image_size(), digits.n_classes()), (20, (28, 28), 10));
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
     pub fn drawn_digits(seed: u32, n: usize) -> Result<Self> {
-        let _ = (seed, n);
-        todo!()
+        if !(1..=10_000_000).contains(&n) {
+            return Err(Error::option("drawn digits", n, "1 to 10000000"));
+        }
+        let (images, labels) = digits::draw(seed, n);
+        let source = format!("drawn digits, seed {seed}");
+        Self::new(images, labels, digits::SIDE, digits::SIDE, digits::N_CLASSES, source)
+    }
+
+    /// Reads a file of images and one of labels, both IDX, plain or compressed with gzip. Without `n_classes` there are as many classes as the largest
+    /// label needs, at least 2.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a wrong magic number, a truncated or too long file, zero samples, rows or columns, different numbers of images and labels, or
+    /// a label that is not below `n_classes`; [`Error::Option`] for `n_classes` outside 1 to 256.
+    pub fn load(images: impl AsRef<Path>, labels: impl AsRef<Path>, n_classes: Option<u32>) -> Result<Self> {
+        let (images_path, labels_path) = (images.as_ref(), labels.as_ref());
+        if let Some(n_classes) = n_classes.filter(|n_classes| !(1..=256).contains(n_classes)) {
+            return Err(Error::option("n_classes", n_classes, "1 to 256"));
+        }
+        let images = idx::read_images(images_path)?;
+        let labels = idx::read_labels(labels_path)?;
+        if images.len() != labels.len() {
+            let reason =
+                format!("{} labels for the {} images of {}", labels.len(), images.len(), images_path.display());
+            return Err(Error::file(labels_path, None, reason));
+        }
+        let largest = labels.iter().copied().max().unwrap_or_default();
+        let n_classes = n_classes.unwrap_or_else(|| (u32::from(largest) + 1).max(2));
+        if let Some(at) = labels.iter().position(|&label| u32::from(label) >= n_classes) {
+            let reason = format!("label {at} is {}, below {n_classes} is expected", labels[at]);
+            return Err(Error::file(labels_path, None, reason));
+        }
+        Self::new(images.pixels, labels, images.rows, images.cols, n_classes, images_path.display().to_string())
+    }
+
+    /// Reads one of the two sets of a folder that has MNIST's file names: `train-images-idx3-ubyte` and so on, also with a dot
+    /// (`train-images.idx3-ubyte`), plain or with `.gz`.
+    ///
+    /// # Errors
+    /// As [`Dataset::load`]; [`Error::File`] where a file is missing.
+    pub fn load_split(folder: impl AsRef<Path>, split: Split, n_classes: Option<u32>) -> Result<Self> {
+        let folder = folder.as_ref();
+        Self::load(split.find(folder, "images-idx3")?, split.find(folder, "labels-idx1")?, n_classes)
+    }
+
+    /// Reads the training set and the test set of a folder. The training labels say how many classes there are.
+    ///
+    /// # Errors
+    /// As [`Dataset::load_split`]; [`Error::File`] also if the test images have another size or a test label is beyond the classes.
+    pub fn load_dir(folder: impl AsRef<Path>) -> Result<(Self, Self)> {
+        let folder = folder.as_ref();
+        let train = Self::load_split(folder, Split::Train, None)?;
+        let test = Self::load_split(folder, Split::Test, Some(train.n_classes))?;
+        if test.image_size() != train.image_size() {
+            let reason = format!(
+                "images are {} x {} pixels, {} x {} are expected as in {}",
+                test.rows, test.cols, train.rows, train.cols, train.source
+            );
+            return Err(Error::file(test.source, None, reason));
+        }
+        Ok((train, test))
+    }
+
+    /// Writes the two plain files of a split into a folder, which must be there.
+    ///
+    /// # Errors
+    /// [`Error::File`] if one cannot be written; the file of that name that was there is then unchanged.
+    pub fn save(&self, folder: impl AsRef<Path>, split: Split) -> Result<()> {
+        let path = |kind: &str| folder.as_ref().join(format!("{}-{kind}-ubyte", split.prefix()));
+        let (images, labels) = (path("images-idx3"), path("labels-idx1"));
+        let n = u32::try_from(self.len())
+            .map_err(|_| Error::file(&images, None, format!("{} samples, at most {} fit", self.len(), u32::MAX)))?;
+        let header = [idx::IMAGES_MAGIC, n, self.rows, self.cols];
+        atomic_file::write(&images, &idx::to_bytes(&header, &self.images))?;
+        atomic_file::write(&labels, &idx::to_bytes(&[idx::LABELS_MAGIC, n], &self.labels))
     }
 
     /// The set without its last `n` samples, and these.

@@ -3,22 +3,29 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
+mod atomic_file;
 mod checkpoint;
 mod classifier;
 mod cpu;
 mod dataset;
+mod digits;
 mod engine;
 mod epoch;
+mod fnv;
+mod idx;
+mod image;
 mod layers;
 mod network;
 mod options;
 mod paper;
 mod report;
+mod tensors;
 mod trainer;
 
 pub use checkpoint::Checkpoint;
 pub use classifier::{Classifier, Prediction};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, Split};
+pub use image::read_image;
 pub use network::{Layer, Network, WeightLayout};
 pub use options::{
     Accumulate, ColumnSums, EarlyStopping, Execution, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer,

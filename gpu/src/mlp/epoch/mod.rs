@@ -1,1 +1,136 @@
-//! Kernels.
+//! A whole epoch in one launch: a cluster of blocks shuffles the samples, keeps the weights of a network with one hidden layer in registers, and exchanges
+//! 640 logits a step through distributed shared memory.
+//!
+//! # How the work is cut
+//! Each block of the cluster has [`HIDDEN`] = 16 hidden units: their column of `W1`, their rows of `W2`. A step of 64 samples is
+//!
+//! ```text
+//!   x [64, inputs] u8 in shared memory, the next batch on its way (cp.async)
+//!   z1 = x W1          each warp its own pixels, partial sums through shared memory, 4 warps finish 16 samples each
+//!   partial logits = relu(z1) W2                       -> to the block that owns the sample        (cluster barrier)
+//!   sum over blocks, softmax, loss, dz2 = p - onehot   -> to all blocks                            (cluster barrier)
+//!   dz1 = dz2 W2ᵀ where z1 > 0;  W2 -= f hᵀ dz2 (two other warps)
+//!   W1 -= f xᵀ dz1     each warp its own pixels
+//! ```
+//!
+//! A warp's pixels come in groups of 32. Lane (g, t) of the warp (`g = lane / 4`, `t = lane % 4`) keeps, of each group, pixels 8t … 8t + 7 of hidden units g and
+//! g + 8 as f32: what the tensor core leaves there as gradient (`D` of xᵀ dz1, transposed) is what it takes there as operand `B` of x W1.
+//! The first bias is the weight of one more pixel that is always 255.
+//!
+//! # Precision
+//! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are split into two half-precision parts ([`mma::split_f16`](crate::cuda::mma::split_f16)) after
+//! multiplication by [`SCALE`], so a product keeps 22 bits and the sums are f32: the results are within the bounds of single precision (see the tests). Weights and
+//! gradients of hidden units beyond ±255 become infinite, and the loss says so.
+//!
+//! # Source
+//! Network and update: Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification". Twin: `warpplay_cpu_ref::mlp`.
+
+mod classify;
+mod forward;
+mod order;
+mod train;
+
+pub use classify::{ClassifyTask, mlp_epoch_classify};
+pub use order::n_counters;
+pub use train::{EpochTask, mlp_epoch_train};
+
+use crate::launch::LaunchShape;
+
+/// Hidden units of a block.
+pub const HIDDEN: u32 = 16;
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Warps of a block.
+pub const WARPS: u32 = THREADS / 32;
+/// Most samples of a batch: rows of the shared tiles.
+pub const BATCH: u32 = 64;
+/// Most classes: columns of the logits' tile.
+pub const CLASSES: u32 = 16;
+/// Pixels of a group.
+pub const GROUP: u32 = 32;
+/// Groups that a warp can have.
+pub const GROUPS_PER_WARP: u32 = 4;
+/// Most pixels: one more is the bias.
+pub const MAX_INPUTS: u32 = GROUP * GROUPS_PER_WARP * WARPS - 16;
+/// Pixels are copied 16 at a time.
+pub const INPUT_MULTIPLE: u32 = 16;
+/// What is split into half-precision parts is multiplied by this first.
+pub const SCALE: f32 = 256.0;
+/// Words of a row of a 16-column half-precision tile: 48 bytes, so that eight rows lie in different banks.
+const TILE_STRIDE: u32 = 12;
+
+/// Blocks of the cluster that has `n_hidden` units: a power of two.
+pub const fn cluster_blocks(n_hidden: u32) -> u32 {
+    n_hidden.div_ceil(HIDDEN).next_power_of_two()
+}
+
+/// Values of one network: `W1 [n_inputs, n_hidden]`, `b1`, `W2 [n_hidden, n_classes]`, `b2`, one behind the other.
+pub const fn n_values(n_inputs: u32, n_hidden: u32, n_classes: u32) -> usize {
+    let (inputs, hidden, classes) = (n_inputs as usize, n_hidden as usize, n_classes as usize);
+    (inputs + 1) * hidden + (hidden + 1) * classes
+}
+
+/// Groups of 32 that hold the pixels and the bias.
+const fn n_groups(n_inputs: u32) -> u32 {
+    (n_inputs + 1).div_ceil(GROUP)
+}
+
+/// Bytes of a row of pixels in shared memory: an odd number of groups, so that four rows lie in different banks.
+const fn row_bytes(n_inputs: u32) -> u32 {
+    (n_groups(n_inputs) | 1) * GROUP
+}
+
+/// Bytes of a tile of `rows` rows and 16 columns in half precision.
+const fn tile_bytes(rows: u32) -> u32 {
+    rows * TILE_STRIDE * 4
+}
+
+/// Where the parts of dynamic shared memory begin, in bytes.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Bytes of a batch of pixels, `[BATCH, row_bytes]` u8; two of them lie at the beginning.
+    pixel_bytes: u32,
+    /// Partial sums of z1, `[4 row tiles, WARPS, 2, 32 lanes]` of 4 f32.
+    sums: u32,
+    /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, for kernels that do not wait twice.
+    logits: u32,
+    /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2, dz1 of 64 rows, W2 of 16.
+    h: u32,
+    dz2: u32,
+    dz1: u32,
+    w2: u32,
+    /// `b2`, `[CLASSES]` f32.
+    b2: u32,
+    end: u32,
+}
+
+/// Bytes of the partial logits.
+const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
+
+impl Layout {
+    const fn new(n_inputs: u32) -> Self {
+        let pixel_bytes = BATCH * row_bytes(n_inputs);
+        let sums = 2 * pixel_bytes;
+        let logits = sums + 4 * WARPS * 2 * 32 * 16;
+        let h = logits + 2 * LOGIT_BYTES;
+        let dz2 = h + 2 * tile_bytes(BATCH);
+        let dz1 = dz2 + 2 * tile_bytes(BATCH);
+        let w2 = dz1 + 2 * tile_bytes(BATCH);
+        let b2 = w2 + 2 * tile_bytes(HIDDEN);
+        Self { pixel_bytes, sums, logits, h, dz2, dz1, w2, b2, end: b2 + CLASSES * 4 }
+    }
+}
+
+/// Launch shape of [`mlp_epoch_train`] for `n_models` networks and of [`mlp_epoch_classify`] for as many clusters.
+pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape {
+    let blocks = cluster_blocks(n_hidden);
+    LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(Layout::new(n_inputs).end)
+}
+
+/// Repeats a block with a constant counting up: registers in arrays must be indexed by constants.
+macro_rules! unroll {
+    ($name:ident in [$($value:literal),+] $body:block) => {
+        $({ const $name: usize = $value; $body })+
+    };
+}
+use unroll;

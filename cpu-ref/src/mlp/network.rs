@@ -1,0 +1,169 @@
+//! A network, and one batch's way through it and back.
+
+use super::pieces::{self, Product, Reduction};
+use super::{Program, Real};
+
+/// One layer: `z = x W + b`; or anything of its shape, such as its gradient.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer<T> {
+    /// `W`, `[n_inputs, n_outputs]` row-major.
+    pub weights: Vec<T>,
+    /// `b`, `[n_outputs]`.
+    pub bias: Vec<T>,
+    /// Inputs.
+    pub n_inputs: usize,
+    /// Outputs.
+    pub n_outputs: usize,
+}
+
+impl<T: Real> Layer<T> {
+    /// A layer of the same shape with zeros.
+    pub fn zeros_like(&self) -> Self {
+        let zeros = |values: &[T]| vec![T::zero(); values.len()];
+        Self { weights: zeros(&self.weights), bias: zeros(&self.bias), ..*self }
+    }
+}
+
+/// A multilayer perceptron: rectifiers between the layers, softmax and cross-entropy after the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network<T> {
+    layers: Vec<Layer<T>>,
+}
+
+/// What one batch leaves behind. `n` samples; layer `l` has `n_l` outputs, the last one the classes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pass<T> {
+    /// Scaled pixels, `[n, n_inputs]`.
+    pub x: Vec<T>,
+    /// For each layer, outputs before the rectifier, `[n, n_l]`. The last are the logits.
+    pub z: Vec<Vec<T>>,
+    /// For each layer but the last, outputs after the rectifier, `[n, n_l]`.
+    pub h: Vec<Vec<T>>,
+    /// Probabilities, `[n, n_classes]`.
+    pub p: Vec<T>,
+    /// Cross-entropy of each sample, `[n]`.
+    pub losses: Vec<T>,
+    /// For each layer, gradient of the loss by `z`, `[n, n_l]`.
+    pub dz: Vec<Vec<T>>,
+    /// For each layer, gradients of weights and bias.
+    pub gradients: Vec<Layer<T>>,
+}
+
+impl<T: Real> Pass<T> {
+    /// Sum of the losses, added in double precision in the order of the samples.
+    pub fn loss_sum(&self) -> f64 {
+        self.losses.iter().map(|loss| loss.widened()).sum()
+    }
+}
+
+impl<T: Real> Network<T> {
+    /// A network of these layers.
+    ///
+    /// # Panics
+    /// If there is none, a tensor has another length than its layer says, or a layer's inputs are not the outputs before.
+    pub fn new(layers: Vec<Layer<T>>) -> Self {
+        assert!(!layers.is_empty(), "a network has at least one layer");
+        for layer in &layers {
+            assert_eq!(layer.weights.len(), layer.n_inputs * layer.n_outputs, "length of weights");
+            assert_eq!(layer.bias.len(), layer.n_outputs, "length of a bias");
+        }
+        for pair in layers.windows(2) {
+            assert_eq!(pair[0].n_outputs, pair[1].n_inputs, "outputs of a layer and inputs of the next");
+        }
+        Self { layers }
+    }
+
+    /// The layers, from the input on.
+    pub fn layers(&self) -> &[Layer<T>] {
+        &self.layers
+    }
+
+    /// The layers' values; their shapes must stay.
+    pub fn layers_mut(&mut self) -> &mut [Layer<T>] {
+        &mut self.layers
+    }
+
+    /// Bytes of an image.
+    pub fn n_inputs(&self) -> usize {
+        self.layers[0].n_inputs
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.layers[self.layers.len() - 1].n_outputs
+    }
+
+    /// From pixels `[n, n_inputs]` to logits: fills `x`, `z` and `h` of the pass.
+    ///
+    /// # Panics
+    /// If the pixels are not those of whole images.
+    pub fn forward<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
+        let n_inputs = self.n_inputs();
+        assert_eq!(pixels.len() % n_inputs, 0, "pixels of whole images");
+        let n = pixels.len() / n_inputs;
+        pass.x.resize(pixels.len(), T::zero());
+        P::panels(&mut pass.x, n_inputs, |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
+        pass.z.resize(self.layers.len(), Vec::new());
+        pass.h.resize(self.layers.len() - 1, Vec::new());
+        for (number, layer) in self.layers.iter().enumerate() {
+            let (before, after) = pass.h.split_at_mut(number);
+            let (x, z) = (before.last().unwrap_or(&pass.x), &mut pass.z[number]);
+            z.resize(n * layer.n_outputs, T::zero());
+            P::matmul(x, &layer.weights, z, Product::new(n, layer.n_outputs, layer.n_inputs));
+            P::panels(z, layer.n_outputs, |_, z| pieces::add_bias(z, &layer.bias));
+            if let Some(h) = after.first_mut() {
+                h.resize(z.len(), T::zero());
+                P::panels(h, layer.n_outputs, |at, h| pieces::relu(&z[at..at + h.len()], h));
+            }
+        }
+    }
+
+    /// The loss of each sample of a pass that went forward: fills `losses`, `[n]`.
+    ///
+    /// # Panics
+    /// If there are not as many labels as samples, or one is not below the number of classes.
+    pub fn losses(&self, labels: &[u8], pass: &mut Pass<T>) {
+        let logits = &pass.z[self.layers.len() - 1];
+        assert_eq!(labels.len() * self.n_classes(), logits.len(), "one label a sample");
+        pass.losses.resize(labels.len(), T::zero());
+        pieces::losses(logits, labels, &mut pass.losses, self.n_classes());
+    }
+
+    /// From the logits of a pass back to all gradients: fills `p`, `losses`, `dz` and `gradients`.
+    ///
+    /// # Panics
+    /// As [`Network::losses`].
+    pub fn backward<P: Program>(&self, labels: &[u8], reduction: Reduction, pass: &mut Pass<T>) {
+        self.losses(labels, pass);
+        let (n, last) = (labels.len(), self.layers.len() - 1);
+        pass.dz.resize(self.layers.len(), Vec::new());
+        if pass.gradients.len() != self.layers.len() {
+            pass.gradients = self.layers.iter().map(Layer::zeros_like).collect();
+        }
+        let (logits, n_classes) = (&pass.z[last], self.n_classes());
+        pass.p.resize(logits.len(), T::zero());
+        pass.dz[last].resize(logits.len(), T::zero());
+        pieces::softmax(logits, &mut pass.p, n_classes);
+        pieces::cross_entropy_gradient(&pass.p, labels, &mut pass.dz[last], n_classes, reduction);
+        for (number, layer) in self.layers.iter().enumerate().rev() {
+            let (before, after) = pass.dz.split_at_mut(number);
+            let dz = &after[0];
+            let (n_inputs, n_outputs) = (layer.n_inputs, layer.n_outputs);
+            let gradient = &mut pass.gradients[number];
+            let x = if number == 0 { &pass.x } else { &pass.h[number - 1] };
+            P::matmul(x, dz, &mut gradient.weights, Product::new(n_inputs, n_outputs, n).transposed_a());
+            P::column_sums(dz, &mut gradient.bias);
+            if let Some(dx) = before.last_mut() {
+                let z = &pass.z[number - 1];
+                dx.resize(n * n_inputs, T::zero());
+                P::matmul(dz, &layer.weights, dx, Product::new(n, n_inputs, n_outputs).transposed_b());
+                P::panels(dx, n_inputs, |at, dx| pieces::relu_backward(&z[at..at + dx.len()], dx));
+            }
+        }
+    }
+
+    /// The likeliest class of each image of a pass that went forward, the lowest of equals.
+    pub fn classes(&self, pass: &Pass<T>) -> Vec<u32> {
+        pieces::classes(&pass.z[self.layers.len() - 1], self.n_classes())
+    }
+}

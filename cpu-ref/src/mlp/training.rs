@@ -1,0 +1,90 @@
+//! Training: one step, and the steps of an epoch.
+
+use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction};
+
+/// What stays the same during a training.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// How weights follow gradients.
+    pub optimizer: Optimizer,
+    /// Added to the gradient as `weight_decay * w`, of weights and biases alike; decoupled with [`Optimizer::AdamW`].
+    pub weight_decay: f64,
+    /// Mean or sum over a batch.
+    pub reduction: Reduction,
+}
+
+/// A network in training.
+#[derive(Clone, Debug)]
+pub struct Training<T> {
+    /// The network.
+    pub network: Network<T>,
+    /// What the optimiser remembers: [`Optimizer::n_moments`] lists of layers of the network's shape.
+    pub moments: Vec<Vec<Layer<T>>>,
+    /// Updates done.
+    pub updates: u64,
+    settings: Settings,
+    pass: Pass<T>,
+    pixels: Vec<u8>,
+    labels: Vec<u8>,
+}
+
+impl<T: Real> Training<T> {
+    /// The beginning of a training: no update done, moments 0.
+    pub fn new(network: Network<T>, settings: Settings) -> Self {
+        let zeros: Vec<Layer<T>> = network.layers().iter().map(Layer::zeros_like).collect();
+        let moments = vec![zeros; settings.optimizer.n_moments()];
+        Self { network, moments, updates: 0, settings, pass: Pass::default(), pixels: Vec::new(), labels: Vec::new() }
+    }
+
+    /// What the last step left behind.
+    pub fn pass(&self) -> &Pass<T> {
+        &self.pass
+    }
+
+    /// One step on the samples `batch` of a set of `images` `[n, n_inputs]` and `labels` `[n]`: the sum of the batch's losses before
+    /// the update.
+    ///
+    /// All gradients come from the weights before the step.
+    ///
+    /// # Panics
+    /// If a sample is not in the set, or a label is not below the number of classes.
+    pub fn step<P: Program>(&mut self, images: &[u8], labels: &[u8], batch: &[usize], learning_rate: f64) -> f64 {
+        let n_inputs = self.network.n_inputs();
+        self.pixels.clear();
+        self.labels.clear();
+        for &sample in batch {
+            self.pixels.extend_from_slice(&images[sample * n_inputs..(sample + 1) * n_inputs]);
+            self.labels.push(labels[sample]);
+        }
+        self.network.forward::<P>(&self.pixels, &mut self.pass);
+        self.network.backward::<P>(&self.labels, self.settings.reduction, &mut self.pass);
+        self.updates += 1;
+        self.update::<P>(learning_rate);
+        self.pass.loss_sum()
+    }
+
+    fn update<P: Program>(&mut self, learning_rate: f64) {
+        let Settings { optimizer, weight_decay, .. } = self.settings;
+        let update = optimizer.update(learning_rate, weight_decay, self.updates);
+        let layers = self.network.layers_mut().iter_mut().zip(&self.pass.gradients);
+        for (number, (layer, gradient)) in layers.enumerate() {
+            let moments = self.moments.iter_mut().map(|moment| &mut moment[number]).collect();
+            P::update(&update, layer, gradient, moments);
+        }
+    }
+
+    /// An epoch at one learning rate: a step on each `batch` samples of `order`, the last of which may be fewer. The sum of the losses.
+    ///
+    /// # Panics
+    /// As [`Training::step`]; if `batch` is 0.
+    pub fn epoch<P: Program>(
+        &mut self,
+        images: &[u8],
+        labels: &[u8],
+        order: &[usize],
+        batch: usize,
+        learning_rate: f64,
+    ) -> f64 {
+        order.chunks(batch).map(|batch| self.step::<P>(images, labels, batch, learning_rate)).sum()
+    }
+}

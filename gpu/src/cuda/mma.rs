@@ -1,0 +1,302 @@
+//! Tensor cores: products of small matrices by a whole warp, and the number formats they take.
+//!
+//! A 16×8 block of `C += A B` is spread over the 32 lanes of a warp. With `g = lane / 4` and `t = lane % 4`:
+//!
+//! | operand | 16-bit formats (A 16×16, B 16×8) | TF32 (A 16×8, B 8×8) |
+//! |---|---|---|
+//! | `a[0]`, `a[1]` | row g, g + 8: columns 2t, 2t + 1 | row g, g + 8: column t |
+//! | `a[2]`, `a[3]` | row g, g + 8: columns 2t + 8, 2t + 9 | row g, g + 8: column t + 4 |
+//! | `b[0]`, `b[1]` | rows 2t, 2t + 1 and 2t + 8, 2t + 9: column g | rows t and t + 4: column g |
+//! | `c[0..2]`, `c[2..4]` | row g, g + 8: columns 2t, 2t + 1 | the same |
+//!
+//! Two 16-bit values share a word, the lower column or row in the low half. Products are exact, sums in single precision with the hardware's own order and
+//! rounding (towards zero); `simt` sums in double precision and rounds once. Needs `sm_80`: before it the products trap.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use half::{bf16, f16 as half_f16};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::warp;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::simt::hooks;
+
+macro_rules! product {
+    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $wide:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// All 32 lanes of the warp call it together, in the same straight line of code as a `sync_warp(ALL)` before it: the compiler does not know that
+        /// the instruction is convergent.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+            #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+            {
+                let [mut c0, mut c1, mut c2, mut c3] = c;
+                // SAFETY: works on registers only; the caller vouches for the warp.
+                unsafe {
+                    core::arch::asm!(
+                        concat!($instruction, " {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};"),
+                        inout(reg32) c0, inout(reg32) c1, inout(reg32) c2, inout(reg32) c3,
+                        in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg32) b[0], in(reg32) b[1],
+                        options(nomem, nostack, preserves_flags)
+                    )
+                };
+                [c0, c1, c2, c3]
+            }
+            #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
+            {
+                let _ = (c, a, b);
+                super::trap()
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let widen: fn(u32) -> [f64; 2] = $wide;
+                product_on_host(c, a, b, widen)
+            }
+        }
+    )*};
+}
+
+product! {
+    /// `c + a b` in half precision, 16×16 by 16×8.
+    f16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        |word| [half_f16::from_bits(word as u16).to_f64(), half_f16::from_bits((word >> 16) as u16).to_f64()];
+    /// `c + a b` in bfloat16, 16×16 by 16×8.
+    bf16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+        |word| [bf16::from_bits(word as u16).to_f64(), bf16::from_bits((word >> 16) as u16).to_f64()];
+    /// `c + a b` in TF32, 16×8 by 8×8. The lowest 13 bits of each operand are not looked at; [`round_tf32`] rounds first.
+    tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        |word| [f32::from_bits(word & !0x1FFF) as f64, f64::NAN];
+}
+
+/// The product as `simt` does it. A word holds the values `widen` says; a second NaN means there is only one.
+#[cfg(not(target_arch = "nvptx64"))]
+#[track_caller]
+fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: fn(u32) -> [f64; 2]) -> [f32; 4] {
+    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let a_rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
+    let b_columns = hooks::collective(warp::ALL, pair(b[0], b[1]));
+    let lane = hooks::lane() as usize;
+    let (g, t) = (lane / 4, lane % 4);
+    // In TF32 a word has one value: the second is NaN in every word of the format.
+    let single = widen(0)[1].is_nan();
+    let dot = |row: usize, column: usize| -> f64 {
+        (0..4)
+            .flat_map(|t| [0, 32].map(|shift| (t, shift)))
+            .map(|(t, shift)| {
+                let a = widen((a_rows[row / 8][(row % 8) * 4 + t] >> shift) as u32);
+                let b = widen((b_columns[column * 4 + t] >> shift) as u32);
+                if single { a[0] * b[0] } else { a[0] * b[0] + a[1] * b[1] }
+            })
+            .sum()
+    };
+    let at = |value: f32, row: usize, column: usize| (f64::from(value) + dot(row, column)) as f32;
+    [at(c[0], g, 2 * t), at(c[1], g, 2 * t + 1), at(c[2], g + 8, 2 * t), at(c[3], g + 8, 2 * t + 1)]
+}
+
+macro_rules! load_matrix {
+    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $transposed:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// `address` is the shared address ([`Shared::address_of`](super::shared::Shared::address_of)) of row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
+        ///
+        /// # Safety
+        /// As the products; and the 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(address: u32) -> [u32; 4] {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let mut d = [0u32; 4];
+                // SAFETY: the caller vouches for the rows and the warp.
+                unsafe {
+                    core::arch::asm!(concat!($instruction, " {{{0}, {1}, {2}, {3}}}, [{4}];"),
+                        out(reg32) d[0], out(reg32) d[1], out(reg32) d[2], out(reg32) d[3], in(reg32) address,
+                        options(nostack, preserves_flags))
+                };
+                d
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let rows = hooks::collective(warp::ALL, u64::from(address));
+                let lane = hooks::lane();
+                let half = |matrix: u32, row: u32, column: u32| {
+                    let mut bytes = [0; 2];
+                    hooks::shared_read(rows[(matrix * 8 + row) as usize] as u32 + 2 * column, &mut bytes);
+                    u32::from(u16::from_ne_bytes(bytes))
+                };
+                let (g, t) = (lane / 4, lane % 4);
+                [0, 1, 2, 3].map(|matrix| match $transposed {
+                    true => half(matrix, 2 * t, g) | half(matrix, 2 * t + 1, g) << 16,
+                    false => half(matrix, g, 2 * t) | half(matrix, g, 2 * t + 1) << 16,
+                })
+            }
+        }
+    )*};
+}
+
+load_matrix! {
+    /// Loads four 8×8 matrices of 16-bit values from shared memory: word `m` is row `g`, columns 2t and 2t + 1 of matrix `m`.
+    load_matrix_x4, "ldmatrix.sync.aligned.m8n8.x4.shared.b16", false;
+    /// Loads four 8×8 matrices of 16-bit values from shared memory, transposed: word `m` is column `g`, rows 2t and 2t + 1 of matrix `m`.
+    load_matrix_x4_transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", true;
+}
+
+/// Two floats rounded to half precision (ties to even), `low` in the low half. Beyond 65,504 they become infinite.
+#[inline(always)]
+pub fn pack_f16(low: f32, high: f32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        let word: u32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("cvt.rn.f16x2.f32 {0}, {1}, {2};", out(reg32) word, in(reg32) high, in(reg32) low, options(pure, nomem, nostack, preserves_flags))
+        };
+        word
+    }
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
+    {
+        let word: u32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("{{ .reg .b16 l, h; cvt.rn.f16.f32 l, {2}; cvt.rn.f16.f32 h, {1}; mov.b32 {0}, {{l, h}}; }}",
+                out(reg32) word, in(reg32) high, in(reg32) low, options(pure, nomem, nostack, preserves_flags))
+        };
+        word
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        u32::from(half_f16::from_f32(low).to_bits()) | u32::from(half_f16::from_f32(high).to_bits()) << 16
+    }
+}
+
+/// The two halves of a word of half precision, the low one first.
+#[inline(always)]
+pub fn unpack_f16(word: u32) -> [f32; 2] {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let (low, high): (f32, f32);
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("{{ .reg .b16 l, h; mov.b32 {{l, h}}, {2}; cvt.f32.f16 {0}, l; cvt.f32.f16 {1}, h; }}",
+                out(reg32) low, out(reg32) high, in(reg32) word, options(pure, nomem, nostack, preserves_flags))
+        };
+        [low, high]
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        [half_f16::from_bits(word as u16).to_f32(), half_f16::from_bits((word >> 16) as u16).to_f32()]
+    }
+}
+
+/// Two floats, each as a sum of two half-precision numbers: the words of the large and of the small parts. What is lost is below 2⁻²² of the value, or
+/// below 2⁻²⁵ where that is more.
+#[inline(always)]
+pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
+    let large = pack_f16(low, high);
+    let [large_low, large_high] = unpack_f16(large);
+    [large, pack_f16(low - large_low, high - large_high)]
+}
+
+/// Two floats rounded to bfloat16 (ties to even), `low` in the low half.
+#[inline(always)]
+pub fn pack_bf16(low: f32, high: f32) -> u32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        let word: u32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("cvt.rn.bf16x2.f32 {0}, {1}, {2};", out(reg32) word, in(reg32) high, in(reg32) low, options(pure, nomem, nostack, preserves_flags))
+        };
+        word
+    }
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
+    {
+        let round = |value: f32| {
+            let bits = value.to_bits();
+            let rounded = bits.wrapping_add(0x7FFF + ((bits >> 16) & 1)) >> 16;
+            if value.is_nan() { 0x7FC0 } else { rounded }
+        };
+        round(low) | round(high) << 16
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        u32::from(bf16::from_f32(low).to_bits()) | u32::from(bf16::from_f32(high).to_bits()) << 16
+    }
+}
+
+/// The bits of a float rounded to TF32: 10 bits of fraction, ties away from zero.
+#[inline(always)]
+pub fn round_tf32(value: f32) -> u32 {
+    let bits = value.to_bits();
+    // Infinities and NaN stay what they are.
+    if bits & 0x7F80_0000 == 0x7F80_0000 { bits } else { bits.wrapping_add(0x1000) & !0x1FFF }
+}
+
+/// Four bytes as half-precision numbers 0 to 255, exactly: bytes 0 and 1, bytes 2 and 3.
+#[inline(always)]
+pub fn bytes_to_f16(word: u32) -> [u32; 2] {
+    // 0x6400 is 1024, whose last place is worth 1: the byte is put there and 1024 taken away.
+    let low = permute(word, 0x6464_6464, 0x4140);
+    let high = permute(word, 0x6464_6464, 0x4342);
+    [minus_1024(low), minus_1024(high)]
+}
+
+#[inline(always)]
+fn minus_1024(word: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let difference: u32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("sub.rn.f16x2 {0}, {1}, {2};", out(reg32) difference, in(reg32) word, in(reg32) 0x6400_6400u32, options(pure, nomem, nostack, preserves_flags))
+        };
+        difference
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let [low, high] = unpack_f16(word);
+        pack_f16(low - 1024.0, high - 1024.0)
+    }
+}
+
+/// Four bytes chosen from the eight of `a` (0 to 3) and `b` (4 to 7): the digits of `selector`, lowest first (`prmt`).
+#[inline(always)]
+pub fn permute(a: u32, b: u32, selector: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let word: u32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("prmt.b32 {0}, {1}, {2}, {3};", out(reg32) word, in(reg32) a, in(reg32) b, in(reg32) selector, options(pure, nomem, nostack, preserves_flags))
+        };
+        word
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+        u32::from_le_bytes([0, 4, 8, 12].map(|shift| bytes[(selector >> shift & 7) as usize]))
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_round_and_come_back() {
+        assert_eq!(unpack_f16(pack_f16(1.5, -65504.0)), [1.5, -65504.0]);
+        let [large, small] = split_f16(0.1, 1234.567);
+        let sum = |half: usize| f64::from(unpack_f16(large)[half]) + f64::from(unpack_f16(small)[half]);
+        assert!((sum(0) - f64::from(0.1f32)).abs() < 2f64.powi(-25));
+        assert!((sum(1) - f64::from(1234.567f32)).abs() < 1234.6 * 2f64.powi(-22));
+        for byte in 0..=255u32 {
+            let [low, high] = bytes_to_f16(byte | 7 << 8 | byte << 16 | 255 << 24);
+            assert_eq!((unpack_f16(low), unpack_f16(high)), ([byte as f32, 7.0], [byte as f32, 255.0]));
+        }
+        assert_eq!(permute(0x3322_1100, 0x7766_5544, 0x7140), 0x7711_4400);
+        assert_eq!(f32::from_bits(round_tf32(1.0 + 2f32.powi(-11))), 1.0 + 2f32.powi(-10));
+        assert!(f32::from_bits(round_tf32(f32::NAN)).is_nan());
+    }
+}

@@ -1,0 +1,170 @@
+//! Classification: logits, classes and losses of any number of images, a batch a cluster at a time.
+
+use crate::cuda::sync::{sync_cluster, sync_threads};
+use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
+use crate::cuda::warp::{ALL, shuffle_xor};
+use crate::cuda::{atomic, kernel, memory};
+
+use super::forward::{Sizes, Tiles, Weights, for_each_weight, partial_logits, softmax, store_w2, sum_logits};
+use super::{BATCH, HIDDEN, THREADS, cluster_blocks, n_values, unroll};
+
+/// One network on one set of images.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ClassifyTask {
+    /// `[n_samples, n_inputs]`, aligned to 16 bytes.
+    pub images: *const u8,
+    /// `[n_samples]`, below `n_classes`; not looked at unless `losses` is there.
+    pub labels: *const u8,
+    /// As in [`EpochTask`](super::EpochTask), `[n_models, n_values]`.
+    pub values: *const f32,
+    /// `[n_models, n_samples, n_classes]`, or null.
+    pub logits: *mut f32,
+    /// `[n_models, n_samples]`: the likeliest class, the lowest of equals; or null.
+    pub classes: *mut u32,
+    /// `[n_models, n_samples]`, or null.
+    pub losses: *mut f32,
+    /// `[n_models, n_hidden]`: set to 1 where a sample makes the unit positive; or null.
+    pub active: *mut u32,
+    /// Samples.
+    pub n_samples: u32,
+    /// Pixels, as in [`EpochTask`](super::EpochTask).
+    pub n_inputs: u32,
+    /// Hidden units.
+    pub n_hidden: u32,
+    /// Classes.
+    pub n_classes: u32,
+    /// Clusters that share a model's batches.
+    pub clusters_per_model: u32,
+}
+
+/// Classifies the images.
+///
+/// # Safety
+/// Launched with [`shape`](super::shape)`(n_models * clusters_per_model, n_inputs, n_hidden)`. The arrays are as [`ClassifyTask`] says and do not overlap.
+#[kernel(max_threads = 256, min_blocks = 1)]
+pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
+    let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
+    let blocks = cluster_blocks(n_hidden);
+    let cluster = block_idx_x() / blocks;
+    let model = (cluster / task.clusters_per_model) as usize;
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster() };
+    let tiles = Tiles::new(n_inputs);
+    let n_batches = n_samples.div_ceil(BATCH);
+    let first = cluster % task.clusters_per_model;
+    // SAFETY: one model's values.
+    let values = unsafe { task.values.add(model * n_values(n_inputs, n_hidden, n_classes)) };
+    let prefetch = |batch: u32, buffer: u32| {
+        if batch < n_batches {
+            let rows = (n_samples - batch * BATCH).min(BATCH);
+            // SAFETY: images below n_samples; the buffer's last readers are behind a barrier.
+            unsafe { tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
+        }
+    };
+
+    let warp = warp_index();
+    let (g, t) = (lane() / 4, lane() % 4);
+    let mut weights: Weights = [[[0.0; 4]; 4]; 4];
+    // SAFETY: numbers below n_values.
+    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    if warp < 2 {
+        let class = warp * 8 + 2 * t;
+        // SAFETY: numbers below n_values.
+        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
+        let mut w2 = [0f32; 4];
+        unroll!(C in [0, 1, 2, 3] {
+            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2));
+        });
+        store_w2(&tiles, warp, w2);
+        if g == 0 {
+            tiles.b2().set(class, load(sizes.second_layer(HIDDEN, class)));
+            tiles.b2().set(class + 1, load(sizes.second_layer(HIDDEN, class + 1)));
+        }
+    }
+    tiles.clear_pixels(n_inputs);
+    // Zeros are written before copies land on them; every block of the cluster has begun.
+    sync_cluster();
+    prefetch(first, 0);
+
+    let mut active = [[0f32; 2]; 2];
+    let mut batch = first;
+    let mut buffer = 0;
+    while batch < n_batches {
+        memory::async_wait_all();
+        // This batch is there, and everybody is done with the one before, whose place the next one takes.
+        sync_threads();
+        prefetch(batch + task.clusters_per_model, 1 - buffer);
+        let hidden = partial_logits(&tiles, buffer, buffer, &sizes, &weights, false);
+        if warp < 4 {
+            unroll!(U in [0, 1] {
+                unroll!(C in [0, 1, 2, 3] {
+                    let row = batch * BATCH + warp * 16 + g + 8 * (C as u32 / 2);
+                    let value = if row < n_samples { hidden.h[U][C] } else { 0.0 };
+                    active[U][C % 2] = if value > 0.0 { 1.0 } else { active[U][C % 2] };
+                });
+            });
+        }
+        // Partial logits have arrived. The other buffer takes the next ones, so one barrier a batch is enough.
+        sync_cluster();
+        // SAFETY: the arrays are as the task says.
+        unsafe { answer(&task, &tiles, &sizes, model, batch, buffer) };
+        batch += task.clusters_per_model;
+        buffer = 1 - buffer;
+    }
+    if !task.active.is_null() && warp < 4 {
+        unroll!(U in [0, 1] {
+            unroll!(C in [0, 1] {
+                let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
+                if active[U][C] > 0.0 && unit < n_hidden {
+                    // SAFETY: a unit of this model; only atomics write here.
+                    unsafe { atomic::max_u32(task.active.add(model * n_hidden as usize + unit as usize), 1) };
+                }
+            });
+        });
+    }
+    // No block leaves while another may still write to its shared memory.
+    sync_cluster();
+}
+
+/// Writes what is asked for about this block's samples of a batch; sixteen lanes a sample.
+///
+/// # Safety
+/// The arrays of `task` are as it says.
+#[inline(always)]
+unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize, batch: u32, buffer: u32) {
+    let per_block = sizes.samples_per_block();
+    let class = thread_idx_x() % 16;
+    let n_half_warps = THREADS / 16;
+    let rounds = per_block.div_ceil(n_half_warps);
+    let mut round = 0;
+    while round < rounds {
+        let sample = round * n_half_warps + thread_idx_x() / 16;
+        let number = batch * BATCH + sizes.rank * per_block + sample;
+        let there = sample < per_block && number < task.n_samples;
+        let z = sum_logits(tiles, buffer, sizes, if there { sample } else { 0 }, class);
+        let (_, _, log_sum) = softmax(z);
+        let mut best = (z, class);
+        unroll!(STEP in [8, 4, 2, 1] {
+            let other = (shuffle_xor(ALL, best.0, STEP as u32), shuffle_xor(ALL, best.1, STEP as u32));
+            if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
+                best = other;
+            }
+        });
+        if there {
+            let at = model * task.n_samples as usize + number as usize;
+            // SAFETY: the caller vouches for the arrays; each place is written by one lane.
+            unsafe {
+                if !task.logits.is_null() && class < sizes.n_classes {
+                    memory::store(task.logits, at * sizes.n_classes as usize + class as usize, z);
+                }
+                if !task.classes.is_null() && class == 0 {
+                    memory::store(task.classes, at, best.1);
+                }
+                if !task.losses.is_null() && class == memory::load(task.labels, number as usize) as u32 {
+                    memory::store(task.losses, at, log_sum - z);
+                }
+            }
+        }
+        round += 1;
+    }
+}

@@ -1,0 +1,118 @@
+//! The epoch's order, made by the cluster that will use it.
+//!
+//! Samples sorted by their random keys (ties by number): a bucket for every value of the keys' top bits, counted, laid out, filled in any order, and ranked inside;
+//! about eight samples a bucket. Cost O(n), five cluster barriers.
+
+use crate::cuda::block;
+use crate::cuda::shared::Shared;
+use crate::cuda::thread;
+use crate::cuda::{atomic, memory, sync};
+use crate::mlp::random;
+
+use super::THREADS;
+
+/// log2 of the number of buckets for `n` samples: about eight samples each, at least one and at most 2^16 buckets.
+pub(super) const fn bucket_bits(n: u32) -> u32 {
+    let bits = (n / 8).next_power_of_two().trailing_zeros();
+    if bits > 16 { 16 } else { bits }
+}
+
+/// Words of [`make`]'s counters for `n` samples: counts, then where buckets begin (one more), then how far they are filled.
+pub const fn n_counters(n: u32) -> usize {
+    3 * (1usize << bucket_bits(n)) + 1
+}
+
+/// Writes the order of an epoch: `order[rank] = sample`.
+///
+/// # Safety
+/// Called by all threads of a cluster of `blocks` blocks of [`THREADS`]. `order` and `slots` hold `n` values, `counters` [`n_counters`], used by this cluster
+/// alone; `scratch` is shared memory for a value a warp.
+#[inline(always)]
+pub(super) unsafe fn make(
+    seed: u32,
+    epoch: u32,
+    n: u32,
+    order: *mut u32,
+    slots: *mut u32,
+    counters: *mut u32,
+    blocks: u32,
+    scratch: Shared<u32>,
+) {
+    let key = random::key(seed, random::order_stream(epoch));
+    let key_of = |sample: u32| random::element(key, sample as u64 + 1);
+    let bits = bucket_bits(n);
+    let n_buckets = 1u32 << bits;
+    // A shift by 64 is not defined, and the single bucket needs none.
+    let bucket_of = |key: u64| if bits == 0 { 0 } else { (key >> (64 - bits)) as u32 };
+    let rank = thread::block_rank_in_cluster();
+    let first = rank * THREADS + thread::thread_idx_x();
+    let stride = blocks * THREADS;
+    // SAFETY (whole body): buckets are below n_buckets, samples and places below n; each phase's writers touch different words or use atomics, and the
+    // cluster's barriers separate the phases.
+    unsafe {
+        let starts = counters.add(n_buckets as usize);
+        let filled = starts.add(n_buckets as usize + 1);
+        let mut bucket = first;
+        while bucket < n_buckets {
+            memory::store(counters, bucket as usize, 0);
+            memory::store(filled, bucket as usize, 0);
+            bucket += stride;
+        }
+        sync::sync_cluster();
+        let mut sample = first;
+        while sample < n {
+            atomic::add_u32(counters.add(bucket_of(key_of(sample)) as usize), 1);
+            sample += stride;
+        }
+        sync::sync_cluster();
+        if rank == 0 {
+            let each = n_buckets.div_ceil(THREADS);
+            let from = (thread::thread_idx_x() * each).min(n_buckets);
+            let to = (from + each).min(n_buckets);
+            let mut sum = 0;
+            let mut bucket = from;
+            while bucket < to {
+                sum += memory::load(counters, bucket as usize);
+                bucket += 1;
+            }
+            let (up_to, _) = block::inclusive_sum(sum, scratch);
+            let mut start = up_to - sum;
+            let mut bucket = from;
+            while bucket < to {
+                memory::store(starts, bucket as usize, start);
+                start += memory::load(counters, bucket as usize);
+                bucket += 1;
+            }
+            if thread::thread_idx_x() == 0 {
+                memory::store(starts, n_buckets as usize, n);
+            }
+        }
+        sync::sync_cluster();
+        let mut sample = first;
+        while sample < n {
+            let bucket = bucket_of(key_of(sample)) as usize;
+            let place = memory::load(starts, bucket) + atomic::add_u32(filled.add(bucket), 1);
+            memory::store(slots, place as usize, sample);
+            sample += stride;
+        }
+        sync::sync_cluster();
+        let mut place = first;
+        while place < n {
+            let sample = memory::load(slots, place as usize);
+            let mine = key_of(sample);
+            let bucket = bucket_of(mine) as usize;
+            let (from, to) = (memory::load(starts, bucket), memory::load(starts, bucket + 1));
+            let mut position = from;
+            let mut other_place = from;
+            while other_place < to {
+                let other = memory::load(slots, other_place as usize);
+                let key = key_of(other);
+                position += u32::from(key < mine || (key == mine && other < sample));
+                other_place += 1;
+            }
+            memory::store(order, position as usize, sample);
+            place += stride;
+        }
+        sync::sync_cluster();
+    }
+}

@@ -1,0 +1,95 @@
+//! Files of named tensors in the safetensors format.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+
+use crate::{Error, Result};
+
+/// A tensor to be written.
+pub(super) struct Tensor {
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Tensor {
+    /// Single precision.
+    pub fn single(name: String, shape: Vec<usize>, values: impl Iterator<Item = f32>) -> Self {
+        Self { name, dtype: Dtype::F32, shape, bytes: values.flat_map(f32::to_le_bytes).collect() }
+    }
+
+    /// Double precision.
+    pub fn double(name: String, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
+        Self { name, dtype: Dtype::F64, shape, bytes: values.flat_map(f64::to_le_bytes).collect() }
+    }
+}
+
+/// The bytes of a file with these tensors and one line of metadata: with one line they are the same at every call.
+pub(super) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) -> Result<Vec<u8>> {
+    let failed = |error| Error::file(path, None, format!("cannot be written: {error}"));
+    let views = tensors.iter().map(|tensor| {
+        let view = TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.bytes)?;
+        Ok((tensor.name.as_str(), view))
+    });
+    let views = views.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let metadata = HashMap::from([(key.to_string(), value.to_string())]);
+    safetensors::serialize(views, Some(metadata)).map_err(failed)
+}
+
+/// The header of a file's bytes, checked against their number.
+pub(super) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
+    SafeTensors::deserialize(bytes).map_err(|error| {
+        let reason = match bytes.len() {
+            0 => "the file is empty, expected a safetensors file".to_string(),
+            n => format!("no safetensors file, or a damaged one: {error} ({n} bytes)"),
+        };
+        Error::file(path, None, reason)
+    })
+}
+
+/// A tensor's values. Types up to single precision and double precision are read; every value is exact.
+pub(super) fn values(path: &Path, name: &str, tensor: &TensorView<'_>) -> Result<Vec<f64>> {
+    let data = tensor.data();
+    Ok(match tensor.dtype() {
+        Dtype::F64 => data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect(),
+        Dtype::F32 => data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes).into()).collect(),
+        Dtype::BF16 => data.as_chunks().0.iter().map(|&bytes| from_bf16(u16::from_le_bytes(bytes))).collect(),
+        Dtype::F16 => data.as_chunks().0.iter().map(|&bytes| from_f16(u16::from_le_bytes(bytes))).collect(),
+        other => {
+            let reason = format!("tensor {name} is of type {other}, expected F32, F64, F16 or BF16");
+            return Err(Error::file(path, None, reason));
+        }
+    })
+}
+
+fn from_bf16(bits: u16) -> f64 {
+    f32::from_bits(u32::from(bits) << 16).into()
+}
+
+fn from_f16(bits: u16) -> f64 {
+    let fraction = f64::from(bits & 0x3FF);
+    let size = match bits >> 10 & 0x1F {
+        0 => fraction * 2.0_f64.powi(-24),
+        31 if bits & 0x3FF == 0 => f64::INFINITY,
+        31 => f64::NAN,
+        exponent => (1024.0 + fraction) * 2.0_f64.powi(i32::from(exponent) - 25),
+    };
+    if bits >> 15 == 0 { size } else { -size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_floats_are_widened_exactly() {
+        let halves = [0x3C00, 0xC000, 0x7BFF, 0x0001, 0x8400, 0x7C00].map(from_f16);
+        assert_eq!(halves, [1.0, -2.0, 65504.0, 2.0_f64.powi(-24), -(2.0_f64.powi(-14)), f64::INFINITY]);
+        assert!(from_f16(0x7E00).is_nan());
+        assert_eq!([0x3F80, 0xC049].map(from_bf16), [1.0, -3.140625]);
+    }
+}

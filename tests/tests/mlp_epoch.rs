@@ -1,0 +1,174 @@
+//! A whole epoch in one launch does what the plain program does, and goes on where it stopped.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::mlp::{Classifier, Dataset, Execution, Network, Options, Reduction, Split, Trainer};
+use warpplay::{Backend, Device};
+use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::golden;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+/// Losses of epochs, relative: the bound that single-precision programs are held to.
+const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
+/// Weights after an epoch of some tens of steps: another order of the sums.
+const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
+
+/// Images of `side`² pixels whose classes can be told apart: bright at a place of the class, noise elsewhere.
+fn images(n: usize, side: u32, n_classes: u32) -> Arc<Dataset> {
+    let pixels = (side * side) as usize;
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as u32
+    };
+    let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
+    let images = labels.iter().flat_map(|&label| {
+        (0..pixels)
+            .map(|pixel| if pixel % n_classes as usize == usize::from(label) { 120 + next() % 136 } else { next() % 90 } as u8)
+            .collect::<Vec<_>>()
+    });
+    Arc::new(Dataset::new(images.collect(), labels, side, side, n_classes, "made for a test").unwrap())
+}
+
+fn options(hidden: u32, batch: u32, execution: Execution) -> Options {
+    Options { hidden: vec![hidden], batch, epochs: 2, learning_rate: 0.2, seed: 3, execution, ..Options::default() }
+}
+
+/// Losses and weights of a training.
+fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
+    let mut trainer = Trainer::builder().options(options.clone()).test(set).build(device, set)?;
+    let report = trainer.run(|_| ControlFlow::Continue(()))?;
+    Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+fn values(network: &Network) -> Vec<f64> {
+    network
+        .layers()
+        .iter()
+        .flat_map(|layer| layer.weights.iter().chain(&layer.bias))
+        .map(|&value| f64::from(value))
+        .collect()
+}
+
+#[test]
+fn epochs_equal_the_plain_programs() {
+    // Short last batches, widths that fill no block, cluster of one and of several, mean and sum.
+    for (n, side, n_classes, hidden, batch, reduction) in [
+        (200, 4, 3, 16, 64, Reduction::Mean),
+        (70, 8, 10, 20, 7, Reduction::Mean),
+        (129, 4, 16, 61, 32, Reduction::Mean),
+        (64, 8, 2, 5, 64, Reduction::Sum),
+        (1, 4, 2, 3, 1, Reduction::Mean),
+    ] {
+        let set = images(n, side, n_classes);
+        let rate = if reduction == Reduction::Sum { 0.002 } else { 0.2 };
+        let base = Options { reduction, learning_rate: rate, ..options(hidden, batch, Execution::Auto) };
+        let (losses, network) = train(&Device::cpu(), &base, &set).expect("cpu");
+        for_each_device(|device| {
+            let options = Options { execution: Execution::Epoch, ..base.clone() };
+            let (found, weights) = train(device, &options, &set)?;
+            let what = format!("{n} images of {side}², {n_classes} classes, {hidden} units, batch {batch} on {device}");
+            close(&format!("losses of {what}"), &found, &losses, LOSSES);
+            close(&format!("weights of {what}"), &values(&weights), &values(&network), WEIGHTS);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn classification_equals_the_plain_programs() {
+    let set = images(150, 8, 10);
+    let mut trainer =
+        Trainer::builder().options(options(24, 32, Execution::Auto)).build(&Device::cpu(), &set).expect("cpu");
+    trainer.run(|_| ControlFlow::Continue(())).expect("cpu");
+    let network = trainer.network().expect("cpu");
+    let expected = trainer.evaluate(&set).expect("cpu");
+    for_each_device(|device| {
+        let options = Options { execution: Execution::Epoch, ..Options::default() };
+        let mut classifier = Classifier::with_options(device, &network, &options)?;
+        let found = classifier.evaluate(&set)?;
+        assert_eq!(found.confusion, expected.confusion);
+        assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer);
+        close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
+        let mut plain = Classifier::new(&Device::cpu(), &network)?;
+        let some = &set.images()[..70 * 64];
+        let of = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
+            predictions.iter().flat_map(|p| p.probabilities.iter().map(|&p| f64::from(p))).collect()
+        };
+        close(
+            "probabilities",
+            &of(classifier.predict(some)?),
+            &of(plain.predict(some)?),
+            Tolerance { abs: 2e-6, rel: 0.0 },
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
+    let set = images(100, 4, 5);
+    for_each_device(|device| {
+        let options = Options { epochs: 3, ..options(30, 16, Execution::Epoch) };
+        let (_, whole) = train(device, &options, &set)?;
+        let first = Options { epochs: 1, ..options.clone() };
+        let mut trainer = Trainer::builder().options(first).build(device, &set)?;
+        trainer.run(|_| ControlFlow::Continue(()))?;
+        let mut trainer =
+            Trainer::builder().options(options.clone()).resume(trainer.checkpoint()?).build(device, &set)?;
+        let report = trainer.run(|_| ControlFlow::Continue(()))?;
+        assert_eq!(report.epochs.len(), 3);
+        assert_eq!(trainer.network()?, whole);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
+    let set = images(100, 4, 5);
+    for_each_device(|device| {
+        let options = Options { epochs: 3, learning_rate: 1e6, ..options(30, 16, Execution::Epoch) };
+        let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+        let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
+        assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
+        assert_eq!(trainer.network()?, Network::initial(&[16, 30, 5], options.init, options.seed)?);
+        Ok(())
+    });
+}
+
+/// Real digits on a GPU: the published curve of the reference run, to the bound of single precision.
+#[test]
+fn the_reference_curve_is_met() {
+    let Some(device) = gpu() else { return };
+    let folder = [
+        "train-images-idx3-ubyte.gz",
+        "train-labels-idx1-ubyte.gz",
+        "t10k-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte.gz",
+    ]
+    .map(|name| golden::shared(&format!("data/mnist/{name}")));
+    let [Some(images), ..] = &folder else { return };
+    let folder = images.parent().expect("a folder");
+    let digits = Arc::new(Dataset::load_split(folder, Split::Train, None).expect("MNIST"));
+    let test = Arc::new(Dataset::load_split(folder, Split::Test, Some(10)).expect("MNIST"));
+    let reference: serde_json::Value = serde_json::from_str(&golden::text("mlp/mlp_reference_run.json")).expect("JSON");
+    let of = |field: &str| -> Vec<f64> {
+        let epochs = reference["trajectory"]["f32"].as_array().expect("epochs");
+        epochs.iter().map(|epoch| epoch[field].as_f64().expect("a number")).collect()
+    };
+    for execution in [Execution::Epoch, Execution::Auto] {
+        let options = Options { execution, ..Options::default() };
+        let mut trainer = Trainer::builder().options(options).test(&test).build(&device, &digits).expect("build");
+        let report = trainer.run(|_| ControlFlow::Continue(())).expect("run");
+        assert_eq!(report.execution, Execution::Epoch);
+        let losses: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
+        close("losses", &losses, &of("train_loss"), LOSSES);
+        let accuracies: Vec<f64> = report.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();
+        // Three images of 10,000: those whose two best logits are nearly equal.
+        close("accuracies", &accuracies, &of("test_acc"), Tolerance { abs: 3.5e-4, rel: 0.0 });
+        let seconds: Vec<f64> = report.epochs.iter().map(|epoch| epoch.seconds).collect();
+        println!("seconds of an epoch: {seconds:?}");
+    }
+    assert_eq!(device.backend(), Backend::Cuda);
+}
