@@ -25,7 +25,7 @@ pub const fn shape(n_rows: u32) -> LaunchShape {
     LaunchShape::new(n_blocks(n_rows), BLOCK)
 }
 
-/// Blocks of [`shape`], so partial losses of [`mlp_loss_gradient`].
+/// Blocks of [`shape`], so partial losses of [`mlp_layers_loss_gradient`].
 pub const fn n_blocks(n_rows: u32) -> u32 {
     if n_rows == 0 { 1 } else { n_rows.div_ceil(ROWS) }
 }
@@ -106,7 +106,7 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 /// Launched with `shape(rows.batch)`. `logits` and `gradient` hold `[batch, line_length(n_classes)]` values, `partial_losses` one a block, `labels` a
 /// byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; 1 <= n_classes <= [`MAX_CLASSES`].
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_loss_gradient(
+pub unsafe fn mlp_layers_loss_gradient(
     logits: *const f32,
     gradient: *mut f32,
     labels: *const u8,
@@ -154,7 +154,7 @@ pub unsafe fn mlp_loss_gradient(
 /// Launched with `shape(rows.batch)`. `logits` holds `[batch, line_length(n_classes)]` values, `labels` a byte below `n_classes` for each sample,
 /// `classes` and `losses` a value for each; 1 <= n_classes <= [`MAX_CLASSES`]; `rows` has no order.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_classify(
+pub unsafe fn mlp_layers_classify(
     logits: *const f32,
     labels: *const u8,
     classes: *mut u32,
@@ -189,10 +189,10 @@ pub unsafe fn mlp_classify(
     }
 }
 
-/// Samples that one thread of [`mlp_active`] looks at.
+/// Samples that one thread of [`mlp_layers_active`] looks at.
 pub const ACTIVE_ROWS: u32 = 64;
 
-/// Launch shape of [`mlp_active`].
+/// Launch shape of [`mlp_layers_active`].
 pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
     LaunchShape::grid_2d(n_units.div_ceil(BLOCK), n_rows.div_ceil(ACTIVE_ROWS), BLOCK)
 }
@@ -202,7 +202,7 @@ pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 /// # Safety
 /// Launched with [`active_shape`]. `outputs` holds `[n_rows, line_length(n_units)]` values, `active` `n_units`.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_active(outputs: *const f32, active: *mut u32, n_rows: u32, n_units: u32) {
+pub unsafe fn mlp_layers_active(outputs: *const f32, active: *mut u32, n_rows: u32, n_units: u32) {
     let Some(unit) = thread::index_1d_below(n_units) else { return };
     let from = thread::block_idx_y() * ACTIVE_ROWS;
     let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };

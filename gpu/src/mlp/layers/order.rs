@@ -1,10 +1,10 @@
 //! The order of an epoch on the device: count, scan, scatter, rank; see [`shuffle`].
 //!
 //! ```text
-//! counts zeroed -> mlp_order_count   how many samples each bucket has, and each sample's arrival in its bucket
-//!               -> mlp_order_scan    counts become the buckets' first places
-//!               -> mlp_order_scatter samples side by side with their bucket's others, in order of arrival
-//!               -> mlp_order_rank    each sample to its place: the result no longer depends on arrivals
+//! counts zeroed -> mlp_layers_order_count   how many samples each bucket has, and each sample's arrival in its bucket
+//!               -> mlp_layers_order_scan    counts become the buckets' first places
+//!               -> mlp_layers_order_scatter samples side by side with their bucket's others, in order of arrival
+//!               -> mlp_layers_order_rank    each sample to its place: the result no longer depends on arrivals
 //! ```
 //!
 //! Twin    a sort by (key, index).
@@ -36,7 +36,7 @@ pub const fn scan_shape() -> LaunchShape {
 /// # Safety
 /// Launched with `shape(n)`. `counts` holds `2^bits` zeros, `arrivals` `n` values; they do not overlap; `bits` is at most 32.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_order_count(counts: *mut u32, arrivals: *mut u32, seed: u32, epoch: u32, bits: u32, n: u32) {
+pub unsafe fn mlp_layers_order_count(counts: *mut u32, arrivals: *mut u32, seed: u32, epoch: u32, bits: u32, n: u32) {
     let Some(sample) = thread::index_1d_below(n) else { return };
     let bucket = bucket(sample_key(key(seed, order_stream(epoch)), sample), bits);
     // SAFETY: a bucket is below 2^bits; sample < n, and no other thread has it.
@@ -51,7 +51,7 @@ pub unsafe fn mlp_order_count(counts: *mut u32, arrivals: *mut u32, seed: u32, e
 /// # Safety
 /// Launched with [`scan_shape`]. `counts` holds `n_buckets + 1` values.
 #[kernel(max_threads = SCAN_BLOCK)]
-pub unsafe fn mlp_order_scan(counts: *mut u32, n_buckets: u32) {
+pub unsafe fn mlp_layers_order_scan(counts: *mut u32, n_buckets: u32) {
     let scratch = shared_array![u32; SCAN_WARPS];
     let mut before = 0u32;
     let mut from = 0u32;
@@ -75,7 +75,7 @@ pub unsafe fn mlp_order_scan(counts: *mut u32, n_buckets: u32) {
 /// # Safety
 /// Launched with `shape(n)` after count and scan of the same seed, epoch and bits. `firsts` holds `2^bits + 1` values, `arrivals` and `scattered` `n`.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_order_scatter(
+pub unsafe fn mlp_layers_order_scatter(
     firsts: *const u32,
     arrivals: *const u32,
     scattered: *mut u32,
@@ -98,7 +98,7 @@ pub unsafe fn mlp_order_scatter(
 /// # Safety
 /// Launched with `shape(n)` after the scatter. `firsts` holds `2^bits + 1` values, `scattered` and `order` `n`; they do not overlap.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_order_rank(
+pub unsafe fn mlp_layers_order_rank(
     firsts: *const u32,
     scattered: *const u32,
     order: *mut u32,

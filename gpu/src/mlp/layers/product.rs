@@ -11,15 +11,16 @@
 //!
 //! | kernel | what | depth |
 //! |---|---|---|
-//! | `mlp_forward_images_*` | activations of the first layer from the images | pixels |
-//! | `mlp_forward_*` | activations of a later layer | its inputs |
-//! | `mlp_backward_*` | gradient of a layer's inputs, 0 where they are 0 | its outputs |
-//! | `mlp_gradient_images_*`, `mlp_gradient_*` | gradient of weights and bias, a part of the batch for each z of the grid | samples |
+//! | `mlp_layers_forward_images_*` | activations of the first layer from the images | pixels |
+//! | `mlp_layers_forward_*` | activations of a later layer | its inputs |
+//! | `mlp_layers_backward_*` | gradient of a layer's inputs, 0 where they are 0 | its outputs |
+//! | `mlp_layers_gradient_images_*`, `mlp_layers_gradient_*` | gradient of weights and bias, a part of the batch for each z of the grid | samples |
 //!
 //! Launch  [`Tiles::shape`] of `LARGE` or `SMALL`; grid columns x rows x parts.
 //! Twin    `warpplay_cpu_ref::mlp`.   Source: Ha and Beqaj, the tiled product.
 
-use super::view::{Images, Line, Matrix, NO_LINE, Rows, Values, fma, line_length};
+use super::view::{Images, Line, Matrix, NO_LINE, Rows, Values, line_length};
+use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::{kernel, shared_array, sync, thread};
@@ -567,6 +568,6 @@ macro_rules! kernels {
 }
 
 kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2,
-    mlp_forward_images_large, mlp_forward_large, mlp_backward_large, mlp_gradient_images_large, mlp_gradient_large);
+    mlp_layers_forward_images_large, mlp_layers_forward_large, mlp_layers_backward_large, mlp_layers_gradient_images_large, mlp_layers_gradient_large);
 kernels!(SMALL, SMALL_WORDS: 32, 32, 32, 64, 1, 1, 4, 4,
-    mlp_forward_images_small, mlp_forward_small, mlp_backward_small, mlp_gradient_images_small, mlp_gradient_small);
+    mlp_layers_forward_images_small, mlp_layers_forward_small, mlp_layers_backward_small, mlp_layers_gradient_images_small, mlp_layers_gradient_small);

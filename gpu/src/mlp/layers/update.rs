@@ -55,7 +55,7 @@ pub struct Rule {
 
 /// What differs from step to step.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Rate {
     /// Learning rate.
     pub rate: f32,
@@ -95,7 +95,7 @@ pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut
 
 /// One layer's place in the arrays of parameters and of gradients' parts, in values; all multiples of 4.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LayerPlace {
     /// First parameter.
     pub parameters: u64,
@@ -106,15 +106,6 @@ pub struct LayerPlace {
     /// Parts for a full batch.
     pub n_parts: u32,
 }
-
-// SAFETY: three fields of integers without gaps: any bytes are a value, and there is no padding.
-unsafe impl bytemuck::Zeroable for LayerPlace {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for LayerPlace {}
-// SAFETY: four floats.
-unsafe impl bytemuck::Zeroable for Rate {}
-// SAFETY: four floats without gaps.
-unsafe impl bytemuck::Pod for Rate {}
 
 const _: () = assert!(size_of::<LayerPlace>() == 24 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
 
@@ -207,7 +198,7 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 /// # Safety
 /// Launched with `shape` for the layers of `places`, after the gradients of the same step; everything `update` points to is valid.
 #[kernel(max_threads = BLOCK)]
-pub unsafe fn mlp_update(update: Update) {
+pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
     let control = update.control;
     // SAFETY: the contract. Each quad is one thread's. Every block has read the control words before it is counted, so the last one may change them.

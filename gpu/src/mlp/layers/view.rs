@@ -8,6 +8,7 @@
 //!
 //! The bias as one more line of weights makes its gradient one more line of the weights' gradient, whose operand is 1 for every sample.
 
+use crate::cuda::math::fma;
 use crate::cuda::memory::{self, Vec4};
 
 /// Elements of a line of `width` values in memory: rounded up to whole quads.
@@ -160,22 +161,6 @@ pub fn scaled(value: f32) -> f32 {
     let quotient = value * RECIPROCAL;
     let rest = fma(-quotient, 255.0, value);
     fma(rest, RECIPROCAL, quotient)
-}
-
-/// `a * b + c`, rounded once.
-#[inline(always)]
-pub fn fma(a: f32, b: f32, c: f32) -> f32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        unsafe extern "C" {
-            #[link_name = "llvm.fma.f32"]
-            fn llvm_fma(a: f32, b: f32, c: f32) -> f32;
-        }
-        // SAFETY: pure arithmetic.
-        unsafe { llvm_fma(a, b, c) }
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    a.mul_add(b, c)
 }
 
 /// The images of a step. `UNIT`: the pixel `unit` is taken to be 1. `SCALED`: bytes are divided by 255; else they are taken as they are, and so is the 1,
