@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use safetensors::{Dtype, SafeTensors};
+
 use crate::backends::demanded;
 
 /// A small file of `tests/golden`.
@@ -60,4 +62,71 @@ pub fn tactics(text: &str) -> Vec<Tactic> {
             _ => panic!("{line}: not four fields"),
         })
         .collect()
+}
+
+/// Tensors of a safetensors file.
+#[derive(Debug)]
+pub struct Tensors {
+    bytes: Vec<u8>,
+    name: String,
+}
+
+/// A safetensors file of `tests/golden`.
+///
+/// # Panics
+/// If it is not there: it is part of the repository.
+pub fn tensors(name: &str) -> Tensors {
+    Tensors::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name))
+}
+
+impl Tensors {
+    /// Reads a file.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    pub fn read(path: &Path) -> Self {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Self { bytes, name }
+    }
+
+    fn with<R>(&self, tensor: &str, read: impl FnOnce(Dtype, &[u8]) -> Option<R>) -> R {
+        let file = SafeTensors::deserialize(&self.bytes).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let view = file.tensor(tensor).unwrap_or_else(|error| panic!("{}: {tensor}: {error}", self.name));
+        let found = read(view.dtype(), view.data());
+        found.unwrap_or_else(|| panic!("{}: {tensor} holds {:?}", self.name, view.dtype()))
+    }
+
+    /// A tensor's numbers, row-major: f32 or f64.
+    ///
+    /// # Panics
+    /// If there is no such tensor, or it holds something else.
+    pub fn floats(&self, tensor: &str) -> Vec<f64> {
+        self.with(tensor, |dtype, data| match dtype {
+            Dtype::F32 => Some(data.as_chunks().0.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes))).collect()),
+            Dtype::F64 => Some(data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()),
+            _ => None,
+        })
+    }
+
+    /// A tensor's integers, row-major: bytes or 32 bits.
+    ///
+    /// # Panics
+    /// If there is no such tensor, or it holds something else.
+    pub fn integers(&self, tensor: &str) -> Vec<i64> {
+        self.with(tensor, |dtype, data| match dtype {
+            Dtype::U8 => Some(data.iter().map(|&byte| i64::from(byte)).collect()),
+            Dtype::I32 => Some(data.as_chunks().0.iter().map(|&bytes| i64::from(i32::from_le_bytes(bytes))).collect()),
+            _ => None,
+        })
+    }
+
+    /// A tensor's integers, row-major, which must fit in bytes.
+    ///
+    /// # Panics
+    /// If there is no such tensor, or it holds something else.
+    pub fn bytes(&self, tensor: &str) -> Vec<u8> {
+        let byte = |value: i64| u8::try_from(value).unwrap_or_else(|_| panic!("{}: {tensor}: {value}", self.name));
+        self.integers(tensor).into_iter().map(byte).collect()
+    }
 }

@@ -99,10 +99,18 @@ impl<T: Real> Network<T> {
     /// If the pixels are not those of whole images.
     pub fn forward<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
         let n_inputs = self.n_inputs();
-        assert_eq!(pixels.len() % n_inputs, 0, "pixels of whole images");
-        let n = pixels.len() / n_inputs;
         pass.x.resize(pixels.len(), T::zero());
         P::panels(&mut pass.x, n_inputs, |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
+        self.forward_from_x::<P>(pass);
+    }
+
+    /// The same from the pass's `x` `[n, n_inputs]`, for inputs that are no pixels.
+    ///
+    /// # Panics
+    /// If the inputs are not those of whole samples.
+    pub fn forward_from_x<P: Program>(&self, pass: &mut Pass<T>) {
+        assert_eq!(pass.x.len() % self.n_inputs(), 0, "inputs of whole samples");
+        let n = pass.x.len() / self.n_inputs();
         pass.z.resize(self.layers.len(), Vec::new());
         pass.h.resize(self.layers.len() - 1, Vec::new());
         for (number, layer) in self.layers.iter().enumerate() {

@@ -30,12 +30,28 @@ pub enum Parallel {}
 type View<'a, T> = DMatrixView<'a, T, Dyn, Dyn>;
 type ViewMut<'a, T> = DMatrixViewMut<'a, T, Dyn, Dyn>;
 
+/// Sides below which a block is done by plain loops: there nalgebra leaves its fast product for one that takes unit strides for granted.
+const LEAST_SIDE: usize = 8;
+
+/// `out = a b` by plain loops.
+fn small_product<T: Real>(a: &View<'_, T>, b: &View<'_, T>, out: &mut ViewMut<'_, T>) {
+    for row in 0..out.nrows() {
+        for column in 0..out.ncols() {
+            out[(row, column)] = (0..a.ncols()).fold(T::zero(), |sum, l| sum + a[(row, l)] * b[(l, column)]);
+        }
+    }
+}
+
 /// `out = a b`, halved along the longer side of `out` until the blocks are small.
 fn product<T: Real>(a: View<'_, T>, b: View<'_, T>, mut out: ViewMut<'_, T>) {
     let (m, n, k) = (out.nrows(), out.ncols(), a.ncols());
     let half = |side: usize| side.div_ceil(2).next_multiple_of(BLOCK_STEP);
     if m * n * k <= BLOCK_MULTIPLICATIONS || half(m.max(n)) >= m.max(n) {
-        out.gemm(T::one(), &a, &b, T::zero());
+        if m.min(n).min(k) < LEAST_SIDE {
+            small_product(&a, &b, &mut out);
+        } else {
+            out.gemm(T::one(), &a, &b, T::zero());
+        }
     } else if m >= n {
         let at = half(m);
         let (first, second) = out.rows_range_pair_mut(..at, at..);

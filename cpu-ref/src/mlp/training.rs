@@ -58,13 +58,26 @@ impl<T: Real> Training<T> {
         }
         self.network.forward::<P>(&self.pixels, &mut self.pass);
         self.network.backward::<P>(&self.labels, self.settings.reduction, &mut self.pass);
-        self.updates += 1;
+        self.update::<P>(learning_rate);
+        self.pass.loss_sum()
+    }
+
+    /// The same on a batch of inputs that are no pixels: `x` `[n, n_inputs]`, `labels` `[n]`.
+    ///
+    /// # Panics
+    /// If lengths do not fit, or a label is not below the number of classes.
+    pub fn step_on<P: Program>(&mut self, x: &[T], labels: &[u8], learning_rate: f64) -> f64 {
+        self.pass.x.clear();
+        self.pass.x.extend_from_slice(x);
+        self.network.forward_from_x::<P>(&mut self.pass);
+        self.network.backward::<P>(labels, self.settings.reduction, &mut self.pass);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
     }
 
     fn update<P: Program>(&mut self, learning_rate: f64) {
         let Settings { optimizer, weight_decay, .. } = self.settings;
+        self.updates += 1;
         let update = optimizer.update(learning_rate, weight_decay, self.updates);
         let layers = self.network.layers_mut().iter_mut().zip(&self.pass.gradients);
         for (number, (layer, gradient)) in layers.enumerate() {

@@ -91,6 +91,8 @@ named! {
     Layers = "layers",
     /// The kernels of the source, one by one.
     Paper = "paper",
+    /// No kernels: the plain implementation, on the CPU back end only, where [`Execution::Auto`] is this.
+    Plain = "plain",
 }
 
 named! {

@@ -126,7 +126,7 @@ impl TrainerBuilder {
 
 /// Opens the engine that the options name, or the fastest.
 ///
-/// The rule of [`Execution::Auto`] on a device that runs kernels: [`Execution::Epoch`] where [`epoch::fits`] says that it can, else
+/// The cpu back end has [`Execution::Plain`] only. The rule of [`Execution::Auto`] on a device that runs kernels: [`Execution::Epoch`] where [`epoch::fits`] says that it can, else
 /// [`Execution::Layers`].
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Options { execution, precision, stream, .. } = setup.options;
@@ -134,8 +134,12 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
         if !matches!(precision, Precision::Fp32 | Precision::Fp64) {
             return Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end"));
         }
-        if execution != Execution::Auto {
-            return Err(Error::option("execution", execution, "auto on the cpu back end, which runs no kernels"));
+        if !matches!(execution, Execution::Auto | Execution::Plain) {
+            return Err(Error::option(
+                "execution",
+                execution,
+                "auto or plain on the cpu back end, which runs no kernels",
+            ));
         }
         if stream == Residence::Host {
             return Err(Error::option(
@@ -162,6 +166,11 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
         }
         Execution::Auto if epoch::fits(device, &setup).is_ok() => epoch::open(device, setup),
         Execution::Auto => layers::open(device, setup),
+        Execution::Plain => Err(Error::option(
+            "execution",
+            execution,
+            "auto, epoch, layers or paper where kernels run; plain on the cpu",
+        )),
     }
 }
 
