@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Dataset, Execution, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer};
+use warpplay::mlp::{
+    Classifier, Dataset, Execution, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
+};
 use warpplay::{Backend, Device, Module};
 use warpplay_gpu::mlp::layers::order::{
     self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
@@ -68,7 +70,9 @@ fn the_order_of_an_epoch_is_a_sort_by_key() {
         let module = Module::load(device, &MLP_LAYERS)?;
         let (count, scan) = (module.function(mlp_layers_order_count)?, module.function(mlp_layers_order_scan)?);
         let (scatter, rank) = (module.function(mlp_layers_order_scatter)?, module.function(mlp_layers_order_rank)?);
-        for (n, seed, epoch) in [(1u32, 1u32, 0u32), (2, 1, 0), (31, 5, 1), (33, 1, 70), (1000, 9, 2), (5000, u32::MAX, 3)] {
+        for (n, seed, epoch) in
+            [(1u32, 1u32, 0u32), (2, 1, 0), (31, 5, 1), (33, 1, 70), (1000, 9, 2), (5000, u32::MAX, 3)]
+        {
             let bits = shuffle::bucket_bits(n);
             let mut counts = stream.alloc::<u32>(shuffle::n_buckets(n) as usize + 1)?;
             let mut arrivals = stream.alloc::<u32>(n as usize)?;
@@ -107,7 +111,8 @@ fn epochs_equal_the_plain_programs_for_any_shape() {
         let (losses, network) = plain(&options, &set);
         for_each_device(|device| {
             let (found, weights) = train(device, &options, &set)?;
-            let what = format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
+            let what =
+                format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
             close(&format!("losses of {what}"), &found, &losses, LOSSES);
             close(&format!("weights of {what}"), &values(&weights), &values(&network), WEIGHTS);
             Ok(())
@@ -199,8 +204,7 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
     for_each_device(|device| {
         for precision in [Precision::Fp32, Precision::Fp16] {
             let optimizer = Optimizer::from_name("adamw")?;
-            let options =
-                Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
+            let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
             let (losses, whole) = train(device, &options, &set)?;
             let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
             let stopped = trainer.run(|_| ControlFlow::Break(()))?;
@@ -235,7 +239,9 @@ fn tensor(file: &safetensors::SafeTensors<'_>, name: &str) -> Vec<f64> {
     let view = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     let data = view.data();
     match view.dtype() {
-        safetensors::Dtype::F32 => data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect(),
+        safetensors::Dtype::F32 => {
+            data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+        }
         safetensors::Dtype::F64 => {
             let word = |b: &[u8]| [b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]];
             data.chunks_exact(8).map(|b| f64::from_le_bytes(word(b))).collect()
@@ -252,12 +258,10 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
     let pixels = file.tensor("batches_x_u8").expect("pixels").data();
     let labels = file.tensor("batches_y_u8").expect("labels").data();
     let narrow = |name: &str| tensor(&file, name).iter().map(|&value| value as f32).collect::<Vec<f32>>();
-    let layer = |n_inputs, n_outputs, w: &str, b: &str| Layer { n_inputs, n_outputs, weights: narrow(w), bias: narrow(b) };
-    let network = Network::new(vec![
-        layer(784, 256, "init.W1", "init.b1"),
-        layer(256, 10, "init.W2", "init.b2"),
-    ])
-    .expect("a network");
+    let layer =
+        |n_inputs, n_outputs, w: &str, b: &str| Layer { n_inputs, n_outputs, weights: narrow(w), bias: narrow(b) };
+    let network = Network::new(vec![layer(784, 256, "init.W1", "init.b1"), layer(256, 10, "init.W2", "init.b2")])
+        .expect("a network");
     for_each_device(|device| {
         // Under `simt` the first step alone.
         let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
@@ -286,6 +290,129 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
                 close(&format!("{when} {name} on {device}"), &found, &expected, Tolerance { abs: 1e-6, rel: 0.0 });
             }
         }
+        Ok(())
+    });
+}
+
+/// A network of the given widths with weights in about ±`size`, and `bias` throughout.
+fn network(sizes: &[u32], size: f32, bias: f32) -> Network {
+    let mut state = 99u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size
+    };
+    let layers = sizes.windows(2).map(|pair| Layer {
+        n_inputs: pair[0],
+        n_outputs: pair[1],
+        weights: (0..pair[0] * pair[1]).map(|_| next()).collect(),
+        bias: vec![bias; pair[1] as usize],
+    });
+    Network::new(layers.collect()).expect("a network")
+}
+
+/// Largest difference as a share of the largest expected value.
+fn error_of(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(difference.is_finite(), "a value is no number");
+    difference / largest
+}
+
+/// Short formats and how far they may be off: 2⁻¹¹ and 2⁻⁸ for one rounding, twice that for a sum of products of two, and a layer more. At least: a result
+/// as good as single precision would mean that the format was not used.
+const FORMATS: [(Precision, [f64; 2]); 3] =
+    [(Precision::Tf32, [1e-6, 2e-3]), (Precision::Fp16, [1e-6, 2e-3]), (Precision::Bf16, [1e-5, 1.6e-2])];
+
+#[test]
+fn logits_of_short_formats_are_within_their_rounding() {
+    // All layers wide enough for tensor cores, none a multiple of a tile.
+    let sizes = [50, 141, 36, 33];
+    let set = images(40, 5, 10, 33);
+    let network = network(&sizes, 0.3, 0.1);
+    let logarithms = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
+        let of = |p: &warpplay::mlp::Prediction| {
+            let first = f64::from(p.probabilities[0]).ln();
+            p.probabilities.iter().map(|&p| f64::from(p).ln() - first).collect::<Vec<_>>()
+        };
+        predictions.iter().flat_map(of).collect()
+    };
+    let expected =
+        logarithms(Classifier::new(&Device::cpu(), &network).and_then(|mut c| c.predict(set.images())).expect("cpu"));
+    for_each_device(|device| {
+        for (precision, [least, most]) in FORMATS {
+            let options = Options { precision, execution: Execution::Layers, evaluate_batch: 40, ..Options::default() };
+            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let error = error_of(&logarithms(classifier.predict(set.images())?), &expected);
+            println!("{precision} on {device}: logits off by {error:.1e}");
+            assert!((least..most).contains(&error), "{precision} on {device}: {error:e}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn gradients_of_short_formats_are_within_their_rounding() {
+    // Biases keep every unit positive: no sample is at the kink of ReLU, where a rounding decides about a whole column.
+    let sizes = [50, 45, 36, 33];
+    let set = images(70, 5, 10, 33);
+    let start = network(&sizes, 0.05, 1.0);
+    let gradient = |device: &Device, precision, reduction| -> Result<Vec<f64>, warpplay::Error> {
+        let execution = if device.backend() == Backend::Cpu { Execution::Auto } else { Execution::Layers };
+        let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
+        // One step on 70 samples: more than a part of the batch.
+        let options =
+            Options { precision, reduction, execution, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
+        let options = Options { execution, ..options };
+        let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+        trainer.run(|_| ControlFlow::Continue(()))?;
+        Ok(values(&trainer.network()?).iter().zip(values(&start)).map(|(after, before)| before - after).collect())
+    };
+    for reduction in [Reduction::Mean, Reduction::Sum] {
+        let expected = gradient(&Device::cpu(), Precision::Fp64, reduction).expect("cpu");
+        for_each_device(|device| {
+            for (precision, [least, most]) in FORMATS {
+                let error = error_of(&gradient(device, precision, reduction)?, &expected);
+                println!("{precision}, {reduction} on {device}: gradients off by {error:.1e}");
+                assert!((least..most).contains(&error), "{precision}, {reduction} on {device}: {error:e}");
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn short_formats_learn_like_single_precision() {
+    let set = images(96, 5, 10, 33);
+    let base = Options { epochs: 2, ..options(&[40], 32) };
+    let (losses, _) = plain(&base, &set);
+    for_each_device(|device| {
+        for (precision, [_, most]) in FORMATS {
+            let options = Options { precision, ..base.clone() };
+            let (found, _) = train(device, &options, &set)?;
+            close(&format!("{precision} on {device}"), &found, &losses, Tolerance { abs: 0.0, rel: most });
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
+    // Weights so large that gradients times the first loss scale leave half precision.
+    let set = images(64, 5, 10, 33);
+    let start = network(&[50, 40, 36, 33], 2.0, 0.1);
+    for_each_device(|device| {
+        let run = |epochs| -> Result<Network, warpplay::Error> {
+            let (precision, reduction, learning_rate) = (Precision::Fp16, Reduction::Sum, 1e-4);
+            let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };
+            let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+            trainer.run(|_| ControlFlow::Continue(()))?;
+            trainer.network()
+        };
+        assert_eq!(run(1)?, start, "the first step overflows");
+        let later = run(12)?;
+        assert_ne!(later, start, "a later step does not");
+        assert!(values(&later).iter().all(|value| value.is_finite()));
         Ok(())
     });
 }

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`order`] | the epoch's order |
 //! | [`product`] | matrix products in single precision |
+//! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`update`] | all optimisers |
 
@@ -19,6 +20,7 @@ pub mod control;
 pub mod loss;
 pub mod order;
 pub mod product;
+pub mod tensor;
 pub mod update;
 pub mod view;
 
@@ -41,6 +43,21 @@ pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
         info::<product::mlp_layers_backward_small>(),
         info::<product::mlp_layers_gradient_images_small>(),
         info::<product::mlp_layers_gradient_small>(),
+        info::<tensor::mlp_layers_forward_images_tf32>(),
+        info::<tensor::mlp_layers_forward_tf32>(),
+        info::<tensor::mlp_layers_backward_tf32>(),
+        info::<tensor::mlp_layers_gradient_images_tf32>(),
+        info::<tensor::mlp_layers_gradient_tf32>(),
+        info::<tensor::mlp_layers_forward_images_bf16>(),
+        info::<tensor::mlp_layers_forward_bf16>(),
+        info::<tensor::mlp_layers_backward_bf16>(),
+        info::<tensor::mlp_layers_gradient_images_bf16>(),
+        info::<tensor::mlp_layers_gradient_bf16>(),
+        info::<tensor::mlp_layers_forward_images_fp16>(),
+        info::<tensor::mlp_layers_forward_fp16>(),
+        info::<tensor::mlp_layers_backward_fp16>(),
+        info::<tensor::mlp_layers_gradient_images_fp16>(),
+        info::<tensor::mlp_layers_gradient_fp16>(),
         info::<loss::mlp_layers_loss_gradient>(),
         info::<loss::mlp_layers_classify>(),
         info::<loss::mlp_layers_active>(),

@@ -123,7 +123,8 @@ pub struct Activated {
     pub(super) result: *mut f32,
     pub(super) n_rows: u32,
     pub(super) ld: u32,
-    pub(super) activate: bool,
+    /// Outputs up to this become 0: 0 with ReLU, else minus infinity.
+    pub(super) floor: f32,
     /// Factor of the product, for operands that are not scaled.
     pub(super) factor: f32,
 }
@@ -141,9 +142,7 @@ impl Output for Activated {
                 while j < 4 {
                     z[j] = quad[j] * self.factor + bias[j];
                     // Not `max`: a NaN must stay one, so that it is found in the loss.
-                    if self.activate && z[j] <= 0.0 {
-                        z[j] = 0.0;
-                    }
+                    z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
                     j += 1;
                 }
                 store_quad(self.result.add(row as usize * self.ld as usize + col as usize), z);
@@ -287,8 +286,7 @@ fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
 #[track_caller]
 fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
     // SAFETY: as `set_quad`.
-    let words =
-        unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
+    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
     words.0.map(f32::from_bits)
 }
 
@@ -452,7 +450,8 @@ impl LayerProduct {
         let ld = line_length(self.n_outputs);
         // The bias is the line after the weights.
         let bias = self.parameters.wrapping_add(self.n_inputs as usize * ld as usize);
-        Activated { bias, result: self.result, n_rows, ld, activate: self.activate != 0, factor }
+        let floor = if self.activate != 0 { 0.0 } else { f32::NEG_INFINITY };
+        Activated { bias, result: self.result, n_rows, ld, floor, factor }
     }
 
     /// Backward: what becomes of the sums.
@@ -470,7 +469,11 @@ impl LayerProduct {
         let result = self.result.wrapping_add(part as usize * lines as usize * ld as usize);
         let from = part * self.part;
         let to = from + self.part;
-        (Part { result, overflow: self.overflow, n_rows: lines, ld, factor }, from, if to < n_rows { to } else { n_rows })
+        (
+            Part { result, overflow: self.overflow, n_rows: lines, ld, factor },
+            from,
+            if to < n_rows { to } else { n_rows },
+        )
     }
 }
 

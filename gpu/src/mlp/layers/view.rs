@@ -163,6 +163,13 @@ pub fn scaled(value: f32) -> f32 {
     fma(rest, RECIPROCAL, quotient)
 }
 
+/// A whole number below 2^23 as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
+#[inline(always)]
+pub const fn from_byte(value: u32) -> f32 {
+    const TOP: f32 = 8_388_608.0;
+    f32::from_bits(TOP.to_bits() | value) - TOP
+}
+
 /// The images of a step. `UNIT`: the pixel `unit` is taken to be 1. `SCALED`: bytes are divided by 255; else they are taken as they are, and so is the 1,
 /// as 255.
 #[derive(Clone, Copy)]
@@ -205,7 +212,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
                 let word = unsafe { memory::load(self.base.add(line + inner as usize).cast::<u32>(), 0) };
                 let mut j = 0;
                 while j < 4 {
-                    let value = (word >> (8 * j as u32) & 255) as f32;
+                    let value = from_byte(word >> (8 * j as u32) & 255);
                     quad[j] = if SCALED { scaled(value) } else { value };
                     j += 1;
                 }
@@ -233,8 +240,9 @@ mod tests {
 
     #[test]
     fn every_pixel_is_scaled_as_a_division_does() {
-        for value in 0..=255u8 {
-            let value = f32::from(value);
+        for byte in 0..=255u8 {
+            let value = f32::from(byte);
+            assert_eq!(from_byte(u32::from(byte)), value);
             assert_eq!(scaled(value).to_bits(), (value / 255.0).to_bits(), "{value}");
         }
     }

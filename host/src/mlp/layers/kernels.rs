@@ -13,6 +13,13 @@ use warpplay_gpu::mlp::layers::product::{
     mlp_layers_gradient_images_large, mlp_layers_gradient_images_small, mlp_layers_gradient_large,
     mlp_layers_gradient_small,
 };
+use warpplay_gpu::mlp::layers::tensor::{
+    mlp_layers_backward_bf16, mlp_layers_backward_fp16, mlp_layers_backward_tf32, mlp_layers_forward_bf16,
+    mlp_layers_forward_fp16, mlp_layers_forward_images_bf16, mlp_layers_forward_images_fp16,
+    mlp_layers_forward_images_tf32, mlp_layers_forward_tf32, mlp_layers_gradient_bf16, mlp_layers_gradient_fp16,
+    mlp_layers_gradient_images_bf16, mlp_layers_gradient_images_fp16, mlp_layers_gradient_images_tf32,
+    mlp_layers_gradient_tf32,
+};
 use warpplay_gpu::mlp::layers::update::{self, LayerPlace, Rate, Rule, Update, mlp_layers_update};
 use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
 use warpplay_gpu::mlp::shuffle;
@@ -124,7 +131,10 @@ impl NetworkArrays {
         Ok(Self {
             parameters: stream.alloc(plan.n_values)?,
             outputs: plan.layers.iter().map(lines).collect::<Result<_>>()?,
-            active: plan.layers[..n_hidden].iter().map(|l| stream.alloc(l.n_outputs as usize)).collect::<Result<_>>()?,
+            active: plan.layers[..n_hidden]
+                .iter()
+                .map(|l| stream.alloc(l.n_outputs as usize))
+                .collect::<Result<_>>()?,
             plan,
             capacity,
         })
@@ -224,6 +234,21 @@ pub(super) struct Kernels {
     gradient_images_small: Function<mlp_layers_gradient_images_small>,
     gradient_large: Function<mlp_layers_gradient_large>,
     gradient_small: Function<mlp_layers_gradient_small>,
+    forward_images_tf32: Function<mlp_layers_forward_images_tf32>,
+    forward_tf32: Function<mlp_layers_forward_tf32>,
+    backward_tf32: Function<mlp_layers_backward_tf32>,
+    gradient_images_tf32: Function<mlp_layers_gradient_images_tf32>,
+    gradient_tf32: Function<mlp_layers_gradient_tf32>,
+    forward_images_bf16: Function<mlp_layers_forward_images_bf16>,
+    forward_bf16: Function<mlp_layers_forward_bf16>,
+    backward_bf16: Function<mlp_layers_backward_bf16>,
+    gradient_images_bf16: Function<mlp_layers_gradient_images_bf16>,
+    gradient_bf16: Function<mlp_layers_gradient_bf16>,
+    forward_images_fp16: Function<mlp_layers_forward_images_fp16>,
+    forward_fp16: Function<mlp_layers_forward_fp16>,
+    backward_fp16: Function<mlp_layers_backward_fp16>,
+    gradient_images_fp16: Function<mlp_layers_gradient_images_fp16>,
+    gradient_fp16: Function<mlp_layers_gradient_fp16>,
     loss_gradient: Function<mlp_layers_loss_gradient>,
     classify: Function<mlp_layers_classify>,
     active: Function<mlp_layers_active>,
@@ -232,10 +257,13 @@ pub(super) struct Kernels {
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $large:ident, $small:ident) => {
+    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $large:ident, $small:ident, $tf32:ident, $bf16:ident, $fp16:ident) => {
         match $form {
             Form::Large => $stream.launch(&$kernels.$large, $shape, ($layer,)),
             Form::Small => $stream.launch(&$kernels.$small, $shape, ($layer,)),
+            Form::Tf32 => $stream.launch(&$kernels.$tf32, $shape, ($layer,)),
+            Form::Bf16 => $stream.launch(&$kernels.$bf16, $shape, ($layer,)),
+            Form::Fp16 => $stream.launch(&$kernels.$fp16, $shape, ($layer,)),
         }
     };
 }
@@ -259,6 +287,21 @@ impl Kernels {
             gradient_images_small: module.function(mlp_layers_gradient_images_small)?,
             gradient_large: module.function(mlp_layers_gradient_large)?,
             gradient_small: module.function(mlp_layers_gradient_small)?,
+            forward_images_tf32: module.function(mlp_layers_forward_images_tf32)?,
+            forward_tf32: module.function(mlp_layers_forward_tf32)?,
+            backward_tf32: module.function(mlp_layers_backward_tf32)?,
+            gradient_images_tf32: module.function(mlp_layers_gradient_images_tf32)?,
+            gradient_tf32: module.function(mlp_layers_gradient_tf32)?,
+            forward_images_bf16: module.function(mlp_layers_forward_images_bf16)?,
+            forward_bf16: module.function(mlp_layers_forward_bf16)?,
+            backward_bf16: module.function(mlp_layers_backward_bf16)?,
+            gradient_images_bf16: module.function(mlp_layers_gradient_images_bf16)?,
+            gradient_bf16: module.function(mlp_layers_gradient_bf16)?,
+            forward_images_fp16: module.function(mlp_layers_forward_images_fp16)?,
+            forward_fp16: module.function(mlp_layers_forward_fp16)?,
+            backward_fp16: module.function(mlp_layers_backward_fp16)?,
+            gradient_images_fp16: module.function(mlp_layers_gradient_images_fp16)?,
+            gradient_fp16: module.function(mlp_layers_gradient_fp16)?,
             loss_gradient: module.function(mlp_layers_loss_gradient)?,
             classify: module.function(mlp_layers_classify)?,
             active: module.function(mlp_layers_active)?,
@@ -320,10 +363,24 @@ impl Kernels {
                         shape,
                         layer,
                         forward_images_large,
-                        forward_images_small
+                        forward_images_small,
+                        forward_images_tf32,
+                        forward_images_bf16,
+                        forward_images_fp16
                     )?;
                 } else {
-                    launch!(self, stream, plan.forward, shape, layer, forward_large, forward_small)?;
+                    launch!(
+                        self,
+                        stream,
+                        plan.forward,
+                        shape,
+                        layer,
+                        forward_large,
+                        forward_small,
+                        forward_tf32,
+                        forward_bf16,
+                        forward_fp16
+                    )?;
                 }
             }
         }
@@ -365,7 +422,20 @@ impl Kernels {
                 layer.result = train.gradients[number - 1].as_mut_ptr();
                 let shape = plan.backward.tiles().shape(rows.batch, plan.n_inputs, 1);
                 // SAFETY: as in `forward`; the gradients were made for `batch` samples.
-                unsafe { launch!(self, stream, plan.backward, shape, layer, backward_large, backward_small)? };
+                unsafe {
+                    launch!(
+                        self,
+                        stream,
+                        plan.backward,
+                        shape,
+                        layer,
+                        backward_large,
+                        backward_small,
+                        backward_tf32,
+                        backward_bf16,
+                        backward_fp16
+                    )?
+                };
             }
             layer.result = train.parts.as_mut_ptr().wrapping_add(plan.parts);
             layer.part = plan.part;
@@ -383,14 +453,29 @@ impl Kernels {
                         shape,
                         layer,
                         gradient_images_large,
-                        gradient_images_small
+                        gradient_images_small,
+                        gradient_images_tf32,
+                        gradient_images_bf16,
+                        gradient_images_fp16
                     )?;
                 } else {
-                    launch!(self, stream, plan.gradient, shape, layer, gradient_large, gradient_small)?;
+                    launch!(
+                        self,
+                        stream,
+                        plan.gradient,
+                        shape,
+                        layer,
+                        gradient_large,
+                        gradient_small,
+                        gradient_tf32,
+                        gradient_bf16,
+                        gradient_fp16
+                    )?;
                 }
             }
         }
-        let [first, second] = [0, 1].map(|moment| train.moments.get_mut(moment).map_or(ptr::null_mut(), Buffer::as_mut_ptr));
+        let [first, second] =
+            [0, 1].map(|moment| train.moments.get_mut(moment).map_or(ptr::null_mut(), Buffer::as_mut_ptr));
         let update = Update {
             parameters: network.parameters.as_mut_ptr(),
             first,

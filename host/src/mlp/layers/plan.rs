@@ -1,6 +1,7 @@
 //! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
 
 use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
+use warpplay_gpu::mlp::layers::tensor::TENSOR;
 use warpplay_gpu::mlp::layers::view::line_length;
 
 use crate::mlp::options::Precision;
@@ -12,6 +13,13 @@ const BLOCKS: u32 = 264;
 /// Fewest samples of a part of the batch, in depths of a tile.
 const LEAST_PART: u32 = 4;
 
+/// Least rows, columns and depth of a product on tensor cores.
+const LEAST_TENSOR: u32 = 32;
+/// Least rows and columns of a product with large tiles.
+const LEAST_LARGE: u32 = 96;
+/// Least multiplications of a product with large tiles.
+const LEAST_WORK: u64 = 1 << 26;
+
 /// Which form of a product's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -19,6 +27,12 @@ pub(super) enum Form {
     Large,
     /// Single precision, small tiles.
     Small,
+    /// Tensor cores, operands in TF32.
+    Tf32,
+    /// Tensor cores, operands in bfloat16.
+    Bf16,
+    /// Tensor cores, operands in half precision.
+    Fp16,
 }
 
 impl Form {
@@ -26,14 +40,25 @@ impl Form {
         match self {
             Self::Large => LARGE,
             Self::Small => SMALL,
+            Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
         }
     }
 
-    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`: large tiles where they are filled and enough.
-    fn choose(_precision: Precision, n_rows: u32, n_cols: u32, depth: u32) -> Self {
-        let many = |n: u32| n >= 96;
-        let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
-        if many(n_rows) && many(n_cols) && work >= 1 << 26 { Self::Large } else { Self::Small }
+    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`.
+    ///
+    /// Tensor cores for results and sums of at least [`LEAST_TENSOR`] each way: narrower ones, like those of ten classes, are too small for them and stay in
+    /// single precision. There large tiles are taken where they are filled and enough.
+    fn choose(precision: Precision, n_rows: u32, n_cols: u32, depth: u32) -> Self {
+        let least = n_rows.min(n_cols);
+        match precision {
+            Precision::Tf32 if least.min(depth) >= LEAST_TENSOR => Self::Tf32,
+            Precision::Bf16 if least.min(depth) >= LEAST_TENSOR => Self::Bf16,
+            Precision::Fp16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
+            _ => {
+                let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
+                if least >= LEAST_LARGE && work >= LEAST_WORK { Self::Large } else { Self::Small }
+            }
+        }
     }
 }
 
@@ -150,7 +175,9 @@ mod tests {
 
     #[test]
     fn parts_cover_the_batch_and_values_survive_packing() {
-        for (sizes, batch) in [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)] {
+        for (sizes, batch) in
+            [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
+        {
             let plan = Plan::new(&sizes, batch, Precision::Fp32).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
