@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
+use warpplay_tests::backends::kernel_devices;
 
 /// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -188,6 +189,31 @@ fn the_same_command_gives_the_same_course_and_another_seed_another() {
         assert_ne!(course(&place.json("run.json")), first, "{other}");
     }
     assert_eq!(train("--optimizer sgd --momentum 0"), first, "no momentum is plain SGD");
+}
+
+#[test]
+fn devices_that_run_kernels_follow_the_cpu() {
+    let place = Place::new();
+    let train = |device: &str| {
+        let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --weights net.safetensors";
+        place.ok(&format!("{line} --device {device}"));
+        place.json("run.json")
+    };
+    let cpu = train("cpu");
+    for device in kernel_devices() {
+        let device = device.backend().to_string();
+        let found = train(&device);
+        assert_eq!(found["device"], device.as_str());
+        for (epoch, reference) in [0, 1].map(|at| (&found["epochs"][at], &cpu["epochs"][at])) {
+            let loss = |epoch: &Value| epoch["loss"].as_f64().expect("a number");
+            assert!((loss(epoch) - loss(reference)).abs() <= 1e-4 * loss(reference), "{device}: {epoch} {reference}");
+        }
+        let evaluate = "evaluate --drawn-test 20 --weights net.safetensors --json found.json";
+        place.ok(&format!("{evaluate} --device {device}"));
+        let kernels = place.json("found.json");
+        place.ok(&format!("{evaluate} --device cpu"));
+        assert_eq!(kernels["confusion"], place.json("found.json")["confusion"], "{device}");
+    }
 }
 
 #[test]

@@ -113,7 +113,9 @@ impl<'a> Lab<'a> {
             self.train.len(),
             self.test.len(),
             self.epochs,
-            self.kernels.as_ref().map_or("none: no GPU, no --device simt".to_string(), Device::name),
+            self.kernels.as_ref().map_or("none: no GPU, no --device simt".to_string(), |device| {
+                format!("on {} ({})", device.backend(), device.name())
+            }),
             figures.epochs,
             figures.device,
             figures.gpu_seconds,

@@ -5,6 +5,8 @@ use serde_json::json;
 use warpplay::mlp::paper::{self, OperationTime};
 use warpplay::mlp::{PaperMatmul, PaperOptions};
 
+use warpplay::Backend;
+
 use super::lab::Lab;
 use super::record::{Table, or_dash};
 use crate::table::thousands;
@@ -28,6 +30,15 @@ fn peak(name: &str) -> Option<&'static Peak> {
     PEAKS.iter().find(|peak| name.contains(peak.card))
 }
 
+/// A figure of the compiled kernel; `simt` has none.
+fn known(registers: u32) -> Option<u32> {
+    (registers > 0).then_some(registers)
+}
+
+fn occupancy(operation: &OperationTime) -> String {
+    or_dash(known(operation.registers), |_| format!("{:.0} %", 100.0 * operation.occupancy))
+}
+
 /// What a training step must compute and move, whatever runs it; and, where kernels run, each launch of the source's.
 pub fn step(lab: &mut Lab<'_>) -> Result<Vec<Table>> {
     let options = lab.base();
@@ -39,7 +50,7 @@ pub fn step(lab: &mut Lab<'_>) -> Result<Vec<Table>> {
     let peak = peak(&name);
     let mut table = Table::new(
         "operations",
-        format!("Each launch of a step of the source's kernels on {name}"),
+        format!("Each launch of a step of the source's kernels on {} ({name})", device.backend()),
         &[
             "operation",
             "shape",
@@ -72,8 +83,8 @@ pub fn step(lab: &mut Lab<'_>) -> Result<Vec<Table>> {
             format!("{:.1}", bytes / 1e9),
             share(bytes, |peak| peak.bytes),
             format!("{} x {}", operation.blocks, operation.threads),
-            operation.registers.to_string(),
-            format!("{:.0} %", 100.0 * operation.occupancy),
+            or_dash(known(operation.registers), |n| n.to_string()),
+            occupancy(operation),
         ]);
         table.values.push(serde_json::to_value(operation)?);
     }
@@ -82,6 +93,11 @@ pub fn step(lab: &mut Lab<'_>) -> Result<Vec<Table>> {
     table.notes.push(format!("the launches of a step: {sum:.1} µs and {:.2} MFLOP in all", flops as f64 / 1e6));
     if peak.is_none() {
         table.notes.push("no peak is known here for this device, so no share of it is given".to_string());
+    }
+    if device.backend() == Backend::Simt {
+        table.notes.push(
+            "simt: the times are those of the CPU that plays the kernels, and say nothing about them".to_string(),
+        );
     }
     tables.push(table);
     Ok(tables)
@@ -160,9 +176,9 @@ pub fn products(lab: &mut Lab<'_>) -> Result<Option<Table>> {
                 format!("{:.3}", operation.microseconds),
                 format!("{:.1}", operation.flops as f64 / operation.microseconds / 1e3),
                 format!("{:.2}x", reference.microseconds / operation.microseconds),
-                operation.registers.to_string(),
-                operation.shared_bytes.to_string(),
-                format!("{:.0} %", 100.0 * operation.occupancy),
+                or_dash(known(operation.registers), |n| n.to_string()),
+                or_dash(known(operation.registers), |_| operation.shared_bytes.to_string()),
+                occupancy(operation),
             ]);
             let mut value = serde_json::to_value(operation)?;
             value["form"] = form.clone().into();
