@@ -1,12 +1,11 @@
 //! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, repeat the experiments of the
-//! source, train many models at once.
+//! source.
 //!
 //! ```text
 //! cargo run --release --example mlp_mnist -- train --data DIR --json run.json --weights net.safetensors
 //! cargo run --release --example mlp_mnist -- evaluate --data DIR --weights net.safetensors
 //! cargo run --release --example mlp_mnist -- predict --weights net.safetensors --image digit.png --invert
 //! cargo run --release --example mlp_mnist -- experiments --data DIR --plots plots --json experiments.json
-//! cargo run --release --example mlp_mnist -- sweep --data DIR --models 64 --lrs 0.003,0.01,0.03
 //! ```
 //!
 //! A good result: `train` with its defaults on MNIST (784-256-10, batch 64, SGD at 0.01, averaged gradients, He-uniform weights of seed 1) ends after
