@@ -124,12 +124,13 @@ pub fn softmax<T: Real>(z: &[T], p: &mut [T], n_classes: usize) {
     }
 }
 
-/// Cross-entropy of each sample: `log Σ exp(z) - z[label]`. `z` is `[rows, n_classes]`, `labels` and `losses` are `[rows]`.
+/// Cross-entropy of each sample: `log Σ exp(z) - z[label]`, computed as `log Σ exp(z - max) - (z[label] - max)`.
+/// `z` is `[rows, n_classes]`, `labels` and `losses` are `[rows]`.
 pub fn losses<T: Real>(z: &[T], labels: &[u8], losses: &mut [T], n_classes: usize) {
     for ((z, &label), loss) in z.chunks_exact(n_classes).zip(labels).zip(losses) {
         let most = largest(z);
         let sum = z.iter().fold(T::zero(), |sum, &z| sum + (z - most).exp());
-        *loss = sum.ln() + most - z[usize::from(label)];
+        *loss = sum.ln() - (z[usize::from(label)] - most);
     }
 }
 

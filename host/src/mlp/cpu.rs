@@ -248,6 +248,7 @@ impl<T: Real> Engine for CpuEngine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mlp::trainer;
 
     /// 50 images of 3 x 4 pixels without meaning, 3 classes; batches of 16, the last of 2.
     fn setup(optimizer: Optimizer, precision: Precision, threads: Option<usize>) -> Setup {
@@ -371,23 +372,37 @@ mod tests {
         let mut engine = opened(setup(OPTIMIZERS[2], Precision::Fp32, None));
         let before = engine.state().unwrap();
         for change in [
-            |state: &mut TrainState| {
-                let _ = state.layers.pop();
-            },
-            |state: &mut TrainState| {
-                let _ = state.layers[1].weights.pop();
-            },
-            |state: &mut TrainState| {
-                let _ = state.moments.pop();
-            },
-            |state: &mut TrainState| {
-                let _ = state.moments[1][2].bias.pop();
-            },
+            |state: &mut TrainState| state.layers.truncate(2),
+            |state: &mut TrainState| state.layers[1].weights.truncate(71),
+            |state: &mut TrainState| state.moments.truncate(1),
+            |state: &mut TrainState| state.moments[1][2].bias.truncate(2),
         ] {
             let mut state = before.clone();
             change(&mut state);
             assert!(matches!(engine.set_state(&state), Err(Error::Shape { .. })));
             assert_eq!(engine.state().unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn plain_execution_and_the_cpu_belong_together() {
+        for (device, execution, name) in [
+            (Device::cpu(), Execution::Auto, None),
+            (Device::cpu(), Execution::Plain, None),
+            (Device::cpu(), Execution::Layers, Some("layers")),
+            (Device::simt(), Execution::Plain, Some("plain")),
+        ] {
+            let mut setup = setup(Optimizer::Sgd, Precision::Fp32, None);
+            setup.options.execution = execution;
+            match (trainer::open(&device, setup), name) {
+                (Ok(engine), None) => assert_eq!(engine.execution(), Execution::Plain),
+                (Err(error), Some(name)) => {
+                    let text = error.to_string();
+                    assert!(text.starts_with(&format!("option execution: {name} is not allowed")), "{text}");
+                    assert!(text.contains("cpu"), "{text}");
+                }
+                (found, _) => panic!("{execution} on {}: {:?}", device.backend(), found.err()),
+            }
         }
     }
 
