@@ -49,7 +49,7 @@ fn values(n: usize, salt: u32) -> Vec<f32> {
     (1..=n as u64)
         .map(|i| {
             let word = random::element(key, i);
-            if word % 11 == 0 { 0.0 } else { ((word >> 40) as f32 - 8_388_608.0) / 8_388_608.0 }
+            if word.is_multiple_of(11) { 0.0 } else { ((word >> 40) as f32 - 8_388_608.0) / 8_388_608.0 }
         })
         .collect()
 }
