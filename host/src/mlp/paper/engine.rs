@@ -10,7 +10,8 @@ use crate::mlp::engine::{Classified, Engine, EpochOutcome, EpochPlan, LayerValue
 use crate::mlp::{Dataset, Execution, Optimizer, Options, Precision, Reduction, Residence};
 use crate::{Backend, Buffer, Device, Error, Result, Stream};
 
-/// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to
+/// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing
+/// to
 /// wait for.
 const STEPS_BETWEEN_LOOKS: u32 = 64;
 
