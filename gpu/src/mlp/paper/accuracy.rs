@@ -21,9 +21,8 @@ pub const fn shape(n_rows: u32, block: u32) -> LaunchShape {
 /// Classes of the samples and the number of those that are the labels.
 ///
 /// # Safety
-/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one; `n_classes
-/// >= 1`; they do not overlap; nobody else accesses `correct`
-/// but by atomic additions.
+/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one;
+/// `n_classes >= 1`; they do not overlap; nobody else accesses `correct` but by atomic additions.
 #[kernel]
 pub unsafe fn mlp_paper_accuracy(
     z: *const f32,

@@ -216,7 +216,7 @@ impl Kernels {
 
     /// Pixels of the samples `order[first..first + n_rows]`, divided by 255.
     ///
-    /// * `pixels`: `[n_samples, n_inputs]`, with `x.n_columns` inputs; `order`: numbers of samples. A number that is no sample gives a row of NaN.
+    /// * `pixels`: `[n_samples, n_inputs]`, with `extent.n_columns` inputs; `order`: numbers of samples. A number that is no sample gives a row of NaN.
     /// * `x`: `[n_rows, n_inputs]`, of this extent.
     ///
     /// # Errors
