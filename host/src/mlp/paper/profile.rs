@@ -47,7 +47,8 @@ pub struct OperationTime {
 
 /// Times every launch of one training step of a network of widths `sizes` (inputs first, classes last) on batches of `batch` samples of drawn pixels.
 ///
-/// The operands come from the cache where they fit in it, as they do in a training step. On `simt` each launch is run once, and the times are those of the CPU that plays the kernels.
+/// The operands come from the cache where they fit in it, as they do in a training step. On `simt` each launch is run once, and
+/// the times are those of the CPU that plays the kernels.
 ///
 /// # Errors
 /// [`Error::Shape`] for fewer than two widths, or one that is 0 or too large; [`Error::Option`] for a choice that is not allowed or `batch` 0;
