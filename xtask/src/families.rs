@@ -14,12 +14,20 @@ pub struct Family {
 }
 
 /// All families of this version.
-pub const FAMILIES: &[Family] = &[Family {
-    name: "mcts",
-    example: "mcts",
-    arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
-    bench: "mcts",
-}];
+pub const FAMILIES: &[Family] = &[
+    Family {
+        name: "mcts",
+        example: "mcts",
+        arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
+        bench: "mcts",
+    },
+    Family {
+        name: "mlp",
+        example: "mlp_mnist",
+        arguments: &["train", "--device", "auto", "--lr", "0.1", "--epochs", "5"],
+        bench: "mlp",
+    },
+];
 
 /// The names that `run` and `bench` accept.
 pub fn names() -> Vec<&'static str> {

@@ -10,3 +10,4 @@ pub mod layers;
 #[cfg(feature = "mlp-paper")]
 pub mod paper;
 pub mod random;
+pub mod shuffle;

@@ -17,7 +17,7 @@ mod image;
 mod layers;
 mod network;
 mod options;
-mod paper;
+pub mod paper;
 mod report;
 mod tensors;
 mod trainer;

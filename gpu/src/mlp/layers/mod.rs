@@ -1,1 +1,66 @@
-//! Kernels.
+//! Training layer by layer: any number of layers, any widths, any batch, every optimiser.
+//!
+//! ```text
+//! an epoch   order_count -> order_scan -> order_scatter -> order_rank, then steps
+//! a step     forward of each layer -> loss_gradient -> for each layer from the last: backward of its inputs, gradient of its parameters -> update
+//! ```
+//!
+//! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
+//! No float atomics: the same inputs give the same bits.
+//!
+//! | module | kernels |
+//! |---|---|
+//! | [`order`] | the epoch's order |
+//! | [`product`] | matrix products in single precision |
+//! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
+//! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`update`] | all optimisers |
+
+pub mod control;
+pub mod loss;
+pub mod order;
+pub mod product;
+pub mod tensor;
+pub mod update;
+pub mod view;
+
+/// Descriptions of all kernels.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
+    use crate::kernel::info;
+    vec![
+        info::<order::mlp_layers_order_count>(),
+        info::<order::mlp_layers_order_scan>(),
+        info::<order::mlp_layers_order_scatter>(),
+        info::<order::mlp_layers_order_rank>(),
+        info::<product::mlp_layers_forward_images_large>(),
+        info::<product::mlp_layers_forward_large>(),
+        info::<product::mlp_layers_backward_large>(),
+        info::<product::mlp_layers_gradient_images_large>(),
+        info::<product::mlp_layers_gradient_large>(),
+        info::<product::mlp_layers_forward_images_small>(),
+        info::<product::mlp_layers_forward_small>(),
+        info::<product::mlp_layers_backward_small>(),
+        info::<product::mlp_layers_gradient_images_small>(),
+        info::<product::mlp_layers_gradient_small>(),
+        info::<tensor::mlp_layers_forward_images_tf32>(),
+        info::<tensor::mlp_layers_forward_tf32>(),
+        info::<tensor::mlp_layers_backward_tf32>(),
+        info::<tensor::mlp_layers_gradient_images_tf32>(),
+        info::<tensor::mlp_layers_gradient_tf32>(),
+        info::<tensor::mlp_layers_forward_images_bf16>(),
+        info::<tensor::mlp_layers_forward_bf16>(),
+        info::<tensor::mlp_layers_backward_bf16>(),
+        info::<tensor::mlp_layers_gradient_images_bf16>(),
+        info::<tensor::mlp_layers_gradient_bf16>(),
+        info::<tensor::mlp_layers_forward_images_fp16>(),
+        info::<tensor::mlp_layers_forward_fp16>(),
+        info::<tensor::mlp_layers_backward_fp16>(),
+        info::<tensor::mlp_layers_gradient_images_fp16>(),
+        info::<tensor::mlp_layers_gradient_fp16>(),
+        info::<loss::mlp_layers_loss_gradient>(),
+        info::<loss::mlp_layers_classify>(),
+        info::<loss::mlp_layers_active>(),
+        info::<update::mlp_layers_update>(),
+    ]
+}

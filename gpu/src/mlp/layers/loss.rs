@@ -1,0 +1,220 @@
+//! Softmax, cross-entropy and its gradient; classes; units that are ever positive.
+//!
+//! One warp, one sample; lane `l` has the classes `l`, `l + 32`, …
+//! Launch  [`shape`]: [`ROWS`] samples a block.
+//! Twin    `warpplay_cpu_ref::mlp`.
+
+use super::control;
+use super::view::{Rows, line_length};
+use crate::cuda::{block, kernel, math, memory, shared_array, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Samples, so warps, of a block.
+pub const ROWS: u32 = 8;
+/// Threads of a block.
+pub const BLOCK: u32 = ROWS * thread::WARP;
+/// Most classes: eight a lane.
+pub const MAX_CLASSES: u32 = thread::WARP * PER_LANE as u32;
+/// Warps of a block.
+const WARPS: usize = ROWS as usize;
+/// Classes of a lane.
+const PER_LANE: usize = 8;
+
+/// Launch shape for `n_rows` samples.
+pub const fn shape(n_rows: u32) -> LaunchShape {
+    LaunchShape::new(n_blocks(n_rows), BLOCK)
+}
+
+/// Blocks of [`shape`], so partial losses of [`mlp_layers_loss_gradient`].
+pub const fn n_blocks(n_rows: u32) -> u32 {
+    if n_rows == 0 { 1 } else { n_rows.div_ceil(ROWS) }
+}
+
+/// A row's logits in the lanes of a warp, and what its loss is made of.
+struct Softmax {
+    /// `exp(z - most)`; 0 beyond the classes.
+    powers: [f32; PER_LANE],
+    sum: f32,
+    most: f32,
+}
+
+/// The logits of one row, this lane's share; minus infinity beyond the classes.
+#[inline(always)]
+#[track_caller]
+unsafe fn lane_logits(logits: *const f32, row: u32, n_classes: u32, active: bool) -> [f32; PER_LANE] {
+    let start = row as usize * line_length(n_classes) as usize;
+    let mut z = [f32::NEG_INFINITY; PER_LANE];
+    let mut j = 0;
+    while j < PER_LANE {
+        let class = thread::lane() + thread::WARP * j as u32;
+        if active && class < n_classes {
+            // SAFETY: the caller's row exists, and so does the class.
+            z[j] = unsafe { memory::load(logits, start + class as usize) };
+        }
+        j += 1;
+    }
+    z
+}
+
+/// Stable softmax over a warp. A row that is not active has a sum of 0.
+#[inline(always)]
+#[track_caller]
+fn softmax(z: &[f32; PER_LANE], n_classes: u32, active: bool) -> Softmax {
+    let mut most = z[0];
+    let mut j = 1;
+    while j < PER_LANE {
+        if z[j] > most {
+            most = z[j];
+        }
+        j += 1;
+    }
+    let most = warp::reduce_max(most);
+    let mut powers = [0.0; PER_LANE];
+    let mut sum = 0.0;
+    let mut j = 0;
+    while j < PER_LANE {
+        if active && thread::lane() + thread::WARP * (j as u32) < n_classes {
+            powers[j] = math::exp(z[j] - most);
+            sum += powers[j];
+        }
+        j += 1;
+    }
+    Softmax { powers, sum: warp::reduce_sum(sum), most }
+}
+
+/// The logit of class `label`, on every lane.
+#[inline(always)]
+#[track_caller]
+fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
+    let mut own = z[0];
+    let mut j = 1;
+    while j < PER_LANE {
+        if label / thread::WARP == j as u32 {
+            own = z[j];
+        }
+        j += 1;
+    }
+    warp::shuffle(warp::ALL, own, label % thread::WARP)
+}
+
+/// Gradient of the loss by the logits, and the losses' sum of each block.
+///
+/// `gradient = (softmax - onehot) / divisor * loss_scale`, where `divisor` is the batch's size for `mean = 1`, else 1, and the loss scale is 1 without
+/// `control`.
+///
+/// # Safety
+/// Launched with `shape(rows.batch)`. `logits` and `gradient` hold `[batch, line_length(n_classes)]` values, `partial_losses` one a block, `labels` a
+/// byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; 1 <= n_classes <= [`MAX_CLASSES`].
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_loss_gradient(
+    logits: *const f32,
+    gradient: *mut f32,
+    labels: *const u8,
+    partial_losses: *mut f32,
+    control: *const u32,
+    rows: Rows,
+    n_classes: u32,
+    mean: u32,
+) {
+    let scratch = shared_array![f32; WARPS];
+    // SAFETY: the contract; an active row is one of the step's, whose label exists.
+    unsafe {
+        let offset = rows.offset();
+        let n_rows = rows.count(offset);
+        let row = thread::block_idx_x() * ROWS + thread::warp_index();
+        let active = row < n_rows;
+        let label = if active { memory::load(labels, rows.sample(offset, row) as usize) as u32 } else { 0 };
+        let z = lane_logits(logits, row, n_classes, active);
+        let Softmax { powers, sum, most } = softmax(&z, n_classes, active);
+        let of_label = logit_of(&z, label);
+        let loss = if active && thread::lane() == 0 { math::ln(sum) + most - of_label } else { 0.0 };
+        let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
+        let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
+        let start = row as usize * line_length(n_classes) as usize;
+        let mut j = 0;
+        while j < PER_LANE {
+            let class = thread::lane() + thread::WARP * j as u32;
+            if active && class < n_classes {
+                let onehot = if class == label { 1.0 } else { 0.0 };
+                let value = (powers[j] / sum - onehot) / divisor;
+                memory::store(gradient, start + class as usize, value * scale);
+            }
+            j += 1;
+        }
+        let of_block = block::sum(loss, scratch);
+        if thread::thread_idx_x() == 0 {
+            memory::store(partial_losses, thread::block_idx_x() as usize, of_block);
+        }
+    }
+}
+
+/// The likeliest class of each sample, the lowest of equals, and its loss.
+///
+/// # Safety
+/// Launched with `shape(rows.batch)`. `logits` holds `[batch, line_length(n_classes)]` values, `labels` a byte below `n_classes` for each sample,
+/// `classes` and `losses` a value for each; 1 <= n_classes <= [`MAX_CLASSES`]; `rows` has no order.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_classify(
+    logits: *const f32,
+    labels: *const u8,
+    classes: *mut u32,
+    losses: *mut f32,
+    rows: Rows,
+    n_classes: u32,
+) {
+    // SAFETY: the contract; an active row is a sample of the set.
+    unsafe {
+        let offset = rows.offset();
+        let row = thread::block_idx_x() * ROWS + thread::warp_index();
+        let active = row < rows.count(offset);
+        let sample = if active { rows.sample(offset, row) as usize } else { 0 };
+        let label = if active { memory::load(labels, sample) as u32 } else { 0 };
+        let z = lane_logits(logits, row, n_classes, active);
+        let Softmax { sum, most, .. } = softmax(&z, n_classes, active);
+        let of_label = logit_of(&z, label);
+        let (mut best, mut class) = (z[0], thread::lane());
+        let mut j = 1;
+        while j < PER_LANE {
+            if z[j] > best {
+                best = z[j];
+                class = thread::lane() + thread::WARP * j as u32;
+            }
+            j += 1;
+        }
+        let (_, class) = warp::reduce_argmax(best, class);
+        if active && thread::lane() == 0 {
+            memory::store(classes, sample, class);
+            memory::store(losses, sample, math::ln(sum) + most - of_label);
+        }
+    }
+}
+
+/// Samples that one thread of [`mlp_layers_active`] looks at.
+pub const ACTIVE_ROWS: u32 = 64;
+
+/// Launch shape of [`mlp_layers_active`].
+pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_units.div_ceil(BLOCK), n_rows.div_ceil(ACTIVE_ROWS), BLOCK)
+}
+
+/// Sets `active[unit]` to 1 where any sample makes the unit positive.
+///
+/// # Safety
+/// Launched with [`active_shape`]. `outputs` holds `[n_rows, line_length(n_units)]` values, `active` `n_units`.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_active(outputs: *const f32, active: *mut u32, n_rows: u32, n_units: u32) {
+    let Some(unit) = thread::index_1d_below(n_units) else { return };
+    let from = thread::block_idx_y() * ACTIVE_ROWS;
+    let to = if from + ACTIVE_ROWS < n_rows { from + ACTIVE_ROWS } else { n_rows };
+    let mut found = false;
+    let mut row = from;
+    while row < to {
+        // SAFETY: row and unit are inside the outputs.
+        found |= unsafe { memory::load(outputs, row as usize * line_length(n_units) as usize + unit as usize) } > 0.0;
+        row += 1;
+    }
+    if found {
+        // SAFETY: every thread that finds one writes the same.
+        unsafe { memory::store(active, unit as usize, 1) };
+    }
+}

@@ -1,0 +1,127 @@
+//! The order of an epoch on the device: count, scan, scatter, rank; see [`shuffle`].
+//!
+//! ```text
+//! counts zeroed -> mlp_layers_order_count   how many samples each bucket has, and each sample's arrival in its bucket
+//!               -> mlp_layers_order_scan    counts become the buckets' first places
+//!               -> mlp_layers_order_scatter samples side by side with their bucket's others, in order of arrival
+//!               -> mlp_layers_order_rank    each sample to its place: the result no longer depends on arrivals
+//! ```
+//!
+//! Twin    a sort by (key, index).
+
+use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
+use crate::launch::LaunchShape;
+use crate::mlp::random::{key, order_stream};
+use crate::mlp::shuffle::{bucket, precedes, sample_key};
+
+/// Threads per block of the kernels that have one thread a sample.
+pub const BLOCK: u32 = 256;
+/// Threads of the one block that scans; whole warps.
+pub const SCAN_BLOCK: u32 = 1024;
+/// Words of shared memory for the scan's warps.
+const SCAN_WARPS: usize = (SCAN_BLOCK / thread::WARP) as usize;
+
+/// Launch shape for `n` samples.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n, BLOCK)
+}
+
+/// Launch shape of the scan.
+pub const fn scan_shape() -> LaunchShape {
+    LaunchShape::new(1, SCAN_BLOCK)
+}
+
+/// Counts the samples of each bucket, and notes how many were there before this one.
+///
+/// # Safety
+/// Launched with `shape(n)`. `counts` holds `2^bits` zeros, `arrivals` `n` values; they do not overlap; `bits` is at most 32.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_order_count(counts: *mut u32, arrivals: *mut u32, seed: u32, epoch: u32, bits: u32, n: u32) {
+    let Some(sample) = thread::index_1d_below(n) else { return };
+    let bucket = bucket(sample_key(key(seed, order_stream(epoch)), sample), bits);
+    // SAFETY: a bucket is below 2^bits; sample < n, and no other thread has it.
+    unsafe {
+        let arrival = atomic::add_u32(counts.add(bucket as usize), 1);
+        memory::store(arrivals, sample as usize, arrival);
+    }
+}
+
+/// Replaces each count by the sum of those before it; `counts[n_buckets]` becomes their total.
+///
+/// # Safety
+/// Launched with [`scan_shape`]. `counts` holds `n_buckets + 1` values.
+#[kernel(max_threads = SCAN_BLOCK)]
+pub unsafe fn mlp_layers_order_scan(counts: *mut u32, n_buckets: u32) {
+    let scratch = shared_array![u32; SCAN_WARPS];
+    let mut before = 0u32;
+    let mut from = 0u32;
+    // One count more than there are buckets: the last place receives the total.
+    while from <= n_buckets {
+        let at = from + thread::thread_idx_x();
+        // SAFETY: only counts that exist are read.
+        let count = if at < n_buckets { unsafe { memory::load(counts, at as usize) } } else { 0 };
+        let (up_to, all) = block::inclusive_sum(count, scratch);
+        if at <= n_buckets {
+            // SAFETY: this thread alone has this place.
+            unsafe { memory::store(counts, at as usize, before + up_to - count) };
+        }
+        before += all;
+        from += SCAN_BLOCK;
+    }
+}
+
+/// Puts each sample among its bucket's others.
+///
+/// # Safety
+/// Launched with `shape(n)` after count and scan of the same seed, epoch and bits. `firsts` holds `2^bits + 1` values, `arrivals` and `scattered` `n`.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_order_scatter(
+    firsts: *const u32,
+    arrivals: *const u32,
+    scattered: *mut u32,
+    seed: u32,
+    epoch: u32,
+    bits: u32,
+    n: u32,
+) {
+    let Some(sample) = thread::index_1d_below(n) else { return };
+    let bucket = bucket(sample_key(key(seed, order_stream(epoch)), sample), bits);
+    // SAFETY: first place and arrival of a bucket add up to a place below n that no other sample has.
+    unsafe {
+        let place = memory::load(firsts, bucket as usize) + memory::load(arrivals, sample as usize);
+        memory::store(scattered, place as usize, sample);
+    }
+}
+
+/// Puts each sample at its place in the epoch: after all of its bucket that precede it.
+///
+/// # Safety
+/// Launched with `shape(n)` after the scatter. `firsts` holds `2^bits + 1` values, `scattered` and `order` `n`; they do not overlap.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_order_rank(
+    firsts: *const u32,
+    scattered: *const u32,
+    order: *mut u32,
+    seed: u32,
+    epoch: u32,
+    bits: u32,
+    n: u32,
+) {
+    let Some(at) = thread::index_1d_below(n) else { return };
+    let stream = key(seed, order_stream(epoch));
+    // SAFETY: the bucket's samples lie between its first place and the next bucket's; the place found is one of these, and each sample has its own.
+    unsafe {
+        let sample = memory::load(scattered, at as usize);
+        let own = sample_key(stream, sample);
+        let bucket = bucket(own, bits) as usize;
+        let (first, end) = (memory::load(firsts, bucket), memory::load(firsts, bucket + 1));
+        let mut place = first;
+        let mut other = first;
+        while other < end {
+            let neighbour = memory::load(scattered, other as usize);
+            place += u32::from(precedes(sample_key(stream, neighbour), neighbour, own, sample));
+            other += 1;
+        }
+        memory::store(order, place as usize, sample);
+    }
+}

@@ -1,0 +1,576 @@
+//! Matrix products in single precision: tiles of both operands in shared memory, a small tile of the result in each thread's registers.
+//!
+//! ```text
+//! shared, two of each, so that one is filled while the other is read:
+//!   first   [DEPTH][ROWS + 4]      element (depth, row)      the 4 keeps lines of quads off the same banks
+//!   second  [DEPTH][COLS + 4]      element (depth, column)
+//! a thread  4 R rows x 4 C columns, in quads that lie ROWS / R and COLS / C apart
+//! ```
+//!
+//! A product is a sum over the depth in ascending order of fused multiply-adds, in both sizes of tiles: they give the same bits.
+//!
+//! | kernel | what | depth |
+//! |---|---|---|
+//! | `mlp_layers_forward_images_*` | activations of the first layer from the images | pixels |
+//! | `mlp_layers_forward_*` | activations of a later layer | its inputs |
+//! | `mlp_layers_backward_*` | gradient of a layer's inputs, 0 where they are 0 | its outputs |
+//! | `mlp_layers_gradient_images_*`, `mlp_layers_gradient_*` | gradient of weights and bias, a part of the batch for each z of the grid | samples |
+//!
+//! Launch  [`Tiles::shape`] of `LARGE` or `SMALL`; grid columns x rows x parts.
+//! Twin    `warpplay_cpu_ref::mlp`.   Source: Ha and Beqaj, the tiled product.
+
+use super::view::{Images, Line, Matrix, NO_LINE, Rows, Values, line_length};
+use crate::cuda::math::fma;
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// A size of tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Rows of the result that a block makes.
+    pub rows: u32,
+    /// Columns of the result that a block makes.
+    pub cols: u32,
+    /// Depths that are in shared memory at once.
+    pub depth: u32,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// Tiles for large batches.
+pub const LARGE: Tiles = Tiles { rows: 128, cols: 128, depth: 16, threads: 256 };
+/// Tiles for all else: more blocks.
+pub const SMALL: Tiles = Tiles { rows: 32, cols: 32, depth: 32, threads: 64 };
+
+impl Tiles {
+    /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
+    pub const fn shape(&self, n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
+        LaunchShape {
+            grid: [n_cols.div_ceil(self.cols), n_rows.div_ceil(self.rows), n_parts],
+            ..LaunchShape::new(1, self.threads)
+        }
+    }
+}
+
+/// Words of a tile pair in shared memory, large and small; their lines are four longer than the tile.
+const LARGE_WORDS: usize = 2 * 16 * (128 + 4);
+const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
+
+/// One layer's product in a step: what all kernels here take.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LayerProduct {
+    /// The step's samples.
+    pub rows: Rows,
+    /// Images, for the first layer.
+    pub images: *const u8,
+    /// Inputs of the layer, `[batch, line_length(n_inputs)]`; not for the first.
+    pub inputs: *const f32,
+    /// Weights and bias, `[n_inputs + 1, line_length(n_outputs)]`.
+    pub parameters: *const f32,
+    /// Gradient of the outputs before ReLU, `[batch, line_length(n_outputs)]`.
+    pub output_gradient: *const f32,
+    /// What the kernel writes. Forward: the outputs, `[batch, line_length(n_outputs)]`. Backward: `[batch, line_length(n_inputs)]`. Gradient: parts,
+    /// `[n_parts, n_inputs + 1, line_length(n_outputs)]`.
+    pub result: *mut f32,
+    /// Set to 1 where a gradient is not finite; may be null.
+    pub overflow: *mut u32,
+    /// Inputs of the layer.
+    pub n_inputs: u32,
+    /// Outputs of the layer.
+    pub n_outputs: u32,
+    /// Bytes of an image in memory.
+    pub image_stride: u32,
+    /// Samples of a part, a multiple of the tile's depth.
+    pub part: u32,
+    /// Whether ReLU follows: 1 but for the last layer.
+    pub activate: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<LayerProduct>() == 104);
+
+/// What becomes of a product's result.
+pub trait Output: Copy {
+    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Places outside the result are given too.
+    ///
+    /// # Safety
+    /// The output describes valid memory; every quad is given once.
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]);
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn load_quad(at: *const f32) -> [f32; 4] {
+    // SAFETY: the caller's promise: a valid, aligned quad.
+    unsafe { memory::load_vec4(at.cast::<Vec4>()) }.0.map(f32::from_bits)
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn store_quad(at: *mut f32, quad: [f32; 4]) {
+    // SAFETY: the caller's promise: a valid, aligned quad that this thread alone writes.
+    unsafe { memory::store_vec4(at.cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
+}
+
+/// Adds the bias, and applies ReLU.
+#[derive(Clone, Copy)]
+pub struct Activated {
+    pub(super) bias: *const f32,
+    pub(super) result: *mut f32,
+    pub(super) n_rows: u32,
+    pub(super) ld: u32,
+    /// Outputs up to this become 0: 0 with ReLU, else minus infinity.
+    pub(super) floor: f32,
+    /// Factor of the product, for operands that are not scaled.
+    pub(super) factor: f32,
+}
+
+impl Output for Activated {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            // SAFETY: inside the bias line and the result.
+            unsafe {
+                let bias = load_quad(self.bias.add(col as usize));
+                let mut z = [0.0; 4];
+                let mut j = 0;
+                while j < 4 {
+                    z[j] = quad[j] * self.factor + bias[j];
+                    // Not `max`: a NaN must stay one, so that it is found in the loss.
+                    z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
+                    j += 1;
+                }
+                store_quad(self.result.add(row as usize * self.ld as usize + col as usize), z);
+            }
+        }
+    }
+}
+
+/// Keeps what belongs to positive inputs.
+#[derive(Clone, Copy)]
+pub struct Masked {
+    pub(super) inputs: *const f32,
+    pub(super) result: *mut f32,
+    pub(super) n_rows: u32,
+    pub(super) ld: u32,
+}
+
+impl Output for Masked {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            let at = row as usize * self.ld as usize + col as usize;
+            // SAFETY: inside the inputs and the result.
+            unsafe {
+                let inputs = load_quad(self.inputs.add(at));
+                let mut gradient = [0.0; 4];
+                let mut j = 0;
+                while j < 4 {
+                    if inputs[j] > 0.0 {
+                        gradient[j] = quad[j];
+                    }
+                    j += 1;
+                }
+                store_quad(self.result.add(at), gradient);
+            }
+        }
+    }
+}
+
+/// Stores a part of a gradient.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub(super) result: *mut f32,
+    pub(super) overflow: *mut u32,
+    pub(super) n_rows: u32,
+    pub(super) ld: u32,
+    /// Factor of the product, for operands that are not scaled.
+    pub(super) factor: f32,
+}
+
+impl Output for Part {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            let quad = quad.map(|value| value * self.factor);
+            // SAFETY: inside the part; all threads that find an overflow write the same.
+            unsafe {
+                store_quad(self.result.add(row as usize * self.ld as usize + col as usize), quad);
+                let mut j = 0;
+                while j < 4 {
+                    if !self.overflow.is_null() && !quad[j].is_finite() {
+                        memory::store(self.overflow, 0, 1);
+                    }
+                    j += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Reads this thread's quads of a tile: `SIZE` rows or columns from `first` on, depths from `depth` on.
+///
+/// # Safety
+/// As [`Matrix::line`]; `own` is the line of this thread where lines run along the depth.
+#[inline(always)]
+#[track_caller]
+unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    first: u32,
+    depth: u32,
+) -> [[f32; 4]; QUADS] {
+    let mut quads = [[0.0; 4]; QUADS];
+    let mut i = 0;
+    while i < QUADS {
+        let at = thread::thread_idx_x() + i as u32 * THREADS;
+        // SAFETY: the caller's promise.
+        quads[i] = unsafe {
+            if M::ALONG_DEPTH {
+                matrix.quad(own, depth + at / SIZE * 4)
+            } else {
+                let line = matrix.line(depth + at / (SIZE / 4));
+                matrix.quad(line, first + at % (SIZE / 4) * 4)
+            }
+        };
+        i += 1;
+    }
+    quads
+}
+
+/// Puts a thread's quads into the tile, whose lines are one depth each.
+#[inline(always)]
+#[track_caller]
+fn put_tile<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
+    tile: Shared<f32>,
+    from: u32,
+    quads: [[f32; 4]; QUADS],
+) {
+    let mut i = 0;
+    while i < QUADS {
+        let at = thread::thread_idx_x() + i as u32 * THREADS;
+        if M::ALONG_DEPTH {
+            let (row, depth) = (at % SIZE, at / SIZE * 4);
+            let mut j = 0;
+            while j < 4 {
+                // SAFETY: depth + j is below the tile's depth, row below its size.
+                unsafe { tile.set_unchecked(from + (depth + j) * (SIZE + 4) + row, quads[i][j as usize]) };
+                j += 1;
+            }
+        } else {
+            let (row, depth) = (at % (SIZE / 4) * 4, at / (SIZE / 4));
+            set_quad(tile, from + depth * (SIZE + 4) + row, quads[i]);
+        }
+        i += 1;
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    unsafe {
+        Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
+            .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))
+    };
+}
+
+#[inline(always)]
+#[track_caller]
+fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
+    // SAFETY: as `set_quad`.
+    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
+    words.0.map(f32::from_bits)
+}
+
+/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory; the shared arrays hold two
+/// tiles each.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "what a product is made of")]
+unsafe fn product<
+    A: Matrix,
+    B: Matrix,
+    O: Output,
+    const ROWS: u32,
+    const COLS: u32,
+    const DEPTH: u32,
+    const THREADS: u32,
+    const R: usize,
+    const C: usize,
+    const QUADS_A: usize,
+    const QUADS_B: usize,
+>(
+    a: A,
+    b: B,
+    out: O,
+    from: u32,
+    to: u32,
+    tile_a: Shared<f32>,
+    tile_b: Shared<f32>,
+) {
+    let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
+    let me = thread::thread_idx_x();
+    let across = COLS / (4 * C as u32);
+    let (my_row, my_col) = (me / across * 4, me % across * 4);
+    let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
+    // SAFETY: the caller's promise, here and below.
+    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
+    // SAFETY: as above.
+    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
+    if from < to {
+        // SAFETY: as above.
+        unsafe {
+            let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, own_a, first_row, from);
+            let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, own_b, first_col, from);
+            put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, 0, quads_a);
+            put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, 0, quads_b);
+        }
+    }
+    // The first tiles must be whole.
+    sync::sync_threads();
+    let mut depth = from;
+    let mut half = 0;
+    while depth < to {
+        let next = depth + DEPTH;
+        let mut quads_a = [[0.0; 4]; QUADS_A];
+        let mut quads_b = [[0.0; 4]; QUADS_B];
+        if next < to {
+            // SAFETY: as above.
+            unsafe {
+                quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, own_a, first_row, next);
+                quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, own_b, first_col, next);
+            }
+        }
+        let from_a = half * DEPTH * (ROWS + 4);
+        let from_b = half * DEPTH * (COLS + 4);
+        let mut k = 0;
+        while k < DEPTH {
+            let mut left = [[0.0; 4]; R];
+            let mut right = [[0.0; 4]; C];
+            let mut r = 0;
+            while r < R {
+                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                r += 1;
+            }
+            let mut c = 0;
+            while c < C {
+                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+                c += 1;
+            }
+            let mut r = 0;
+            while r < R {
+                let mut c = 0;
+                while c < C {
+                    let mut i = 0;
+                    while i < 4 {
+                        let mut j = 0;
+                        while j < 4 {
+                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                            j += 1;
+                        }
+                        i += 1;
+                    }
+                    c += 1;
+                }
+                r += 1;
+            }
+            k += 1;
+        }
+        half = 1 - half;
+        if next < to {
+            put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+            put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, half * DEPTH * (COLS + 4), quads_b);
+        }
+        // The next tiles must be whole, and the present ones read by all.
+        sync::sync_threads();
+        depth = next;
+    }
+    let mut r = 0;
+    while r < R {
+        let mut i = 0;
+        while i < 4 {
+            let mut c = 0;
+            while c < C {
+                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                // SAFETY: each quad of the tile is one thread's.
+                unsafe { out.put(row, col, sums[r][c][i]) };
+                c += 1;
+            }
+            i += 1;
+        }
+        r += 1;
+    }
+}
+
+impl LayerProduct {
+    /// The images as rows of the first operand.
+    #[inline(always)]
+    pub(super) fn images<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool>(
+        &self,
+        offset: u32,
+    ) -> Images<ALONG_DEPTH, UNIT, SCALED> {
+        let n_lines = self.rows.count(offset);
+        let unit = self.n_inputs;
+        Images { base: self.images, stride: self.image_stride, rows: self.rows, offset, n_lines, unit }
+    }
+
+    /// The layer's inputs.
+    #[inline(always)]
+    pub(super) fn inputs<const ALONG_DEPTH: bool, const UNIT: bool>(&self, n_rows: u32) -> Values<ALONG_DEPTH, UNIT> {
+        Values { base: self.inputs, n_lines: n_rows, ld: line_length(self.n_inputs), unit: self.n_inputs }
+    }
+
+    /// The weights without the bias.
+    #[inline(always)]
+    pub(super) fn weights<const ALONG_DEPTH: bool>(&self) -> Values<ALONG_DEPTH, false> {
+        Values { base: self.parameters, n_lines: self.n_inputs, ld: line_length(self.n_outputs), unit: 0 }
+    }
+
+    /// The gradient of the outputs.
+    #[inline(always)]
+    pub(super) fn output_gradient<const ALONG_DEPTH: bool>(&self, n_rows: u32) -> Values<ALONG_DEPTH, false> {
+        Values { base: self.output_gradient, n_lines: n_rows, ld: line_length(self.n_outputs), unit: 0 }
+    }
+
+    /// Forward: what becomes of the sums.
+    #[inline(always)]
+    pub(super) fn activated(&self, n_rows: u32, factor: f32) -> Activated {
+        let ld = line_length(self.n_outputs);
+        // The bias is the line after the weights.
+        let bias = self.parameters.wrapping_add(self.n_inputs as usize * ld as usize);
+        let floor = if self.activate != 0 { 0.0 } else { f32::NEG_INFINITY };
+        Activated { bias, result: self.result, n_rows, ld, floor, factor }
+    }
+
+    /// Backward: what becomes of the sums.
+    #[inline(always)]
+    pub(super) fn masked(&self, n_rows: u32) -> Masked {
+        Masked { inputs: self.inputs, result: self.result, n_rows, ld: line_length(self.n_inputs) }
+    }
+
+    /// Gradient: the block's part, and its first and last sample.
+    #[inline(always)]
+    pub(super) fn own_part(&self, n_rows: u32, factor: f32) -> (Part, u32, u32) {
+        let ld = line_length(self.n_outputs);
+        let lines = self.n_inputs + 1;
+        let part = thread::block_idx_z();
+        let result = self.result.wrapping_add(part as usize * lines as usize * ld as usize);
+        let from = part * self.part;
+        let to = from + self.part;
+        (
+            Part { result, overflow: self.overflow, n_rows: lines, ld, factor },
+            from,
+            if to < n_rows { to } else { n_rows },
+        )
+    }
+}
+
+macro_rules! kernels {
+    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
+     $forward_images:ident, $forward:ident, $backward:ident, $gradient_images:ident, $gradient:ident) => {
+        const _: () = assert!($tiles.rows == $rows && $tiles.cols == $cols && $tiles.depth == $depth && $tiles.threads == $threads);
+        const _: () = assert!($rows * $depth == 4 * $qa * $threads && $cols * $depth == 4 * $qb * $threads);
+        const _: () = assert!($threads * 16 * $r * $c == $rows * $cols);
+
+        /// Outputs of the first layer.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
+        #[kernel(max_threads = $threads)]
+        pub unsafe fn $forward_images(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let offset = layer.rows.offset();
+                let n_rows = layer.rows.count(offset);
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    layer.images::<true, false, true>(offset), layer.weights::<false>(), layer.activated(n_rows, 1.0), 0, layer.n_inputs,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Outputs of a later layer.
+        ///
+        /// # Safety
+        /// As the first layer's.
+        #[kernel(max_threads = $threads)]
+        pub unsafe fn $forward(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    layer.inputs::<true, false>(n_rows), layer.weights::<false>(), layer.activated(n_rows, 1.0), 0, layer.n_inputs,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Gradient of a layer's inputs before their ReLU.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
+        #[kernel(max_threads = $threads)]
+        pub unsafe fn $backward(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    layer.output_gradient::<true>(n_rows), layer.weights::<true>(), layer.masked(n_rows), 0, layer.n_outputs,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Gradient of the first layer's weights and bias, in parts.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
+        #[kernel(max_threads = $threads)]
+        pub unsafe fn $gradient_images(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let offset = layer.rows.offset();
+                let n_rows = layer.rows.count(offset);
+                let (out, from, to) = layer.own_part(n_rows, 1.0);
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    layer.images::<false, true, true>(offset), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Gradient of a later layer's weights and bias, in parts.
+        ///
+        /// # Safety
+        /// As the first layer's.
+        #[kernel(max_threads = $threads)]
+        pub unsafe fn $gradient(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                let (out, from, to) = layer.own_part(n_rows, 1.0);
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+    };
+}
+
+kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2,
+    mlp_layers_forward_images_large, mlp_layers_forward_large, mlp_layers_backward_large, mlp_layers_gradient_images_large, mlp_layers_gradient_large);
+kernels!(SMALL, SMALL_WORDS: 32, 32, 32, 64, 1, 1, 4, 4,
+    mlp_layers_forward_images_small, mlp_layers_forward_small, mlp_layers_backward_small, mlp_layers_gradient_images_small, mlp_layers_gradient_small);

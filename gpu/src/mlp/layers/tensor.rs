@@ -1,0 +1,430 @@
+//! Matrix products by tensor cores: operands rounded to a short format on their way into shared memory, sums in single precision.
+//!
+//! ```text
+//! shared, two of each, so that one is filled while the other is read:
+//!   first   [WORDS][ROWS + 8]      word (depth, row); a word is one TF32 value, or two 16-bit values of neighbouring depths
+//!   second  [WORDS][COLS + 8]      word (depth, column)
+//! a warp    64 rows x 32 columns: 4 x 4 products of 16 x 8
+//! ```
+//!
+//! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
+//! the sums. Kernels, arguments and layout are those of [`product`](super::product); needs `sm_80`.
+//!
+//! Launch  [`TENSOR`]`.shape`; grid columns x rows x parts.
+
+use super::product::{LayerProduct, Output, Tiles};
+use super::view::{Line, Matrix, NO_LINE};
+use crate::cuda::memory::Vec4;
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, mma, shared_array, sync, thread, warp};
+
+/// Tiles of 16-bit formats. Those of TF32 are half as deep, which parts of this depth suit as well.
+pub const TENSOR: Tiles = Tiles { rows: ROWS, cols: COLS, depth: 2 * WORDS, threads: THREADS };
+
+const ROWS: u32 = 128;
+const COLS: u32 = 128;
+/// Words of a row or column in shared memory at once.
+const WORDS: u32 = 16;
+const THREADS: u32 = 256;
+/// Words from one depth's line to the next.
+const STRIDE: u32 = ROWS + 8;
+/// Words of a tile, and of the two that take turns.
+const TILE: u32 = WORDS * STRIDE;
+const BOTH: usize = 2 * TILE as usize;
+/// Warps side by side along the columns; rows and columns of a warp.
+const WARPS_ACROSS: u32 = 4;
+const WARP_ROWS: u32 = 64;
+const WARP_COLS: u32 = 32;
+/// Products of a warp along rows and columns.
+const DOWN: usize = 4;
+const ACROSS: usize = 4;
+
+const _: () = assert!(ROWS == COLS && WARP_ROWS as usize == 16 * DOWN && WARP_COLS as usize == 8 * ACROSS);
+const _: () = assert!(ROWS / WARP_ROWS * WARPS_ACROSS * thread::WARP == THREADS && COLS == WARPS_ACROSS * WARP_COLS);
+
+/// 1/255, for sums of whole pixels.
+const PIXEL: f32 = 1.0 / 255.0;
+
+/// A format of operands.
+pub trait Format {
+    /// Depths of a word.
+    const PER_WORD: u32;
+    /// The word of one or two values, the lower depth first.
+    fn pack(low: f32, high: f32) -> u32;
+    /// The warp's product of 16 x 8 words by 8 x 8.
+    ///
+    /// # Safety
+    /// As [`mma::tf32`].
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
+}
+
+/// 10 bits of fraction.
+pub enum Tf32 {}
+/// 7 bits of fraction, the range of `f32`.
+pub enum Bf16 {}
+/// 10 bits of fraction, up to 65,504.
+pub enum Fp16 {}
+
+macro_rules! formats {
+    ($($name:ident, $per_word:literal, $pack:expr, $product:ident;)*) => {$(
+        impl Format for $name {
+            const PER_WORD: u32 = $per_word;
+
+            #[inline(always)]
+            fn pack(low: f32, high: f32) -> u32 {
+                let pack: fn(f32, f32) -> u32 = $pack;
+                pack(low, high)
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { mma::$product(c, a, b) }
+            }
+        }
+    )*};
+}
+
+formats! {
+    Tf32, 1, |low, _| mma::round_tf32(low), tf32;
+    Bf16, 2, mma::pack_bf16, bf16;
+    Fp16, 2, mma::pack_f16, f16;
+}
+
+/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
+macro_rules! each {
+    ($i:ident in [$($number:literal)*] $body:block) => {$({
+        let $i: usize = $number;
+        $body
+    })*};
+}
+
+/// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
+#[inline(always)]
+fn own_quad<const ALONG_DEPTH: bool, const PER_WORD: u32>(i: u32) -> (u32, u32) {
+    let me = thread::thread_idx_x();
+    if ALONG_DEPTH {
+        let at = me + i * THREADS;
+        (at % ROWS, at / ROWS * 4)
+    } else {
+        // Two turns bring the two depths of a word.
+        let at = me + i / PER_WORD * THREADS;
+        (at % (ROWS / 4) * 4, at / (ROWS / 4) * PER_WORD + i % PER_WORD)
+    }
+}
+
+/// Reads this thread's quads of a tile.
+///
+/// # Safety
+/// As [`Matrix::line`]; `own` is the line of this thread where lines run along the depth.
+#[inline(always)]
+#[track_caller]
+unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    first: u32,
+    depth: u32,
+) -> [[f32; 4]; QUADS] {
+    let mut quads = [[0.0; 4]; QUADS];
+    let mut i = 0;
+    while i < QUADS {
+        // SAFETY: the caller's promise.
+        quads[i] = unsafe {
+            if M::ALONG_DEPTH {
+                let (_, at) = own_quad::<true, 1>(i as u32);
+                matrix.quad(own, depth + at)
+            } else if F::PER_WORD == 1 {
+                let (row, at) = own_quad::<false, 1>(i as u32);
+                matrix.quad(matrix.line(depth + at), first + row)
+            } else {
+                let (row, at) = own_quad::<false, 2>(i as u32);
+                matrix.quad(matrix.line(depth + at), first + row)
+            }
+        };
+        i += 1;
+    }
+    quads
+}
+
+/// Rounds a thread's quads and puts them into the tile that begins at word `from`.
+#[inline(always)]
+#[track_caller]
+fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) {
+    let mut i = 0;
+    while i < QUADS {
+        let quad = quads[i];
+        if M::ALONG_DEPTH {
+            let (row, depth) = own_quad::<true, 1>(i as u32);
+            let at = from + depth / F::PER_WORD * STRIDE + row;
+            // SAFETY: rows and words of the tile.
+            unsafe {
+                if F::PER_WORD == 1 {
+                    tile.set_unchecked(at, F::pack(quad[0], 0.0));
+                    tile.set_unchecked(at + STRIDE, F::pack(quad[1], 0.0));
+                    tile.set_unchecked(at + 2 * STRIDE, F::pack(quad[2], 0.0));
+                    tile.set_unchecked(at + 3 * STRIDE, F::pack(quad[3], 0.0));
+                } else {
+                    tile.set_unchecked(at, F::pack(quad[0], quad[1]));
+                    tile.set_unchecked(at + STRIDE, F::pack(quad[2], quad[3]));
+                }
+            }
+            i += 1;
+        } else if F::PER_WORD == 1 {
+            let (row, depth) = own_quad::<false, 1>(i as u32);
+            set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
+            i += 1;
+        } else {
+            let (row, depth) = own_quad::<false, 2>(i as u32);
+            let high = quads[i + 1];
+            let words = [
+                F::pack(quad[0], high[0]),
+                F::pack(quad[1], high[1]),
+                F::pack(quad[2], high[2]),
+                F::pack(quad[3], high[3]),
+            ];
+            set_words(tile, from + depth / 2 * STRIDE + row, words);
+            i += 2;
+        }
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
+}
+
+/// The block's tile of the product, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory; the shared arrays hold two
+/// tiles each; `QUADS` is twice the depths of a word.
+#[inline(always)]
+#[track_caller]
+unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
+    a: A,
+    b: B,
+    out: O,
+    from: u32,
+    to: u32,
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
+) {
+    let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
+    let me = thread::thread_idx_x();
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    let row_of_warp = thread::warp_index() / WARPS_ACROSS * WARP_ROWS;
+    let col_of_warp = thread::warp_index() % WARPS_ACROSS * WARP_COLS;
+    let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
+    // SAFETY: the caller's promise, here and below.
+    let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
+    // SAFETY: as above.
+    let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
+    if from < to {
+        // SAFETY: as above.
+        unsafe {
+            let quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, from);
+            let quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, from);
+            put_tile::<F, A, QUADS>(tile_a, 0, quads_a);
+            put_tile::<F, B, QUADS>(tile_b, 0, quads_b);
+        }
+    }
+    // The first tiles must be whole.
+    sync::sync_threads();
+    let mut depth = from;
+    let mut half = 0;
+    while depth < to {
+        let next = depth + WORDS * F::PER_WORD;
+        let mut quads_a = [[0.0; 4]; QUADS];
+        let mut quads_b = [[0.0; 4]; QUADS];
+        if next < to {
+            // SAFETY: as above.
+            unsafe {
+                quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, next);
+                quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, next);
+            }
+        }
+        let mut word = 0;
+        while word < WORDS {
+            let at_a = half * TILE + (word + t) * STRIDE + row_of_warp + g;
+            let at_b = half * TILE + (word + t) * STRIDE + col_of_warp + g;
+            let mut left = [[0u32; 4]; DOWN];
+            let mut right = [[0u32; 2]; ACROSS];
+            // SAFETY: words of the tiles, which are whole since the last barrier.
+            unsafe {
+                let mut i = 0;
+                while i < DOWN {
+                    let at = at_a + 16 * i as u32;
+                    left[i] = [
+                        tile_a.get_unchecked(at),
+                        tile_a.get_unchecked(at + 8),
+                        tile_a.get_unchecked(at + 4 * STRIDE),
+                        tile_a.get_unchecked(at + 4 * STRIDE + 8),
+                    ];
+                    i += 1;
+                }
+                let mut j = 0;
+                while j < ACROSS {
+                    let at = at_b + 8 * j as u32;
+                    right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                    j += 1;
+                }
+            }
+            sync::sync_warp(warp::ALL);
+            let mut i = 0;
+            while i < DOWN {
+                let mut j = 0;
+                while j < ACROSS {
+                    // SAFETY: the whole warp is here, after the barrier above.
+                    sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
+                    j += 1;
+                }
+                i += 1;
+            }
+            word += 8;
+        }
+        half = 1 - half;
+        if next < to {
+            put_tile::<F, A, QUADS>(tile_a, half * TILE, quads_a);
+            put_tile::<F, B, QUADS>(tile_b, half * TILE, quads_b);
+        }
+        // The next tiles must be whole, and the present ones read by all.
+        sync::sync_threads();
+        depth = next;
+    }
+    // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
+    let odd = t % 2 == 1;
+    let row = first_row + row_of_warp + g + if odd { 8 } else { 0 };
+    let col = first_col + col_of_warp + t / 2 * 4;
+    each!(i in [0 1 2 3] {
+        each!(j in [0 1 2 3] {
+            let c: [f32; 4] = sums[i][j];
+            let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
+            let low = warp::shuffle_xor(warp::ALL, give[0], 1);
+            let high = warp::shuffle_xor(warp::ALL, give[1], 1);
+            let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
+            // SAFETY: each quad of the tile is one lane's.
+            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
+        });
+    });
+}
+
+macro_rules! kernels {
+    ($format:ident, $quads:literal, $forward_images:ident, $forward:ident, $backward:ident, $gradient_images:ident, $gradient:ident) => {
+        const _: () = assert!($quads * THREADS * 4 == ROWS * WORDS * <$format as Format>::PER_WORD);
+
+        /// Outputs of the first layer.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `batch` x `n_outputs`, one part. `layer` describes valid memory.
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $forward_images(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let offset = layer.rows.offset();
+                let n_rows = layer.rows.count(offset);
+                product::<$format, _, _, _, $quads>(
+                    layer.images::<true, false, false>(offset), layer.weights::<false>(), layer.activated(n_rows, PIXEL), 0, layer.n_inputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
+        }
+
+        /// Outputs of a later layer.
+        ///
+        /// # Safety
+        /// As the first layer's.
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $forward(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                product::<$format, _, _, _, $quads>(
+                    layer.inputs::<true, false>(n_rows), layer.weights::<false>(), layer.activated(n_rows, 1.0), 0, layer.n_inputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
+        }
+
+        /// Gradient of a layer's inputs before their ReLU.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `batch` x `n_inputs`, one part. `layer` describes valid memory.
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $backward(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                product::<$format, _, _, _, $quads>(
+                    layer.output_gradient::<true>(n_rows), layer.weights::<true>(), layer.masked(n_rows), 0, layer.n_outputs,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
+        }
+
+        /// Gradient of the first layer's weights and bias, in parts.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `n_inputs + 1` x `n_outputs`, a part for each `part` samples of a batch. `layer` describes valid memory.
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $gradient_images(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let offset = layer.rows.offset();
+                let n_rows = layer.rows.count(offset);
+                let (out, from, to) = layer.own_part(n_rows, PIXEL);
+                product::<$format, _, _, _, $quads>(
+                    layer.images::<false, true, false>(offset), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
+        }
+
+        /// Gradient of a later layer's weights and bias, in parts.
+        ///
+        /// # Safety
+        /// As the first layer's.
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $gradient(layer: LayerProduct) {
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                let n_rows = layer.rows.count(layer.rows.offset());
+                let (out, from, to) = layer.own_part(n_rows, 1.0);
+                product::<$format, _, _, _, $quads>(
+                    layer.inputs::<false, true>(n_rows), layer.output_gradient::<false>(n_rows), out, from, to,
+                    shared_array![u32; BOTH], shared_array![u32; BOTH],
+                );
+            }
+        }
+    };
+}
+
+kernels!(
+    Tf32,
+    2,
+    mlp_layers_forward_images_tf32,
+    mlp_layers_forward_tf32,
+    mlp_layers_backward_tf32,
+    mlp_layers_gradient_images_tf32,
+    mlp_layers_gradient_tf32
+);
+kernels!(
+    Bf16,
+    4,
+    mlp_layers_forward_images_bf16,
+    mlp_layers_forward_bf16,
+    mlp_layers_backward_bf16,
+    mlp_layers_gradient_images_bf16,
+    mlp_layers_gradient_bf16
+);
+kernels!(
+    Fp16,
+    4,
+    mlp_layers_forward_images_fp16,
+    mlp_layers_forward_fp16,
+    mlp_layers_backward_fp16,
+    mlp_layers_gradient_images_fp16,
+    mlp_layers_gradient_fp16
+);

@@ -1,0 +1,265 @@
+//! The update: gradients' parts summed in order, weight decay, optimiser, the step's loss, and on to the next step. One launch for all layers.
+//!
+//! One thread, one quad of parameters.
+//! Launch  [`shape`]: blocks along x for the largest layer, layers along y.
+//! Twin    `warpplay_cpu_ref::mlp`.   Source: PyTorch's definitions of the optimisers.
+
+use super::control;
+use super::loss;
+use super::view::Rows;
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::{atomic, block, kernel, math, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+/// Warps of a block.
+const WARPS: usize = (BLOCK / thread::WARP) as usize;
+
+/// Launch shape for layers of at most `largest` parameters each.
+pub const fn shape(largest: u32, n_layers: u32) -> LaunchShape {
+    LaunchShape::grid_2d(largest.div_ceil(4).div_ceil(BLOCK), n_layers, BLOCK)
+}
+
+/// Which optimiser.
+pub mod kind {
+    /// `w -= lr g`.
+    pub const SGD: u32 = 0;
+    /// `v = a v + g; w -= lr v`.
+    pub const MOMENTUM: u32 = 1;
+    /// `v = a v + g; w -= lr (g + a v)`.
+    pub const NESTEROV: u32 = 2;
+    /// Adam, betas a and b.
+    pub const ADAM: u32 = 3;
+    /// The same with decoupled weight decay.
+    pub const ADAM_W: u32 = 4;
+    /// `s = a s + (1 - a) g²; w -= lr g / (√s + epsilon)`.
+    pub const RMSPROP: u32 = 5;
+}
+
+/// An optimiser and its constants.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// One of [`kind`].
+    pub kind: u32,
+    /// Momentum, beta1 or alpha.
+    pub a: f32,
+    /// beta2.
+    pub b: f32,
+    /// Added to the root.
+    pub epsilon: f32,
+    /// Weight decay.
+    pub decay: f32,
+}
+
+/// What differs from step to step.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Rate {
+    /// Learning rate.
+    pub rate: f32,
+    /// Adam: learning rate / (1 - beta1^t).
+    pub step_size: f32,
+    /// Adam: √(1 - beta2^t).
+    pub root: f32,
+    /// 0.
+    pub reserved: f32,
+}
+
+/// One parameter's step: returns the new weight; `first` and `second` are what the optimiser remembers of it.
+#[inline(always)]
+pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
+    if rule.kind == kind::ADAM || rule.kind == kind::ADAM_W {
+        let (weight, gradient) = if rule.kind == kind::ADAM_W {
+            (weight - rate.rate * rule.decay * weight, gradient)
+        } else {
+            (weight, gradient + rule.decay * weight)
+        };
+        *first = rule.a * *first + (1.0 - rule.a) * gradient;
+        *second = rule.b * *second + (1.0 - rule.b) * gradient * gradient;
+        return weight - rate.step_size * *first / (math::sqrt(*second) / rate.root + rule.epsilon);
+    }
+    let gradient = gradient + rule.decay * weight;
+    if rule.kind == kind::SGD {
+        return weight - rate.rate * gradient;
+    }
+    if rule.kind == kind::RMSPROP {
+        *first = rule.a * *first + (1.0 - rule.a) * gradient * gradient;
+        return weight - rate.rate * gradient / (math::sqrt(*first) + rule.epsilon);
+    }
+    *first = rule.a * *first + gradient;
+    let along = if rule.kind == kind::NESTEROV { gradient + rule.a * *first } else { *first };
+    weight - rate.rate * along
+}
+
+/// One layer's place in the arrays of parameters and of gradients' parts, in values; all multiples of 4.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct LayerPlace {
+    /// First parameter.
+    pub parameters: u64,
+    /// First value of the first part.
+    pub parts: u64,
+    /// Parameters.
+    pub n: u32,
+    /// Parts for a full batch.
+    pub n_parts: u32,
+}
+
+const _: () = assert!(size_of::<LayerPlace>() == 24 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
+
+/// What the update works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// All parameters.
+    pub parameters: *mut f32,
+    /// What the optimiser remembers: mean or momentum, or the only one there is; dangling without.
+    pub first: *mut f32,
+    /// The mean square of Adam; dangling without.
+    pub second: *mut f32,
+    /// All parts of gradients.
+    pub parts: *const f32,
+    /// The layers.
+    pub places: *const LayerPlace,
+    /// Rates of the epoch's steps.
+    pub rates: *const Rate,
+    /// Sum of the losses of each of the epoch's steps.
+    pub losses: *mut f32,
+    /// Partial losses of this step.
+    pub partial_losses: *const f32,
+    /// See [`control`].
+    pub control: *mut u32,
+    /// The step's samples.
+    pub rows: Rows,
+    /// The optimiser.
+    pub rule: Rule,
+    /// Arrays that the optimiser remembers, 0 to 2.
+    pub n_moments: u32,
+    /// 1 where gradients carry the loss scale.
+    pub scaled: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Update>() == 136);
+
+#[inline(always)]
+#[track_caller]
+unsafe fn load_quad(base: *const f32, at: usize) -> [f32; 4] {
+    // SAFETY: the caller's promise: a valid, aligned quad.
+    unsafe { memory::load_vec4(base.add(at).cast::<Vec4>()) }.0.map(f32::from_bits)
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn store_quad(base: *mut f32, at: usize, quad: [f32; 4]) {
+    // SAFETY: the caller's promise: a valid, aligned quad of this thread.
+    unsafe { memory::store_vec4(base.add(at).cast::<Vec4>(), Vec4(quad.map(f32::to_bits))) }
+}
+
+#[inline(always)]
+fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+}
+
+/// Sum of a quad over the parts, in their order; four loads at a time are under way.
+#[inline(always)]
+#[track_caller]
+unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
+    let mut sum = [0.0; 4];
+    let mut part = 0usize;
+    // SAFETY: the caller's promise: `n_parts` parts of `n` values.
+    unsafe {
+        while part + 4 <= n_parts as usize {
+            let quads = [
+                load_quad(parts, part * n),
+                load_quad(parts, (part + 1) * n),
+                load_quad(parts, (part + 2) * n),
+                load_quad(parts, (part + 3) * n),
+            ];
+            sum = add(add(add(add(sum, quads[0]), quads[1]), quads[2]), quads[3]);
+            part += 4;
+        }
+        while part < n_parts as usize {
+            sum = add(sum, load_quad(parts, part * n));
+            part += 1;
+        }
+    }
+    sum
+}
+
+/// Updates all parameters, stores the step's loss, and moves on to the next step.
+///
+/// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
+/// doubled.
+///
+/// # Safety
+/// Launched with `shape` for the layers of `places`, after the gradients of the same step; everything `update` points to is valid.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn mlp_layers_update(update: Update) {
+    let scratch = shared_array![f32; WARPS];
+    let control = update.control;
+    // SAFETY: the contract. Each quad is one thread's. Every block has read the control words before it is counted, so the last one may change them.
+    unsafe {
+        let step = memory::load(control, control::STEP);
+        let scaled = update.scaled != 0;
+        let overflow = scaled && memory::load(control, control::OVERFLOW) != 0;
+        let factor = if scaled { 1.0 / f32::from_bits(memory::load(control, control::SCALE)) } else { 1.0 };
+        let rate = memory::load(update.rates, step as usize);
+        let place = memory::load(update.places, thread::block_idx_y() as usize);
+        let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+        if quad < place.n / 4 && !overflow {
+            let own = quad as usize * 4;
+            let gradient = sum_of_parts(update.parts.add(place.parts as usize + own), place.n as usize, place.n_parts);
+            let at = place.parameters as usize + own;
+            let mut weights = load_quad(update.parameters, at);
+            let mut first = if update.n_moments > 0 { load_quad(update.first, at) } else { [0.0; 4] };
+            let mut second = if update.n_moments > 1 { load_quad(update.second, at) } else { [0.0; 4] };
+            let mut j = 0;
+            while j < 4 {
+                let gradient = gradient[j] * factor;
+                weights[j] = stepped(&update.rule, &rate, weights[j], gradient, &mut first[j], &mut second[j]);
+                j += 1;
+            }
+            store_quad(update.parameters, at, weights);
+            if update.n_moments > 0 {
+                store_quad(update.first, at, first);
+            }
+            if update.n_moments > 1 {
+                store_quad(update.second, at, second);
+            }
+        }
+        // The first block also adds up the losses; the others add zeros, so that all meet at the same barriers.
+        let is_first = thread::block_idx_x() == 0 && thread::block_idx_y() == 0;
+        let n_partial = if is_first { loss::n_blocks(update.rows.batch) } else { 0 };
+        let mut of_thread = 0.0;
+        let mut at = thread::thread_idx_x();
+        while at < n_partial {
+            of_thread += memory::load(update.partial_losses, at as usize);
+            at += BLOCK;
+        }
+        let loss = block::sum(of_thread, scratch);
+        if is_first && thread::thread_idx_x() == 0 {
+            memory::store(update.losses, step as usize, loss);
+        }
+        // The block is counted when all its threads have read the control words.
+        sync::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            let n_blocks = thread::grid_dim_x() * thread::grid_dim_y();
+            if atomic::add_u32(control.add(control::TICKET), 1) + 1 == n_blocks {
+                memory::store(control, control::TICKET, 0);
+                memory::store(control, control::STEP, step + 1);
+                if scaled {
+                    let scale = f32::from_bits(memory::load(control, control::SCALE));
+                    let good = memory::load(control, control::GOOD);
+                    let (scale, good) = control::next_scale(scale, good, overflow);
+                    memory::store(control, control::SCALE, scale.to_bits());
+                    memory::store(control, control::GOOD, good);
+                    memory::store(control, control::OVERFLOW, 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What the products read and write: matrices in device memory, seen as lines of quads (four neighbouring elements, one load).
+//!
+//! ```text
+//! images       [n, image_stride] u8; the stride is a multiple of 16, what lies beyond a line's pixels is 0
+//! activations  [batch, ld] f32, gradients alike; ld is the width rounded up to 4, the rest of a line is 0
+//! parameters   [n_inputs + 1, ld] f32: the weights, and the bias as the last line
+//! ```
+//!
+//! The bias as one more line of weights makes its gradient one more line of the weights' gradient, whose operand is 1 for every sample.
+
+use crate::cuda::math::fma;
+use crate::cuda::memory::{self, Vec4};
+
+/// Elements of a line of `width` values in memory: rounded up to whole quads.
+pub const fn line_length(width: u32) -> u32 {
+    width.next_multiple_of(4)
+}
+
+/// Bytes of an image of `n_inputs` pixels in memory.
+pub const fn image_stride(n_inputs: u32) -> u32 {
+    n_inputs.next_multiple_of(16)
+}
+
+/// Which samples the present step works on. The launches of a step are the same for all steps: the step is read from device memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// Order of the samples, or null: row `r` is then sample `base + r`.
+    pub order: *const u32,
+    /// The step, or null for step 0.
+    pub step: *const u32,
+    /// Samples of the set.
+    pub n: u32,
+    /// Samples of a full batch.
+    pub batch: u32,
+    /// Position in the order of step 0's first sample.
+    pub first: u32,
+    /// First image where there is no order.
+    pub base: u32,
+}
+
+const _: () = assert!(size_of::<Rows>() == 32);
+
+impl Rows {
+    /// Position in the order of the step's first sample.
+    ///
+    /// # Safety
+    /// `step` is null or valid.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn offset(&self) -> u32 {
+        // SAFETY: the caller's promise.
+        let step = if self.step.is_null() { 0 } else { unsafe { memory::load(self.step, 0) } };
+        self.first + step * self.batch
+    }
+
+    /// Samples of the step: a full batch but at the end.
+    #[inline(always)]
+    pub fn count(&self, offset: u32) -> u32 {
+        let left = if offset < self.n { self.n - offset } else { 0 };
+        if left < self.batch { left } else { self.batch }
+    }
+
+    /// Sample of a row of the step.
+    ///
+    /// # Safety
+    /// `order` is null or holds `n` values; `offset + row < n`.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn sample(&self, offset: u32, row: u32) -> u32 {
+        if self.order.is_null() {
+            self.base + row
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { memory::load(self.order, (offset + row) as usize) }
+        }
+    }
+}
+
+/// A line of a matrix: where its first element is; [`NO_LINE`] for one outside, which is all 0.
+pub type Line = usize;
+
+/// The line outside the matrix.
+pub const NO_LINE: Line = usize::MAX;
+
+/// A matrix that a product reads.
+pub trait Matrix: Copy {
+    /// Whether a line runs along the depth of the product (its summed dimension), so that a quad is four depths of one row or column.
+    const ALONG_DEPTH: bool;
+
+    /// Line `outer`.
+    ///
+    /// # Safety
+    /// The matrix describes valid memory.
+    unsafe fn line(&self, outer: u32) -> Line;
+
+    /// Four elements of a line from `inner` on, a multiple of 4.
+    ///
+    /// # Safety
+    /// `line` came from this matrix's `line`.
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4];
+}
+
+/// A matrix of `f32`. `UNIT`: the element `unit` of each line is taken to be 1.
+#[derive(Clone, Copy)]
+pub struct Values<const ALONG_DEPTH: bool, const UNIT: bool> {
+    /// The first element.
+    pub base: *const f32,
+    /// Lines that there are.
+    pub n_lines: u32,
+    /// Elements of a line, a multiple of 4.
+    pub ld: u32,
+    /// The element that is 1.
+    pub unit: u32,
+}
+
+/// Puts 1 at element `unit`, if it is among the four from `inner` on.
+#[inline(always)]
+fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32) -> [f32; 4] {
+    let mut j = 0;
+    while j < 4 {
+        if inner + j as u32 == unit {
+            quad[j] = 1.0;
+        }
+        j += 1;
+    }
+    quad
+}
+
+impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, UNIT> {
+    const ALONG_DEPTH: bool = ALONG_DEPTH;
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn line(&self, outer: u32) -> Line {
+        if outer < self.n_lines { outer as usize * self.ld as usize } else { NO_LINE }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
+        let mut quad = [0.0; 4];
+        if line != NO_LINE {
+            if inner < self.ld {
+                // SAFETY: the quad lies inside the line, which exists; lines are whole quads.
+                let words = unsafe { memory::load_vec4(self.base.add(line + inner as usize).cast::<Vec4>()) };
+                quad = words.0.map(f32::from_bits);
+            }
+            if UNIT {
+                quad = with_unit(quad, inner, self.unit);
+            }
+        }
+        quad
+    }
+}
+
+/// `value / 255` rounded to nearest, for `value` of 0 to 255: the quotient by the reciprocal, and one correction by its exact remainder.
+#[inline(always)]
+pub fn scaled(value: f32) -> f32 {
+    const RECIPROCAL: f32 = 1.0 / 255.0;
+    let quotient = value * RECIPROCAL;
+    let rest = fma(-quotient, 255.0, value);
+    fma(rest, RECIPROCAL, quotient)
+}
+
+/// A whole number below 2^23 as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
+#[inline(always)]
+pub const fn from_byte(value: u32) -> f32 {
+    const TOP: f32 = 8_388_608.0;
+    f32::from_bits(TOP.to_bits() | value) - TOP
+}
+
+/// The images of a step. `UNIT`: the pixel `unit` is taken to be 1. `SCALED`: bytes are divided by 255; else they are taken as they are, and so is the 1,
+/// as 255.
+#[derive(Clone, Copy)]
+pub struct Images<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> {
+    /// The first byte of the first image.
+    pub base: *const u8,
+    /// Bytes of an image in memory, [`image_stride`].
+    pub stride: u32,
+    /// The step's samples.
+    pub rows: Rows,
+    /// [`Rows::offset`] and [`Rows::count`].
+    pub offset: u32,
+    /// Rows that there are.
+    pub n_lines: u32,
+    /// The pixel that is 1.
+    pub unit: u32,
+}
+
+impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for Images<ALONG_DEPTH, UNIT, SCALED> {
+    const ALONG_DEPTH: bool = ALONG_DEPTH;
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn line(&self, outer: u32) -> Line {
+        if outer >= self.n_lines {
+            return NO_LINE;
+        }
+        // SAFETY: the row is one of the step's.
+        let sample = unsafe { self.rows.sample(self.offset, outer) };
+        sample as usize * self.stride as usize
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn quad(&self, line: Line, inner: u32) -> [f32; 4] {
+        let mut quad = [0.0; 4];
+        if line != NO_LINE {
+            if inner < self.stride {
+                // SAFETY: the four bytes lie inside the image, aligned since the stride and `inner` are.
+                let word = unsafe { memory::load(self.base.add(line + inner as usize).cast::<u32>(), 0) };
+                let mut j = 0;
+                while j < 4 {
+                    let value = from_byte(word >> (8 * j as u32) & 255);
+                    quad[j] = if SCALED { scaled(value) } else { value };
+                    j += 1;
+                }
+            }
+            if UNIT {
+                quad = with_unit(quad, inner, self.unit);
+                if !SCALED {
+                    let mut j = 0;
+                    while j < 4 {
+                        if inner + j as u32 == self.unit {
+                            quad[j] = 255.0;
+                        }
+                        j += 1;
+                    }
+                }
+            }
+        }
+        quad
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pixel_is_scaled_as_a_division_does() {
+        for byte in 0..=255u8 {
+            let value = f32::from(byte);
+            assert_eq!(from_byte(u32::from(byte)), value);
+            assert_eq!(scaled(value).to_bits(), (value / 255.0).to_bits(), "{value}");
+        }
+    }
+}

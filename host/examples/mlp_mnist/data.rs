@@ -1,0 +1,59 @@
+//! The data of a command: read, or drawn where none is given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use warpplay::mlp::{Dataset, Split};
+
+use crate::common;
+
+/// Seeds of the drawn sets: every run has the same.
+const TRAIN_SEED: u32 = 1;
+const TEST_SEED: u32 = 2;
+
+/// Where images and labels come from.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DataFlags {
+    /// Folder of MNIST's four files, or of any set in its format (IDX, plain or with gzip); without it digits are drawn
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+
+    /// Drawn training digits, where there is no --data
+    #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data")]
+    pub drawn: usize,
+
+    /// Drawn test digits, where there is no --data
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data")]
+    pub drawn_test: usize,
+}
+
+impl DataFlags {
+    /// Training set and test set.
+    pub fn load(&self) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
+        let (train, test) = match &self.data {
+            Some(folder) => Dataset::load_dir(folder)?,
+            None => {
+                (Dataset::drawn_digits(TRAIN_SEED, self.drawn)?, Dataset::drawn_digits(TEST_SEED, self.drawn_test)?)
+            }
+        };
+        Ok((Arc::new(train), Arc::new(test)))
+    }
+
+    /// One of the two, for a network of this many classes.
+    pub fn load_split(&self, split: Split, n_classes: u32) -> Result<Arc<Dataset>> {
+        Ok(Arc::new(match (&self.data, split) {
+            (Some(folder), _) => Dataset::load_split(folder, split, Some(n_classes))?,
+            (None, Split::Train) => Dataset::drawn_digits(TRAIN_SEED, self.drawn)?,
+            (None, Split::Test) => Dataset::drawn_digits(TEST_SEED, self.drawn_test)?,
+        }))
+    }
+
+    /// Says so where the digits are drawn.
+    pub fn say_if_drawn(&self, quiet: bool) -> Result<()> {
+        if self.data.is_some() || quiet {
+            return Ok(());
+        }
+        common::print("no --data: trained and tested on drawn digits, which are easier than MNIST's\n")
+    }
+}

@@ -1,0 +1,287 @@
+//! The options of a training as flags.
+
+use anyhow::Result;
+use warpplay::mlp::{
+    Accumulate, ColumnSums, EarlyStopping, Execution, Init, Optimizer, Options, PaperMatmul, Precision, Reduction,
+    Residence, Schedule, SoftmaxForm,
+};
+
+use crate::common::Usage;
+
+/// What is not given is as in [`Options::default`], or as in the checkpoint that is resumed.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrainFlags {
+    /// Units of each hidden layer, with commas between; "none" for a linear classifier [default: 256]
+    #[arg(long, value_name = "UNITS", value_parser = hidden)]
+    pub hidden: Option<Hidden>,
+
+    /// Samples of a batch [default: 64]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub batch: Option<u32>,
+
+    /// Learning rate [default: 0.01]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    pub lr: Option<f64>,
+
+    /// Epochs in all, those of a resumed checkpoint counted [default: 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub epochs: Option<u32>,
+
+    /// sgd, momentum, nesterov, adam, adamw, rmsprop [default: sgd]
+    #[arg(long, value_name = "NAME")]
+    pub optimizer: Option<String>,
+
+    /// Momentum of momentum and nesterov (with sgd: momentum is meant) [default: 0.9]
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub momentum: Option<f32>,
+
+    /// Decay of the mean of adam and adamw [default: 0.9]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    pub beta1: Option<f32>,
+
+    /// Decay of the mean square of adam and adamw [default: 0.999]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    pub beta2: Option<f32>,
+
+    /// Decay of the mean square of rmsprop [default: 0.99]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    pub alpha: Option<f32>,
+
+    /// Added to the root by adam, adamw and rmsprop [default: 1e-8]
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub epsilon: Option<f32>,
+
+    /// Decay of weights and biases: added to the gradient, decoupled with adamw [default: 0]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    pub weight_decay: Option<f32>,
+
+    /// Course of the learning rate after the warm-up: constant, step, cosine [default: constant]
+    #[arg(long, value_name = "NAME")]
+    pub schedule: Option<String>,
+
+    /// Epochs between two falls of --schedule step [default: 3]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub step_every: Option<u32>,
+
+    /// What a fall of --schedule step leaves [default: 0.1]
+    #[arg(long, value_name = "F", allow_negative_numbers = true)]
+    pub step_factor: Option<f32>,
+
+    /// Where --schedule cosine ends, as a factor of the rate [default: 0]
+    #[arg(long, value_name = "F", allow_negative_numbers = true)]
+    pub cosine_minimum: Option<f32>,
+
+    /// Updates over which the rate rises to its value [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub warmup: Option<u64>,
+
+    /// What becomes of a batch's gradients: mean, sum [default: mean]
+    #[arg(long, value_name = "R")]
+    pub reduction: Option<Reduction>,
+
+    /// First weights: he_uniform, he_normal, xavier_uniform, xavier_normal [default: he_uniform]
+    #[arg(long, value_name = "INIT")]
+    pub init: Option<Init>,
+
+    /// Seed of the first weights and of the order of every epoch [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u32>,
+
+    /// Arithmetic of the products: fp32, tf32, bf16, fp16, fp64 (cpu only) [default: fp32]
+    #[arg(long, value_name = "P")]
+    pub precision: Option<Precision>,
+
+    /// Which kernels: auto, epoch (one launch an epoch), layers, paper (the source's), plain (cpu) [default: auto]
+    #[arg(long, value_name = "E")]
+    pub execution: Option<Execution>,
+
+    /// Where the training set lies: device, host (each batch is copied) [default: device]
+    #[arg(long, value_name = "WHERE")]
+    pub stream: Option<Residence>,
+
+    /// Samples set aside from the end of the training set for validation [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub validation: Option<u32>,
+
+    /// Stop after so many epochs without a better validation loss; needs --validation [default: never]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub patience: Option<u32>,
+
+    /// What counts as a better validation loss; with --patience [default: 0]
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub min_delta: Option<f64>,
+
+    /// Samples evaluated at once [default: 256]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub evaluate_batch: Option<u32>,
+
+    #[command(flatten)]
+    pub paper: PaperFlags,
+}
+
+/// Forms of the source's kernels.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PaperFlags {
+    /// Threads of a one-dimensional block of --execution paper: 128, 256, 512 [default: 256]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub block: Option<u32>,
+
+    /// Side of its two-dimensional blocks and tiles: 8, 16, 32 [default: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub tile: Option<u32>,
+
+    /// Its matrix product: plain, tiled [default: tiled]
+    #[arg(long, value_name = "FORM")]
+    pub matmul: Option<PaperMatmul>,
+
+    /// Its column sums: tree, atomic, warp [default: tree]
+    #[arg(long, value_name = "FORM")]
+    pub column_sums: Option<ColumnSums>,
+
+    /// Its loss gradient: fused, separate [default: fused]
+    #[arg(long, value_name = "FORM")]
+    pub softmax: Option<SoftmaxForm>,
+
+    /// Type in which it adds up: fp32, fp64 [default: fp32]
+    #[arg(long, value_name = "TYPE")]
+    pub accumulate: Option<Accumulate>,
+}
+
+/// Units of the hidden layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden(Vec<u32>);
+
+fn hidden(text: &str) -> Result<Hidden, String> {
+    if text == "none" {
+        return Ok(Hidden(Vec::new()));
+    }
+    let units = text.split(',').map(|part| part.trim().parse());
+    units.collect::<Result<_, _>>().map(Hidden).map_err(|_| "allowed are numbers with commas between, or none".into())
+}
+
+/// Sets what was given.
+fn set<T>(to: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *to = given;
+    }
+}
+
+impl TrainFlags {
+    /// `base` with what was given.
+    ///
+    /// # Errors
+    /// A name that is not known, or a constant of another optimiser or schedule than the one chosen. The library checks the ranges.
+    pub fn options(&self, base: Options) -> Result<Options> {
+        let mut options = base;
+        set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
+        set(&mut options.batch, self.batch);
+        set(&mut options.learning_rate, self.lr);
+        set(&mut options.epochs, self.epochs);
+        set(&mut options.weight_decay, self.weight_decay);
+        set(&mut options.warmup, self.warmup);
+        set(&mut options.reduction, self.reduction);
+        set(&mut options.init, self.init);
+        set(&mut options.seed, self.seed);
+        set(&mut options.precision, self.precision);
+        set(&mut options.execution, self.execution);
+        set(&mut options.stream, self.stream);
+        set(&mut options.validation, self.validation);
+        set(&mut options.evaluate_batch, self.evaluate_batch);
+        set(&mut options.paper.block, self.paper.block);
+        set(&mut options.paper.tile, self.paper.tile);
+        set(&mut options.paper.matmul, self.paper.matmul);
+        set(&mut options.paper.column_sums, self.paper.column_sums);
+        set(&mut options.paper.softmax, self.paper.softmax);
+        set(&mut options.paper.accumulate, self.paper.accumulate);
+        self.set_optimizer(&mut options.optimizer)?;
+        self.set_schedule(&mut options.schedule)?;
+        self.set_early_stopping(&mut options.early_stopping)?;
+        options.check()?;
+        Ok(options)
+    }
+
+    fn set_optimizer(&self, optimizer: &mut Optimizer) -> Result<()> {
+        if let Some(name) = &self.optimizer {
+            *optimizer = Optimizer::from_name(name)?;
+        }
+        if let (Optimizer::Sgd, Some(momentum)) = (&*optimizer, self.momentum) {
+            // Zero is plain SGD, as in PyTorch.
+            *optimizer = if momentum == 0.0 { Optimizer::Sgd } else { Optimizer::Momentum { momentum } };
+        }
+        let mut given = [
+            ("momentum", self.momentum),
+            ("beta1", self.beta1),
+            ("beta2", self.beta2),
+            ("alpha", self.alpha),
+            ("epsilon", self.epsilon),
+        ];
+        let name = optimizer.name();
+        let mut take = |constant: &str, to: &mut f32| {
+            for (_, value) in given.iter_mut().filter(|(known, _)| *known == constant) {
+                set(to, value.take());
+            }
+        };
+        match optimizer {
+            Optimizer::Sgd => take("momentum", &mut 0.0),
+            Optimizer::Momentum { momentum } | Optimizer::Nesterov { momentum } => take("momentum", momentum),
+            Optimizer::Adam { beta1, beta2, epsilon } | Optimizer::AdamW { beta1, beta2, epsilon } => {
+                take("beta1", beta1);
+                take("beta2", beta2);
+                take("epsilon", epsilon);
+            }
+            Optimizer::RmsProp { alpha, epsilon } => {
+                take("alpha", alpha);
+                take("epsilon", epsilon);
+            }
+        }
+        match given.iter().find(|(_, value)| value.is_some()) {
+            Some((constant, _)) => Err(Usage(format!("--{constant} is no constant of --optimizer {name}")).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn set_schedule(&self, schedule: &mut Schedule) -> Result<()> {
+        match self.schedule.as_deref() {
+            None => {}
+            Some("constant") => *schedule = Schedule::Constant,
+            Some("step") => *schedule = Schedule::Step { every: 3, factor: 0.1 },
+            Some("cosine") => *schedule = Schedule::Cosine { minimum: 0.0 },
+            Some(other) => {
+                return Err(Usage(format!("--schedule: {other} is not allowed (constant, step, cosine)")).into());
+            }
+        }
+        let (mut step_flags, mut cosine_flags) = (false, false);
+        match schedule {
+            Schedule::Constant => {}
+            Schedule::Step { every, factor } => {
+                set(every, self.step_every);
+                set(factor, self.step_factor);
+                step_flags = true;
+            }
+            Schedule::Cosine { minimum } => {
+                set(minimum, self.cosine_minimum);
+                cosine_flags = true;
+            }
+        }
+        if !step_flags && (self.step_every.is_some() || self.step_factor.is_some()) {
+            return Err(Usage("--step-every and --step-factor belong to --schedule step".into()).into());
+        }
+        if !cosine_flags && self.cosine_minimum.is_some() {
+            return Err(Usage("--cosine-minimum belongs to --schedule cosine".into()).into());
+        }
+        Ok(())
+    }
+
+    fn set_early_stopping(&self, stopping: &mut Option<EarlyStopping>) -> Result<()> {
+        if let Some(patience) = self.patience {
+            let min_delta = stopping.map_or(0.0, |stopping| stopping.min_delta);
+            *stopping = Some(EarlyStopping { patience, min_delta });
+        }
+        match (stopping, self.min_delta) {
+            (Some(stopping), given) => set(&mut stopping.min_delta, given),
+            (None, Some(_)) => return Err(Usage("--min-delta belongs to --patience".into()).into()),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,552 @@
+//! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
+
+use std::ptr;
+
+use warpplay_gpu::mlp::layers::control;
+use warpplay_gpu::mlp::layers::loss::{self, mlp_layers_active, mlp_layers_classify, mlp_layers_loss_gradient};
+use warpplay_gpu::mlp::layers::order::{
+    self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
+};
+use warpplay_gpu::mlp::layers::product::{
+    LayerProduct, mlp_layers_backward_large, mlp_layers_backward_small, mlp_layers_forward_images_large,
+    mlp_layers_forward_images_small, mlp_layers_forward_large, mlp_layers_forward_small,
+    mlp_layers_gradient_images_large, mlp_layers_gradient_images_small, mlp_layers_gradient_large,
+    mlp_layers_gradient_small,
+};
+use warpplay_gpu::mlp::layers::tensor::{
+    mlp_layers_backward_bf16, mlp_layers_backward_fp16, mlp_layers_backward_tf32, mlp_layers_forward_bf16,
+    mlp_layers_forward_fp16, mlp_layers_forward_images_bf16, mlp_layers_forward_images_fp16,
+    mlp_layers_forward_images_tf32, mlp_layers_forward_tf32, mlp_layers_gradient_bf16, mlp_layers_gradient_fp16,
+    mlp_layers_gradient_images_bf16, mlp_layers_gradient_images_fp16, mlp_layers_gradient_images_tf32,
+    mlp_layers_gradient_tf32,
+};
+use warpplay_gpu::mlp::layers::update::{self, LayerPlace, Rate, Rule, Update, mlp_layers_update};
+use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
+use warpplay_gpu::mlp::shuffle;
+use warpplay_gpu::ptx::embedded::MLP_LAYERS;
+
+use super::plan::{Form, LayerPlan, Plan};
+use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+
+/// The order of an epoch on the device, and what it is made with.
+pub(super) struct Order {
+    pub order: Buffer<u32>,
+    scattered: Buffer<u32>,
+    arrivals: Buffer<u32>,
+    counts: Buffer<u32>,
+    n: u32,
+}
+
+impl Order {
+    /// Takes the memory for `n` samples.
+    pub fn new(stream: &Stream, n: u32) -> Result<Self> {
+        Ok(Self {
+            order: stream.alloc(n as usize)?,
+            scattered: stream.alloc(n as usize)?,
+            arrivals: stream.alloc(n as usize)?,
+            counts: stream.alloc(shuffle::n_buckets(n) as usize + 1)?,
+            n,
+        })
+    }
+}
+
+/// Images and labels on the device.
+pub(super) struct Samples {
+    images: Buffer<u8>,
+    labels: Buffer<u8>,
+    n_inputs: u32,
+    /// Samples there is room for.
+    pub capacity: u32,
+}
+
+impl Samples {
+    /// Takes the memory for `capacity` samples of `n_inputs` pixels.
+    pub fn new(stream: &Stream, n_inputs: u32, capacity: u32) -> Result<Self> {
+        let bytes = image_stride(n_inputs) as usize * capacity as usize;
+        Ok(Self { images: stream.alloc(bytes)?, labels: stream.alloc(capacity as usize)?, n_inputs, capacity })
+    }
+
+    /// Uploads images `[n, n_inputs]` and labels to the first places.
+    pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8]) -> Result<()> {
+        let (n_inputs, stride) = (self.n_inputs as usize, image_stride(self.n_inputs) as usize);
+        if n_inputs == stride {
+            stream.write(&mut self.images, 0, images)?;
+        } else {
+            // In pieces, so that the host need not hold a set twice.
+            const PIECE: usize = 4096;
+            for (number, piece) in images.chunks(PIECE * n_inputs).enumerate() {
+                let mut padded = vec![0; piece.len() / n_inputs * stride];
+                for (to, from) in padded.chunks_exact_mut(stride).zip(piece.chunks_exact(n_inputs)) {
+                    to[..n_inputs].copy_from_slice(from);
+                }
+                stream.write(&mut self.images, number * PIECE * stride, &padded)?;
+            }
+        }
+        stream.write(&mut self.labels, 0, labels)
+    }
+
+    /// Queues a copy of the first `n` images and labels of pinned memory, images as [`image_stride`] says.
+    pub fn write_pinned(
+        &mut self,
+        stream: &Stream,
+        images: &crate::Pinned<u8>,
+        labels: &crate::Pinned<u8>,
+        n: usize,
+    ) -> Result<()> {
+        stream.write_pinned(&mut self.images, 0, images, n * image_stride(self.n_inputs) as usize)?;
+        stream.write_pinned(&mut self.labels, 0, labels, n)
+    }
+}
+
+/// What a classification finds out about each sample.
+pub(super) struct Findings {
+    pub classes: Buffer<u32>,
+    pub losses: Buffer<f32>,
+}
+
+impl Findings {
+    /// Takes the memory for `n` samples.
+    pub fn new(stream: &Stream, n: u32) -> Result<Self> {
+        Ok(Self { classes: stream.alloc(n as usize)?, losses: stream.alloc(n as usize)? })
+    }
+}
+
+/// A network and the outputs of its layers.
+pub(super) struct NetworkArrays {
+    pub plan: Plan,
+    pub parameters: Buffer<f32>,
+    /// Outputs of each layer, `[capacity, line_length]`.
+    outputs: Vec<Buffer<f32>>,
+    /// For each hidden layer, 1 for each unit that was positive.
+    pub active: Vec<Buffer<u32>>,
+    /// Samples there is room for.
+    pub capacity: u32,
+}
+
+impl NetworkArrays {
+    /// Takes the memory for `capacity` samples at once.
+    pub fn new(stream: &Stream, plan: Plan, capacity: u32) -> Result<Self> {
+        let lines = |layer: &LayerPlan| stream.alloc(line_length(layer.n_outputs) as usize * capacity as usize);
+        let n_hidden = plan.layers.len() - 1;
+        Ok(Self {
+            parameters: stream.alloc(plan.n_values)?,
+            outputs: plan.layers.iter().map(lines).collect::<Result<_>>()?,
+            active: plan.layers[..n_hidden]
+                .iter()
+                .map(|l| stream.alloc(l.n_outputs as usize))
+                .collect::<Result<_>>()?,
+            plan,
+            capacity,
+        })
+    }
+
+    /// The logits' buffer, `[capacity, line_length(n_classes)]`.
+    pub fn logits(&self) -> Result<&Buffer<f32>> {
+        self.outputs.last().ok_or_else(|| Error::shape("layers", "at least 1", 0))
+    }
+}
+
+/// What only a training needs.
+pub(super) struct TrainArrays {
+    /// Gradient of each layer's outputs before ReLU.
+    gradients: Vec<Buffer<f32>>,
+    parts: Buffer<f32>,
+    places: Buffer<LayerPlace>,
+    pub moments: Vec<Buffer<f32>>,
+    pub rates: Buffer<Rate>,
+    pub losses: Buffer<f32>,
+    partial_losses: Buffer<f32>,
+    pub control: Buffer<u32>,
+    rule: Rule,
+    mean: bool,
+    /// Whether there is a loss scale.
+    scaled: bool,
+    batch: u32,
+    n: u32,
+}
+
+/// How a training goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    pub rule: Rule,
+    pub n_moments: usize,
+    pub mean: bool,
+    pub scaled: bool,
+    pub batch: u32,
+    /// Samples of an epoch.
+    pub n: u32,
+}
+
+impl TrainArrays {
+    /// Takes the memory.
+    pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
+        let Course { rule, n_moments, mean, scaled, batch, n } = course;
+        let lines = |layer: &LayerPlan| stream.alloc(line_length(layer.n_outputs) as usize * batch as usize);
+        let place = |layer: &LayerPlan| LayerPlace {
+            parameters: layer.parameters as u64,
+            parts: layer.parts as u64,
+            n: layer.n_values,
+            n_parts: layer.n_parts,
+        };
+        let n_steps = n.div_ceil(batch) as usize;
+        let mut words = [0; control::WORDS];
+        words[control::SCALE] = control::FIRST_SCALE.to_bits();
+        Ok(Self {
+            gradients: plan.layers.iter().map(lines).collect::<Result<_>>()?,
+            parts: stream.alloc(plan.n_part_values)?,
+            places: stream.upload(&plan.layers.iter().map(place).collect::<Vec<_>>())?,
+            moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
+            rates: stream.alloc(n_steps)?,
+            losses: stream.alloc(n_steps)?,
+            partial_losses: stream.alloc(loss::n_blocks(batch) as usize)?,
+            control: stream.upload(&words)?,
+            rule,
+            mean,
+            scaled,
+            batch,
+            n,
+        })
+    }
+}
+
+/// Where a step's samples are.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// In a set on the device, in this order.
+    Ordered(&'a Samples, &'a Order),
+    /// Copied for this step alone.
+    Copied(&'a Samples),
+}
+
+/// The kernels, looked up when the engine is opened.
+pub(super) struct Kernels {
+    order_count: Function<mlp_layers_order_count>,
+    order_scan: Function<mlp_layers_order_scan>,
+    order_scatter: Function<mlp_layers_order_scatter>,
+    order_rank: Function<mlp_layers_order_rank>,
+    forward_images_large: Function<mlp_layers_forward_images_large>,
+    forward_images_small: Function<mlp_layers_forward_images_small>,
+    forward_large: Function<mlp_layers_forward_large>,
+    forward_small: Function<mlp_layers_forward_small>,
+    backward_large: Function<mlp_layers_backward_large>,
+    backward_small: Function<mlp_layers_backward_small>,
+    gradient_images_large: Function<mlp_layers_gradient_images_large>,
+    gradient_images_small: Function<mlp_layers_gradient_images_small>,
+    gradient_large: Function<mlp_layers_gradient_large>,
+    gradient_small: Function<mlp_layers_gradient_small>,
+    forward_images_tf32: Function<mlp_layers_forward_images_tf32>,
+    forward_tf32: Function<mlp_layers_forward_tf32>,
+    backward_tf32: Function<mlp_layers_backward_tf32>,
+    gradient_images_tf32: Function<mlp_layers_gradient_images_tf32>,
+    gradient_tf32: Function<mlp_layers_gradient_tf32>,
+    forward_images_bf16: Function<mlp_layers_forward_images_bf16>,
+    forward_bf16: Function<mlp_layers_forward_bf16>,
+    backward_bf16: Function<mlp_layers_backward_bf16>,
+    gradient_images_bf16: Function<mlp_layers_gradient_images_bf16>,
+    gradient_bf16: Function<mlp_layers_gradient_bf16>,
+    forward_images_fp16: Function<mlp_layers_forward_images_fp16>,
+    forward_fp16: Function<mlp_layers_forward_fp16>,
+    backward_fp16: Function<mlp_layers_backward_fp16>,
+    gradient_images_fp16: Function<mlp_layers_gradient_images_fp16>,
+    gradient_fp16: Function<mlp_layers_gradient_fp16>,
+    loss_gradient: Function<mlp_layers_loss_gradient>,
+    classify: Function<mlp_layers_classify>,
+    active: Function<mlp_layers_active>,
+    update: Function<mlp_layers_update>,
+}
+
+/// Launches the kernel of a product's form.
+macro_rules! launch {
+    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $large:ident, $small:ident, $tf32:ident, $bf16:ident, $fp16:ident) => {
+        match $form {
+            Form::Large => $stream.launch(&$kernels.$large, $shape, ($layer,)),
+            Form::Small => $stream.launch(&$kernels.$small, $shape, ($layer,)),
+            Form::Tf32 => $stream.launch(&$kernels.$tf32, $shape, ($layer,)),
+            Form::Bf16 => $stream.launch(&$kernels.$bf16, $shape, ($layer,)),
+            Form::Fp16 => $stream.launch(&$kernels.$fp16, $shape, ($layer,)),
+        }
+    };
+}
+
+impl Kernels {
+    /// Loads the module: a kernel that is missing is found here, at the door.
+    pub fn load(device: &Device) -> Result<Self> {
+        let module = Module::load(device, &MLP_LAYERS)?;
+        Ok(Self {
+            order_count: module.function(mlp_layers_order_count)?,
+            order_scan: module.function(mlp_layers_order_scan)?,
+            order_scatter: module.function(mlp_layers_order_scatter)?,
+            order_rank: module.function(mlp_layers_order_rank)?,
+            forward_images_large: module.function(mlp_layers_forward_images_large)?,
+            forward_images_small: module.function(mlp_layers_forward_images_small)?,
+            forward_large: module.function(mlp_layers_forward_large)?,
+            forward_small: module.function(mlp_layers_forward_small)?,
+            backward_large: module.function(mlp_layers_backward_large)?,
+            backward_small: module.function(mlp_layers_backward_small)?,
+            gradient_images_large: module.function(mlp_layers_gradient_images_large)?,
+            gradient_images_small: module.function(mlp_layers_gradient_images_small)?,
+            gradient_large: module.function(mlp_layers_gradient_large)?,
+            gradient_small: module.function(mlp_layers_gradient_small)?,
+            forward_images_tf32: module.function(mlp_layers_forward_images_tf32)?,
+            forward_tf32: module.function(mlp_layers_forward_tf32)?,
+            backward_tf32: module.function(mlp_layers_backward_tf32)?,
+            gradient_images_tf32: module.function(mlp_layers_gradient_images_tf32)?,
+            gradient_tf32: module.function(mlp_layers_gradient_tf32)?,
+            forward_images_bf16: module.function(mlp_layers_forward_images_bf16)?,
+            forward_bf16: module.function(mlp_layers_forward_bf16)?,
+            backward_bf16: module.function(mlp_layers_backward_bf16)?,
+            gradient_images_bf16: module.function(mlp_layers_gradient_images_bf16)?,
+            gradient_bf16: module.function(mlp_layers_gradient_bf16)?,
+            forward_images_fp16: module.function(mlp_layers_forward_images_fp16)?,
+            forward_fp16: module.function(mlp_layers_forward_fp16)?,
+            backward_fp16: module.function(mlp_layers_backward_fp16)?,
+            gradient_images_fp16: module.function(mlp_layers_gradient_images_fp16)?,
+            gradient_fp16: module.function(mlp_layers_gradient_fp16)?,
+            loss_gradient: module.function(mlp_layers_loss_gradient)?,
+            classify: module.function(mlp_layers_classify)?,
+            active: module.function(mlp_layers_active)?,
+            update: module.function(mlp_layers_update)?,
+        })
+    }
+
+    /// Sorts the samples into the order of an epoch.
+    pub fn shuffle(&self, stream: &Stream, order: &mut Order, seed: u32, epoch: u32) -> Result<()> {
+        let Order { order, scattered, arrivals, counts, n } = order;
+        let n = *n;
+        let (bits, shape) = (shuffle::bucket_bits(n), order::shape(n));
+        stream.zero(counts)?;
+        // SAFETY: the buffers were made for n samples and the buckets of `bits`; one stream keeps the order of the launches; `&mut` excludes overlap.
+        unsafe {
+            stream.launch(&self.order_count, shape, (&mut *counts, &mut *arrivals, seed, epoch, bits, n))?;
+            stream.launch(&self.order_scan, order::scan_shape(), (&mut *counts, shuffle::n_buckets(n)))?;
+            let scatter = (&*counts, &*arrivals, &mut *scattered, seed, epoch, bits, n);
+            stream.launch(&self.order_scatter, shape, scatter)?;
+            stream.launch(&self.order_rank, shape, (&*counts, &*scattered, order, seed, epoch, bits, n))
+        }
+    }
+
+    /// A layer of the network as its kernels take it, without what they write.
+    fn layer(network: &NetworkArrays, number: usize, samples: &Samples, rows: Rows) -> LayerProduct {
+        let plan = &network.plan.layers[number];
+        LayerProduct {
+            rows,
+            images: samples.images.as_ptr(),
+            inputs: number.checked_sub(1).map_or(ptr::null(), |before| network.outputs[before].as_ptr()),
+            parameters: network.parameters.as_ptr().wrapping_add(plan.parameters),
+            output_gradient: ptr::null(),
+            result: ptr::null_mut(),
+            overflow: ptr::null_mut(),
+            n_inputs: plan.n_inputs,
+            n_outputs: plan.n_outputs,
+            image_stride: image_stride(plan.n_inputs),
+            part: 0,
+            activate: u32::from(number + 1 < network.plan.layers.len()),
+            reserved: 0,
+        }
+    }
+
+    /// Outputs of all layers for the samples of `rows`, at most `rows.batch`.
+    fn forward(&self, stream: &Stream, network: &mut NetworkArrays, samples: &Samples, rows: Rows) -> Result<()> {
+        for number in 0..network.plan.layers.len() {
+            let plan = network.plan.layers[number];
+            let mut layer = Self::layer(network, number, samples, rows);
+            layer.result = network.outputs[number].as_mut_ptr();
+            let shape = plan.forward.tiles().shape(rows.batch, plan.n_outputs, 1);
+            // SAFETY: the arrays were made for at least `rows.batch` samples and the layer's widths; inputs and result are two buffers. They outlive
+            // the launch, and a graph of it, since the engine drops its graphs first.
+            unsafe {
+                if number == 0 {
+                    launch!(
+                        self,
+                        stream,
+                        plan.forward,
+                        shape,
+                        layer,
+                        forward_images_large,
+                        forward_images_small,
+                        forward_images_tf32,
+                        forward_images_bf16,
+                        forward_images_fp16
+                    )?;
+                } else {
+                    launch!(
+                        self,
+                        stream,
+                        plan.forward,
+                        shape,
+                        layer,
+                        forward_large,
+                        forward_small,
+                        forward_tf32,
+                        forward_bf16,
+                        forward_fp16
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One step of training; the step's number is that of the control words, and is moved on.
+    pub fn step(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+    ) -> Result<()> {
+        let (samples, order) = match source {
+            Source::Ordered(samples, order) => (samples, order.order.as_ptr()),
+            Source::Copied(samples) => (samples, ptr::null()),
+        };
+        let step = train.control.as_ptr();
+        let rows = Rows { order, step, n: train.n, batch: train.batch, first: 0, base: 0 };
+        self.forward(stream, network, samples, rows)?;
+        let last = network.plan.layers.len() - 1;
+        let scale = if train.scaled { step } else { ptr::null() };
+        let n_classes = network.plan.layers[last].n_outputs;
+        let shape = loss::shape(train.batch);
+        let mean = u32::from(train.mean);
+        // SAFETY: the arrays were made for `batch` samples of these classes, which the labels were checked for; a partial loss for each block.
+        unsafe {
+            let (gradient, partial) = (&mut train.gradients[last], &mut train.partial_losses);
+            let logits = &network.outputs[last];
+            let arguments = (logits, gradient, &samples.labels, partial, scale, rows, n_classes, mean);
+            stream.launch(&self.loss_gradient, shape, arguments)?;
+        }
+        for number in (0..=last).rev() {
+            let plan = network.plan.layers[number];
+            let mut layer = Self::layer(network, number, samples, rows);
+            layer.output_gradient = train.gradients[number].as_ptr();
+            if number > 0 {
+                layer.result = train.gradients[number - 1].as_mut_ptr();
+                let shape = plan.backward.tiles().shape(rows.batch, plan.n_inputs, 1);
+                // SAFETY: as in `forward`; the gradients were made for `batch` samples.
+                unsafe {
+                    launch!(
+                        self,
+                        stream,
+                        plan.backward,
+                        shape,
+                        layer,
+                        backward_large,
+                        backward_small,
+                        backward_tf32,
+                        backward_bf16,
+                        backward_fp16
+                    )?
+                };
+            }
+            layer.result = train.parts.as_mut_ptr().wrapping_add(plan.parts);
+            layer.part = plan.part;
+            if train.scaled {
+                layer.overflow = train.control.as_mut_ptr().wrapping_add(control::OVERFLOW);
+            }
+            let shape = plan.gradient.tiles().shape(plan.n_inputs + 1, plan.n_outputs, plan.n_parts);
+            // SAFETY: as in `forward`; the parts were made for the plan.
+            unsafe {
+                if number == 0 {
+                    launch!(
+                        self,
+                        stream,
+                        plan.gradient,
+                        shape,
+                        layer,
+                        gradient_images_large,
+                        gradient_images_small,
+                        gradient_images_tf32,
+                        gradient_images_bf16,
+                        gradient_images_fp16
+                    )?;
+                } else {
+                    launch!(
+                        self,
+                        stream,
+                        plan.gradient,
+                        shape,
+                        layer,
+                        gradient_large,
+                        gradient_small,
+                        gradient_tf32,
+                        gradient_bf16,
+                        gradient_fp16
+                    )?;
+                }
+            }
+        }
+        let [first, second] =
+            [0, 1].map(|moment| train.moments.get_mut(moment).map_or(ptr::null_mut(), Buffer::as_mut_ptr));
+        let update = Update {
+            parameters: network.parameters.as_mut_ptr(),
+            first,
+            second,
+            parts: train.parts.as_ptr(),
+            places: train.places.as_ptr(),
+            rates: train.rates.as_ptr(),
+            losses: train.losses.as_mut_ptr(),
+            partial_losses: train.partial_losses.as_ptr(),
+            control: train.control.as_mut_ptr(),
+            rows,
+            rule: train.rule,
+            n_moments: train.moments.len() as u32,
+            scaled: u32::from(train.scaled),
+            reserved: 0,
+        };
+        let shape = update::shape(network.plan.largest, network.plan.layers.len() as u32);
+        // SAFETY: the arrays were made for the plan, and rates and losses for every step of an epoch; as in `forward` they outlive the launch.
+        unsafe { stream.launch(&self.update, shape, (update,)) }
+    }
+
+    /// Logits of `n` samples from `from` on; at most the network's capacity.
+    pub fn logits(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        samples: &Samples,
+        from: u32,
+        n: u32,
+    ) -> Result<()> {
+        let rows = self.rows_of(network, samples, from, n)?;
+        self.forward(stream, network, samples, rows)
+    }
+
+    /// Class and loss of `n` samples from `from` on, and units that they make positive; at most the network's capacity.
+    pub fn classify(
+        &self,
+        stream: &Stream,
+        network: &mut NetworkArrays,
+        samples: &Samples,
+        findings: &mut Findings,
+        from: u32,
+        n: u32,
+    ) -> Result<()> {
+        let rows = self.rows_of(network, samples, from, n)?;
+        let last = network.plan.layers.len() - 1;
+        let n_classes = network.plan.layers[last].n_outputs;
+        findings.classes.expect_len("classes", samples.capacity as usize)?;
+        self.forward(stream, network, samples, rows)?;
+        // SAFETY: `rows_of` has checked the samples; a place for each sample; labels were checked when the set was loaded.
+        unsafe {
+            let Findings { classes, losses } = findings;
+            let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows, n_classes);
+            stream.launch(&self.classify, loss::shape(n), arguments)?;
+        }
+        for (number, active) in network.active.iter_mut().enumerate() {
+            let n_units = network.plan.layers[number].n_outputs;
+            // SAFETY: the outputs hold n lines, and there is a word for each unit.
+            unsafe {
+                let arguments = (&network.outputs[number], active, n, n_units);
+                stream.launch(&self.active, loss::active_shape(n, n_units), arguments)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_of(&self, network: &NetworkArrays, samples: &Samples, from: u32, n: u32) -> Result<Rows> {
+        if n > network.capacity || from.checked_add(n).is_none_or(|end| end > samples.capacity) {
+            let most = network.capacity.min(samples.capacity.saturating_sub(from));
+            return Err(Error::shape("samples at once", format!("at most {most}"), n));
+        }
+        Ok(Rows { order: ptr::null(), step: ptr::null(), n: from + n, batch: n, first: from, base: from })
+    }
+}

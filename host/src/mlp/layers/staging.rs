@@ -1,0 +1,84 @@
+//! Batches on their way from a set in host memory: two places, so that one is filled while the other's step is computed.
+
+use warpplay_gpu::mlp::layers::view::image_stride;
+
+use super::kernels::{Findings, Samples};
+use crate::mlp::Dataset;
+use crate::{Event, Pinned, Result, Stream};
+
+/// One place for a batch, on the host and on the device.
+pub(super) struct Slot {
+    pub samples: Samples,
+    images: Pinned<u8>,
+    labels: Pinned<u8>,
+    /// Around the last copy, if there was one that is not yet counted.
+    marks: [Event; 2],
+    copied: bool,
+}
+
+/// Both places.
+pub(super) struct Staging {
+    pub slots: [Slot; 2],
+    /// For classification from the first place.
+    pub findings: Findings,
+    n_inputs: usize,
+    copy_ms: f64,
+}
+
+impl Staging {
+    /// Takes the memory for batches of at most `capacity` samples.
+    pub fn new(stream: &Stream, n_inputs: u32, capacity: u32) -> Result<Self> {
+        let slot = || {
+            Ok::<_, crate::Error>(Slot {
+                samples: Samples::new(stream, n_inputs, capacity)?,
+                images: stream.pinned(image_stride(n_inputs) as usize * capacity as usize)?,
+                labels: stream.pinned(capacity as usize)?,
+                marks: [stream.event()?, stream.event()?],
+                copied: false,
+            })
+        };
+        let slots = [slot()?, slot()?];
+        Ok(Self { slots, findings: Findings::new(stream, capacity)?, n_inputs: n_inputs as usize, copy_ms: 0.0 })
+    }
+
+    /// Gathers samples in pinned memory, once the last copy from there has ended, and queues their copy to the device.
+    pub fn fill(
+        &mut self,
+        stream: &Stream,
+        slot: usize,
+        set: &Dataset,
+        samples: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<()> {
+        self.count(slot)?;
+        let n = samples.len();
+        let stride = image_stride(self.n_inputs as u32) as usize;
+        let Slot { samples: target, images, labels, marks, copied } = &mut self.slots[slot];
+        let lines = images.as_mut_slice()?.chunks_exact_mut(stride);
+        for ((sample, line), label) in samples.zip(lines).zip(labels.as_mut_slice()?) {
+            line[..self.n_inputs].copy_from_slice(&set.images()[sample * self.n_inputs..][..self.n_inputs]);
+            *label = set.labels()[sample];
+        }
+        stream.record(&marks[0])?;
+        target.write_pinned(stream, images, labels, n)?;
+        stream.record(&marks[1])?;
+        *copied = true;
+        Ok(())
+    }
+
+    /// Adds the time of the last copy to a place.
+    fn count(&mut self, slot: usize) -> Result<()> {
+        let Slot { marks: [start, end], copied, .. } = &mut self.slots[slot];
+        if std::mem::take(copied) {
+            self.copy_ms += f64::from(Event::elapsed_ms(start, end)?);
+        }
+        Ok(())
+    }
+
+    /// Milliseconds of all copies since the last call; waits for them.
+    pub fn take_copy_ms(&mut self) -> Result<f64> {
+        for slot in 0..self.slots.len() {
+            self.count(slot)?;
+        }
+        Ok(std::mem::take(&mut self.copy_ms))
+    }
+}

@@ -1,0 +1,418 @@
+//! Training layer by layer does what the plain program does: any shape, every optimiser, every precision; and goes on where it stopped.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::mlp::{
+    Classifier, Dataset, Execution, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
+};
+use warpplay::{Backend, Device, Module};
+use warpplay_gpu::mlp::layers::order::{
+    self, mlp_layers_order_count, mlp_layers_order_rank, mlp_layers_order_scan, mlp_layers_order_scatter,
+};
+use warpplay_gpu::mlp::{random, shuffle};
+use warpplay_gpu::ptx::embedded::MLP_LAYERS;
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::golden;
+use warpplay_tests::tolerance::{Tolerance, close, same};
+
+/// Losses of epochs, relative: the bound that single-precision programs are held to.
+const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
+/// Weights after some tens of steps: another order of the sums.
+const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
+
+/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at places of the class, noise elsewhere.
+fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
+    let pixels = (rows * cols) as usize;
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as u32
+    };
+    let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
+    let images = labels.iter().flat_map(|&label| {
+        let bright = usize::from(label);
+        (0..pixels)
+            .map(|pixel| if pixel % n_classes as usize == bright { 120 + next() % 136 } else { next() % 90 } as u8)
+            .collect::<Vec<_>>()
+    });
+    Arc::new(Dataset::new(images.collect(), labels, rows, cols, n_classes, "made for a test").expect("a set"))
+}
+
+fn options(hidden: &[u32], batch: u32) -> Options {
+    let execution = Execution::Layers;
+    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, execution, ..Options::default() }
+}
+
+/// Losses and weights of a training.
+fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
+    let mut trainer = Trainer::builder().options(options.clone()).test(set).build(device, set)?;
+    let report = trainer.run(|_| ControlFlow::Continue(()))?;
+    Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+/// The same by the plain program in single precision.
+fn plain(options: &Options, set: &Arc<Dataset>) -> (Vec<f64>, Network) {
+    let (execution, stream, precision) = (Execution::Auto, Residence::Device, Precision::Fp32);
+    let options = Options { execution, stream, precision, ..options.clone() };
+    train(&Device::cpu(), &options, set).expect("the plain program")
+}
+
+fn values(network: &Network) -> Vec<f64> {
+    let layers = network.layers().iter();
+    layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias)).map(|&value| f64::from(value)).collect()
+}
+
+#[test]
+fn the_order_of_an_epoch_is_a_sort_by_key() {
+    for_each_device(|device| {
+        let stream = device.stream()?;
+        let module = Module::load(device, &MLP_LAYERS)?;
+        let (count, scan) = (module.function(mlp_layers_order_count)?, module.function(mlp_layers_order_scan)?);
+        let (scatter, rank) = (module.function(mlp_layers_order_scatter)?, module.function(mlp_layers_order_rank)?);
+        for (n, seed, epoch) in
+            [(1u32, 1u32, 0u32), (2, 1, 0), (31, 5, 1), (33, 1, 70), (1000, 9, 2), (5000, u32::MAX, 3)]
+        {
+            let bits = shuffle::bucket_bits(n);
+            let mut counts = stream.alloc::<u32>(shuffle::n_buckets(n) as usize + 1)?;
+            let mut arrivals = stream.alloc::<u32>(n as usize)?;
+            let mut scattered = stream.alloc::<u32>(n as usize)?;
+            let mut found = stream.alloc::<u32>(n as usize)?;
+            let shape = order::shape(n);
+            // SAFETY: the buffers hold n values, and one for each bucket and one more.
+            unsafe {
+                stream.launch(&count, shape, (&mut counts, &mut arrivals, seed, epoch, bits, n))?;
+                stream.launch(&scan, order::scan_shape(), (&mut counts, shuffle::n_buckets(n)))?;
+                stream.launch(&scatter, shape, (&counts, &arrivals, &mut scattered, seed, epoch, bits, n))?;
+                stream.launch(&rank, shape, (&counts, &scattered, &mut found, seed, epoch, bits, n))?;
+            }
+            let stream_key = random::key(seed, random::order_stream(epoch));
+            let mut expected: Vec<u32> = (0..n).collect();
+            expected.sort_by_key(|&sample| (random::element(stream_key, u64::from(sample) + 1), sample));
+            same(&format!("order of {n} on {device}"), &stream.read(&found)?, &expected);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn epochs_equal_the_plain_programs_for_any_shape() {
+    // One hidden layer, two, none; widths beyond a tile; batches that do not divide; one sample; mean and sum.
+    for (n, rows, cols, n_classes, hidden, batch, reduction) in [
+        (60, 1, 13, 5, &[9][..], 7, Reduction::Mean),
+        (50, 4, 5, 3, &[17, 11], 16, Reduction::Mean),
+        (40, 3, 3, 4, &[], 9, Reduction::Mean),
+        (30, 4, 9, 33, &[40], 30, Reduction::Sum),
+        (1, 2, 2, 2, &[3], 1, Reduction::Mean),
+    ] {
+        let set = images(n, rows, cols, n_classes);
+        let learning_rate = if reduction == Reduction::Sum { 0.002 } else { 0.1 };
+        let options = Options { reduction, learning_rate, ..options(hidden, batch) };
+        let (losses, network) = plain(&options, &set);
+        for_each_device(|device| {
+            let (found, weights) = train(device, &options, &set)?;
+            let what =
+                format!("{n} images of {rows} x {cols}, {n_classes} classes, {hidden:?}, batch {batch} on {device}");
+            close(&format!("losses of {what}"), &found, &losses, LOSSES);
+            close(&format!("weights of {what}"), &values(&weights), &values(&network), WEIGHTS);
+            Ok(())
+        });
+    }
+}
+
+fn optimizers() -> Vec<(Optimizer, f32, f64)> {
+    let mut all: Vec<_> = Optimizer::NAMES
+        .iter()
+        .map(|name| {
+            let optimizer = Optimizer::from_name(name).expect("a name");
+            let adaptive = matches!(name, &"adam" | &"adamw" | &"rmsprop");
+            (optimizer, if *name == "adamw" { 0.01 } else { 0.0 }, if adaptive { 0.01 } else { 0.1 })
+        })
+        .collect();
+    all.push((Optimizer::Sgd, 0.01, 0.1));
+    all.push((Optimizer::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }, 0.01, 0.01));
+    all
+}
+
+#[test]
+fn every_optimizer_equals_the_plain_programs() {
+    let set = images(35, 1, 13, 5);
+    for (optimizer, weight_decay, learning_rate) in optimizers() {
+        let options = Options { optimizer, weight_decay, learning_rate, ..options(&[9], 7) };
+        let (losses, network) = plain(&options, &set);
+        for_each_device(|device| {
+            let (found, weights) = train(device, &options, &set)?;
+            let what = format!("{optimizer:?}, weight decay {weight_decay} on {device}");
+            close(&format!("losses of {what}"), &found, &losses, LOSSES);
+            // An adaptive step divides by the root of squares: where a gradient is nearly 0, its rounding counts.
+            let tolerance = if optimizer.n_moments() == 0 { WEIGHTS } else { Tolerance { abs: 2e-5, rel: 1e-5 } };
+            close(&format!("weights of {what}"), &values(&weights), &values(&network), tolerance);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn classification_equals_the_plain_programs() {
+    let set = images(150, 5, 7, 10);
+    let base = options(&[24, 12], 32);
+    let (_, network) = plain(&base, &set);
+    let mut classifier = Classifier::new(&Device::cpu(), &network).expect("cpu");
+    let expected = classifier.evaluate(&set).expect("cpu");
+    let of = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
+        predictions.iter().flat_map(|p| p.probabilities.iter().map(|&p| f64::from(p))).collect()
+    };
+    let some = &set.images()[..70 * 35];
+    let probabilities = of(classifier.predict(some).expect("cpu"));
+    for_each_device(|device| {
+        for stream in [Residence::Device, Residence::Host] {
+            let options = Options { stream, evaluate_batch: 64, ..base.clone() };
+            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let found = classifier.evaluate(&set)?;
+            assert_eq!(found.confusion, expected.confusion, "{device}, {stream}");
+            assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "{device}, {stream}");
+            close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
+            close("probabilities", &of(classifier.predict(some)?), &probabilities, Tolerance { abs: 2e-6, rel: 0.0 });
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn copied_batches_give_the_same_bits_as_a_resident_set() {
+    let set = images(50, 1, 13, 5);
+    for_each_device(|device| {
+        let resident = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.01, ..options(&[9], 8) };
+        let copied = Options { stream: Residence::Host, evaluate_batch: 16, ..resident.clone() };
+        let (losses, network) = train(device, &resident, &set)?;
+        let mut trainer = Trainer::builder().options(copied).build(device, &set)?;
+        let report = trainer.run(|_| ControlFlow::Continue(()))?;
+        same("losses", &report.epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), &losses);
+        assert_eq!(trainer.network()?, network);
+        for epoch in &report.epochs {
+            let share = epoch.transfer_share.expect("batches are copied");
+            assert!((0.0..=1.0).contains(&share), "{share} of the time in copies");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
+    // More steps than one graph has, so that it can stop in the middle of an epoch.
+    let set = images(140, 2, 3, 3);
+    for_each_device(|device| {
+        for precision in [Precision::Fp32, Precision::Fp16] {
+            let optimizer = Optimizer::from_name("adamw")?;
+            let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
+            let (losses, whole) = train(device, &options, &set)?;
+            let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let stopped = trainer.run(|_| ControlFlow::Break(()))?;
+            assert_eq!(stopped.epochs.len(), 0, "stopped in the first epoch");
+            let checkpoint = trainer.checkpoint()?;
+            let mut trainer = Trainer::builder().options(options).resume(checkpoint).build(device, &set)?;
+            let report = trainer.run(|_| ControlFlow::Continue(()))?;
+            assert_eq!(trainer.network()?, whole, "{precision} on {device}");
+            let found: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
+            // Losses of the two pieces are added in another order.
+            close("losses", &found, &losses, Tolerance { abs: 0.0, rel: 1e-12 });
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
+    let set = images(100, 4, 4, 5);
+    for_each_device(|device| {
+        let options = Options { learning_rate: 1e30, ..options(&[30, 10], 16) };
+        let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+        let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
+        assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
+        assert_eq!(trainer.network()?, Network::initial(&[16, 30, 10, 5], options.init, options.seed)?);
+        Ok(())
+    });
+}
+
+/// Tensors of a safetensors file, as f64.
+fn tensor(file: &safetensors::SafeTensors<'_>, name: &str) -> Vec<f64> {
+    let view = file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let data = view.data();
+    match view.dtype() {
+        safetensors::Dtype::F32 => {
+            data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+        }
+        safetensors::Dtype::F64 => {
+            let word = |b: &[u8]| [b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]];
+            data.chunks_exact(8).map(|b| f64::from_le_bytes(word(b))).collect()
+        }
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+#[test]
+fn twenty_steps_of_real_digits_meet_the_reference() {
+    let Some(path) = golden::shared("vectors/mlp_step_reference.safetensors") else { return };
+    let bytes = std::fs::read(path).expect("readable");
+    let file = safetensors::SafeTensors::deserialize(&bytes).expect("safetensors");
+    let pixels = file.tensor("batches_x_u8").expect("pixels").data();
+    let labels = file.tensor("batches_y_u8").expect("labels").data();
+    let narrow = |name: &str| tensor(&file, name).iter().map(|&value| value as f32).collect::<Vec<f32>>();
+    let layer =
+        |n_inputs, n_outputs, w: &str, b: &str| Layer { n_inputs, n_outputs, weights: narrow(w), bias: narrow(b) };
+    let network = Network::new(vec![layer(784, 256, "init.W1", "init.b1"), layer(256, 10, "init.W2", "init.b2")])
+        .expect("a network");
+    for_each_device(|device| {
+        // Under `simt` the first step alone.
+        let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
+        let when = if n_steps == 20 { "after20" } else { "after1" };
+        let n = 64 * n_steps;
+        // The engine shuffles: the samples are laid so that its order of epoch 0 gives the reference's batches.
+        let stream_key = random::key(1, random::order_stream(0));
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&sample| (random::element(stream_key, sample as u64 + 1), sample));
+        let (mut own_pixels, mut own_labels) = (vec![0; n * 784], vec![0; n]);
+        for (place, &sample) in order.iter().enumerate() {
+            own_pixels[sample * 784..][..784].copy_from_slice(&pixels[place * 784..][..784]);
+            own_labels[sample] = labels[place];
+        }
+        let set = Arc::new(Dataset::new(own_pixels, own_labels, 28, 28, 10, "the reference's batches")?);
+        let options = Options { epochs: 1, execution: Execution::Layers, ..Options::default() };
+        let mut trainer = Trainer::builder().options(options).network(network.clone()).build(device, &set)?;
+        let report = trainer.run(|_| ControlFlow::Continue(()))?;
+        let expected: f64 = tensor(&file, "f64.losses20").iter().take(n_steps).sum::<f64>() / n_steps as f64;
+        close("loss", &[report.epochs[0].loss], &[expected], Tolerance { abs: 0.0, rel: 2e-6 });
+        let names = [["W1", "b1"], ["W2", "b2"]];
+        for (layer, [w, b]) in trainer.network()?.layers().iter().zip(names) {
+            for (found, name) in [(&layer.weights, w), (&layer.bias, b)] {
+                let found: Vec<f64> = found.iter().map(|&value| f64::from(value)).collect();
+                let expected = tensor(&file, &format!("f64.{when}.{name}"));
+                close(&format!("{when} {name} on {device}"), &found, &expected, Tolerance { abs: 1e-6, rel: 0.0 });
+            }
+        }
+        Ok(())
+    });
+}
+
+/// A network of the given widths with weights in about ±`size`, and `bias` throughout.
+fn network(sizes: &[u32], size: f32, bias: f32) -> Network {
+    let mut state = 99u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size
+    };
+    let layers = sizes.windows(2).map(|pair| Layer {
+        n_inputs: pair[0],
+        n_outputs: pair[1],
+        weights: (0..pair[0] * pair[1]).map(|_| next()).collect(),
+        bias: vec![bias; pair[1] as usize],
+    });
+    Network::new(layers.collect()).expect("a network")
+}
+
+/// Largest difference as a share of the largest expected value.
+fn error_of(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(difference.is_finite(), "a value is no number");
+    difference / largest
+}
+
+/// Short formats and how far they may be off: 2⁻¹¹ and 2⁻⁸ for one rounding, twice that for a sum of products of two, and a layer more. At least: a result
+/// as good as single precision would mean that the format was not used.
+const FORMATS: [(Precision, [f64; 2]); 3] =
+    [(Precision::Tf32, [1e-6, 2e-3]), (Precision::Fp16, [1e-6, 2e-3]), (Precision::Bf16, [1e-5, 1.6e-2])];
+
+#[test]
+fn logits_of_short_formats_are_within_their_rounding() {
+    // All layers wide enough for tensor cores, none a multiple of a tile.
+    let sizes = [50, 141, 36, 33];
+    let set = images(40, 5, 10, 33);
+    let network = network(&sizes, 0.3, 0.1);
+    let logarithms = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
+        let of = |p: &warpplay::mlp::Prediction| {
+            let first = f64::from(p.probabilities[0]).ln();
+            p.probabilities.iter().map(|&p| f64::from(p).ln() - first).collect::<Vec<_>>()
+        };
+        predictions.iter().flat_map(of).collect()
+    };
+    let expected =
+        logarithms(Classifier::new(&Device::cpu(), &network).and_then(|mut c| c.predict(set.images())).expect("cpu"));
+    for_each_device(|device| {
+        for (precision, [least, most]) in FORMATS {
+            let options = Options { precision, execution: Execution::Layers, evaluate_batch: 40, ..Options::default() };
+            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let error = error_of(&logarithms(classifier.predict(set.images())?), &expected);
+            println!("{precision} on {device}: logits off by {error:.1e}");
+            assert!((least..most).contains(&error), "{precision} on {device}: {error:e}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn gradients_of_short_formats_are_within_their_rounding() {
+    // Biases keep every unit positive: no sample is at the kink of ReLU, where a rounding decides about a whole column.
+    let sizes = [50, 45, 36, 33];
+    let set = images(70, 5, 10, 33);
+    let start = network(&sizes, 0.05, 1.0);
+    let gradient = |device: &Device, precision, reduction| -> Result<Vec<f64>, warpplay::Error> {
+        let execution = if device.backend() == Backend::Cpu { Execution::Auto } else { Execution::Layers };
+        let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
+        // One step on 70 samples: more than a part of the batch.
+        let options =
+            Options { precision, reduction, execution, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
+        let options = Options { execution, ..options };
+        let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+        trainer.run(|_| ControlFlow::Continue(()))?;
+        Ok(values(&trainer.network()?).iter().zip(values(&start)).map(|(after, before)| before - after).collect())
+    };
+    for reduction in [Reduction::Mean, Reduction::Sum] {
+        let expected = gradient(&Device::cpu(), Precision::Fp64, reduction).expect("cpu");
+        for_each_device(|device| {
+            for (precision, [least, most]) in FORMATS {
+                let error = error_of(&gradient(device, precision, reduction)?, &expected);
+                println!("{precision}, {reduction} on {device}: gradients off by {error:.1e}");
+                assert!((least..most).contains(&error), "{precision}, {reduction} on {device}: {error:e}");
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn short_formats_learn_like_single_precision() {
+    let set = images(96, 5, 10, 33);
+    let base = Options { epochs: 2, ..options(&[40], 32) };
+    let (losses, _) = plain(&base, &set);
+    for_each_device(|device| {
+        for (precision, [_, most]) in FORMATS {
+            let options = Options { precision, ..base.clone() };
+            let (found, _) = train(device, &options, &set)?;
+            close(&format!("{precision} on {device}"), &found, &losses, Tolerance { abs: 0.0, rel: most });
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
+    // Weights so large that gradients times the first loss scale leave half precision.
+    let set = images(64, 5, 10, 33);
+    let start = network(&[50, 40, 36, 33], 2.0, 0.1);
+    for_each_device(|device| {
+        let run = |epochs| -> Result<Network, warpplay::Error> {
+            let (precision, reduction, learning_rate) = (Precision::Fp16, Reduction::Sum, 1e-4);
+            let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };
+            let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+            trainer.run(|_| ControlFlow::Continue(()))?;
+            trainer.network()
+        };
+        assert_eq!(run(1)?, start, "the first step overflows");
+        let later = run(12)?;
+        assert_ne!(later, start, "a later step does not");
+        assert!(values(&later).iter().all(|value| value.is_finite()));
+        Ok(())
+    });
+}
