@@ -102,46 +102,55 @@ macro_rules! each {
 
 /// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
 #[inline(always)]
-fn own_quad<const ALONG_DEPTH: bool, const PER_WORD: u32>(i: u32) -> (u32, u32) {
+fn place<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
     let me = thread::thread_idx_x();
-    if ALONG_DEPTH {
+    if M::ALONG_DEPTH {
         let at = me + i * THREADS;
         (at % ROWS, at / ROWS * 4)
     } else {
-        // Two turns bring the two depths of a word.
-        let at = me + i / PER_WORD * THREADS;
-        (at % (ROWS / 4) * 4, at / (ROWS / 4) * PER_WORD + i % PER_WORD)
+        // As many turns as a word has depths bring them.
+        let at = me + i / F::PER_WORD * THREADS;
+        (at % (ROWS / 4) * 4, at / (ROWS / 4) * F::PER_WORD + i % F::PER_WORD)
     }
+}
+
+/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
+///
+/// # Safety
+/// As [`Matrix::line`].
+#[inline(always)]
+#[track_caller]
+unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(matrix: &M, own: Line, depth: u32) -> [Line; QUADS] {
+    let mut lines = [own; QUADS];
+    if !M::ALONG_DEPTH {
+        let mut i = 0;
+        while i < QUADS {
+            // SAFETY: the caller's promise.
+            lines[i] = unsafe { matrix.line(depth + place::<F, M>(i as u32).1) };
+            i += 1;
+        }
+    }
+    lines
 }
 
 /// Reads this thread's quads of a tile.
 ///
 /// # Safety
-/// As [`Matrix::line`]; `own` is the line of this thread where lines run along the depth.
+/// As [`Matrix::quad`].
 #[inline(always)]
 #[track_caller]
 unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     matrix: &M,
-    own: Line,
+    lines: &[Line; QUADS],
     first: u32,
     depth: u32,
 ) -> [[f32; 4]; QUADS] {
     let mut quads = [[0.0; 4]; QUADS];
     let mut i = 0;
     while i < QUADS {
+        let (row, at) = place::<F, M>(i as u32);
         // SAFETY: the caller's promise.
-        quads[i] = unsafe {
-            if M::ALONG_DEPTH {
-                let (_, at) = own_quad::<true, 1>(i as u32);
-                matrix.quad(own, depth + at)
-            } else if F::PER_WORD == 1 {
-                let (row, at) = own_quad::<false, 1>(i as u32);
-                matrix.quad(matrix.line(depth + at), first + row)
-            } else {
-                let (row, at) = own_quad::<false, 2>(i as u32);
-                matrix.quad(matrix.line(depth + at), first + row)
-            }
-        };
+        quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
     }
     quads
@@ -155,7 +164,7 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
     while i < QUADS {
         let quad = quads[i];
         if M::ALONG_DEPTH {
-            let (row, depth) = own_quad::<true, 1>(i as u32);
+            let (row, depth) = place::<F, M>(i as u32);
             let at = from + depth / F::PER_WORD * STRIDE + row;
             // SAFETY: rows and words of the tile.
             unsafe {
@@ -171,11 +180,11 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
             }
             i += 1;
         } else if F::PER_WORD == 1 {
-            let (row, depth) = own_quad::<false, 1>(i as u32);
+            let (row, depth) = place::<F, M>(i as u32);
             set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
             i += 1;
         } else {
-            let (row, depth) = own_quad::<false, 2>(i as u32);
+            let (row, depth) = place::<F, M>(i as u32);
             let high = quads[i + 1];
             let words = [
                 F::pack(quad[0], high[0]),
@@ -194,6 +203,60 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
 fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
     // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
+}
+
+/// Adds the product of the tiles that begin at word `from` to a warp's sums.
+///
+/// # Safety
+/// Every thread of the block calls it; the tiles are whole.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<F: Format>(
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
+    from: u32,
+    sums: &mut [[[f32; 4]; ACROSS]; DOWN],
+) {
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    let at_a = from + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
+    let at_b = from + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
+    let mut word = 0;
+    while word < WORDS {
+        let mut left = [[0u32; 4]; DOWN];
+        let mut right = [[0u32; 2]; ACROSS];
+        // SAFETY: words of the tiles.
+        unsafe {
+            let mut i = 0;
+            while i < DOWN {
+                let at = at_a + word * STRIDE + 16 * i as u32;
+                left[i] = [
+                    tile_a.get_unchecked(at),
+                    tile_a.get_unchecked(at + 8),
+                    tile_a.get_unchecked(at + 4 * STRIDE),
+                    tile_a.get_unchecked(at + 4 * STRIDE + 8),
+                ];
+                i += 1;
+            }
+            let mut j = 0;
+            while j < ACROSS {
+                let at = at_b + word * STRIDE + 8 * j as u32;
+                right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                j += 1;
+            }
+        }
+        sync::sync_warp(warp::ALL);
+        let mut i = 0;
+        while i < DOWN {
+            let mut j = 0;
+            while j < ACROSS {
+                // SAFETY: the whole warp is here, after the barrier above.
+                sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
+                j += 1;
+            }
+            i += 1;
+        }
+        word += 8;
+    }
 }
 
 /// The block's tile of the product, depths `from` to `to`.
@@ -222,77 +285,56 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
     let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
     // SAFETY: as above.
     let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
-    if from < to {
-        // SAFETY: as above.
-        unsafe {
-            let quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, from);
-            let quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, from);
-            put_tile::<F, A, QUADS>(tile_a, 0, quads_a);
-            put_tile::<F, B, QUADS>(tile_b, 0, quads_b);
-        }
+    let deep = WORDS * F::PER_WORD;
+    // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
+    let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+    let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+    // SAFETY: as above.
+    let (mut lines_a, mut lines_b) =
+        unsafe { (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from)) };
+    // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
+    macro_rules! fetch {
+        ($quads_a:ident, $quads_b:ident, $depth:expr) => {
+            let depth: u32 = $depth;
+            if depth < to {
+                // SAFETY: as above.
+                unsafe {
+                    $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
+                    $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
+                    lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
+                    lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
+                }
+            }
+        };
     }
+    fetch!(even_a, even_b, from);
+    put_tile::<F, A, QUADS>(tile_a, 0, even_a);
+    put_tile::<F, B, QUADS>(tile_b, 0, even_b);
+    fetch!(odd_a, odd_b, from + deep);
     // The first tiles must be whole.
     sync::sync_threads();
     let mut depth = from;
-    let mut half = 0;
+    // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
+    macro_rules! turn {
+        ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
+            fetch!($after_a, $after_b, depth + 2 * deep);
+            // SAFETY: the tile is whole since the last barrier; every thread of the block is here.
+            unsafe { multiply::<F>(tile_a, tile_b, $half * TILE, &mut sums) };
+            if depth + deep < to {
+                put_tile::<F, A, QUADS>(tile_a, (1 - $half) * TILE, $next_a);
+                put_tile::<F, B, QUADS>(tile_b, (1 - $half) * TILE, $next_b);
+            }
+            // The next tile must be whole, and the present one read by all.
+            sync::sync_threads();
+            depth += deep;
+        };
+    }
     while depth < to {
-        let next = depth + WORDS * F::PER_WORD;
-        let mut quads_a = [[0.0; 4]; QUADS];
-        let mut quads_b = [[0.0; 4]; QUADS];
-        if next < to {
-            // SAFETY: as above.
-            unsafe {
-                quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, next);
-                quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, next);
-            }
+        turn!(0, odd_a, odd_b, even_a, even_b);
+        // Past the end there is nothing to multiply, and nothing is: the operands of a second turn would be stale.
+        if depth < to {
+            turn!(1, even_a, even_b, odd_a, odd_b);
         }
-        let mut word = 0;
-        while word < WORDS {
-            let at_a = half * TILE + (word + t) * STRIDE + row_of_warp + g;
-            let at_b = half * TILE + (word + t) * STRIDE + col_of_warp + g;
-            let mut left = [[0u32; 4]; DOWN];
-            let mut right = [[0u32; 2]; ACROSS];
-            // SAFETY: words of the tiles, which are whole since the last barrier.
-            unsafe {
-                let mut i = 0;
-                while i < DOWN {
-                    let at = at_a + 16 * i as u32;
-                    left[i] = [
-                        tile_a.get_unchecked(at),
-                        tile_a.get_unchecked(at + 8),
-                        tile_a.get_unchecked(at + 4 * STRIDE),
-                        tile_a.get_unchecked(at + 4 * STRIDE + 8),
-                    ];
-                    i += 1;
-                }
-                let mut j = 0;
-                while j < ACROSS {
-                    let at = at_b + 8 * j as u32;
-                    right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
-                    j += 1;
-                }
-            }
-            sync::sync_warp(warp::ALL);
-            let mut i = 0;
-            while i < DOWN {
-                let mut j = 0;
-                while j < ACROSS {
-                    // SAFETY: the whole warp is here, after the barrier above.
-                    sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
-                    j += 1;
-                }
-                i += 1;
-            }
-            word += 8;
-        }
-        half = 1 - half;
-        if next < to {
-            put_tile::<F, A, QUADS>(tile_a, half * TILE, quads_a);
-            put_tile::<F, B, QUADS>(tile_b, half * TILE, quads_b);
-        }
-        // The next tiles must be whole, and the present ones read by all.
-        sync::sync_threads();
-        depth = next;
     }
     // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
     let odd = t % 2 == 1;

@@ -77,11 +77,13 @@ impl Rows {
     }
 }
 
-/// A line of a matrix: where its first element is; [`NO_LINE`] for one outside, which is all 0.
-pub type Line = usize;
+/// A line of a matrix by its number in memory; [`NO_LINE`] for one outside, which is all 0.
+///
+/// Of images it is the word that the order holds, with nothing computed from it: so it can be read long before it is used, and nobody waits for it.
+pub type Line = u32;
 
 /// The line outside the matrix.
-pub const NO_LINE: Line = usize::MAX;
+pub const NO_LINE: Line = u32::MAX;
 
 /// A matrix that a product reads.
 pub trait Matrix: Copy {
@@ -133,7 +135,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
     #[inline(always)]
     #[track_caller]
     unsafe fn line(&self, outer: u32) -> Line {
-        if outer < self.n_lines { outer as usize * self.ld as usize } else { NO_LINE }
+        if outer < self.n_lines { outer } else { NO_LINE }
     }
 
     #[inline(always)]
@@ -142,8 +144,10 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
         let mut quad = [0.0; 4];
         if line != NO_LINE {
             if inner < self.ld {
-                // SAFETY: the quad lies inside the line, which exists; lines are whole quads.
-                let words = unsafe { memory::load_vec4(self.base.add(line + inner as usize).cast::<Vec4>()) };
+                // The quad lies inside the line, which exists; lines are whole quads.
+                let at = line as usize * self.ld as usize + inner as usize;
+                // SAFETY: as above.
+                let words = unsafe { memory::load_vec4(self.base.add(at).cast::<Vec4>()) };
                 quad = words.0.map(f32::from_bits);
             }
             if UNIT {
@@ -198,8 +202,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
             return NO_LINE;
         }
         // SAFETY: the row is one of the step's.
-        let sample = unsafe { self.rows.sample(self.offset, outer) };
-        sample as usize * self.stride as usize
+        unsafe { self.rows.sample(self.offset, outer) }
     }
 
     #[inline(always)]
@@ -208,8 +211,10 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
         let mut quad = [0.0; 4];
         if line != NO_LINE {
             if inner < self.stride {
-                // SAFETY: the four bytes lie inside the image, aligned since the stride and `inner` are.
-                let word = unsafe { memory::load(self.base.add(line + inner as usize).cast::<u32>(), 0) };
+                // The four bytes lie inside the image, aligned since the stride and `inner` are.
+                let at = line as usize * self.stride as usize + inner as usize;
+                // SAFETY: as above.
+                let word = unsafe { memory::load(self.base.add(at).cast::<u32>(), 0) };
                 let mut j = 0;
                 while j < 4 {
                     let value = from_byte(word >> (8 * j as u32) & 255);

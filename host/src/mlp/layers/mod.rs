@@ -115,6 +115,8 @@ fn rates(optimizer: Optimizer, plan: &EpochPlan<'_>) -> Vec<Rate> {
 /// What only a training needs.
 struct Training {
     arrays: TrainArrays,
+    /// The rates on the device.
+    known_rates: Vec<Rate>,
     order: Order,
     kept_moments: Vec<Buffer<f32>>,
     kept_control: Buffer<u32>,
@@ -134,6 +136,7 @@ impl Training {
         };
         Ok(Self {
             arrays: TrainArrays::new(stream, plan, course)?,
+            known_rates: Vec::new(),
             order: Order::new(stream, n)?,
             kept_moments: (0..course.n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             kept_control: stream.alloc(control::WORDS)?,
@@ -247,8 +250,11 @@ impl Engine for LayersEngine {
         if rates.len() != n_steps as usize {
             return Err(Error::shape("learning rates", n_steps, rates.len()));
         }
-        let Training { arrays, order, n, batch, .. } = training;
-        stream.write(&mut arrays.rates, 0, &rates)?;
+        let Training { arrays, known_rates, order, n, batch, .. } = training;
+        if *known_rates != rates {
+            stream.write(&mut arrays.rates, 0, &rates)?;
+            *known_rates = rates;
+        }
         let mut words = [0; 3];
         words[control::STEP] = plan.from_step;
         stream.write(&mut arrays.control, 0, &words)?;

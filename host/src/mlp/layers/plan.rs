@@ -7,9 +7,6 @@ use warpplay_gpu::mlp::layers::view::line_length;
 use crate::mlp::options::Precision;
 use crate::{Error, Result};
 
-/// Blocks that a product should have at least, if its depth can be parted: about two for each multiprocessor of a large GPU. A constant, so that
-/// results do not depend on the device.
-const BLOCKS: u32 = 264;
 /// Fewest samples of a part of the batch, in depths of a tile.
 const LEAST_PART: u32 = 4;
 
@@ -41,6 +38,16 @@ impl Form {
             Self::Large => LARGE,
             Self::Small => SMALL,
             Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
+        }
+    }
+
+    /// Blocks that a gradient's product should have, if its batch can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
+    /// that results do not depend on the device.
+    fn blocks(self) -> u32 {
+        match self {
+            Self::Large => 264,
+            Self::Small => 1056,
+            Self::Tf32 | Self::Bf16 | Self::Fp16 => 132,
         }
     }
 
@@ -107,7 +114,7 @@ impl Plan {
             let gradient = Form::choose(precision, n_inputs + 1, n_outputs, batch);
             let Tiles { rows, cols, depth, .. } = gradient.tiles();
             let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
-            let wanted = (BLOCKS / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
+            let wanted = (gradient.blocks() / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
             let part = batch.div_ceil(wanted).next_multiple_of(depth);
             let n_parts = batch.div_ceil(part);
             plan.layers.push(LayerPlan {
