@@ -24,26 +24,26 @@ pub const TENSOR: Tiles = Tiles { rows: ROWS, cols: COLS, depth: 2 * WORDS, thre
 const ROWS: u32 = 128;
 const COLS: u32 = 128;
 /// Words of a row or column in shared memory at once.
-const WORDS: u32 = 16;
-const THREADS: u32 = 256;
+pub(super) const WORDS: u32 = 16;
+pub(super) const THREADS: u32 = 256;
 /// Words from one depth's line to the next.
-const STRIDE: u32 = ROWS + 8;
+pub(super) const STRIDE: u32 = ROWS + 8;
 /// Words of a tile, and of the two that take turns.
-const TILE: u32 = WORDS * STRIDE;
+pub(super) const TILE: u32 = WORDS * STRIDE;
 const BOTH: usize = 2 * TILE as usize;
 /// Warps side by side along the columns; rows and columns of a warp.
-const WARPS_ACROSS: u32 = 4;
-const WARP_ROWS: u32 = 64;
-const WARP_COLS: u32 = 32;
+pub(super) const WARPS_ACROSS: u32 = 4;
+pub(super) const WARP_ROWS: u32 = 64;
+pub(super) const WARP_COLS: u32 = 32;
 /// Products of a warp along rows and columns.
-const DOWN: usize = 4;
-const ACROSS: usize = 4;
+pub(super) const DOWN: usize = 4;
+pub(super) const ACROSS: usize = 4;
 
 const _: () = assert!(ROWS == COLS && WARP_ROWS as usize == 16 * DOWN && WARP_COLS as usize == 8 * ACROSS);
 const _: () = assert!(ROWS / WARP_ROWS * WARPS_ACROSS * thread::WARP == THREADS && COLS == WARPS_ACROSS * WARP_COLS);
 
 /// 1/255, for sums of whole pixels.
-const PIXEL: f32 = 1.0 / 255.0;
+pub(super) const PIXEL: f32 = 1.0 / 255.0;
 
 /// A format of operands.
 pub trait Format {
@@ -99,10 +99,11 @@ macro_rules! each {
         $body
     })*};
 }
+pub(super) use each;
 
 /// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
 #[inline(always)]
-fn place<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
+pub(super) fn own_quad<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
     let me = thread::thread_idx_x();
     if M::ALONG_DEPTH {
         let at = me + i * THREADS;
@@ -120,13 +121,17 @@ fn place<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
 /// As [`Matrix::line`].
 #[inline(always)]
 #[track_caller]
-unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(matrix: &M, own: Line, depth: u32) -> [Line; QUADS] {
+pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    depth: u32,
+) -> [Line; QUADS] {
     let mut lines = [own; QUADS];
     if !M::ALONG_DEPTH {
         let mut i = 0;
         while i < QUADS {
             // SAFETY: the caller's promise.
-            lines[i] = unsafe { matrix.line(depth + place::<F, M>(i as u32).1) };
+            lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
             i += 1;
         }
     }
@@ -139,7 +144,7 @@ unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(matrix: &M, own: Line,
 /// As [`Matrix::quad`].
 #[inline(always)]
 #[track_caller]
-unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
+pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     matrix: &M,
     lines: &[Line; QUADS],
     first: u32,
@@ -148,7 +153,7 @@ unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     let mut quads = [[0.0; 4]; QUADS];
     let mut i = 0;
     while i < QUADS {
-        let (row, at) = place::<F, M>(i as u32);
+        let (row, at) = own_quad::<F, M>(i as u32);
         // SAFETY: the caller's promise.
         quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
@@ -159,12 +164,16 @@ unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
 /// Rounds a thread's quads and puts them into the tile that begins at word `from`.
 #[inline(always)]
 #[track_caller]
-fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) {
+pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
+    tile: Shared<u32>,
+    from: u32,
+    quads: [[f32; 4]; QUADS],
+) {
     let mut i = 0;
     while i < QUADS {
         let quad = quads[i];
         if M::ALONG_DEPTH {
-            let (row, depth) = place::<F, M>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             let at = from + depth / F::PER_WORD * STRIDE + row;
             // SAFETY: rows and words of the tile.
             unsafe {
@@ -180,11 +189,11 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
             }
             i += 1;
         } else if F::PER_WORD == 1 {
-            let (row, depth) = place::<F, M>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
             i += 1;
         } else {
-            let (row, depth) = place::<F, M>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             let high = quads[i + 1];
             let words = [
                 F::pack(quad[0], high[0]),
@@ -200,7 +209,7 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
 
 #[inline(always)]
 #[track_caller]
-fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
+pub(super) fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
     // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
@@ -259,6 +268,28 @@ unsafe fn multiply<F: Format>(
     }
 }
 
+/// Gives a warp's sums to the output; the block's tile begins at `first_row` and `first_col`.
+#[inline(always)]
+#[track_caller]
+pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32, first_col: u32, out: O) {
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
+    let odd = t % 2 == 1;
+    let row = first_row + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g + if odd { 8 } else { 0 };
+    let col = first_col + thread::warp_index() % WARPS_ACROSS * WARP_COLS + t / 2 * 4;
+    each!(i in [0 1 2 3] {
+        each!(j in [0 1 2 3] {
+            let c: [f32; 4] = sums[i][j];
+            let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
+            let low = warp::shuffle_xor(warp::ALL, give[0], 1);
+            let high = warp::shuffle_xor(warp::ALL, give[1], 1);
+            let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
+            // SAFETY: each quad of the tile is one lane's.
+            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
+        });
+    });
+}
+
 /// The block's tile of the product, depths `from` to `to`.
 ///
 /// # Safety
@@ -277,9 +308,6 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
     let me = thread::thread_idx_x();
-    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    let row_of_warp = thread::warp_index() / WARPS_ACROSS * WARP_ROWS;
-    let col_of_warp = thread::warp_index() % WARPS_ACROSS * WARP_COLS;
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
     // SAFETY: the caller's promise, here and below.
     let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
@@ -336,21 +364,7 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
             turn!(1, even_a, even_b, odd_a, odd_b);
         }
     }
-    // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
-    let odd = t % 2 == 1;
-    let row = first_row + row_of_warp + g + if odd { 8 } else { 0 };
-    let col = first_col + col_of_warp + t / 2 * 4;
-    each!(i in [0 1 2 3] {
-        each!(j in [0 1 2 3] {
-            let c: [f32; 4] = sums[i][j];
-            let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
-            let low = warp::shuffle_xor(warp::ALL, give[0], 1);
-            let high = warp::shuffle_xor(warp::ALL, give[1], 1);
-            let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
-            // SAFETY: each quad of the tile is one lane's.
-            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
-        });
-    });
+    store(&sums, first_row, first_col, out);
 }
 
 macro_rules! kernels {

@@ -14,7 +14,7 @@ use warpplay_gpu::mlp::layers::view::line_length;
 use super::Dataset;
 use super::engine::{Classified, Engine, EpochOutcome, EpochPlan, LayerValues, SetId, Setup, TrainState};
 use super::options::{Execution, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
-use crate::{Backend, Buffer, Device, Error, Graph, Result, Stream};
+use crate::{Buffer, Device, Error, Graph, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
 use plan::Plan;
 use staging::Staging;
@@ -32,12 +32,12 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// [`Error::Option`] for a precision that the device has not; [`Error::Memory`] if the device has not enough memory.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Setup { options, sizes, train, .. } = setup;
-    check_precision(device, options.precision)?;
+    let tensor_cores = has_tensor_cores(device, options.precision)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let plan = Plan::new(&sizes, batch, options.precision)?;
+    let plan = Plan::new(&sizes, batch, options.precision, tensor_cores)?;
     // A host that copies batches has the room of the larger of the two on the device, and no more.
     let at_once = match options.stream {
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
@@ -61,18 +61,17 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     Ok(Box::new(engine))
 }
 
-/// Tensor cores of these formats came with compute capability 8.0.
-fn check_precision(device: &Device, precision: Precision) -> Result<()> {
-    let capability = device.info()?.compute_capability;
-    if precision != Precision::Fp32
-        && device.backend() == Backend::Cuda
-        && let Some((major, minor)) = capability
-        && major < 8
-    {
+/// Whether the device has tensor cores of the short formats, which came with compute capability 8.0; `simt` has them.
+///
+/// # Errors
+/// [`Error::Option`] if it has not, and `precision` asks for them.
+fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
+    let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
+    if major < 8 && precision != Precision::Fp32 {
         let allowed = format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
         return Err(Error::option("precision", precision, allowed));
     }
-    Ok(())
+    Ok(major >= 8)
 }
 
 fn sample_count(set: &Dataset) -> Result<u32> {
