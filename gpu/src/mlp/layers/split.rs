@@ -25,10 +25,10 @@ use crate::launch::LaunchShape;
 /// Parts of an operand.
 const PARTS: u32 = 3;
 /// Quads of a thread.
-const QUADS: usize = 4;
+const QUADS: usize = 2;
 /// Products along the depth of a tile.
 const STEPS: usize = (WORDS / 8) as usize;
-const _: () = assert!(STEPS == 2 && PARTS == 3 && DOWN == 4 && ACROSS == 4);
+const _: () = assert!(STEPS == 2 && PARTS == 3 && DOWN == 2 && ACROSS == 4);
 /// Bytes of shared memory.
 const SHARED_BYTES: u32 = 2 * (1 + PARTS) * TILE * size_of::<u32>() as u32;
 
@@ -120,13 +120,13 @@ unsafe fn multiply(
                 // SAFETY: words of the part's tile.
                 let right = unsafe { [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)] };
                 sync::sync_warp(warp::ALL);
-                each!(i in [0 1 2 3] {
+                each!(i in [0 1] {
                     // SAFETY: the whole warp is here, after the barrier above.
                     of_tile[i] = unsafe { Bf16::product(of_tile[i], left[step][i], right) };
                 });
             });
         });
-        each!(i in [0 1 2 3] {
+        each!(i in [0 1] {
             let (sum, add): (&mut [f32; 4], [f32; 4]) = (&mut sums[i][j], of_tile[i]);
             *sum = [sum[0] + add[0], sum[1] + add[1], sum[2] + add[2], sum[3] + add[3]];
         });

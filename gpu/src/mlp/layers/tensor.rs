@@ -4,7 +4,7 @@
 //! shared, two of each, so that one is filled while the other is read:
 //!   first   [WORDS][ROWS + 8]      word (depth, row); a word is one TF32 value, or two 16-bit values of neighbouring depths
 //!   second  [WORDS][COLS + 8]      word (depth, column)
-//! a warp    64 rows x 32 columns: 4 x 4 products of 16 x 8
+//! a warp    32 rows x 32 columns: 2 x 4 products of 16 x 8
 //! ```
 //!
 //! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
@@ -25,7 +25,7 @@ const ROWS: u32 = 128;
 const COLS: u32 = 128;
 /// Words of a row or column in shared memory at once.
 pub(super) const WORDS: u32 = 16;
-pub(super) const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 512;
 /// Words from one depth's line to the next.
 pub(super) const STRIDE: u32 = ROWS + 8;
 /// Words of a tile, and of the two that take turns.
@@ -33,10 +33,10 @@ pub(super) const TILE: u32 = WORDS * STRIDE;
 const BOTH: usize = 2 * TILE as usize;
 /// Warps side by side along the columns; rows and columns of a warp.
 pub(super) const WARPS_ACROSS: u32 = 4;
-pub(super) const WARP_ROWS: u32 = 64;
+pub(super) const WARP_ROWS: u32 = 32;
 pub(super) const WARP_COLS: u32 = 32;
 /// Products of a warp along rows and columns.
-pub(super) const DOWN: usize = 4;
+pub(super) const DOWN: usize = 2;
 pub(super) const ACROSS: usize = 4;
 
 const _: () = assert!(ROWS == COLS && WARP_ROWS as usize == 16 * DOWN && WARP_COLS as usize == 8 * ACROSS);
@@ -277,7 +277,7 @@ pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32
     let odd = t % 2 == 1;
     let row = first_row + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g + if odd { 8 } else { 0 };
     let col = first_col + thread::warp_index() % WARPS_ACROSS * WARP_COLS + t / 2 * 4;
-    each!(i in [0 1 2 3] {
+    each!(i in [0 1] {
         each!(j in [0 1 2 3] {
             let c: [f32; 4] = sums[i][j];
             let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
@@ -294,7 +294,7 @@ pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32
 ///
 /// # Safety
 /// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory; the shared arrays hold two
-/// tiles each; `QUADS` is twice the depths of a word.
+/// tiles each; `QUADS` is the depths of a word.
 #[inline(always)]
 #[track_caller]
 unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
@@ -459,7 +459,7 @@ macro_rules! kernels {
 
 kernels!(
     Tf32,
-    2,
+    1,
     mlp_layers_forward_images_tf32,
     mlp_layers_forward_tf32,
     mlp_layers_backward_tf32,
@@ -468,7 +468,7 @@ kernels!(
 );
 kernels!(
     Bf16,
-    4,
+    2,
     mlp_layers_forward_images_bf16,
     mlp_layers_forward_bf16,
     mlp_layers_backward_bf16,
@@ -477,7 +477,7 @@ kernels!(
 );
 kernels!(
     Fp16,
-    4,
+    2,
     mlp_layers_forward_images_fp16,
     mlp_layers_forward_fp16,
     mlp_layers_backward_fp16,

@@ -116,15 +116,17 @@ pub struct Values<const ALONG_DEPTH: bool, const UNIT: bool> {
     pub unit: u32,
 }
 
-/// Puts 1 at element `unit`, if it is among the four from `inner` on.
+/// Puts `value` at element `unit`, if it is among the four from `inner` on.
 #[inline(always)]
-fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32) -> [f32; 4] {
-    let mut j = 0;
-    while j < 4 {
-        if inner + j as u32 == unit {
-            quad[j] = 1.0;
+fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32, value: f32) -> [f32; 4] {
+    if unit.wrapping_sub(inner) < 4 {
+        let mut j = 0;
+        while j < 4 {
+            if inner + j as u32 == unit {
+                quad[j] = value;
+            }
+            j += 1;
         }
-        j += 1;
     }
     quad
 }
@@ -151,7 +153,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
                 quad = words.0.map(f32::from_bits);
             }
             if UNIT {
-                quad = with_unit(quad, inner, self.unit);
+                quad = with_unit(quad, inner, self.unit, 1.0);
             }
         }
         quad
@@ -167,11 +169,25 @@ pub fn scaled(value: f32) -> f32 {
     fma(rest, RECIPROCAL, quotient)
 }
 
-/// A whole number below 2^23 as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
+/// Byte `index` of a word as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
 #[inline(always)]
-pub const fn from_byte(value: u32) -> f32 {
+pub fn byte(word: u32, index: u32) -> f32 {
     const TOP: f32 = 8_388_608.0;
-    f32::from_bits(TOP.to_bits() | value) - TOP
+    #[cfg(target_arch = "nvptx64")]
+    let bits = {
+        let bits: u32;
+        // Bytes from the low end: the chosen one, and three of 2^23's.
+        let selector = 0x7650 | index;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("prmt.b32 {0}, {1}, {2}, {3};", out(reg32) bits, in(reg32) word, in(reg32) TOP.to_bits(), in(reg32) selector,
+                options(pure, nomem, nostack, preserves_flags))
+        };
+        bits
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    let bits = TOP.to_bits() | (word >> (8 * index) & 255);
+    f32::from_bits(bits) - TOP
 }
 
 /// The images of a step. `UNIT`: the pixel `unit` is taken to be 1. `SCALED`: bytes are divided by 255; else they are taken as they are, and so is the 1,
@@ -217,22 +233,13 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
                 let word = unsafe { memory::load(self.base.add(at).cast::<u32>(), 0) };
                 let mut j = 0;
                 while j < 4 {
-                    let value = from_byte(word >> (8 * j as u32) & 255);
+                    let value = byte(word, j as u32);
                     quad[j] = if SCALED { scaled(value) } else { value };
                     j += 1;
                 }
             }
             if UNIT {
-                quad = with_unit(quad, inner, self.unit);
-                if !SCALED {
-                    let mut j = 0;
-                    while j < 4 {
-                        if inner + j as u32 == self.unit {
-                            quad[j] = 255.0;
-                        }
-                        j += 1;
-                    }
-                }
+                quad = with_unit(quad, inner, self.unit, if SCALED { 1.0 } else { 255.0 });
             }
         }
         quad
@@ -245,9 +252,9 @@ mod tests {
 
     #[test]
     fn every_pixel_is_scaled_as_a_division_does() {
-        for byte in 0..=255u8 {
-            let value = f32::from(byte);
-            assert_eq!(from_byte(u32::from(byte)), value);
+        for number in 0..=255u8 {
+            let value = f32::from(number);
+            assert_eq!(byte(u32::from_le_bytes([7, 0, number, 9]), 2), value);
             assert_eq!(scaled(value).to_bits(), (value / 255.0).to_bits(), "{value}");
         }
     }
