@@ -7,11 +7,13 @@ use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, K
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::kernel::KernelInfo;
+use warpplay_gpu::mlp::{layers, paper};
+use warpplay_gpu::ptx::embedded::{MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
 
-/// One game's kernels and their module.
+/// The kernels of one game, or of one way to train, and their module.
 struct Family {
     kernels: Vec<KernelInfo>,
     set: &'static PtxSet,
@@ -33,6 +35,8 @@ fn families() -> Vec<Family> {
         family::<Hashed>(),
         family::<Thin>(),
         family::<Wide>(),
+        Family { kernels: paper::KERNELS.to_vec(), set: &MLP_PAPER },
+        Family { kernels: layers::kernels(), set: &MLP_LAYERS },
     ]
 }
 
@@ -86,6 +90,9 @@ fn every_kernel_is_an_entry_with_the_parameters_of_its_descriptor() {
 #[test]
 fn the_trees_are_handed_over_by_value() {
     for_each_image(|family, arch, _, entries| {
+        if family.kernels.iter().all(|kernel| !kernel.name.starts_with("mcts_")) {
+            return;
+        }
         let select =
             family.kernels.iter().find(|kernel| kernel.name.starts_with("mcts_select_")).expect("a search selects");
         assert_eq!(select.params[0].size, 88, "the structure of device arrays");
@@ -104,7 +111,7 @@ fn the_lists_of_kernels_have_no_name_twice_and_leave_no_entry_out() {
         for name in entries.keys() {
             assert!(
                 names.binary_search(&name.as_str()).is_ok(),
-                "{name} in {} for {arch} belongs to no game",
+                "{name} in {} for {arch} is in no list",
                 family.set.name
             );
         }
@@ -147,15 +154,28 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
+/// Kernels that add up in double precision: their names say so.
+fn is_double(name: &str) -> bool {
+    name.starts_with("mlp_") && name.ends_with("_f64")
+}
+
+/// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision.
+fn is_fused(name: &str) -> bool {
+    let layers =
+        name.strip_prefix("mlp_layers_").is_some_and(|rest| rest.ends_with("_large") || rest.ends_with("_small"));
+    layers || name.starts_with("mlp_paper_matmul_") && !is_double(name)
+}
+
 #[test]
 fn f32_arithmetic_stays_f32_and_is_not_fused() {
     // A double in a kernel is a conversion that somebody overlooked, 64 times slower on most cards; a fused multiply-add has other bits
-    // than the CPU.
+    // than the CPU. Those that say so in their name or documentation do either, and nothing else.
     for_each_image(|family, arch, ptx, _| {
         for kernel in &family.kernels {
             let body = body(ptx, kernel.name);
-            assert!(!body.contains(".f64"), "{} for {arch} computes with f64", kernel.name);
-            assert!(!body.contains("fma.rn.f32"), "{} for {arch} has a fused multiply-add", kernel.name);
+            let (double, fused) = (body.contains(".f64"), body.contains("fma.rn.f32"));
+            assert_eq!(double, is_double(kernel.name), "whether {} for {arch} computes with f64", kernel.name);
+            assert_eq!(fused, is_fused(kernel.name), "whether {} for {arch} has a fused multiply-add", kernel.name);
             assert!(!body.contains(".approx"), "{} for {arch} has approximate arithmetic", kernel.name);
         }
     });
@@ -163,7 +183,7 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
 
 /// Barriers in each kernel's PTX. More would be a barrier that the compiler copied into both arms of a branch (a hang or a race); fewer, a missing one.
 /// `play` holds the playouts twice, once for a new child and once for a node that did not grow: all threads of a block take the same of the two.
-const BARRIERS: [(&str, usize); 15] = [
+const BARRIERS: [(&str, usize); 29] = [
     ("mcts_select_", 2),
     ("mcts_expand_1_", 3),
     ("mcts_expand_2_", 0),
@@ -179,7 +199,33 @@ const BARRIERS: [(&str, usize); 15] = [
     ("mcts_step_acp_", 8),
     ("mcts_raw_", 8),
     ("mcts_reset_", 0),
+    ("mlp_paper_matmul_tiled_", 2),
+    ("mlp_paper_softmax_gradient_fused", 4),
+    ("mlp_paper_softmax_gradient", 0),
+    ("mlp_paper_softmax", 4),
+    ("mlp_paper_loss_sum", 2),
+    ("mlp_paper_loss", 4),
+    ("mlp_paper_column_sums_tree", 1),
+    ("mlp_paper_accuracy", 2),
+    ("mlp_layers_order_scan", 2),
+    ("mlp_layers_loss_gradient", 2),
+    ("mlp_layers_update", 3),
+    ("mlp_layers_forward_", 2),
+    ("mlp_layers_backward_", 2),
+    ("mlp_layers_gradient_", 2),
 ];
+
+/// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the
+/// first product.
+fn barriers_on_tensor_cores(name: &str, arch: &str) -> Option<usize> {
+    let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.ends_with(format));
+    let split = name.ends_with("_split");
+    match arch {
+        _ if !name.starts_with("mlp_layers_") || !short && !split => None,
+        "sm_75" => Some(1),
+        _ => Some(if short { 4 } else { 2 }),
+    }
+}
 
 #[test]
 fn every_barrier_is_there_once() {
@@ -187,20 +233,30 @@ fn every_barrier_is_there_once() {
         for kernel in &family.kernels {
             let body = body(ptx, kernel.name);
             let n = body.matches("bar.sync").count() + body.matches("barrier.sync").count();
-            let expected = BARRIERS.iter().find(|(prefix, _)| kernel.name.starts_with(prefix)).map_or(0, |row| row.1);
+            let listed = BARRIERS.iter().find(|(prefix, _)| kernel.name.starts_with(prefix)).map_or(0, |row| row.1);
+            let expected = barriers_on_tensor_cores(kernel.name, arch).unwrap_or(listed);
             assert_eq!(n, expected, "barriers of {} for {arch}", kernel.name);
         }
     });
 }
 
 #[test]
-fn no_kernel_of_the_search_has_atomics_or_locks() {
+fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
     for_each_image(|family, arch, ptx, _| {
         for kernel in &family.kernels {
-            // The raw playouts, which only measure, add up their totals so.
+            // The raw playouts, which only measure, add up their totals so; of the training kernels the form of the column sums that is named for
+            // it, and the count of hits, whose order does not matter; and arrivals in a bucket and blocks that are done, which leave no trace either.
+            let may = [
+                "mcts_raw_",
+                "mlp_paper_column_sums_atomic",
+                "mlp_paper_accuracy",
+                "mlp_layers_order_count",
+                "mlp_layers_update",
+            ];
             let body = body(ptx, kernel.name);
             let atomic = body.contains("atom.") || body.contains("red.global");
-            assert!(!atomic || kernel.name.starts_with("mcts_raw_"), "{} for {arch}", kernel.name);
+            let may = may.iter().any(|name| kernel.name.starts_with(name));
+            assert!(!atomic || may, "{} for {arch}", kernel.name);
         }
     });
 }

@@ -30,19 +30,16 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
     }
-    let Some(name) = target.file_name() else {
+    if target.file_name().is_none() {
         return Err(Error::file(path, None, "cannot be written: the path names no file"));
-    };
+    }
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let number = WRITES.fetch_add(1, Ordering::Relaxed);
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}-{number}.part", std::process::id()));
-    let beside = folder.join(beside);
+    let beside = folder.join(format!(".warpplay-{}-{number}.part", std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
     let written = fill(file, bytes, permissions).and_then(|()| fs::rename(&beside, &target));
     if let Err(error) = written {

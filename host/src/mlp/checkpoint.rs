@@ -195,6 +195,7 @@ impl Checkpoint {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
         let layers = self.sizes.len().saturating_sub(1);
         let mut tensors = Vec::new();
+        let single = self.options.precision != Precision::Fp64;
         for (set, prefix) in self.value_sets() {
             if set.len() != layers {
                 return Err(wrong(format!("{} layers in the state, expected {layers}", set.len())));
@@ -208,11 +209,17 @@ impl Checkpoint {
                         return Err(wrong(format!("tensor {name} has {} values, expected {shape:?}", values.len())));
                     }
                     check_values(&name, values, prefix.is_empty()).map_err(wrong)?;
+                    let rounded = |value: f64| f64::from(value as f32) != value;
+                    if let Some(at) = values.iter().position(|&value| single && rounded(value)) {
+                        let text =
+                            format!("tensor {name}, element {at} is {}, not exact in single precision", values[at]);
+                        return Err(wrong(text));
+                    }
                     let values = values.iter().copied();
-                    tensors.push(if self.options.precision == Precision::Fp64 {
-                        Tensor::double(name, shape, values)
-                    } else {
+                    tensors.push(if single {
                         Tensor::single(name, shape, values.map(|value| value as f32))
+                    } else {
+                        Tensor::double(name, shape, values)
                     });
                 }
             }
@@ -483,3 +490,6 @@ fn digits_place(bytes: &[u8]) -> Option<std::ops::Range<usize>> {
     let place = at..at.checked_add(DIGITS)?;
     (place.end <= header.len()).then_some(place)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,10 +17,11 @@ mod image;
 mod layers;
 mod network;
 mod options;
-mod paper;
+pub mod paper;
 mod report;
 mod tensors;
 mod trainer;
+mod weight_file;
 
 pub use checkpoint::Checkpoint;
 pub use classifier::{Classifier, Prediction};

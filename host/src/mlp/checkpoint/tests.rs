@@ -1,0 +1,327 @@
+//! Checkpoints: exact, complete, and never believed unchecked.
+
+use std::path::Path;
+
+use warpplay_gpu::mlp::random;
+
+use super::*;
+use crate::mlp::{EarlyStopping, Optimizer, PaperOptions, Reduction, Residence};
+
+const PATH: &str = "training.ckpt";
+
+/// A training of 5-3-2 in batches of 4 from 10 samples: three steps an epoch, two epochs and a step done.
+fn checkpoint(optimizer: Optimizer, precision: Precision) -> Checkpoint {
+    let key = random::key(3, 5);
+    let mut at = 0;
+    let mut values = |n: usize| -> Vec<f64> {
+        let value = |_| {
+            at += 1;
+            let value = (random::element(key, at) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+            if precision == Precision::Fp64 { value } else { f64::from(value as f32) }
+        };
+        (0..n).map(value).collect()
+    };
+    let mut layers = || {
+        vec![LayerValues { weights: values(15), bias: values(3) }, LayerValues { weights: values(6), bias: values(2) }]
+    };
+    let report = |epoch| EpochReport {
+        epoch,
+        loss: 0.1 + 0.2,
+        test_accuracy: Some(0.25),
+        // A test loss may overflow where the training's does not.
+        test_loss: Some(f64::INFINITY),
+        validation_accuracy: None,
+        validation_loss: Some(1.0 / 3.0),
+        learning_rate: 0.01,
+        seconds: 1e-3,
+        evaluation_seconds: 0.0,
+        samples_per_second: f64::INFINITY,
+        transfer_share: None,
+    };
+    Checkpoint {
+        options: Options {
+            hidden: vec![3],
+            batch: 4,
+            optimizer,
+            precision,
+            learning_rate: 0.1,
+            weight_decay: 0.3,
+            validation: 2,
+            ..Options::default()
+        },
+        sizes: vec![5, 3, 2],
+        n_train: 10,
+        data_checksum: u64::MAX - 4,
+        epochs: vec![report(1), report(2)],
+        step: 1,
+        loss_sum: 0.1 * 3.0,
+        seconds: 1.5e-9,
+        updates: 7,
+        best_loss: Some(f64::INFINITY),
+        epochs_since_best: 2,
+        state: TrainState {
+            layers: layers(),
+            moments: (0..optimizer.n_moments()).map(|_| layers()).collect(),
+            loss_scale: (precision == Precision::Fp16).then_some((65536.0, 12)),
+        },
+    }
+}
+
+fn bytes_of(checkpoint: &Checkpoint) -> Vec<u8> {
+    checkpoint.to_bytes(Path::new(PATH)).unwrap()
+}
+
+fn read(bytes: &[u8]) -> Result<Checkpoint> {
+    Checkpoint::from_bytes(Path::new(PATH), &mut bytes.to_vec())
+}
+
+/// Writes a checkpoint without the checks of writing.
+fn text_of(checkpoint: &Checkpoint, from: &str, to: &str) -> String {
+    let bytes = bytes_of(checkpoint);
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let header = String::from_utf8(bytes[8..8 + length].to_vec()).unwrap();
+    assert!(header.contains(from), "{from} is not in {header}");
+    let header = header.replacen(from, to, 1);
+    let mut changed = (header.len() as u64).to_le_bytes().to_vec();
+    changed.extend(header.as_bytes());
+    changed.extend(&bytes[8 + length..]);
+    reseal(&mut changed);
+    read(&changed).unwrap_err().to_string()
+}
+
+fn reseal(bytes: &mut [u8]) {
+    if let Some((_, sum)) = seal(bytes) {
+        set_digits(bytes, sum);
+    }
+}
+
+#[test]
+fn every_bit_comes_back() {
+    for name in Optimizer::NAMES {
+        let optimizer = Optimizer::from_name(name).unwrap();
+        for precision in [Precision::Fp32, Precision::Fp16, Precision::Fp64] {
+            let written = checkpoint(optimizer, precision);
+            let bytes = bytes_of(&written);
+            assert_eq!(bytes, bytes_of(&written), "the same checkpoint, the same bytes");
+            let found = read(&bytes).unwrap();
+            assert_eq!(found, written, "{name} {precision}");
+            assert_eq!(found.epochs[0].loss.to_bits(), (0.1_f64 + 0.2).to_bits());
+            assert_eq!(bytes_of(&found), bytes);
+        }
+    }
+    let mut written = checkpoint(Optimizer::Sgd, Precision::Fp32);
+    written.best_loss = Some(f64::NAN);
+    written.state.layers[0].weights[0] = -0.0;
+    let found = read(&bytes_of(&written)).unwrap();
+    assert!(found.best_loss.unwrap().is_nan() && found.state.layers[0].weights[0].is_sign_negative());
+}
+
+#[test]
+fn files_are_weight_files_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(PATH);
+    let written = checkpoint(Optimizer::from_name("adam").unwrap(), Precision::Fp32);
+    written.save(&path).unwrap();
+    written.save(&path).unwrap();
+    assert_eq!(Checkpoint::load(&path).unwrap(), written);
+    assert_eq!(Network::load(&path).unwrap(), written.network().unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left in the folder");
+}
+
+/// A state that went wrong does not replace the last good file.
+#[test]
+fn values_that_are_no_numbers_are_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(PATH);
+    let good = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    good.save(&path).unwrap();
+    let mut bad = good.clone();
+    bad.state.layers[1].weights[4] = f64::INFINITY;
+    let text = bad.save(&path).unwrap_err().to_string();
+    assert!(text.ends_with("cannot be written: tensor W2, element 4 is inf, expected a finite number"), "{text}");
+    let mut bad = good.clone();
+    bad.state.moments[0][0].bias[1] = f64::NAN;
+    let text = bad.save(&path).unwrap_err().to_string();
+    assert!(text.ends_with("cannot be written: tensor moment1.b1, element 1 is NaN, expected a number"), "{text}");
+    let mut bad = good.clone();
+    bad.state.layers[0].weights.pop();
+    let text = bad.save(&path).unwrap_err().to_string();
+    assert!(text.ends_with("tensor W1 has 14 values, expected [5, 3]"), "{text}");
+    let mut bad = good.clone();
+    bad.state.layers[0].weights[2] = 0.1;
+    let text = bad.save(&path).unwrap_err().to_string();
+    assert!(text.ends_with("tensor W1, element 2 is 0.1, not exact in single precision"), "{text}");
+    assert_eq!(Checkpoint::load(&path).unwrap(), good);
+}
+
+#[test]
+fn every_damaged_byte_is_found() {
+    let bytes = bytes_of(&checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32));
+    for at in 0..bytes.len() {
+        for flip in [1, 0x80] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            assert!(read(&damaged).is_err(), "byte {at} xor {flip}");
+        }
+        assert!(read(&bytes[..at]).is_err(), "the first {at} bytes");
+    }
+    let mut long = bytes.clone();
+    long.push(0);
+    let text = read(&long).unwrap_err().to_string();
+    assert!(text.starts_with("training.ckpt: damaged checkpoint: its checksum is "), "{text}");
+}
+
+/// Damage that a careful hand covered up with a right checksum: any answer is fine but a panic or a checkpoint that could not be written.
+#[test]
+fn no_bytes_make_it_panic() {
+    let bytes = bytes_of(&checkpoint(Optimizer::from_name("adamw").unwrap(), Precision::Fp32));
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let key = random::key(1, 9);
+    let mut read_anyway = 0;
+    for round in 0..4000_u64 {
+        let mut damaged = bytes.clone();
+        for change in 0..1 + round % 3 {
+            let draw = random::element(key, 8 * round + change + 1);
+            // Most changes go to the header, many of them digits.
+            let end = if draw & 7 == 0 { damaged.len() } else { 8 + length };
+            let at = (draw >> 8) as usize % end;
+            damaged[at] = if draw & 8 == 0 { b'0' + (draw >> 40) as u8 % 10 } else { (draw >> 40) as u8 };
+        }
+        if round % 5 == 0 {
+            let draw = random::element(key, 8 * round + 7);
+            damaged.truncate(draw as usize % damaged.len());
+        }
+        reseal(&mut damaged);
+        if let Ok(found) = read(&damaged) {
+            bytes_of(&found);
+            read_anyway += 1;
+        }
+    }
+    assert!(read_anyway > 0, "no change reached the checks behind the checksum");
+}
+
+#[test]
+fn other_files_are_refused() {
+    let text = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
+    assert_eq!(text(b""), "training.ckpt: the file is empty, expected a checkpoint");
+    assert!(text(b"no tensors at all").starts_with("training.ckpt: no safetensors file, or a damaged one: "));
+    let tensors = [Tensor::single("W1".into(), vec![1], [1.0].into_iter())];
+    let weights = tensors::to_bytes(Path::new(PATH), &tensors, "format", "pt").unwrap();
+    let expected = "training.ckpt: no checkpoint: the metadata warpplay_checkpoint with a checksum is missing";
+    assert_eq!(text(&weights), expected);
+}
+
+#[test]
+fn every_field_is_checked() {
+    let base = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    let cases = [
+        (r#"\"version\":1"#, r#"\"version\":2"#, "checkpoint of format version 2, expected 1"),
+        (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[]"#, "sizes is empty"),
+        (
+            r#"\"sizes\":[5,3,2]"#,
+            r#"\"sizes\":[5,4,2]"#,
+            "sizes is [5, 4, 2], expected [5, 3, 2] from the option hidden",
+        ),
+        (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[5,3,257]"#, "expected 1 to 16384 inputs and 1 to 256 classes"),
+        (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[6,3,2]"#, "tensor W1 is F32 [5, 3], expected F32 [6, 3]"),
+        (r#"\"n_train\":10"#, r#"\"n_train\":3"#, "n_train is 3, expected a batch of 4 to 4294967295"),
+        (r#"\"updates\":7"#, r#"\"updates\":8"#, "updates is 8, expected 7 from epochs and steps"),
+        (r#"\"step\":1"#, r#"\"step\":3"#, "step is 3, expected below 3, the steps of an epoch"),
+        (
+            r#"\"epochs_since_best\":2"#,
+            r#"\"epochs_since_best\":3"#,
+            "epochs_since_best is 3, expected at most 2, the epochs done",
+        ),
+        (r#"\"n_moments\":1"#, r#"\"n_moments\":0"#, "n_moments is 0, expected 1 with momentum"),
+        (r#"\"n_moments\":1"#, r#"\"n_moments\":4000000000"#, "n_moments is 4000000000, expected 1 with momentum"),
+        (r#"\"loss_scale\":null"#, r#"\"loss_scale\":[2.0,1]"#, "loss_scale is 2, expected none with fp32"),
+        (r#"\"batch\":4"#, r#"\"batch\":0"#, "option batch: 0 is not allowed (at least 1)"),
+        (r#"\"precision\":\"fp32\""#, r#"\"precision\":\"fp64\""#, "tensor W1 is F32 [5, 3], expected F64 [5, 3]"),
+        (r#"\"epoch\":2"#, r#"\"epoch\":1"#, "epoch is 1, expected 2"),
+        (r#"\"loss_sum\":"#, r#"\"loss_sums\":"#, "metadata warpplay_checkpoint: unknown field `loss_sums`"),
+        (r#"\"step\":1"#, r#"\"step\":-1"#, "metadata warpplay_checkpoint: invalid value: integer `-1`"),
+        (r#""moment1.b2""#, r#""moment1.b3""#, "tensor moment1.b2 is missing"),
+    ];
+    for (from, to, expected) in cases {
+        let text = text_of(&base, from, to);
+        assert!(text.starts_with("training.ckpt: ") && text.contains(expected), "{to}: {text}");
+    }
+    let sum = format!(r#"\"loss_sum\":{}"#, base.loss_sum.to_bits());
+    let text = text_of(&base, &sum, &format!(r#"\"loss_sum\":{}"#, f64::NAN.to_bits()));
+    assert!(text.contains("loss_sum is NaN, expected a finite number"), "{text}");
+    let half = checkpoint(Optimizer::Sgd, Precision::Fp16);
+    let text = text_of(&half, r#"\"loss_scale\":[65536.0,12]"#, r#"\"loss_scale\":[0.0,12]"#);
+    assert!(text.contains("loss_scale is 0, expected a finite number above 0"), "{text}");
+}
+
+#[test]
+fn a_training_goes_on_only_with_what_it_had() {
+    let set = |labels: Vec<u8>| Dataset::new(vec![1; 50], labels, 1, 5, 2, "pairs").unwrap();
+    let train = set(vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    let mut old = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    old.data_checksum = train.checksum();
+    let fits = |options: &Options| old.check_fits(options, &old.sizes, &train, train.checksum());
+    let with = |change: &dyn Fn(&mut Options)| {
+        let mut options = old.options.clone();
+        change(&mut options);
+        fits(&options)
+    };
+    fits(&old.options).unwrap();
+    with(&|options| {
+        options.epochs = 99;
+        options.early_stopping = Some(EarlyStopping { patience: 1, min_delta: 0.0 });
+        options.stream = Residence::Host;
+        options.evaluate_batch = 1;
+        options.execution = Execution::Paper;
+        options.paper = PaperOptions { tile: 8, ..PaperOptions::default() };
+    })
+    .unwrap();
+    type Change = &'static dyn Fn(&mut Options);
+    let cases: [(Change, &str); 11] = [
+        (&|options| options.batch = 5, "option batch: 5 is not allowed (4 as in the checkpoint)"),
+        (&|options| options.learning_rate = 0.2, "option learning_rate: 0.2 is not allowed (0.1 as in the checkpoint)"),
+        (
+            &|options| options.optimizer = Optimizer::Sgd,
+            "option optimizer: {name:sgd} is not allowed ({name:momentum,momentum:0.9} as",
+        ),
+        (&|options| options.weight_decay = 0.0, "option weight_decay: 0.0 is not allowed (0.3 as in the checkpoint)"),
+        (
+            &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },
+            "option schedule: {name:cosine,minimum:0.5} is not",
+        ),
+        (&|options| options.warmup = 9, "option warmup: 9 is not allowed (0 as in the checkpoint)"),
+        (
+            &|options| options.reduction = Reduction::Sum,
+            "option reduction: sum is not allowed (mean as in the checkpoint)",
+        ),
+        (
+            &|options| options.init = crate::mlp::Init::HeNormal,
+            "option init: he_normal is not allowed (he_uniform as in the checkpoint)",
+        ),
+        (&|options| options.seed = 2, "option seed: 2 is not allowed (1 as in the checkpoint)"),
+        (
+            &|options| options.precision = Precision::Fp64,
+            "option precision: fp64 is not allowed (fp32 as in the checkpoint)",
+        ),
+        (&|options| options.validation = 3, "option validation: 3 is not allowed (2 as in the checkpoint)"),
+    ];
+    for (change, expected) in cases {
+        let text = with(change).unwrap_err().to_string();
+        assert!(text.starts_with(expected), "{text}");
+    }
+    let error = old.check_fits(&old.options, &[5, 4, 2], &train, train.checksum()).unwrap_err();
+    assert!(matches!(error, Error::Shape { .. }));
+    assert_eq!(error.to_string(), "widths of the layers: expected [5, 3, 2] as in the checkpoint, got [5, 4, 2]");
+    let other = set(vec![1, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    let text = old.check_fits(&old.options, &old.sizes, &other, other.checksum()).unwrap_err().to_string();
+    assert!(
+        text.starts_with("training set pairs is not the checkpoint's: expected 10 samples with checksum "),
+        "{text}"
+    );
+    // The source's kernels may differ in their last bits from setting to setting.
+    let mut paper = old.clone();
+    paper.options.execution = Execution::Paper;
+    let options = Options { paper: PaperOptions { tile: 8, ..PaperOptions::default() }, ..paper.options.clone() };
+    let text = paper.check_fits(&options, &old.sizes, &train, train.checksum()).unwrap_err().to_string();
+    assert!(text.starts_with("option paper: {block:256,tile:8,"), "{text}");
+}

@@ -1,0 +1,785 @@
+//! The published kernels of the multilayer perceptron, each alone against the plain functions, and the engine that is made of them.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::mlp::paper::{Extent, Kernels, Product, profile};
+use warpplay::mlp::{
+    Accumulate, Checkpoint, Classifier, ColumnSums, Dataset, Execution, Optimizer, Options, PaperMatmul, PaperOptions,
+    Precision, Residence, SoftmaxForm, StoppedBy, TrainEvent, Trainer,
+};
+use warpplay::{Backend, Buffer, Device, Error, Stream};
+use warpplay_cpu_ref::mlp::{
+    Init, Network, Pass, Product as Shape, Reduction, Sequential, Settings, Training, epoch_order, pieces,
+};
+use warpplay_gpu::mlp::random;
+use warpplay_tests::Checked;
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::golden::{self, Tensors};
+use warpplay_tests::tolerance::{Tolerance, close, same};
+
+/// Sizes that straddle warps and tiles, in pairs that are never square.
+const EXTENTS: [(u32, u32); 9] =
+    [(1, 31), (31, 1), (32, 33), (33, 65), (64, 10), (65, 32), (130, 64), (2, 130), (7, 257)];
+
+/// Rows, columns and depth of products.
+const PRODUCTS: [(u32, u32, u32); 9] = [
+    (1, 31, 33),
+    (31, 1, 2),
+    (32, 33, 1),
+    (33, 65, 32),
+    (64, 10, 31),
+    (9, 7, 130),
+    (65, 32, 17),
+    (8, 16, 64),
+    (130, 64, 3),
+];
+
+/// One sum of `n` terms may err by n roundings of its terms' sizes; the values here are below 1 and n at most 257.
+const SUMS: Tolerance = Tolerance { abs: 257.0 * 6e-8, rel: 1e-6 };
+/// A few roundings, and the two exponentials' last bits.
+const ROUNDINGS: Tolerance = Tolerance { abs: 1e-7, rel: 2e-6 };
+/// Values behind those that a kernel may touch.
+const BEHIND: usize = 40;
+/// What stands there.
+const MARK: f32 = -77.25;
+
+/// Values in (-1, 1) without a pattern, some exactly 0.
+fn values(n: usize, salt: u32) -> Vec<f32> {
+    let key = random::key(salt, 1);
+    (1..=n as u64)
+        .map(|i| {
+            let word = random::element(key, i);
+            if word.is_multiple_of(11) { 0.0 } else { ((word >> 40) as f32 - 8_388_608.0) / 8_388_608.0 }
+        })
+        .collect()
+}
+
+/// Labels below `n_classes`.
+fn labels(n: usize, n_classes: u32, salt: u32) -> Vec<u8> {
+    let key = random::key(salt, 2);
+    (1..=n as u64).map(|i| (random::element(key, i) >> 33) as u32 % n_classes).map(|label| label as u8).collect()
+}
+
+fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&value| f64::from(value)).collect()
+}
+
+/// A device with the kernels in one form.
+struct Bench {
+    stream: Stream,
+    kernels: Kernels,
+}
+
+impl Bench {
+    fn new(device: &Device, options: PaperOptions) -> Result<Self, Error> {
+        Ok(Self { stream: device.stream()?, kernels: Kernels::load(device, options)? })
+    }
+
+    /// A buffer of `values` with marked values behind them.
+    fn marked(&self, values: &[f32]) -> Result<Buffer<f32>, Error> {
+        let mut all = values.to_vec();
+        all.extend([MARK; BEHIND]);
+        self.stream.upload(&all)
+    }
+
+    /// The values of such a buffer; that what stands behind them is as it was is checked.
+    fn unmarked(&self, buffer: &Buffer<f32>) -> Result<Vec<f32>, Error> {
+        let mut all = self.stream.read(buffer)?;
+        let behind = all.split_off(all.len() - BEHIND);
+        same("values behind the buffer", &behind, &[MARK; BEHIND]);
+        Ok(all)
+    }
+}
+
+/// Every block size on every device.
+fn for_each_block(body: impl Fn(&Bench, u32) -> Checked) {
+    for_each_device(|device| {
+        for block in [128, 256, 512] {
+            body(&Bench::new(device, PaperOptions { block, ..PaperOptions::default() })?, block)?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn products_of_all_forms_and_transposes() {
+    for_each_device(|device| {
+        for (matmul, accumulate) in [
+            (PaperMatmul::Plain, Accumulate::Fp32),
+            (PaperMatmul::Plain, Accumulate::Fp64),
+            (PaperMatmul::Tiled, Accumulate::Fp32),
+            (PaperMatmul::Tiled, Accumulate::Fp64),
+        ] {
+            for tile in [8, 16, 32] {
+                let bench = Bench::new(device, PaperOptions { matmul, accumulate, tile, ..PaperOptions::default() })?;
+                for (salt, (m, n, k)) in (1..).zip(PRODUCTS) {
+                    for (transpose_a, transpose_b) in [(false, false), (true, false), (false, true), (true, true)] {
+                        let (a, b) = (values((m * k) as usize, salt), values((k * n) as usize, salt + 100));
+                        let mut c = bench.marked(&vec![MARK; (m * n) as usize])?;
+                        let product = Product { m, n, k, transpose_a, transpose_b };
+                        let (a_there, b_there) = (bench.stream.upload(&a)?, bench.stream.upload(&b)?);
+                        let launch = bench.kernels.matmul(&bench.stream, product, &a_there, &b_there, &mut c)?;
+                        let got = bench.unmarked(&c)?;
+                        let shape = Shape { m: m as usize, n: n as usize, k: k as usize, transpose_a, transpose_b };
+                        let mut expected = vec![0.0; got.len()];
+                        pieces::matmul(&widened(&a), &widened(&b), &mut expected, shape);
+                        // Sums in double precision are rounded once.
+                        let tolerance = match accumulate {
+                            Accumulate::Fp32 => SUMS,
+                            Accumulate::Fp64 => Tolerance { abs: 1e-13, rel: 6e-8 },
+                        };
+                        let what = format!("{} {product:?}", launch.kernel);
+                        close(&what, &widened(&got), &expected, tolerance);
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn plain_and_tiled_products_have_the_same_bits() {
+    for_each_device(|device| {
+        let (m, n, k) = (33, 10, 65);
+        let (a, b) = (values(33 * 65, 5), values(65 * 10, 6));
+        let mut results = Vec::new();
+        for matmul in [PaperMatmul::Plain, PaperMatmul::Tiled] {
+            for tile in [8, 16, 32] {
+                let bench = Bench::new(device, PaperOptions { matmul, tile, ..PaperOptions::default() })?;
+                let (a, b) = (bench.stream.upload(&a)?, bench.stream.upload(&b)?);
+                let mut c = bench.stream.alloc(330)?;
+                let product = Product { m, n, k, transpose_a: false, transpose_b: false };
+                bench.kernels.matmul(&bench.stream, product, &a, &b, &mut c)?;
+                results.push(bench.stream.read(&c)?);
+            }
+        }
+        for result in &results[1..] {
+            same("bits of the product", result, &results[0]);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn batches_are_gathered_and_scaled() {
+    for_each_block(|bench, _| {
+        for (n_rows, n_inputs) in [(1, 1), (33, 7), (5, 130)] {
+            let n_samples = 2 * n_rows + 3;
+            let pixels: Vec<u8> = (0..n_samples * n_inputs).map(|i| (i * 37 + i / 7) as u8).collect();
+            let labels = labels(n_samples as usize, 256, 3);
+            let order: Vec<u32> = (0..n_rows + 4).map(|i| (i * 5 + 2) % n_samples).collect();
+            let first = 3;
+            let (pixels_there, labels_there) = (bench.stream.upload(&pixels)?, bench.stream.upload(&labels)?);
+            let order_there = bench.stream.upload(&order)?;
+            let mut x = bench.marked(&vec![MARK; (n_rows * n_inputs) as usize])?;
+            let mut classes = bench.stream.upload(&vec![7777u32; n_rows as usize + 1])?;
+            let extent = Extent::new(n_rows, n_inputs);
+            bench.kernels.gather(&bench.stream, &pixels_there, &order_there, first, &mut x, extent)?;
+            bench.kernels.gather_labels(&bench.stream, &labels_there, &order_there, first, &mut classes, n_rows)?;
+            let samples = &order[first as usize..(first + n_rows) as usize];
+            let n_inputs = n_inputs as usize;
+            let rows = samples.iter().flat_map(|&at| &pixels[at as usize * n_inputs..(at as usize + 1) * n_inputs]);
+            let bytes: Vec<u8> = rows.copied().collect();
+            let mut expected = vec![0.0f32; bytes.len()];
+            pieces::scale_pixels(&bytes, &mut expected);
+            same("x", &bench.unmarked(&x)?, &expected);
+            let expected: Vec<u32> = samples.iter().map(|&at| u32::from(labels[at as usize])).chain([7777]).collect();
+            same("classes", &bench.stream.read(&classes)?, &expected);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_number_that_is_no_sample_gives_nan_and_no_class() {
+    for_each_block(|bench, _| {
+        let pixels = bench.stream.upload(&[255u8, 0, 51, 102])?;
+        let labels = bench.stream.upload(&[1u8, 0])?;
+        let order = bench.stream.upload(&[1, 2, u32::MAX, 0])?;
+        let mut x = bench.stream.alloc(8)?;
+        let mut classes = bench.stream.alloc(4)?;
+        bench.kernels.gather(&bench.stream, &pixels, &order, 0, &mut x, Extent::new(4, 2))?;
+        bench.kernels.gather_labels(&bench.stream, &labels, &order, 0, &mut classes, 4)?;
+        let nan = f64::NAN;
+        close(
+            "x",
+            &widened(&bench.stream.read(&x)?),
+            &widened(&[0.2, 0.4]).into_iter().chain([nan, nan, nan, nan, 1.0, 0.0]).collect::<Vec<_>>(),
+            Tolerance { abs: 0.0, rel: 0.0 },
+        );
+        same("classes", &bench.stream.read(&classes)?, &[0, u32::MAX, u32::MAX, 1]);
+        // A loss with such a class is not a number, so nobody trains on it unawares.
+        let z = bench.stream.upload(&values(8, 1))?;
+        let mut losses = bench.stream.alloc(4)?;
+        bench.kernels.loss(&bench.stream, &z, &classes, &mut losses, Extent::new(4, 2))?;
+        let finite: Vec<bool> = bench.stream.read(&losses)?.iter().map(|loss| loss.is_finite()).collect();
+        same("losses", &finite, &[true, false, false, true]);
+        Ok(())
+    });
+}
+
+#[test]
+fn bias_relu_and_active_units() {
+    for_each_block(|bench, block| {
+        for (n_rows, n_columns) in EXTENTS {
+            let what = format!("{n_rows} x {n_columns} in blocks of {block}");
+            let extent = Extent::new(n_rows, n_columns);
+            let n = (n_rows * n_columns) as usize;
+            let (mut z, bias) = (values(n, 1), values(n_columns as usize, 2));
+            let mut z_there = bench.marked(&z)?;
+            let bias_there = bench.stream.upload(&bias)?;
+            bench.kernels.bias_add(&bench.stream, &mut z_there, &bias_there, extent)?;
+            pieces::add_bias(&mut z, &bias);
+            same(&what, &bench.unmarked(&z_there)?, &z);
+
+            // Zeros of both signs and NaN among them, and a unit that no row makes positive.
+            let mut z = values(n, 3);
+            z[0] = -0.0;
+            z[n / 2] = f32::NAN;
+            for row in z.chunks_exact_mut(n_columns as usize) {
+                let dead = &mut row[n_columns as usize / 3];
+                *dead = -dead.abs();
+            }
+            let z_there = bench.stream.upload(&z)?;
+            let mut h_there = bench.marked(&vec![MARK; n])?;
+            bench.kernels.relu(&bench.stream, &z_there, &mut h_there, extent)?;
+            let mut h = vec![0.0; n];
+            pieces::relu(&z, &mut h);
+            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            same(&what, &bits(&bench.unmarked(&h_there)?), &bits(&h));
+
+            let mut gradient = values(n, 4);
+            let mut gradient_there = bench.marked(&gradient)?;
+            bench.kernels.relu_backward(&bench.stream, &z_there, &mut gradient_there, extent)?;
+            pieces::relu_backward(&z, &mut gradient);
+            same(&what, &bench.unmarked(&gradient_there)?, &gradient);
+
+            let mut active_there = bench.stream.alloc::<u32>(n_columns as usize)?;
+            let mut active = vec![false; n_columns as usize];
+            bench.kernels.units_active(&bench.stream, &h_there, &mut active_there, extent)?;
+            pieces::mark_active(&h, &mut active);
+            let found: Vec<bool> = bench.stream.read(&active_there)?.iter().map(|&flag| flag == 1).collect();
+            same(&what, &found, &active);
+            assert!(!found[n_columns as usize / 3]);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn softmax_gradients_and_losses() {
+    for_each_block(|bench, block| {
+        for ((n_rows, n_columns), scale) in EXTENTS.into_iter().zip([1.0, 1.0, 30.0, 1.0, 100.0].into_iter().cycle()) {
+            let what = format!("{n_rows} x {n_columns} in blocks of {block}");
+            let extent = Extent::new(n_rows, n_columns);
+            let (n, n_classes) = ((n_rows * n_columns) as usize, n_columns as usize);
+            let z: Vec<f32> = values(n, 7).iter().map(|z| z * scale).collect();
+            let labels = labels(n_rows as usize, n_columns.min(256), 8);
+            let classes: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
+            let z_there = bench.stream.upload(&z)?;
+            let classes_there = bench.stream.upload(&classes)?;
+            let z = widened(&z);
+
+            let mut p_there = bench.marked(&vec![MARK; n])?;
+            bench.kernels.softmax(&bench.stream, &z_there, &mut p_there, extent)?;
+            let mut p = vec![0.0; n];
+            pieces::softmax(&z, &mut p, n_classes);
+            let got = bench.unmarked(&p_there)?;
+            close(&format!("softmax {what}"), &widened(&got), &p, ROUNDINGS);
+            for row in widened(&got).chunks_exact(n_classes) {
+                close("sum of a row", &[row.iter().sum()], &[1.0], SUMS);
+            }
+
+            for (factor, reduction) in [(1.0 / n_rows as f32, Reduction::Mean), (1.0, Reduction::Sum)] {
+                let mut expected = vec![0.0; n];
+                pieces::cross_entropy_gradient(&p, &labels, &mut expected, n_classes, reduction);
+                let mut gradient = bench.marked(&vec![MARK; n])?;
+                let Bench { stream, kernels } = bench;
+                kernels.softmax_gradient_fused(stream, &z_there, &classes_there, &mut gradient, extent, factor)?;
+                close(&format!("fused {what}"), &widened(&bench.unmarked(&gradient)?), &expected, ROUNDINGS);
+                let mut gradient = bench.marked(&vec![MARK; n])?;
+                kernels.softmax_gradient(stream, &p_there, &classes_there, &mut gradient, extent, factor)?;
+                close(&format!("separate {what}"), &widened(&bench.unmarked(&gradient)?), &expected, ROUNDINGS);
+            }
+
+            let mut losses_there = bench.marked(&vec![MARK; n_rows as usize])?;
+            bench.kernels.loss(&bench.stream, &z_there, &classes_there, &mut losses_there, extent)?;
+            let mut losses = vec![0.0; n_rows as usize];
+            pieces::losses(&z, &labels, &mut losses, n_classes);
+            // The loss is a difference of logits, so their last bits count.
+            let tolerance = Tolerance { abs: 2e-7 * f64::from(scale) + 1e-6, rel: 2e-6 };
+            close(&format!("losses {what}"), &widened(&bench.unmarked(&losses_there)?), &losses, tolerance);
+            let mut sums = bench.stream.upload(&[MARK; 3])?;
+            bench.kernels.loss_sum(&bench.stream, &losses_there, n_rows, &mut sums, 1)?;
+            let sums = bench.stream.read(&sums)?;
+            same("other slots", &[sums[0], sums[2]], &[MARK, MARK]);
+            close("loss sum", &[f64::from(sums[1])], &[losses.iter().sum()], Tolerance { abs: 1e-4, rel: 2e-6 });
+
+            let mut found = bench.stream.upload(&vec![4321u32; n_rows as usize + 3])?;
+            let mut correct = bench.stream.upload(&[5u32])?;
+            bench.kernels.accuracy(&bench.stream, &z_there, &classes_there, &mut found, 2, &mut correct, extent)?;
+            let expected = pieces::classes(&z, n_classes);
+            let expected: Vec<u32> = [4321, 4321].into_iter().chain(expected).chain([4321]).collect();
+            same(&what, &bench.stream.read(&found)?, &expected);
+            let n_correct = pieces::n_correct(&z, &labels, n_classes) as u32;
+            same(&what, &bench.stream.read(&correct)?, &[5 + n_correct]);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn equal_logits_give_the_lowest_class() {
+    for_each_block(|bench, _| {
+        let z = bench.stream.upload(&[1.0f32, 3.0, 3.0, -1.0, -1.0, -1.0, f32::NAN, 9.0, 0.0])?;
+        let labels = bench.stream.upload(&[1u32, 2, 0])?;
+        let mut found = bench.stream.alloc(3)?;
+        let mut correct = bench.stream.alloc(1)?;
+        let extent = Extent::new(3, 3);
+        bench.kernels.accuracy(&bench.stream, &z, &labels, &mut found, 0, &mut correct, extent)?;
+        same("classes", &bench.stream.read(&found)?, &[1, 0, 0]);
+        same("correct", &bench.stream.read(&correct)?, &[2]);
+        Ok(())
+    });
+}
+
+#[test]
+fn column_sums_of_all_forms() {
+    for_each_device(|device| {
+        for block in [128, 256, 512] {
+            for (column_sums, accumulate) in [
+                (ColumnSums::Tree, Accumulate::Fp32),
+                (ColumnSums::Tree, Accumulate::Fp64),
+                (ColumnSums::Warp, Accumulate::Fp32),
+                (ColumnSums::Warp, Accumulate::Fp64),
+                (ColumnSums::Atomic, Accumulate::Fp32),
+            ] {
+                let options = PaperOptions { block, column_sums, accumulate, ..PaperOptions::default() };
+                let bench = Bench::new(device, options)?;
+                for (n_rows, n_columns) in EXTENTS.into_iter().chain([(257, 7), (530, 2)]) {
+                    let input = values((n_rows * n_columns) as usize, n_rows);
+                    let there = bench.stream.upload(&input)?;
+                    let atomic = column_sums == ColumnSums::Atomic;
+                    let before = if atomic { 0.0 } else { MARK };
+                    let mut sums = bench.marked(&vec![before; n_columns as usize])?;
+                    let launch =
+                        bench.kernels.column_sums(&bench.stream, &there, &mut sums, Extent::new(n_rows, n_columns))?;
+                    let mut expected = vec![0.0; n_columns as usize];
+                    pieces::column_sums(&widened(&input), &mut expected);
+                    let tolerance = match accumulate {
+                        Accumulate::Fp32 => Tolerance { abs: 2.0 * SUMS.abs, ..SUMS },
+                        Accumulate::Fp64 => Tolerance { abs: 1e-13, rel: 6e-8 },
+                    };
+                    let what = format!("{} of {n_rows} x {n_columns} in blocks of {block}", launch.kernel);
+                    close(&what, &widened(&bench.unmarked(&sums)?), &expected, tolerance);
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn updates_follow_the_gradient_and_reset_it() {
+    for_each_block(|bench, _| {
+        for n in [1, 31, 33, 130, 513] {
+            let (mut weights, mut gradient) = (values(n, 1), values(n, 2));
+            let (mut weights_there, mut gradient_there) = (bench.marked(&weights)?, bench.marked(&gradient)?);
+            bench.kernels.sgd(&bench.stream, &mut weights_there, &mut gradient_there, n as u32, 0.037)?;
+            pieces::sgd_update(&mut weights, &mut gradient, 0.037);
+            same("weights", &bench.unmarked(&weights_there)?, &weights);
+            same("gradient", &bench.unmarked(&gradient_there)?, &gradient);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn dimensions_and_lengths_are_checked() {
+    for_each_device(|device| {
+        let bench = Bench::new(device, PaperOptions::default())?;
+        let Bench { stream, kernels } = &bench;
+        let (six, mut five) = (stream.alloc::<f32>(6)?, stream.alloc::<f32>(5)?);
+        let error = kernels.relu(stream, &six, &mut five, Extent::new(3, 2)).expect_err("too short");
+        assert_eq!(error.to_string(), "h: expected at least 6 values, got 5 values");
+        let error = kernels.softmax(stream, &six, &mut five, Extent::new(0, 2)).expect_err("no rows");
+        assert_eq!(error.to_string(), "rows: expected 1 to 2147483616, got 0");
+        let error = kernels.relu(stream, &six, &mut five, Extent::new(1 << 16, 1 << 16)).expect_err("too many");
+        assert!(error.to_string().starts_with("values of a matrix: expected at most 4294967295"), "{error}");
+        let product = Product { m: 2, n: 2, k: 4, transpose_a: false, transpose_b: false };
+        let error = kernels.matmul(stream, product, &six, &six, &mut five).expect_err("too short");
+        assert_eq!(error.to_string(), "a: expected at least 8 values, got 6 values");
+        let pixels = stream.alloc::<u8>(7)?;
+        let order = stream.alloc::<u32>(2)?;
+        let error = kernels.gather(stream, &pixels, &order, 0, &mut five, Extent::new(2, 2)).expect_err("7 bytes");
+        assert!(error.to_string().starts_with("pixels: expected whole samples of 2 bytes"), "{error}");
+        let pixels = stream.alloc::<u8>(8)?;
+        let error = kernels.gather(stream, &pixels, &order, 1, &mut five, Extent::new(2, 2)).expect_err("short order");
+        assert_eq!(error.to_string(), "order: expected at least 3 values, got 2 values");
+        let wrong = |options| Kernels::load(device, options).expect_err("not allowed").to_string();
+        let default = PaperOptions::default();
+        assert_eq!(wrong(PaperOptions { block: 64, ..default }), "option block: 64 is not allowed (128, 256 or 512)");
+        assert_eq!(wrong(PaperOptions { tile: 12, ..default }), "option tile: 12 is not allowed (8, 16 or 32)");
+        let options = PaperOptions { accumulate: Accumulate::Fp64, column_sums: ColumnSums::Atomic, ..default };
+        assert_eq!(wrong(options), "option accumulate: fp64 is not allowed (fp32 with atomic column sums)");
+        Ok(())
+    });
+}
+
+/// Samples of the small sets: no batch divides them.
+const N_SAMPLES: usize = 23;
+const CLASSES: u32 = 4;
+
+/// A set of drawn images of 3 by 5 pixels.
+fn small_set(n: usize, salt: u32) -> Result<Arc<Dataset>, Error> {
+    let key = random::key(salt, 3);
+    let pixels = (1..=n as u64 * 15).map(|i| (random::element(key, i) >> 40) as u8).collect();
+    Ok(Arc::new(Dataset::new(pixels, labels(n, CLASSES, salt), 3, 5, CLASSES, "drawn pixels")?))
+}
+
+/// A small training by the published kernels in small blocks.
+fn small(hidden: &[u32]) -> Options {
+    Options {
+        hidden: hidden.to_vec(),
+        batch: 5,
+        epochs: 2,
+        learning_rate: 0.1,
+        seed: 7,
+        execution: Execution::Paper,
+        evaluate_batch: 9,
+        paper: PaperOptions { block: 128, tile: 8, ..PaperOptions::default() },
+        ..Options::default()
+    }
+}
+
+fn go_on(_: TrainEvent<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Weights and biases, layer by layer.
+fn parameters(trainer: &mut Trainer) -> Result<Vec<f32>, Error> {
+    Ok(trainer.network()?.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect())
+}
+
+/// The same training by the plain program in single precision: losses of the epochs, and weights.
+fn plain_training(options: &Options, set: &Dataset) -> (Vec<f64>, Training<f32>) {
+    let sizes: Vec<usize> = options.sizes(set.n_inputs(), set.n_classes()).iter().map(|&size| size as usize).collect();
+    let reduction = match options.reduction {
+        warpplay::mlp::Reduction::Mean => Reduction::Mean,
+        warpplay::mlp::Reduction::Sum => Reduction::Sum,
+    };
+    let network = Network::drawn(&sizes, Init::HeUniform, options.seed);
+    let mut training = Training::new(network, Settings { reduction, ..Settings::default() });
+    let losses = (0..options.epochs).map(|epoch| {
+        let order = epoch_order(options.seed, epoch, set.len());
+        let batch = options.batch as usize;
+        let rate = options.learning_rate;
+        training.epoch::<Sequential>(set.images(), set.labels(), &order, batch, rate) / set.len() as f64
+    });
+    (losses.collect(), training)
+}
+
+/// Trains on the device, compares with the plain program.
+fn check_training(device: &Device, options: &Options, set: &Arc<Dataset>) -> Checked {
+    let what = format!("{:?}, {:?}, {}", options.paper, options.hidden, options.stream);
+    let mut trainer = Trainer::builder().options(options.clone()).build(device, set)?;
+    let report = trainer.run(go_on)?;
+    assert_eq!((report.execution, report.stopped_by), (Execution::Paper, StoppedBy::Epochs));
+    let (losses, plain) = plain_training(options, set);
+    let got: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
+    close(&format!("losses, {what}"), &got, &losses, Tolerance { abs: 0.0, rel: 1e-5 });
+    let expected: Vec<f32> =
+        plain.network.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect();
+    let tolerance = Tolerance { abs: 1e-5, rel: 0.0 };
+    close(&format!("weights, {what}"), &widened(&parameters(&mut trainer)?), &widened(&expected), tolerance);
+    for epoch in &report.epochs {
+        assert_eq!(epoch.transfer_share.is_some(), options.stream == Residence::Host, "{what}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_training_follows_the_plain_one_in_all_forms() -> Checked {
+    let set = small_set(N_SAMPLES, 1)?;
+    for_each_device(|device| {
+        for matmul in [PaperMatmul::Plain, PaperMatmul::Tiled] {
+            for (column_sums, accumulate) in [
+                (ColumnSums::Tree, Accumulate::Fp32),
+                (ColumnSums::Tree, Accumulate::Fp64),
+                (ColumnSums::Warp, Accumulate::Fp32),
+                (ColumnSums::Warp, Accumulate::Fp64),
+                (ColumnSums::Atomic, Accumulate::Fp32),
+            ] {
+                for softmax in [SoftmaxForm::Fused, SoftmaxForm::Separate] {
+                    let paper = PaperOptions { block: 128, tile: 8, matmul, column_sums, softmax, accumulate };
+                    check_training(device, &Options { paper, ..small(&[9]) }, &set)?;
+                }
+            }
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_training_of_any_depth_and_residence_follows_the_plain_one() -> Checked {
+    let set = small_set(N_SAMPLES, 2)?;
+    for_each_device(|device| {
+        for hidden in [&[][..], &[33], &[6, 10, 3]] {
+            for stream in [Residence::Device, Residence::Host] {
+                for reduction in [warpplay::mlp::Reduction::Mean, warpplay::mlp::Reduction::Sum] {
+                    let learning_rate = 0.03;
+                    let options = Options { stream, reduction, learning_rate, ..small(hidden) };
+                    check_training(device, &options, &set)?;
+                }
+            }
+        }
+        // One batch is the whole set, and one sample is a batch.
+        check_training(device, &Options { batch: N_SAMPLES as u32, ..small(&[5]) }, &set)?;
+        check_training(device, &Options { batch: 1, epochs: 1, ..small(&[5]) }, &set)
+    });
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_training_goes_on_to_the_same_bits() -> Checked {
+    // Enough steps that a GPU, which looks at its losses now and then, can stop inside an epoch.
+    let set = small_set(150, 3)?;
+    let folder = tempfile::tempdir().expect("a folder for checkpoints");
+    for_each_device(|device| {
+        for column_sums in [ColumnSums::Tree, ColumnSums::Warp] {
+            let mut options = Options { batch: 2, epochs: 2, ..small(&[6]) };
+            options.paper.column_sums = column_sums;
+            let mut whole = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let whole_report = whole.run(go_on)?;
+            let mut first = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let report = first.run(|event| match event {
+                TrainEvent::Step { epoch: 2, step, .. } if step >= 20 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })?;
+            assert_eq!((report.stopped_by, report.epochs.len()), (StoppedBy::Request, 1));
+            let checkpoint = first.checkpoint()?;
+            assert!((20..75).contains(&checkpoint.step()), "{}", checkpoint.step());
+            let file = folder.path().join("paper.checkpoint");
+            checkpoint.save(&file)?;
+            drop(first);
+            let mut second =
+                Trainer::builder().options(options).resume(Checkpoint::load(&file)?).build(device, &set)?;
+            let report = second.run(go_on)?;
+            same("weights", &parameters(&mut second)?, &parameters(&mut whole)?);
+            let losses = |report: &warpplay::mlp::TrainReport| -> Vec<f64> {
+                report.epochs.iter().map(|epoch| epoch.loss).collect()
+            };
+            // Losses of an epoch in two parts are added in two parts.
+            close("losses", &losses(&report), &losses(&whole_report), Tolerance { abs: 0.0, rel: 1e-14 });
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn sets_are_classified_by_batches_that_are_not_the_trainings() -> Checked {
+    let set = small_set(N_SAMPLES, 4)?;
+    let other = small_set(40, 5)?;
+    for_each_device(|device| {
+        for (stream, evaluate_batch) in
+            [(Residence::Device, 1), (Residence::Device, 16), (Residence::Device, 1000), (Residence::Host, 16)]
+        {
+            let options = Options { stream, evaluate_batch, epochs: 1, ..small(&[6, 33]) };
+            let mut trainer = Trainer::builder().options(options.clone()).test(&other).build(device, &set)?;
+            let report = trainer.run(go_on)?;
+            let network = plain_training(&options, &set).1.network;
+            let mut pass = Pass::default();
+            network.forward::<Sequential>(other.images(), &mut pass);
+            network.losses(other.labels(), &mut pass);
+            let n_correct = pieces::n_correct(&pass.z[2], other.labels(), CLASSES as usize);
+            assert_eq!(report.epochs[0].test_accuracy, Some(n_correct as f64 / 40.0));
+            let loss = report.epochs[0].test_loss.expect("a test set");
+            close("test loss", &[loss], &[pass.loss_sum() / 40.0], Tolerance { abs: 0.0, rel: 1e-5 });
+
+            // Dead units are counted over the training set.
+            network.forward::<Sequential>(set.images(), &mut pass);
+            let dead: Vec<u64> = pass
+                .h
+                .iter()
+                .zip([6, 33])
+                .map(|(h, n)| {
+                    let mut active = vec![false; n];
+                    pieces::mark_active(h, &mut active);
+                    active.iter().filter(|active| !**active).count() as u64
+                })
+                .collect();
+            same("dead units", &report.dead_units_by_layer, &dead);
+
+            // The trained network alone, on the same kernels.
+            let mut classifier = Classifier::with_options(device, &trainer.network()?, &options)?;
+            let evaluation = classifier.evaluate(&other)?;
+            assert_eq!(evaluation.correct, n_correct as u64);
+            let predictions = classifier.predict(other.images())?;
+            let found: Vec<u32> = predictions.iter().map(|prediction| prediction.class).collect();
+            network.forward::<Sequential>(other.images(), &mut pass);
+            same("classes", &found, &pieces::classes(&pass.z[2], CLASSES as usize));
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
+    let set = small_set(N_SAMPLES, 6)?;
+    for_each_device(|device| {
+        let options = Options { learning_rate: 1e30, ..small(&[6]) };
+        let mut trainer = Trainer::builder().options(options).build(device, &set)?;
+        let before = parameters(&mut trainer)?;
+        let error = trainer.run(go_on).expect_err("diverges");
+        assert!(matches!(error, Error::Diverged { epoch: 1, step: 2..=5, steps: 5 }), "{error}");
+        same("weights", &parameters(&mut trainer)?, &before);
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn what_the_published_kernels_do_not_do_is_refused() -> Checked {
+    let set = small_set(N_SAMPLES, 6)?;
+    for_each_device(|device| {
+        let refused = |options: Options| match Trainer::builder().options(options).build(device, &set) {
+            Ok(_) => panic!("should be refused"),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(
+            refused(Options { optimizer: Optimizer::Momentum { momentum: 0.9 }, ..small(&[6]) }),
+            "option optimizer: momentum is not allowed (sgd with execution paper)"
+        );
+        assert_eq!(
+            refused(Options { weight_decay: 0.01, ..small(&[6]) }),
+            "option weight_decay: 0.01 is not allowed (0 with execution paper)"
+        );
+        assert_eq!(
+            refused(Options { precision: Precision::Bf16, ..small(&[6]) }),
+            "option precision: bf16 is not allowed (fp32 with execution paper)"
+        );
+        Ok(())
+    });
+    Ok(())
+}
+
+#[test]
+fn a_profile_names_every_launch_of_a_step() {
+    for_each_device(|device| {
+        let options = PaperOptions { block: 128, tile: 8, softmax: SoftmaxForm::Separate, ..PaperOptions::default() };
+        let times = profile(device, &[15, 9, 4], 6, &options)?;
+        let names: Vec<&str> = times.iter().map(|time| time.name.as_str()).collect();
+        assert_eq!(names.len(), 21, "{names:?}");
+        let find = |name: &str| times.iter().find(|time| time.name == name).expect("is there");
+        let forward = find("forward product, layer 1");
+        assert_eq!((forward.kernel, forward.shape.as_str()), ("mlp_paper_matmul_tiled_8", "[6, 15] x [15, 9]"));
+        assert_eq!((forward.flops, forward.footprint_bytes), (2 * 6 * 15 * 9, 4 * (6 * 15 + 15 * 9 + 6 * 9)));
+        // a is loaded for each of two blocks along n, b for the only one along m.
+        assert_eq!(forward.bytes, 4 * (2 * 6 * 15 + 15 * 9 + 6 * 9));
+        assert_eq!((forward.blocks, forward.threads), (2, 64));
+        assert_eq!(find("bias gradient, layer 2").kernel, "mlp_paper_column_sums_tree");
+        assert!(times.iter().all(|time| time.microseconds >= 0.0 && time.launches >= 1 && time.occupancy > 0.0));
+        let error = profile(device, &[15], 6, &options).expect_err("no layer");
+        assert!(error.to_string().starts_with("sizes: expected at least 2 widths"), "{error}");
+        assert!(profile(device, &[15, 4], 0, &options).is_err());
+        Ok(())
+    });
+}
+
+/// Holds device values to a tensor, within 2e-6 of its largest value: single precision in another order of summation.
+fn check_tensor(bench: &Bench, file: &Tensors, name: &str, values: &Buffer<f32>) -> Checked {
+    let expected = file.floats(name);
+    let largest = expected.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let got = widened(&bench.stream.read(values)?);
+    close(name, &got, &expected, Tolerance { abs: 2e-6 * largest, rel: 0.0 });
+    Ok(())
+}
+
+#[test]
+fn steps_on_real_digits_are_those_of_the_reference_vectors() {
+    let Some(path) = golden::shared("vectors/mlp_step_reference.safetensors") else { return };
+    let file = Tensors::read(&path);
+    let (n, n_inputs, n_hidden, n_classes) = (64, 784, 256, 10);
+    let [input, hidden, output] = [n_inputs, n_hidden, n_classes].map(|columns| Extent::new(n, columns));
+    let (pixels, labels) = (file.bytes("batches_x_u8"), file.bytes("batches_y_u8"));
+    let narrowed = |name: &str| file.floats(name).iter().map(|&value| value as f32).collect::<Vec<f32>>();
+    let product = |m, n, k, transpose_a, transpose_b| Product { m, n, k, transpose_a, transpose_b };
+    for_each_device(|device| {
+        // A step by threads on the CPU takes a second.
+        let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
+        let bench = Bench::new(device, PaperOptions::default())?;
+        let Bench { stream, kernels } = &bench;
+        let [mut w1, mut b1, mut w2, mut b2] = [
+            stream.upload(&narrowed("init.W1"))?,
+            stream.upload(&narrowed("init.b1"))?,
+            stream.upload(&narrowed("init.W2"))?,
+            stream.upload(&narrowed("init.b2"))?,
+        ];
+        let order = stream.upload(&(0..n * 20).collect::<Vec<u32>>())?;
+        let (pixels, labels) = (stream.upload(&pixels)?, stream.upload(&labels)?);
+        let mut classes = stream.alloc(n as usize)?;
+        let values = |extent: Extent| stream.alloc::<f32>(extent.n_values()? as usize);
+        let (mut x, mut z1, mut h, mut dz1) = (values(input)?, values(hidden)?, values(hidden)?, values(hidden)?);
+        let (mut z2, mut p, mut dz2) = (values(output)?, values(output)?, values(output)?);
+        let (mut dw1, mut db1) = (stream.alloc(w1.len())?, stream.alloc(b1.len())?);
+        let (mut dw2, mut db2) = (stream.alloc(w2.len())?, stream.alloc(b2.len())?);
+        let (mut losses, mut sums) = (stream.alloc(n as usize)?, stream.alloc(20)?);
+        for step in 0..n_steps {
+            kernels.gather(stream, &pixels, &order, step * n, &mut x, input)?;
+            kernels.gather_labels(stream, &labels, &order, step * n, &mut classes, n)?;
+            kernels.matmul(stream, product(n, n_hidden, n_inputs, false, false), &x, &w1, &mut z1)?;
+            kernels.bias_add(stream, &mut z1, &b1, hidden)?;
+            kernels.relu(stream, &z1, &mut h, hidden)?;
+            kernels.matmul(stream, product(n, n_classes, n_hidden, false, false), &h, &w2, &mut z2)?;
+            kernels.bias_add(stream, &mut z2, &b2, output)?;
+            kernels.softmax(stream, &z2, &mut p, output)?;
+            kernels.loss(stream, &z2, &classes, &mut losses, output)?;
+            kernels.loss_sum(stream, &losses, n, &mut sums, step)?;
+            kernels.softmax_gradient_fused(stream, &z2, &classes, &mut dz2, output, 1.0 / 64.0)?;
+            kernels.matmul(stream, product(n_hidden, n_classes, n, true, false), &h, &dz2, &mut dw2)?;
+            kernels.column_sums(stream, &dz2, &mut db2, output)?;
+            kernels.matmul(stream, product(n, n_hidden, n_classes, false, true), &dz2, &w2, &mut dz1)?;
+            kernels.relu_backward(stream, &z1, &mut dz1, hidden)?;
+            kernels.matmul(stream, product(n_inputs, n_hidden, n, true, false), &x, &dz1, &mut dw1)?;
+            kernels.column_sums(stream, &dz1, &mut db1, hidden)?;
+            if step == 0 {
+                for (name, values) in [
+                    ("z1", &z1),
+                    ("h", &h),
+                    ("z2", &z2),
+                    ("p", &p),
+                    ("nll", &losses),
+                    ("dz2", &dz2),
+                    ("dz1", &dz1),
+                    ("dW2", &dw2),
+                    ("db2", &db2),
+                    ("dW1", &dw1),
+                    ("db1", &db1),
+                ] {
+                    check_tensor(&bench, &file, &format!("f64.step1.{name}"), values)?;
+                }
+            }
+            for (weights, gradient) in
+                [(&mut w1, &mut dw1), (&mut b1, &mut db1), (&mut w2, &mut dw2), (&mut b2, &mut db2)]
+            {
+                kernels.sgd(stream, weights, gradient, weights.len() as u32, 0.01)?;
+            }
+            if step == 0 || step == 19 {
+                for (name, values) in [("W1", &w1), ("b1", &b1), ("W2", &w2), ("b2", &b2)] {
+                    let name = format!("f64.after{}.{name}", step + 1);
+                    let got = widened(&stream.read(values)?);
+                    close(&name, &got, &file.floats(&name), Tolerance { abs: 1e-6, rel: 0.0 });
+                }
+            }
+        }
+        let n_steps = n_steps as usize;
+        let means: Vec<f64> = widened(&stream.read(&sums)?)[..n_steps].iter().map(|sum| sum / 64.0).collect();
+        close("losses", &means, &file.floats("f64.losses20")[..n_steps], Tolerance { abs: 0.0, rel: 1e-5 });
+        Ok(())
+    });
+}
