@@ -148,7 +148,7 @@ unsafe fn product<A: Matrix, B: Matrix, O: Output>(a: A, b: B, out: O, from: u32
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
     // SAFETY: the caller's promise, here and below.
     let own_a: Line =
-        if A::ALONG_DEPTH { unsafe { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } } else { NO_LINE };
+        unsafe { if A::ALONG_DEPTH { a.line(first_row + thread::thread_idx_x() % TENSOR.rows) } else { NO_LINE } };
     // SAFETY: as above.
     let (mut lines_a, mut lines_b) =
         unsafe { (lines::<Bf16, A, QUADS>(&a, own_a, from), lines::<Bf16, B, QUADS>(&b, NO_LINE, from)) };

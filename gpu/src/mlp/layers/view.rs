@@ -57,7 +57,7 @@ impl Rows {
     /// Samples of the step: a full batch but at the end.
     #[inline(always)]
     pub fn count(&self, offset: u32) -> u32 {
-        let left = if offset < self.n { self.n - offset } else { 0 };
+        let left = self.n.saturating_sub(offset);
         if left < self.batch { left } else { self.batch }
     }
 
