@@ -254,7 +254,11 @@ fn split_products_are_as_good_as_single_precision() {
         let mut value = |at: usize| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let value = (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
-            if at % ld >= n_outputs as usize || at % 11 == 0 { 0.0 } else { value * 2f32.powi(-((at % 9) as i32)) }
+            if at % ld >= n_outputs as usize || at.is_multiple_of(11) {
+                0.0
+            } else {
+                value * 2f32.powi(-((at % 9) as i32))
+            }
         };
         (0..n_lines as usize * ld).map(&mut value).collect()
     };
