@@ -11,6 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let builder = match module {
                 // Warpgroup products and mailboxes: Hopper alone has both.
                 "mlp-epoch" => builder.arch_with_features("sm_90a", ["+ptx81"]),
+                // Tensor cores of short formats came with sm_80: an image between the two, for the devices in between.
+                "mlp-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 _ => builder.arch("sm_75").arch("sm_90"),
             };
             builder.build_and_emit()?;

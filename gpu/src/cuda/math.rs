@@ -46,17 +46,17 @@ pub fn opaque(value: u32) -> u32 {
     value
 }
 
-/// `a * b + c`, rounded once.
+/// `a * b + c` rounded once: the fused multiply-add, which the compiler never makes of `a * b + c` by itself.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let d: f32;
+        unsafe extern "C" {
+            #[link_name = "llvm.fma.f32"]
+            fn fma(a: f32, b: f32, c: f32) -> f32;
+        }
         // SAFETY: pure arithmetic.
-        unsafe {
-            core::arch::asm!("fma.rn.f32 {0}, {1}, {2}, {3};", out(reg32) d, in(reg32) a, in(reg32) b, in(reg32) c, options(pure, nomem, nostack, preserves_flags))
-        };
-        d
+        unsafe { fma(a, b, c) }
     }
     #[cfg(not(target_arch = "nvptx64"))]
     a.mul_add(b, c)

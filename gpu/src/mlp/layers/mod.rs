@@ -13,6 +13,7 @@
 //! | [`order`] | the epoch's order |
 //! | [`product`] | matrix products in single precision |
 //! | [`tensor`] | the same by tensor cores, in TF32, bfloat16 and half precision |
+//! | [`split`] | the first layer's by tensor cores in single precision |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`update`] | all optimisers |
 
@@ -20,6 +21,7 @@ pub mod control;
 pub mod loss;
 pub mod order;
 pub mod product;
+pub mod split;
 pub mod tensor;
 pub mod update;
 pub mod view;
@@ -58,6 +60,8 @@ pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
         info::<tensor::mlp_layers_backward_fp16>(),
         info::<tensor::mlp_layers_gradient_images_fp16>(),
         info::<tensor::mlp_layers_gradient_fp16>(),
+        info::<split::mlp_layers_forward_images_split>(),
+        info::<split::mlp_layers_gradient_images_split>(),
         info::<loss::mlp_layers_loss_gradient>(),
         info::<loss::mlp_layers_classify>(),
         info::<loss::mlp_layers_active>(),

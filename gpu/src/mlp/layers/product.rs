@@ -215,15 +215,39 @@ impl Output for Part {
     }
 }
 
+/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
+///
+/// # Safety
+/// As [`Matrix::line`].
+#[inline(always)]
+#[track_caller]
+unsafe fn lines<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    depth: u32,
+) -> [Line; QUADS] {
+    let mut lines = [own; QUADS];
+    if !M::ALONG_DEPTH {
+        let mut i = 0;
+        while i < QUADS {
+            let at = thread::thread_idx_x() + i as u32 * THREADS;
+            // SAFETY: the caller's promise.
+            lines[i] = unsafe { matrix.line(depth + at / (SIZE / 4)) };
+            i += 1;
+        }
+    }
+    lines
+}
+
 /// Reads this thread's quads of a tile: `SIZE` rows or columns from `first` on, depths from `depth` on.
 ///
 /// # Safety
-/// As [`Matrix::line`]; `own` is the line of this thread where lines run along the depth.
+/// As [`Matrix::quad`].
 #[inline(always)]
 #[track_caller]
 unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
     matrix: &M,
-    own: Line,
+    lines: &[Line; QUADS],
     first: u32,
     depth: u32,
 ) -> [[f32; 4]; QUADS] {
@@ -231,15 +255,9 @@ unsafe fn fetch<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usi
     let mut i = 0;
     while i < QUADS {
         let at = thread::thread_idx_x() + i as u32 * THREADS;
+        let inner = if M::ALONG_DEPTH { depth + at / SIZE * 4 } else { first + at % (SIZE / 4) * 4 };
         // SAFETY: the caller's promise.
-        quads[i] = unsafe {
-            if M::ALONG_DEPTH {
-                matrix.quad(own, depth + at / SIZE * 4)
-            } else {
-                let line = matrix.line(depth + at / (SIZE / 4));
-                matrix.quad(line, first + at % (SIZE / 4) * 4)
-            }
-        };
+        quads[i] = unsafe { matrix.quad(lines[i], inner) };
         i += 1;
     }
     quads
@@ -328,11 +346,17 @@ unsafe fn product<
     let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
     // SAFETY: as above.
     let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
+    // SAFETY: as above.
+    let (mut lines_a, mut lines_b) = unsafe {
+        (lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from), lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from))
+    };
     if from < to {
-        // SAFETY: as above.
+        // SAFETY: as above. The next tile's lines are read a turn before its quads, which wait for them.
         unsafe {
-            let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, own_a, first_row, from);
-            let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, own_b, first_col, from);
+            let quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, from);
+            let quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, from);
+            lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, from + DEPTH);
+            lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, from + DEPTH);
             put_tile::<A, ROWS, THREADS, QUADS_A>(tile_a, 0, quads_a);
             put_tile::<B, COLS, THREADS, QUADS_B>(tile_b, 0, quads_b);
         }
@@ -348,8 +372,10 @@ unsafe fn product<
         if next < to {
             // SAFETY: as above.
             unsafe {
-                quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, own_a, first_row, next);
-                quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, own_b, first_col, next);
+                quads_a = fetch::<A, ROWS, THREADS, QUADS_A>(&a, &lines_a, first_row, next);
+                quads_b = fetch::<B, COLS, THREADS, QUADS_B>(&b, &lines_b, first_col, next);
+                lines_a = lines::<A, ROWS, THREADS, QUADS_A>(&a, own_a, next + DEPTH);
+                lines_b = lines::<B, COLS, THREADS, QUADS_B>(&b, own_b, next + DEPTH);
             }
         }
         let from_a = half * DEPTH * (ROWS + 4);

@@ -4,7 +4,7 @@
 //! shared, two of each, so that one is filled while the other is read:
 //!   first   [WORDS][ROWS + 8]      word (depth, row); a word is one TF32 value, or two 16-bit values of neighbouring depths
 //!   second  [WORDS][COLS + 8]      word (depth, column)
-//! a warp    64 rows x 32 columns: 4 x 4 products of 16 x 8
+//! a warp    32 rows x 32 columns: 2 x 4 products of 16 x 8
 //! ```
 //!
 //! The 8 spreads a warp's operands (4 depths of 8 rows) over all 32 banks. Pixels are taken as whole numbers, exact in every format, and 1/255 is applied to
@@ -24,26 +24,26 @@ pub const TENSOR: Tiles = Tiles { rows: ROWS, cols: COLS, depth: 2 * WORDS, thre
 const ROWS: u32 = 128;
 const COLS: u32 = 128;
 /// Words of a row or column in shared memory at once.
-const WORDS: u32 = 16;
-const THREADS: u32 = 256;
+pub(super) const WORDS: u32 = 16;
+pub(super) const THREADS: u32 = 512;
 /// Words from one depth's line to the next.
-const STRIDE: u32 = ROWS + 8;
+pub(super) const STRIDE: u32 = ROWS + 8;
 /// Words of a tile, and of the two that take turns.
-const TILE: u32 = WORDS * STRIDE;
+pub(super) const TILE: u32 = WORDS * STRIDE;
 const BOTH: usize = 2 * TILE as usize;
 /// Warps side by side along the columns; rows and columns of a warp.
-const WARPS_ACROSS: u32 = 4;
-const WARP_ROWS: u32 = 64;
-const WARP_COLS: u32 = 32;
+pub(super) const WARPS_ACROSS: u32 = 4;
+pub(super) const WARP_ROWS: u32 = 32;
+pub(super) const WARP_COLS: u32 = 32;
 /// Products of a warp along rows and columns.
-const DOWN: usize = 4;
-const ACROSS: usize = 4;
+pub(super) const DOWN: usize = 2;
+pub(super) const ACROSS: usize = 4;
 
 const _: () = assert!(ROWS == COLS && WARP_ROWS as usize == 16 * DOWN && WARP_COLS as usize == 8 * ACROSS);
 const _: () = assert!(ROWS / WARP_ROWS * WARPS_ACROSS * thread::WARP == THREADS && COLS == WARPS_ACROSS * WARP_COLS);
 
 /// 1/255, for sums of whole pixels.
-const PIXEL: f32 = 1.0 / 255.0;
+pub(super) const PIXEL: f32 = 1.0 / 255.0;
 
 /// A format of operands.
 pub trait Format {
@@ -99,49 +99,63 @@ macro_rules! each {
         $body
     })*};
 }
+pub(super) use each;
 
 /// Which quad a thread moves in its turn `i`: (row or column, depth) within the tile.
 #[inline(always)]
-fn own_quad<const ALONG_DEPTH: bool, const PER_WORD: u32>(i: u32) -> (u32, u32) {
+pub(super) fn own_quad<F: Format, M: Matrix>(i: u32) -> (u32, u32) {
     let me = thread::thread_idx_x();
-    if ALONG_DEPTH {
+    if M::ALONG_DEPTH {
         let at = me + i * THREADS;
         (at % ROWS, at / ROWS * 4)
     } else {
-        // Two turns bring the two depths of a word.
-        let at = me + i / PER_WORD * THREADS;
-        (at % (ROWS / 4) * 4, at / (ROWS / 4) * PER_WORD + i % PER_WORD)
+        // As many turns as a word has depths bring them.
+        let at = me + i / F::PER_WORD * THREADS;
+        (at % (ROWS / 4) * 4, at / (ROWS / 4) * F::PER_WORD + i % F::PER_WORD)
     }
+}
+
+/// The lines of this thread's quads of a tile; `own` is its line where lines run along the depth.
+///
+/// # Safety
+/// As [`Matrix::line`].
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn lines<F: Format, M: Matrix, const QUADS: usize>(
+    matrix: &M,
+    own: Line,
+    depth: u32,
+) -> [Line; QUADS] {
+    let mut lines = [own; QUADS];
+    if !M::ALONG_DEPTH {
+        let mut i = 0;
+        while i < QUADS {
+            // SAFETY: the caller's promise.
+            lines[i] = unsafe { matrix.line(depth + own_quad::<F, M>(i as u32).1) };
+            i += 1;
+        }
+    }
+    lines
 }
 
 /// Reads this thread's quads of a tile.
 ///
 /// # Safety
-/// As [`Matrix::line`]; `own` is the line of this thread where lines run along the depth.
+/// As [`Matrix::quad`].
 #[inline(always)]
 #[track_caller]
-unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
+pub(super) unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
     matrix: &M,
-    own: Line,
+    lines: &[Line; QUADS],
     first: u32,
     depth: u32,
 ) -> [[f32; 4]; QUADS] {
     let mut quads = [[0.0; 4]; QUADS];
     let mut i = 0;
     while i < QUADS {
+        let (row, at) = own_quad::<F, M>(i as u32);
         // SAFETY: the caller's promise.
-        quads[i] = unsafe {
-            if M::ALONG_DEPTH {
-                let (_, at) = own_quad::<true, 1>(i as u32);
-                matrix.quad(own, depth + at)
-            } else if F::PER_WORD == 1 {
-                let (row, at) = own_quad::<false, 1>(i as u32);
-                matrix.quad(matrix.line(depth + at), first + row)
-            } else {
-                let (row, at) = own_quad::<false, 2>(i as u32);
-                matrix.quad(matrix.line(depth + at), first + row)
-            }
-        };
+        quads[i] = unsafe { matrix.quad(lines[i], if M::ALONG_DEPTH { depth + at } else { first + row }) };
         i += 1;
     }
     quads
@@ -150,12 +164,16 @@ unsafe fn fetch<F: Format, M: Matrix, const QUADS: usize>(
 /// Rounds a thread's quads and puts them into the tile that begins at word `from`.
 #[inline(always)]
 #[track_caller]
-fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u32, quads: [[f32; 4]; QUADS]) {
+pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
+    tile: Shared<u32>,
+    from: u32,
+    quads: [[f32; 4]; QUADS],
+) {
     let mut i = 0;
     while i < QUADS {
         let quad = quads[i];
         if M::ALONG_DEPTH {
-            let (row, depth) = own_quad::<true, 1>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             let at = from + depth / F::PER_WORD * STRIDE + row;
             // SAFETY: rows and words of the tile.
             unsafe {
@@ -171,11 +189,11 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
             }
             i += 1;
         } else if F::PER_WORD == 1 {
-            let (row, depth) = own_quad::<false, 1>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             set_words(tile, from + depth * STRIDE + row, quad.map(|value| F::pack(value, 0.0)));
             i += 1;
         } else {
-            let (row, depth) = own_quad::<false, 2>(i as u32);
+            let (row, depth) = own_quad::<F, M>(i as u32);
             let high = quads[i + 1];
             let words = [
                 F::pack(quad[0], high[0]),
@@ -191,16 +209,92 @@ fn put_tile<F: Format, M: Matrix, const QUADS: usize>(tile: Shared<u32>, from: u
 
 #[inline(always)]
 #[track_caller]
-fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
+pub(super) fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
     // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
+}
+
+/// Adds the product of the tiles that begin at word `from` to a warp's sums.
+///
+/// # Safety
+/// Every thread of the block calls it; the tiles are whole.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<F: Format>(
+    tile_a: Shared<u32>,
+    tile_b: Shared<u32>,
+    from: u32,
+    sums: &mut [[[f32; 4]; ACROSS]; DOWN],
+) {
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    let at_a = from + t * STRIDE + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g;
+    let at_b = from + t * STRIDE + thread::warp_index() % WARPS_ACROSS * WARP_COLS + g;
+    let mut word = 0;
+    while word < WORDS {
+        let mut left = [[0u32; 4]; DOWN];
+        let mut right = [[0u32; 2]; ACROSS];
+        // SAFETY: words of the tiles.
+        unsafe {
+            let mut i = 0;
+            while i < DOWN {
+                let at = at_a + word * STRIDE + 16 * i as u32;
+                left[i] = [
+                    tile_a.get_unchecked(at),
+                    tile_a.get_unchecked(at + 8),
+                    tile_a.get_unchecked(at + 4 * STRIDE),
+                    tile_a.get_unchecked(at + 4 * STRIDE + 8),
+                ];
+                i += 1;
+            }
+            let mut j = 0;
+            while j < ACROSS {
+                let at = at_b + word * STRIDE + 8 * j as u32;
+                right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
+                j += 1;
+            }
+        }
+        sync::sync_warp(warp::ALL);
+        let mut i = 0;
+        while i < DOWN {
+            let mut j = 0;
+            while j < ACROSS {
+                // SAFETY: the whole warp is here, after the barrier above.
+                sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
+                j += 1;
+            }
+            i += 1;
+        }
+        word += 8;
+    }
+}
+
+/// Gives a warp's sums to the output; the block's tile begins at `first_row` and `first_col`.
+#[inline(always)]
+#[track_caller]
+pub(super) fn store<O: Output>(sums: &[[[f32; 4]; ACROSS]; DOWN], first_row: u32, first_col: u32, out: O) {
+    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
+    // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
+    let odd = t % 2 == 1;
+    let row = first_row + thread::warp_index() / WARPS_ACROSS * WARP_ROWS + g + if odd { 8 } else { 0 };
+    let col = first_col + thread::warp_index() % WARPS_ACROSS * WARP_COLS + t / 2 * 4;
+    each!(i in [0 1] {
+        each!(j in [0 1 2 3] {
+            let c: [f32; 4] = sums[i][j];
+            let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
+            let low = warp::shuffle_xor(warp::ALL, give[0], 1);
+            let high = warp::shuffle_xor(warp::ALL, give[1], 1);
+            let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
+            // SAFETY: each quad of the tile is one lane's.
+            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
+        });
+    });
 }
 
 /// The block's tile of the product, depths `from` to `to`.
 ///
 /// # Safety
 /// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory; the shared arrays hold two
-/// tiles each; `QUADS` is twice the depths of a word.
+/// tiles each; `QUADS` is the depths of a word.
 #[inline(always)]
 #[track_caller]
 unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize>(
@@ -214,101 +308,63 @@ unsafe fn product<F: Format, A: Matrix, B: Matrix, O: Output, const QUADS: usize
 ) {
     let (first_row, first_col) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * COLS);
     let me = thread::thread_idx_x();
-    let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    let row_of_warp = thread::warp_index() / WARPS_ACROSS * WARP_ROWS;
-    let col_of_warp = thread::warp_index() % WARPS_ACROSS * WARP_COLS;
     let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
     // SAFETY: the caller's promise, here and below.
     let own_a = if A::ALONG_DEPTH { unsafe { a.line(first_row + me % ROWS) } } else { NO_LINE };
     // SAFETY: as above.
     let own_b = if B::ALONG_DEPTH { unsafe { b.line(first_col + me % COLS) } } else { NO_LINE };
-    if from < to {
-        // SAFETY: as above.
-        unsafe {
-            let quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, from);
-            let quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, from);
-            put_tile::<F, A, QUADS>(tile_a, 0, quads_a);
-            put_tile::<F, B, QUADS>(tile_b, 0, quads_b);
-        }
+    let deep = WORDS * F::PER_WORD;
+    // Three tiles are on their way: one in shared memory, two in registers, of which the second is still being read; and the lines of a fourth are.
+    let (mut even_a, mut even_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+    let (mut odd_a, mut odd_b) = ([[0.0; 4]; QUADS], [[0.0; 4]; QUADS]);
+    // SAFETY: as above.
+    let (mut lines_a, mut lines_b) =
+        unsafe { (lines::<F, A, QUADS>(&a, own_a, from), lines::<F, B, QUADS>(&b, own_b, from)) };
+    // Reads the tile at a depth, if it is one of the product's, and the lines of the next.
+    macro_rules! fetch {
+        ($quads_a:ident, $quads_b:ident, $depth:expr) => {
+            let depth: u32 = $depth;
+            if depth < to {
+                // SAFETY: as above.
+                unsafe {
+                    $quads_a = fetch::<F, A, QUADS>(&a, &lines_a, first_row, depth);
+                    $quads_b = fetch::<F, B, QUADS>(&b, &lines_b, first_col, depth);
+                    lines_a = lines::<F, A, QUADS>(&a, own_a, depth + deep);
+                    lines_b = lines::<F, B, QUADS>(&b, own_b, depth + deep);
+                }
+            }
+        };
     }
+    fetch!(even_a, even_b, from);
+    put_tile::<F, A, QUADS>(tile_a, 0, even_a);
+    put_tile::<F, B, QUADS>(tile_b, 0, even_b);
+    fetch!(odd_a, odd_b, from + deep);
     // The first tiles must be whole.
     sync::sync_threads();
     let mut depth = from;
-    let mut half = 0;
-    while depth < to {
-        let next = depth + WORDS * F::PER_WORD;
-        let mut quads_a = [[0.0; 4]; QUADS];
-        let mut quads_b = [[0.0; 4]; QUADS];
-        if next < to {
-            // SAFETY: as above.
-            unsafe {
-                quads_a = fetch::<F, A, QUADS>(&a, own_a, first_row, next);
-                quads_b = fetch::<F, B, QUADS>(&b, own_b, first_col, next);
+    // One turn: the tile in half `$half` of the shared memory is multiplied, the tile two further on read, the next one put into the other half.
+    macro_rules! turn {
+        ($half:literal, $next_a:ident, $next_b:ident, $after_a:ident, $after_b:ident) => {
+            fetch!($after_a, $after_b, depth + 2 * deep);
+            // SAFETY: the tile is whole since the last barrier; every thread of the block is here.
+            unsafe { multiply::<F>(tile_a, tile_b, $half * TILE, &mut sums) };
+            if depth + deep < to {
+                put_tile::<F, A, QUADS>(tile_a, (1 - $half) * TILE, $next_a);
+                put_tile::<F, B, QUADS>(tile_b, (1 - $half) * TILE, $next_b);
             }
-        }
-        let mut word = 0;
-        while word < WORDS {
-            let at_a = half * TILE + (word + t) * STRIDE + row_of_warp + g;
-            let at_b = half * TILE + (word + t) * STRIDE + col_of_warp + g;
-            let mut left = [[0u32; 4]; DOWN];
-            let mut right = [[0u32; 2]; ACROSS];
-            // SAFETY: words of the tiles, which are whole since the last barrier.
-            unsafe {
-                let mut i = 0;
-                while i < DOWN {
-                    let at = at_a + 16 * i as u32;
-                    left[i] = [
-                        tile_a.get_unchecked(at),
-                        tile_a.get_unchecked(at + 8),
-                        tile_a.get_unchecked(at + 4 * STRIDE),
-                        tile_a.get_unchecked(at + 4 * STRIDE + 8),
-                    ];
-                    i += 1;
-                }
-                let mut j = 0;
-                while j < ACROSS {
-                    let at = at_b + 8 * j as u32;
-                    right[j] = [tile_b.get_unchecked(at), tile_b.get_unchecked(at + 4 * STRIDE)];
-                    j += 1;
-                }
-            }
-            sync::sync_warp(warp::ALL);
-            let mut i = 0;
-            while i < DOWN {
-                let mut j = 0;
-                while j < ACROSS {
-                    // SAFETY: the whole warp is here, after the barrier above.
-                    sums[i][j] = unsafe { F::product(sums[i][j], left[i], right[j]) };
-                    j += 1;
-                }
-                i += 1;
-            }
-            word += 8;
-        }
-        half = 1 - half;
-        if next < to {
-            put_tile::<F, A, QUADS>(tile_a, half * TILE, quads_a);
-            put_tile::<F, B, QUADS>(tile_b, half * TILE, quads_b);
-        }
-        // The next tiles must be whole, and the present ones read by all.
-        sync::sync_threads();
-        depth = next;
+            // The next tile must be whole, and the present one read by all.
+            sync::sync_threads();
+            depth += deep;
+        };
     }
-    // A lane has two columns of two rows; with its neighbour's it gets four columns of one.
-    let odd = t % 2 == 1;
-    let row = first_row + row_of_warp + g + if odd { 8 } else { 0 };
-    let col = first_col + col_of_warp + t / 2 * 4;
-    each!(i in [0 1 2 3] {
-        each!(j in [0 1 2 3] {
-            let c: [f32; 4] = sums[i][j];
-            let (give, keep) = if odd { ([c[0], c[1]], [c[2], c[3]]) } else { ([c[2], c[3]], [c[0], c[1]]) };
-            let low = warp::shuffle_xor(warp::ALL, give[0], 1);
-            let high = warp::shuffle_xor(warp::ALL, give[1], 1);
-            let quad = if odd { [low, high, keep[0], keep[1]] } else { [keep[0], keep[1], low, high] };
-            // SAFETY: each quad of the tile is one lane's.
-            unsafe { out.put(row + 16 * i as u32, col + 8 * j as u32, quad) };
-        });
-    });
+    while depth < to {
+        turn!(0, odd_a, odd_b, even_a, even_b);
+        // Past the end there is nothing to multiply, and nothing is: the operands of a second turn would be stale.
+        if depth < to {
+            turn!(1, even_a, even_b, odd_a, odd_b);
+        }
+    }
+    store(&sums, first_row, first_col, out);
 }
 
 macro_rules! kernels {
@@ -403,7 +459,7 @@ macro_rules! kernels {
 
 kernels!(
     Tf32,
-    2,
+    1,
     mlp_layers_forward_images_tf32,
     mlp_layers_forward_tf32,
     mlp_layers_backward_tf32,
@@ -412,7 +468,7 @@ kernels!(
 );
 kernels!(
     Bf16,
-    4,
+    2,
     mlp_layers_forward_images_bf16,
     mlp_layers_forward_bf16,
     mlp_layers_backward_bf16,
@@ -421,7 +477,7 @@ kernels!(
 );
 kernels!(
     Fp16,
-    4,
+    2,
     mlp_layers_forward_images_fp16,
     mlp_layers_forward_fp16,
     mlp_layers_backward_fp16,

@@ -57,7 +57,7 @@ impl Rows {
     /// Samples of the step: a full batch but at the end.
     #[inline(always)]
     pub fn count(&self, offset: u32) -> u32 {
-        let left = if offset < self.n { self.n - offset } else { 0 };
+        let left = self.n.saturating_sub(offset);
         if left < self.batch { left } else { self.batch }
     }
 
@@ -77,11 +77,13 @@ impl Rows {
     }
 }
 
-/// A line of a matrix: where its first element is; [`NO_LINE`] for one outside, which is all 0.
-pub type Line = usize;
+/// A line of a matrix by its number in memory; [`NO_LINE`] for one outside, which is all 0.
+///
+/// Of images it is the word that the order holds, with nothing computed from it: so it can be read long before it is used, and nobody waits for it.
+pub type Line = u32;
 
 /// The line outside the matrix.
-pub const NO_LINE: Line = usize::MAX;
+pub const NO_LINE: Line = u32::MAX;
 
 /// A matrix that a product reads.
 pub trait Matrix: Copy {
@@ -114,15 +116,17 @@ pub struct Values<const ALONG_DEPTH: bool, const UNIT: bool> {
     pub unit: u32,
 }
 
-/// Puts 1 at element `unit`, if it is among the four from `inner` on.
+/// Puts `value` at element `unit`, if it is among the four from `inner` on.
 #[inline(always)]
-fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32) -> [f32; 4] {
-    let mut j = 0;
-    while j < 4 {
-        if inner + j as u32 == unit {
-            quad[j] = 1.0;
+fn with_unit(mut quad: [f32; 4], inner: u32, unit: u32, value: f32) -> [f32; 4] {
+    if unit.wrapping_sub(inner) < 4 {
+        let mut j = 0;
+        while j < 4 {
+            if inner + j as u32 == unit {
+                quad[j] = value;
+            }
+            j += 1;
         }
-        j += 1;
     }
     quad
 }
@@ -133,7 +137,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
     #[inline(always)]
     #[track_caller]
     unsafe fn line(&self, outer: u32) -> Line {
-        if outer < self.n_lines { outer as usize * self.ld as usize } else { NO_LINE }
+        if outer < self.n_lines { outer } else { NO_LINE }
     }
 
     #[inline(always)]
@@ -142,12 +146,14 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool> Matrix for Values<ALONG_DEPTH, U
         let mut quad = [0.0; 4];
         if line != NO_LINE {
             if inner < self.ld {
-                // SAFETY: the quad lies inside the line, which exists; lines are whole quads.
-                let words = unsafe { memory::load_vec4(self.base.add(line + inner as usize).cast::<Vec4>()) };
+                // The quad lies inside the line, which exists; lines are whole quads.
+                let at = line as usize * self.ld as usize + inner as usize;
+                // SAFETY: as above.
+                let words = unsafe { memory::load_vec4(self.base.add(at).cast::<Vec4>()) };
                 quad = words.0.map(f32::from_bits);
             }
             if UNIT {
-                quad = with_unit(quad, inner, self.unit);
+                quad = with_unit(quad, inner, self.unit, 1.0);
             }
         }
         quad
@@ -163,11 +169,25 @@ pub fn scaled(value: f32) -> f32 {
     fma(rest, RECIPROCAL, quotient)
 }
 
-/// A whole number below 2^23 as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
+/// Byte `index` of a word as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
 #[inline(always)]
-pub const fn from_byte(value: u32) -> f32 {
+pub fn byte(word: u32, index: u32) -> f32 {
     const TOP: f32 = 8_388_608.0;
-    f32::from_bits(TOP.to_bits() | value) - TOP
+    #[cfg(target_arch = "nvptx64")]
+    let bits = {
+        let bits: u32;
+        // Bytes from the low end: the chosen one, and three of 2^23's.
+        let selector = 0x7650 | index;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("prmt.b32 {0}, {1}, {2}, {3};", out(reg32) bits, in(reg32) word, in(reg32) TOP.to_bits(), in(reg32) selector,
+                options(pure, nomem, nostack, preserves_flags))
+        };
+        bits
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    let bits = TOP.to_bits() | (word >> (8 * index) & 255);
+    f32::from_bits(bits) - TOP
 }
 
 /// The images of a step. `UNIT`: the pixel `unit` is taken to be 1. `SCALED`: bytes are divided by 255; else they are taken as they are, and so is the 1,
@@ -198,8 +218,7 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
             return NO_LINE;
         }
         // SAFETY: the row is one of the step's.
-        let sample = unsafe { self.rows.sample(self.offset, outer) };
-        sample as usize * self.stride as usize
+        unsafe { self.rows.sample(self.offset, outer) }
     }
 
     #[inline(always)]
@@ -208,26 +227,19 @@ impl<const ALONG_DEPTH: bool, const UNIT: bool, const SCALED: bool> Matrix for I
         let mut quad = [0.0; 4];
         if line != NO_LINE {
             if inner < self.stride {
-                // SAFETY: the four bytes lie inside the image, aligned since the stride and `inner` are.
-                let word = unsafe { memory::load(self.base.add(line + inner as usize).cast::<u32>(), 0) };
+                // The four bytes lie inside the image, aligned since the stride and `inner` are.
+                let at = line as usize * self.stride as usize + inner as usize;
+                // SAFETY: as above.
+                let word = unsafe { memory::load(self.base.add(at).cast::<u32>(), 0) };
                 let mut j = 0;
                 while j < 4 {
-                    let value = from_byte(word >> (8 * j as u32) & 255);
+                    let value = byte(word, j as u32);
                     quad[j] = if SCALED { scaled(value) } else { value };
                     j += 1;
                 }
             }
             if UNIT {
-                quad = with_unit(quad, inner, self.unit);
-                if !SCALED {
-                    let mut j = 0;
-                    while j < 4 {
-                        if inner + j as u32 == self.unit {
-                            quad[j] = 255.0;
-                        }
-                        j += 1;
-                    }
-                }
+                quad = with_unit(quad, inner, self.unit, if SCALED { 1.0 } else { 255.0 });
             }
         }
         quad
@@ -240,9 +252,9 @@ mod tests {
 
     #[test]
     fn every_pixel_is_scaled_as_a_division_does() {
-        for byte in 0..=255u8 {
-            let value = f32::from(byte);
-            assert_eq!(from_byte(u32::from(byte)), value);
+        for number in 0..=255u8 {
+            let value = f32::from(number);
+            assert_eq!(byte(u32::from_le_bytes([7, 0, number, 9]), 2), value);
             assert_eq!(scaled(value).to_bits(), (value / 255.0).to_bits(), "{value}");
         }
     }

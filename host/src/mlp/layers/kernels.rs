@@ -13,6 +13,7 @@ use warpplay_gpu::mlp::layers::product::{
     mlp_layers_gradient_images_large, mlp_layers_gradient_images_small, mlp_layers_gradient_large,
     mlp_layers_gradient_small,
 };
+use warpplay_gpu::mlp::layers::split::{mlp_layers_forward_images_split, mlp_layers_gradient_images_split};
 use warpplay_gpu::mlp::layers::tensor::{
     mlp_layers_backward_bf16, mlp_layers_backward_fp16, mlp_layers_backward_tf32, mlp_layers_forward_bf16,
     mlp_layers_forward_fp16, mlp_layers_forward_images_bf16, mlp_layers_forward_images_fp16,
@@ -249,6 +250,8 @@ pub(super) struct Kernels {
     backward_fp16: Function<mlp_layers_backward_fp16>,
     gradient_images_fp16: Function<mlp_layers_gradient_images_fp16>,
     gradient_fp16: Function<mlp_layers_gradient_fp16>,
+    forward_images_split: Function<mlp_layers_forward_images_split>,
+    gradient_images_split: Function<mlp_layers_gradient_images_split>,
     loss_gradient: Function<mlp_layers_loss_gradient>,
     classify: Function<mlp_layers_classify>,
     active: Function<mlp_layers_active>,
@@ -257,13 +260,11 @@ pub(super) struct Kernels {
 
 /// Launches the kernel of a product's form.
 macro_rules! launch {
-    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $large:ident, $small:ident, $tf32:ident, $bf16:ident, $fp16:ident) => {
+    ($kernels:ident, $stream:ident, $form:expr, $shape:expr, $layer:expr, $($name:ident: $kernel:ident),*) => {
         match $form {
-            Form::Large => $stream.launch(&$kernels.$large, $shape, ($layer,)),
-            Form::Small => $stream.launch(&$kernels.$small, $shape, ($layer,)),
-            Form::Tf32 => $stream.launch(&$kernels.$tf32, $shape, ($layer,)),
-            Form::Bf16 => $stream.launch(&$kernels.$bf16, $shape, ($layer,)),
-            Form::Fp16 => $stream.launch(&$kernels.$fp16, $shape, ($layer,)),
+            $(Form::$name => $stream.launch(&$kernels.$kernel, $shape, ($layer,)),)*
+            #[allow(unreachable_patterns, reason = "products without images have one form less")]
+            form => Err(Error::shape("form of a product without images", "any but Split", format!("{form:?}"))),
         }
     };
 }
@@ -302,6 +303,8 @@ impl Kernels {
             backward_fp16: module.function(mlp_layers_backward_fp16)?,
             gradient_images_fp16: module.function(mlp_layers_gradient_images_fp16)?,
             gradient_fp16: module.function(mlp_layers_gradient_fp16)?,
+            forward_images_split: module.function(mlp_layers_forward_images_split)?,
+            gradient_images_split: module.function(mlp_layers_gradient_images_split)?,
             loss_gradient: module.function(mlp_layers_loss_gradient)?,
             classify: module.function(mlp_layers_classify)?,
             active: module.function(mlp_layers_active)?,
@@ -351,7 +354,7 @@ impl Kernels {
             let plan = network.plan.layers[number];
             let mut layer = Self::layer(network, number, samples, rows);
             layer.result = network.outputs[number].as_mut_ptr();
-            let shape = plan.forward.tiles().shape(rows.batch, plan.n_outputs, 1);
+            let shape = plan.forward.shape(rows.batch, plan.n_outputs, 1);
             // SAFETY: the arrays were made for at least `rows.batch` samples and the layer's widths; inputs and result are two buffers. They outlive
             // the launch, and a graph of it, since the engine drops its graphs first.
             unsafe {
@@ -362,11 +365,7 @@ impl Kernels {
                         plan.forward,
                         shape,
                         layer,
-                        forward_images_large,
-                        forward_images_small,
-                        forward_images_tf32,
-                        forward_images_bf16,
-                        forward_images_fp16
+                        Large: forward_images_large, Small: forward_images_small, Split: forward_images_split, Tf32: forward_images_tf32, Bf16: forward_images_bf16, Fp16: forward_images_fp16
                     )?;
                 } else {
                     launch!(
@@ -375,11 +374,7 @@ impl Kernels {
                         plan.forward,
                         shape,
                         layer,
-                        forward_large,
-                        forward_small,
-                        forward_tf32,
-                        forward_bf16,
-                        forward_fp16
+                        Large: forward_large, Small: forward_small, Tf32: forward_tf32, Bf16: forward_bf16, Fp16: forward_fp16
                     )?;
                 }
             }
@@ -420,7 +415,7 @@ impl Kernels {
             layer.output_gradient = train.gradients[number].as_ptr();
             if number > 0 {
                 layer.result = train.gradients[number - 1].as_mut_ptr();
-                let shape = plan.backward.tiles().shape(rows.batch, plan.n_inputs, 1);
+                let shape = plan.backward.shape(rows.batch, plan.n_inputs, 1);
                 // SAFETY: as in `forward`; the gradients were made for `batch` samples.
                 unsafe {
                     launch!(
@@ -429,11 +424,7 @@ impl Kernels {
                         plan.backward,
                         shape,
                         layer,
-                        backward_large,
-                        backward_small,
-                        backward_tf32,
-                        backward_bf16,
-                        backward_fp16
+                        Large: backward_large, Small: backward_small, Tf32: backward_tf32, Bf16: backward_bf16, Fp16: backward_fp16
                     )?
                 };
             }
@@ -442,7 +433,7 @@ impl Kernels {
             if train.scaled {
                 layer.overflow = train.control.as_mut_ptr().wrapping_add(control::OVERFLOW);
             }
-            let shape = plan.gradient.tiles().shape(plan.n_inputs + 1, plan.n_outputs, plan.n_parts);
+            let shape = plan.gradient.shape(plan.n_inputs + 1, plan.n_outputs, plan.n_parts);
             // SAFETY: as in `forward`; the parts were made for the plan.
             unsafe {
                 if number == 0 {
@@ -452,11 +443,7 @@ impl Kernels {
                         plan.gradient,
                         shape,
                         layer,
-                        gradient_images_large,
-                        gradient_images_small,
-                        gradient_images_tf32,
-                        gradient_images_bf16,
-                        gradient_images_fp16
+                        Large: gradient_images_large, Small: gradient_images_small, Split: gradient_images_split, Tf32: gradient_images_tf32, Bf16: gradient_images_bf16, Fp16: gradient_images_fp16
                     )?;
                 } else {
                     launch!(
@@ -465,11 +452,7 @@ impl Kernels {
                         plan.gradient,
                         shape,
                         layer,
-                        gradient_large,
-                        gradient_small,
-                        gradient_tf32,
-                        gradient_bf16,
-                        gradient_fp16
+                        Large: gradient_large, Small: gradient_small, Tf32: gradient_tf32, Bf16: gradient_bf16, Fp16: gradient_fp16
                     )?;
                 }
             }

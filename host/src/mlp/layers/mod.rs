@@ -14,7 +14,7 @@ use warpplay_gpu::mlp::layers::view::line_length;
 use super::Dataset;
 use super::engine::{Classified, Engine, EpochOutcome, EpochPlan, LayerValues, SetId, Setup, TrainState};
 use super::options::{Execution, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
-use crate::{Backend, Buffer, Device, Error, Graph, Result, Stream};
+use crate::{Buffer, Device, Error, Graph, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
 use plan::Plan;
 use staging::Staging;
@@ -32,12 +32,12 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// [`Error::Option`] for a precision that the device has not; [`Error::Memory`] if the device has not enough memory.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Setup { options, sizes, train, .. } = setup;
-    check_precision(device, options.precision)?;
+    let tensor_cores = has_tensor_cores(device, options.precision)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let plan = Plan::new(&sizes, batch, options.precision)?;
+    let plan = Plan::new(&sizes, batch, options.precision, tensor_cores)?;
     // A host that copies batches has the room of the larger of the two on the device, and no more.
     let at_once = match options.stream {
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
@@ -61,18 +61,17 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     Ok(Box::new(engine))
 }
 
-/// Tensor cores of these formats came with compute capability 8.0.
-fn check_precision(device: &Device, precision: Precision) -> Result<()> {
-    let capability = device.info()?.compute_capability;
-    if precision != Precision::Fp32
-        && device.backend() == Backend::Cuda
-        && let Some((major, minor)) = capability
-        && major < 8
-    {
+/// Whether the device has tensor cores of the short formats, which came with compute capability 8.0; `simt` has them.
+///
+/// # Errors
+/// [`Error::Option`] if it has not, and `precision` asks for them.
+fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
+    let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
+    if major < 8 && precision != Precision::Fp32 {
         let allowed = format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
         return Err(Error::option("precision", precision, allowed));
     }
-    Ok(())
+    Ok(major >= 8)
 }
 
 fn sample_count(set: &Dataset) -> Result<u32> {
@@ -115,6 +114,8 @@ fn rates(optimizer: Optimizer, plan: &EpochPlan<'_>) -> Vec<Rate> {
 /// What only a training needs.
 struct Training {
     arrays: TrainArrays,
+    /// The rates on the device.
+    known_rates: Vec<Rate>,
     order: Order,
     kept_moments: Vec<Buffer<f32>>,
     kept_control: Buffer<u32>,
@@ -134,6 +135,7 @@ impl Training {
         };
         Ok(Self {
             arrays: TrainArrays::new(stream, plan, course)?,
+            known_rates: Vec::new(),
             order: Order::new(stream, n)?,
             kept_moments: (0..course.n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             kept_control: stream.alloc(control::WORDS)?,
@@ -247,8 +249,11 @@ impl Engine for LayersEngine {
         if rates.len() != n_steps as usize {
             return Err(Error::shape("learning rates", n_steps, rates.len()));
         }
-        let Training { arrays, order, n, batch, .. } = training;
-        stream.write(&mut arrays.rates, 0, &rates)?;
+        let Training { arrays, known_rates, order, n, batch, .. } = training;
+        if *known_rates != rates {
+            stream.write(&mut arrays.rates, 0, &rates)?;
+            *known_rates = rates;
+        }
         let mut words = [0; 3];
         words[control::STEP] = plan.from_step;
         stream.write(&mut arrays.control, 0, &words)?;

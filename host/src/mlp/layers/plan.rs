@@ -1,15 +1,14 @@
 //! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
 
+use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
+use warpplay_gpu::mlp::layers::split;
 use warpplay_gpu::mlp::layers::tensor::TENSOR;
 use warpplay_gpu::mlp::layers::view::line_length;
 
 use crate::mlp::options::Precision;
 use crate::{Error, Result};
 
-/// Blocks that a product should have at least, if its depth can be parted: about two for each multiprocessor of a large GPU. A constant, so that
-/// results do not depend on the device.
-const BLOCKS: u32 = 264;
 /// Fewest samples of a part of the batch, in depths of a tile.
 const LEAST_PART: u32 = 4;
 
@@ -27,6 +26,8 @@ pub(super) enum Form {
     Large,
     /// Single precision, small tiles.
     Small,
+    /// Single precision by tensor cores, for products with images.
+    Split,
     /// Tensor cores, operands in TF32.
     Tf32,
     /// Tensor cores, operands in bfloat16.
@@ -36,19 +37,38 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub fn tiles(self) -> Tiles {
+    fn tiles(self) -> Tiles {
         match self {
             Self::Large => LARGE,
             Self::Small => SMALL,
-            Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
+            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
+        }
+    }
+
+    /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
+    pub fn shape(self, n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
+        match self {
+            Self::Split => split::shape(n_rows, n_cols, n_parts),
+            _ => self.tiles().shape(n_rows, n_cols, n_parts),
+        }
+    }
+
+    /// Blocks that a gradient's product should have, if its batch can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
+    /// that results do not depend on the device.
+    fn blocks(self) -> u32 {
+        match self {
+            Self::Large => 264,
+            Self::Small => 1056,
+            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => 132,
         }
     }
 
     /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`.
     ///
     /// Tensor cores for results and sums of at least [`LEAST_TENSOR`] each way: narrower ones, like those of ten classes, are too small for them and stay in
-    /// single precision. There large tiles are taken where they are filled and enough.
-    fn choose(precision: Precision, n_rows: u32, n_cols: u32, depth: u32) -> Self {
+    /// single precision. There large tiles are taken where they are filled and enough, and `split` ones instead if that is possible: for products with
+    /// images on a device with such tensor cores.
+    fn choose(precision: Precision, split: bool, n_rows: u32, n_cols: u32, depth: u32) -> Self {
         let least = n_rows.min(n_cols);
         match precision {
             Precision::Tf32 if least.min(depth) >= LEAST_TENSOR => Self::Tf32,
@@ -56,7 +76,11 @@ impl Form {
             Precision::Fp16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
             _ => {
                 let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
-                if least >= LEAST_LARGE && work >= LEAST_WORK { Self::Large } else { Self::Small }
+                match least >= LEAST_LARGE && work >= LEAST_WORK {
+                    true if split => Self::Split,
+                    true => Self::Large,
+                    false => Self::Small,
+                }
             }
         }
     }
@@ -95,8 +119,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for batches of `batch` samples.
-    pub fn new(sizes: &[u32], batch: u32, precision: Precision) -> Result<Self> {
+    /// The plan for batches of `batch` samples. `tensor_cores`: whether the device has those of `sm_80`.
+    pub fn new(sizes: &[u32], batch: u32, precision: Precision, tensor_cores: bool) -> Result<Self> {
         let mut plan = Self { layers: Vec::new(), n_values: 0, n_part_values: 0, largest: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
@@ -104,10 +128,11 @@ impl Plan {
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
             })?;
-            let gradient = Form::choose(precision, n_inputs + 1, n_outputs, batch);
+            let split = tensor_cores && number == 0;
+            let gradient = Form::choose(precision, split, n_inputs + 1, n_outputs, batch);
             let Tiles { rows, cols, depth, .. } = gradient.tiles();
             let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
-            let wanted = (BLOCKS / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
+            let wanted = (gradient.blocks() / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
             let part = batch.div_ceil(wanted).next_multiple_of(depth);
             let n_parts = batch.div_ceil(part);
             plan.layers.push(LayerPlan {
@@ -118,8 +143,8 @@ impl Plan {
                 parts: plan.n_part_values,
                 n_parts,
                 part,
-                forward: Form::choose(precision, batch, n_outputs, n_inputs),
-                backward: Form::choose(precision, batch, n_inputs, n_outputs),
+                forward: Form::choose(precision, split, batch, n_outputs, n_inputs),
+                backward: Form::choose(precision, false, batch, n_inputs, n_outputs),
                 gradient,
             });
             plan.n_values += n_values as usize;
@@ -178,7 +203,7 @@ mod tests {
         for (sizes, batch) in
             [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
         {
-            let plan = Plan::new(&sizes, batch, Precision::Fp32).unwrap();
+            let plan = Plan::new(&sizes, batch, Precision::Fp32, true).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                 assert_eq!(layer.part % layer.gradient.tiles().depth, 0);
