@@ -19,6 +19,7 @@ mod network;
 mod options;
 pub mod paper;
 mod report;
+mod sweep;
 mod tensors;
 mod trainer;
 mod weight_file;
@@ -33,4 +34,5 @@ pub use options::{
     Options, PaperMatmul, PaperOptions, Precision, Reduction, Residence, Schedule, SoftmaxForm,
 };
 pub use report::{EpochReport, Evaluation, SCHEMA, StoppedBy, TrainReport};
+pub use sweep::{MAX_MODELS, Sweep, SweepBuilder, SweepEpoch, SweepModel, SweepProgress, SweepReport};
 pub use trainer::{TrainEvent, Trainer, TrainerBuilder};

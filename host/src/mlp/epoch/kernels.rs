@@ -49,11 +49,6 @@ impl DeviceSet {
         })
     }
 
-    /// Samples.
-    pub fn len(&self) -> usize {
-        self.n as usize
-    }
-
     /// Class and loss of each sample, and whether each unit was ever positive, all `[n_models, …]`; waits for them.
     pub fn found(&self, stream: &Stream) -> Result<(Vec<u32>, Vec<f32>, Vec<u32>)> {
         Ok((stream.read(&self.classes)?, stream.read(&self.losses)?, stream.read(&self.active)?))
