@@ -423,24 +423,37 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     // SAFETY: rows below BATCH; a row has room for an even number of groups.
     let load = |round: u32| unsafe {
         let at = round * 2 * (GROUP / 8);
-        (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at))
+        [pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)]
     };
-    let mut round = 0;
-    let mut words = load(0);
-    while round < rounds {
-        let (upper, lower) = words;
-        // The next round's pixels are on their way while this round's are used; the last round asks for its own again.
-        words = load((round + 1).min(rounds - 1));
+    // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.
+    let multiply = |sums: [f32; 16], [upper, lower]: [u64; 2], round: u32| {
         let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
         let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
+        let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
             // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
             sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 4 + TILE as u32) * OPERAND_BYTES)) };
         });
-        // SAFETY: as above.
-        unsafe { wgmma::keep_pending::<1>() };
-        round += 1;
+        sums
+    };
+    let mut round = 0;
+    let (mut even, mut odd) = (load(0), load(1.min(rounds - 1)));
+    // Two rounds with registers of their own: while one's products run, the other's operands are made. The words of the next two are asked for early; the
+    // last ones ask for what is there.
+    while round + 1 < rounds {
+        sums = multiply(sums, even, round);
+        even = load((round + 2).min(rounds - 1));
+        // SAFETY: as above. The odd round before this one is over.
+        odd = unsafe { wgmma::keep_pending::<1>(odd) };
+        sums = multiply(sums, odd, round + 1);
+        odd = load((round + 3).min(rounds - 1));
+        // SAFETY: as above. The even round is over.
+        even = unsafe { wgmma::keep_pending::<1>(even) };
+        round += 2;
+    }
+    if round < rounds {
+        sums = multiply(sums, even, round);
     }
     // SAFETY: as above.
     let [sums] = unsafe { wgmma::finish([sums]) };

@@ -399,10 +399,11 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
         }
         words
     };
-    let mut words = load(0);
+    let mut next = load(0);
     unroll!(I in [0, 1, 2, 3] {
         if let Some(first) = sizes.quartet(I as u32) {
             let mut gradient = [[0f32; 16]; 2];
+            let words = next;
             unroll!(K in [0, 1, 2, 3] {
                 let rows = words[K];
                 // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
@@ -420,7 +421,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 }
             });
             // The next quartet's words are on their way while the products run.
-            words = load(I as u32 + 1);
+            next = load(I as u32 + 1);
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
             unroll!(TILE in [0, 1] {
@@ -434,5 +435,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
             });
         }
     });
+    // Behind the last quartet nothing was loaded.
+    let _ = next;
     wgmma::publish();
 }
