@@ -19,6 +19,7 @@
 //! | `mcts_reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
 //! | `mcts_strength.rs` | more playouts do not help; known best moves are not found |
 //! | `mlp_reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
+//! | `mlp_paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |

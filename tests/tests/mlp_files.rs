@@ -76,7 +76,7 @@ fn damaged(bytes: &[u8], round: u64) -> Vec<u8> {
         let at = (draw >> 16) as usize % end;
         bytes[at] = if draw & 2 == 0 { (draw >> 8) as u8 } else { bytes[at] ^ (1 << ((draw >> 8) & 7)) };
     }
-    if round % 6 == 0 {
+    if round.is_multiple_of(6) {
         bytes.truncate((draw(8) as usize) % bytes.len());
     }
     bytes
@@ -540,7 +540,7 @@ fn names_of_other_programs_are_read() {
         let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
         let file = vec![(weight.as_str(), raw), (bias.as_str(), single(&[2], &[0.5, -1.0])), ("steps", zeros(&[1]))];
         let path = folder.write("weights", &tensors(file));
-        assert_eq!(Network::load(&path).unwrap().layers(), [expected.clone()], "{dtype}");
+        assert_eq!(Network::load(&path).unwrap().layers(), std::slice::from_ref(&expected), "{dtype}");
     }
     // Numbers count by value: layer 10 comes after layer 2.
     let file = vec![

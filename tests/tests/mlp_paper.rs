@@ -8,13 +8,14 @@ use warpplay::mlp::{
     Accumulate, Checkpoint, Classifier, ColumnSums, Dataset, Execution, Optimizer, Options, PaperMatmul, PaperOptions,
     Precision, Residence, SoftmaxForm, StoppedBy, TrainEvent, Trainer,
 };
-use warpplay::{Buffer, Device, Error, Stream};
+use warpplay::{Backend, Buffer, Device, Error, Stream};
 use warpplay_cpu_ref::mlp::{
     Init, Network, Pass, Product as Shape, Reduction, Sequential, Settings, Training, epoch_order, pieces,
 };
 use warpplay_gpu::mlp::random;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
+use warpplay_tests::golden::{self, Tensors};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Sizes that straddle warps and tiles, in pairs that are never square.
@@ -49,7 +50,7 @@ fn values(n: usize, salt: u32) -> Vec<f32> {
     (1..=n as u64)
         .map(|i| {
             let word = random::element(key, i);
-            if word % 11 == 0 { 0.0 } else { ((word >> 40) as f32 - 8_388_608.0) / 8_388_608.0 }
+            if word.is_multiple_of(11) { 0.0 } else { ((word >> 40) as f32 - 8_388_608.0) / 8_388_608.0 }
         })
         .collect()
 }
@@ -686,6 +687,99 @@ fn a_profile_names_every_launch_of_a_step() {
         let error = profile(device, &[15], 6, &options).expect_err("no layer");
         assert!(error.to_string().starts_with("sizes: expected at least 2 widths"), "{error}");
         assert!(profile(device, &[15, 4], 0, &options).is_err());
+        Ok(())
+    });
+}
+
+/// Holds device values to a tensor, within 2e-6 of its largest value: single precision in another order of summation.
+fn check_tensor(bench: &Bench, file: &Tensors, name: &str, values: &Buffer<f32>) -> Checked {
+    let expected = file.floats(name);
+    let largest = expected.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let got = widened(&bench.stream.read(values)?);
+    close(name, &got, &expected, Tolerance { abs: 2e-6 * largest, rel: 0.0 });
+    Ok(())
+}
+
+#[test]
+fn steps_on_real_digits_are_those_of_the_reference_vectors() {
+    let Some(path) = golden::shared("vectors/mlp_step_reference.safetensors") else { return };
+    let file = Tensors::read(&path);
+    let (n, n_inputs, n_hidden, n_classes) = (64, 784, 256, 10);
+    let [input, hidden, output] = [n_inputs, n_hidden, n_classes].map(|columns| Extent::new(n, columns));
+    let (pixels, labels) = (file.bytes("batches_x_u8"), file.bytes("batches_y_u8"));
+    let narrowed = |name: &str| file.floats(name).iter().map(|&value| value as f32).collect::<Vec<f32>>();
+    let product = |m, n, k, transpose_a, transpose_b| Product { m, n, k, transpose_a, transpose_b };
+    for_each_device(|device| {
+        // A step by threads on the CPU takes a second.
+        let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
+        let bench = Bench::new(device, PaperOptions::default())?;
+        let Bench { stream, kernels } = &bench;
+        let [mut w1, mut b1, mut w2, mut b2] = [
+            stream.upload(&narrowed("init.W1"))?,
+            stream.upload(&narrowed("init.b1"))?,
+            stream.upload(&narrowed("init.W2"))?,
+            stream.upload(&narrowed("init.b2"))?,
+        ];
+        let order = stream.upload(&(0..n * 20).collect::<Vec<u32>>())?;
+        let (pixels, labels) = (stream.upload(&pixels)?, stream.upload(&labels)?);
+        let mut classes = stream.alloc(n as usize)?;
+        let values = |extent: Extent| stream.alloc::<f32>(extent.n_values()? as usize);
+        let (mut x, mut z1, mut h, mut dz1) = (values(input)?, values(hidden)?, values(hidden)?, values(hidden)?);
+        let (mut z2, mut p, mut dz2) = (values(output)?, values(output)?, values(output)?);
+        let (mut dw1, mut db1) = (stream.alloc(w1.len())?, stream.alloc(b1.len())?);
+        let (mut dw2, mut db2) = (stream.alloc(w2.len())?, stream.alloc(b2.len())?);
+        let (mut losses, mut sums) = (stream.alloc(n as usize)?, stream.alloc(20)?);
+        for step in 0..n_steps {
+            kernels.gather(stream, &pixels, &order, step * n, &mut x, input)?;
+            kernels.gather_labels(stream, &labels, &order, step * n, &mut classes, n)?;
+            kernels.matmul(stream, product(n, n_hidden, n_inputs, false, false), &x, &w1, &mut z1)?;
+            kernels.bias_add(stream, &mut z1, &b1, hidden)?;
+            kernels.relu(stream, &z1, &mut h, hidden)?;
+            kernels.matmul(stream, product(n, n_classes, n_hidden, false, false), &h, &w2, &mut z2)?;
+            kernels.bias_add(stream, &mut z2, &b2, output)?;
+            kernels.softmax(stream, &z2, &mut p, output)?;
+            kernels.loss(stream, &z2, &classes, &mut losses, output)?;
+            kernels.loss_sum(stream, &losses, n, &mut sums, step)?;
+            kernels.softmax_gradient_fused(stream, &z2, &classes, &mut dz2, output, 1.0 / 64.0)?;
+            kernels.matmul(stream, product(n_hidden, n_classes, n, true, false), &h, &dz2, &mut dw2)?;
+            kernels.column_sums(stream, &dz2, &mut db2, output)?;
+            kernels.matmul(stream, product(n, n_hidden, n_classes, false, true), &dz2, &w2, &mut dz1)?;
+            kernels.relu_backward(stream, &z1, &mut dz1, hidden)?;
+            kernels.matmul(stream, product(n_inputs, n_hidden, n, true, false), &x, &dz1, &mut dw1)?;
+            kernels.column_sums(stream, &dz1, &mut db1, hidden)?;
+            if step == 0 {
+                for (name, values) in [
+                    ("z1", &z1),
+                    ("h", &h),
+                    ("z2", &z2),
+                    ("p", &p),
+                    ("nll", &losses),
+                    ("dz2", &dz2),
+                    ("dz1", &dz1),
+                    ("dW2", &dw2),
+                    ("db2", &db2),
+                    ("dW1", &dw1),
+                    ("db1", &db1),
+                ] {
+                    check_tensor(&bench, &file, &format!("f64.step1.{name}"), values)?;
+                }
+            }
+            for (weights, gradient) in
+                [(&mut w1, &mut dw1), (&mut b1, &mut db1), (&mut w2, &mut dw2), (&mut b2, &mut db2)]
+            {
+                kernels.sgd(stream, weights, gradient, weights.len() as u32, 0.01)?;
+            }
+            if step == 0 || step == 19 {
+                for (name, values) in [("W1", &w1), ("b1", &b1), ("W2", &w2), ("b2", &b2)] {
+                    let name = format!("f64.after{}.{name}", step + 1);
+                    let got = widened(&stream.read(values)?);
+                    close(&name, &got, &file.floats(&name), Tolerance { abs: 1e-6, rel: 0.0 });
+                }
+            }
+        }
+        let n_steps = n_steps as usize;
+        let means: Vec<f64> = widened(&stream.read(&sums)?)[..n_steps].iter().map(|sum| sum / 64.0).collect();
+        close("losses", &means, &file.floats("f64.losses20")[..n_steps], Tolerance { abs: 0.0, rel: 1e-5 });
         Ok(())
     });
 }

@@ -30,6 +30,22 @@ pub fn sqrt(x: f32) -> f32 {
     x.sqrt()
 }
 
+/// The value itself, of which the compiler knows nothing: what is computed from it is not moved out of a loop, where it would take registers all the time.
+#[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let same: u32;
+        // SAFETY: pure arithmetic; not marked so, or the compiler would move it too.
+        unsafe {
+            core::arch::asm!("mov.b32 {0}, {1};", out(reg32) same, in(reg32) value, options(nomem, nostack, preserves_flags))
+        };
+        same
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    value
+}
+
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {

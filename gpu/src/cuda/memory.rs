@@ -172,6 +172,27 @@ pub unsafe fn copy_async(to: Shared<Vec4>, index: u32, from: *const Vec4) {
     }
 }
 
+/// As [`copy_async`], without looking at the bounds in shared memory (`simt` still does).
+///
+/// # Safety
+/// As [`copy_async`]; and `index` is below the length.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn copy_async_unchecked(to: Shared<Vec4>, index: u32, from: *const Vec4) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        // SAFETY: the caller vouches for both ends.
+        unsafe {
+            core::arch::asm!("cp.async.cg.shared.global [{0}], [{1}], 16;", in(reg32) to.address_of_unchecked(index), in(reg64) from, options(nostack, preserves_flags))
+        };
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    // SAFETY: the caller vouches for both ends.
+    unsafe {
+        to.set_unchecked(index, load_vec4(from))
+    }
+}
+
 /// Closes a group of asynchronous copies, for [`async_wait`].
 #[inline(always)]
 pub fn async_commit() {

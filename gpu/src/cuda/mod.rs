@@ -14,10 +14,13 @@
 //! | [`memory`] | checked loads and stores, 16-byte vectors, `cp.async` |
 //! | [`math`] | exact and approximate arithmetic |
 //! | [`mma`] | tensor cores: products of a warp, their number formats |
+//! | [`wgmma`] | tensor cores driven by four warps, second operand from shared memory |
+//! | [`mailbox`] | values sent to other blocks of a cluster, counted at the receiver |
 //! | [`time`] | the nanosecond clock |
 
 pub mod atomic;
 pub mod block;
+pub mod mailbox;
 pub mod math;
 pub mod memory;
 pub mod mma;
@@ -26,6 +29,7 @@ pub mod sync;
 pub mod thread;
 pub mod time;
 pub mod warp;
+pub mod wgmma;
 
 pub use warpplay_gpu_macros::{kernel, shared_array};
 

@@ -69,6 +69,12 @@ impl<T: Copy> Shared<T> {
         Self { address, len, element: PhantomData }
     }
 
+    /// Address of the first value in the shared window, whether there is one or not.
+    #[inline(always)]
+    pub fn base(self) -> u32 {
+        self.address
+    }
+
     /// Number of values.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty, reason = "an array's length is part of its type, not a state")]
@@ -83,6 +89,15 @@ impl<T: Copy> Shared<T> {
         if index >= self.len {
             super::trap();
         }
+        self.address + index * size_of::<T>() as u32
+    }
+
+    /// Address of a value in the shared window, for `asm!`, without looking at the bounds.
+    ///
+    /// # Safety
+    /// `index` is below the length.
+    #[inline(always)]
+    pub unsafe fn address_of_unchecked(self, index: u32) -> u32 {
         self.address + index * size_of::<T>() as u32
     }
 
@@ -127,13 +142,16 @@ impl<T: Copy> Shared<T> {
     }
 
     /// Writes one value in the same array of the block with `rank` in the cluster; it is there after the cluster's barrier. Types of 4, 8 or 16
-    /// bytes. Traps out of bounds; the cluster must have that rank.
+    /// bytes.
+    ///
+    /// # Safety
+    /// `index` is below the length, and the cluster has that rank. (`simt` looks at both.)
     #[inline(always)]
     #[track_caller]
-    pub fn set_in_cluster(self, rank: u32, index: u32, value: T) {
-        let address = self.address_of(index);
+    pub unsafe fn set_in_cluster_unchecked(self, rank: u32, index: u32, value: T) {
+        let address = self.address + index * size_of::<T>() as u32;
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-        // SAFETY: `address_of` checked the bounds; every block of a cluster has its arrays at the same addresses.
+        // SAFETY: the caller vouches for index and rank; every block of a cluster has its arrays at the same addresses.
         unsafe {
             device::store_in_cluster(rank, address, value)
         };

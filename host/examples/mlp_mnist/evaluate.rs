@@ -22,8 +22,8 @@ struct Record<'a> {
 }
 
 impl ClassifyFlags {
-    /// Network and classifier.
-    pub fn open(&self, device: &str) -> Result<(Network, Classifier)> {
+    /// Device, network and classifier.
+    pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
         let options = Options {
             precision: self.precision,
             execution: self.execution,
@@ -32,8 +32,9 @@ impl ClassifyFlags {
         };
         options.check()?;
         let network = Network::load(&self.weights)?;
-        let classifier = Classifier::with_options(&Device::parse(device)?, &network, &options)?;
-        Ok((network, classifier))
+        let device = Device::parse(device)?;
+        let classifier = Classifier::with_options(&device, &network, &options)?;
+        Ok((device, network, classifier))
     }
 }
 
@@ -41,7 +42,7 @@ impl ClassifyFlags {
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let (network, mut classifier) = args.classify.open(&args.device.device)?;
+    let (_, network, mut classifier) = args.classify.open(&args.device.device)?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];

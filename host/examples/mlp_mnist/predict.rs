@@ -24,7 +24,7 @@ struct Record<'a> {
     image: String,
     index: usize,
     weights: String,
-    device: &'a str,
+    device: String,
     program: &'static str,
     version: &'static str,
 }
@@ -35,7 +35,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let path = args.image.as_ref().or(args.images.as_ref());
     let path = path.ok_or_else(|| Usage("one of --image and --images is needed".into()))?;
-    let (_, mut classifier) = args.classify.open(&args.device.device)?;
+    let (device, _, mut classifier) = args.classify.open(&args.device.device)?;
     let image = read_image(path, args.index, classifier.n_inputs(), args.invert)?;
     let prediction = classifier.predict(&image)?.swap_remove(0);
     let sum: f32 = prediction.probabilities.iter().sum();
@@ -48,7 +48,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
             image: path.display().to_string(),
             index: args.index,
             weights: args.classify.weights.display().to_string(),
-            device: &args.device.device,
+            device: device.backend().to_string(),
             program: "warpplay mlp_mnist",
             version: env!("CARGO_PKG_VERSION"),
         };

@@ -21,6 +21,7 @@ pub mod paper;
 mod report;
 mod tensors;
 mod trainer;
+mod weight_file;
 
 pub use checkpoint::Checkpoint;
 pub use classifier::{Classifier, Prediction};

@@ -1,16 +1,9 @@
 //! The weights of a network, apart from any training.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use safetensors::tensor::TensorView;
 use warpplay_gpu::mlp::random;
 
-use super::atomic_file;
 use super::engine::{LayerValues, TrainState};
-use super::options::{Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::tensors::{self, Tensor};
+use super::options::{Init, MAX_WIDTH};
 use crate::{Error, Result};
 
 /// One layer: `y = x W + b`.
@@ -86,78 +79,6 @@ impl Network {
         initial(sizes, init, seed)
     }
 
-    /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as
-    /// PyTorch saves them, the layers in the order of their names (numbers by value). Other tensors are ignored. Values of type F64, F16 and BF16 are
-    /// turned to F32.
-    ///
-    /// # Errors
-    /// [`Error::File`] naming the tensor if one is missing, has another shape than the layer before asks for, or a value that is not finite; if the file
-    /// has both forms or none, or is damaged.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::from_bytes(path, &atomic_file::read(path)?)
-    }
-
-    fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let file = tensors::parse(path, bytes)?;
-        let found: BTreeMap<String, TensorView<'_>> = file.tensors().into_iter().collect();
-        let wrong = |reason: String| Error::file(path, None, reason);
-        let numbered = numbered_names(&found).map_err(wrong)?;
-        let dotted = dotted_names(&found).map_err(wrong)?;
-        let (names, layout) = match (numbered.is_empty(), dotted.is_empty()) {
-            (false, true) => (numbered, WeightLayout::InOut),
-            (true, false) => (dotted, WeightLayout::PyTorch),
-            (true, true) => {
-                return Err(wrong("holds no weights: expected tensors W1, b1, … or *.weight, *.bias".into()));
-            }
-            (false, false) => {
-                let reason = format!("holds both {} and {}: expected one of the two forms", numbered[0].0, dotted[0].0);
-                return Err(wrong(reason));
-            }
-        };
-        if names.len() > MAX_HIDDEN_LAYERS + 1 {
-            return Err(wrong(format!("holds {} layers, at most {} are allowed", names.len(), MAX_HIDDEN_LAYERS + 1)));
-        }
-        let mut layers: Vec<Layer> = Vec::with_capacity(names.len());
-        for (weight, bias) in &names {
-            let before = layers.last().map(|layer| (layer.n_outputs, names[layers.len() - 1].0.as_str()));
-            layers.push(read_layer(path, weight, bias, &found, layout, before)?);
-        }
-        match layers.last() {
-            Some(last) if last.n_outputs > MAX_CLASSES => {
-                let name = &names[names.len() - 1].0;
-                Err(wrong(format!("tensor {name} gives {} classes, at most {MAX_CLASSES} are allowed", last.n_outputs)))
-            }
-            _ => Self::new(layers),
-        }
-    }
-
-    /// Writes a safetensors file of type F32: to a new file first, which then takes the name.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>, layout: WeightLayout) -> Result<()> {
-        let path = path.as_ref();
-        let mut tensors = Vec::with_capacity(2 * self.layers.len());
-        for (number, layer) in self.layers.iter().enumerate() {
-            let (n_in, n_out) = (layer.n_inputs as usize, layer.n_outputs as usize);
-            let (weight, bias) = match layout {
-                WeightLayout::InOut => (format!("W{}", number + 1), format!("b{}", number + 1)),
-                // Every second module of the sequence is an activation.
-                WeightLayout::PyTorch => (format!("{}.weight", 2 * number), format!("{}.bias", 2 * number)),
-            };
-            tensors.push(match layout {
-                WeightLayout::InOut => Tensor::single(weight, vec![n_in, n_out], layer.weights.iter().copied()),
-                WeightLayout::PyTorch => {
-                    let turned = (0..n_out).flat_map(|col| (0..n_in).map(move |row| layer.weights[row * n_out + col]));
-                    Tensor::single(weight, vec![n_out, n_in], turned)
-                }
-            });
-            tensors.push(Tensor::single(bias, vec![n_out], layer.bias.iter().copied()));
-        }
-        atomic_file::write(path, &tensors::to_bytes(path, &tensors, "format", "pt")?)
-    }
-
     pub(super) fn from_state(sizes: &[u32], state: &TrainState) -> Result<Self> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
         let layers = sizes.windows(2).zip(&state.layers).map(|(size, values)| Layer {
@@ -221,129 +142,6 @@ fn normal(key: u64, n: u64, deviation: f64) -> Vec<f32> {
     (0..n).map(draw).collect()
 }
 
-/// The names `W1`, `b1`, `W2`, … of a file, or why they are wrong.
-fn numbered_names(found: &BTreeMap<String, TensorView<'_>>) -> Result<Vec<(String, String)>, String> {
-    let number = |name: &str, letter: char| -> Option<u32> {
-        let digits = name.strip_prefix(letter)?;
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
-        if plain { digits.parse().ok() } else { None }
-    };
-    let of = |letter| found.keys().filter_map(|name| number(name, letter)).collect::<Vec<_>>();
-    let (weights, biases) = (of('W'), of('b'));
-    let n = weights.len() as u32;
-    if let Some(&number) = weights.iter().find(|&&number| number == 0 || number > n) {
-        let missing = (1..=n).find(|wanted| !weights.contains(wanted)).unwrap_or(1);
-        return Err(format!("tensor W{missing} is missing, but W{number} is there: expected W1, W2, … without a gap"));
-    }
-    if let Some(number) = (1..=n).find(|number| !biases.contains(number)) {
-        return Err(format!("tensor b{number} is missing, the bias of W{number}"));
-    }
-    if let Some(number) = biases.iter().find(|&&number| number == 0 || number > n) {
-        return Err(format!("tensor W{number} is missing, the weights of b{number}"));
-    }
-    Ok((1..=n).map(|number| (format!("W{number}"), format!("b{number}"))).collect())
-}
-
-/// The names `*.weight` and `*.bias` of a file in the order of the layers, or why they are wrong.
-fn dotted_names(found: &BTreeMap<String, TensorView<'_>>) -> Result<Vec<(String, String)>, String> {
-    let layers_of = |ending: &str| -> Vec<String> {
-        let layer = |name: &String| Some(name.strip_suffix(ending)?.strip_suffix('.')?.to_string());
-        found.keys().filter_map(layer).collect()
-    };
-    let (mut weights, biases) = (layers_of("weight"), layers_of("bias"));
-    if let Some(layer) = weights.iter().find(|layer| !biases.contains(layer)) {
-        return Err(format!("tensor {layer}.bias is missing, the bias of {layer}.weight"));
-    }
-    if let Some(layer) = biases.iter().find(|layer| !weights.contains(layer)) {
-        return Err(format!("tensor {layer}.weight is missing, the weights of {layer}.bias"));
-    }
-    weights.sort_by(|left, right| natural_order(left, right));
-    Ok(weights.into_iter().map(|layer| (format!("{layer}.weight"), format!("{layer}.bias"))).collect())
-}
-
-/// Order of names in which runs of digits count by value.
-fn natural_order(left: &str, right: &str) -> Ordering {
-    /// The first run of digits, or of anything else, and what follows.
-    fn first(text: &str) -> (bool, &str, &str) {
-        let digits = text.starts_with(|first: char| first.is_ascii_digit());
-        let end = text.find(|next: char| next.is_ascii_digit() != digits).unwrap_or(text.len());
-        (digits, &text[..end], &text[end..])
-    }
-    let (mut a, mut b) = (left, right);
-    while !a.is_empty() && !b.is_empty() {
-        let ((a_digits, a_run, a_rest), (b_digits, b_run, b_rest)) = (first(a), first(b));
-        let order = if a_digits && b_digits {
-            let (a_run, b_run) = (a_run.trim_start_matches('0'), b_run.trim_start_matches('0'));
-            a_run.len().cmp(&b_run.len()).then_with(|| a_run.cmp(b_run))
-        } else {
-            a_run.cmp(b_run)
-        };
-        if order.is_ne() {
-            return order;
-        }
-        (a, b) = (a_rest, b_rest);
-    }
-    a.len().cmp(&b.len()).then_with(|| left.cmp(right))
-}
-
-/// Reads one layer; `before` is the width of the layer before, and the name of its weights.
-fn read_layer(
-    path: &Path,
-    weight: &str,
-    bias: &str,
-    found: &BTreeMap<String, TensorView<'_>>,
-    layout: WeightLayout,
-    before: Option<(u32, &str)>,
-) -> Result<Layer> {
-    let wrong = |reason: String| Error::file(path, None, reason);
-    let get = |name: &str| found.get(name).ok_or_else(|| wrong(format!("tensor {name} is missing")));
-    let (weight_view, bias_view) = (get(weight)?, get(bias)?);
-    let form = match layout {
-        WeightLayout::InOut => "[in, out]",
-        WeightLayout::PyTorch => "[out, in]",
-    };
-    let shape = weight_view.shape();
-    let &[first, second] = shape else {
-        return Err(wrong(format!("tensor {weight} has the shape {shape:?}, expected {form}")));
-    };
-    let width = |size: usize| u32::try_from(size).ok().filter(|size| (1..=MAX_WIDTH).contains(size));
-    let (Some(first), Some(second)) = (width(first), width(second)) else {
-        return Err(wrong(format!("tensor {weight} has the shape {shape:?}, expected {form}, each 1 to {MAX_WIDTH}")));
-    };
-    let (n_inputs, n_outputs) = match layout {
-        WeightLayout::InOut => (first, second),
-        WeightLayout::PyTorch => (second, first),
-    };
-    if let Some((width, name)) = before.filter(|&(width, _)| width != n_inputs) {
-        let reason = format!(
-            "tensor {weight} has the shape {shape:?}, {form}: {n_inputs} inputs, expected {width}, the outputs of {name}"
-        );
-        return Err(wrong(reason));
-    }
-    if bias_view.shape() != [n_outputs as usize] {
-        return Err(wrong(format!("tensor {bias} has the shape {:?}, expected [{n_outputs}]", bias_view.shape())));
-    }
-    let weights = read_singles(path, weight, weight_view)?;
-    let (rows, cols) = (n_inputs as usize, n_outputs as usize);
-    let weights = match layout {
-        WeightLayout::InOut => weights,
-        WeightLayout::PyTorch => {
-            (0..rows).flat_map(|row| weights.iter().skip(row).step_by(rows).take(cols).copied()).collect()
-        }
-    };
-    Ok(Layer { n_inputs, n_outputs, weights, bias: read_singles(path, bias, bias_view)? })
-}
-
-/// The values of a tensor in single precision, all finite.
-fn read_singles(path: &Path, name: &str, view: &TensorView<'_>) -> Result<Vec<f32>> {
-    let values = tensors::values(path, name, view)?;
-    if let Some(at) = values.iter().position(|&value| !(value as f32).is_finite()) {
-        let reason = format!("tensor {name}, element {at} is {}, expected a finite F32", values[at]);
-        return Err(Error::file(path, None, reason));
-    }
-    Ok(values.into_iter().map(|value| value as f32).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,12 +174,5 @@ mod tests {
             let normal = matches!(init, Init::HeNormal | Init::XavierNormal);
             assert_eq!(most > 3.0_f64.sqrt() + 1e-6, normal, "{init}: largest {most}");
         }
-    }
-
-    #[test]
-    fn names_are_ordered_by_number() {
-        let mut names = ["layers.10", "layers.2", "fc1", "layers.02", "10", "9", ""];
-        names.sort_by(|left, right| natural_order(left, right));
-        assert_eq!(names, ["", "9", "10", "fc1", "layers.02", "layers.2", "layers.10"]);
     }
 }

@@ -3,10 +3,12 @@
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
-use crate::cuda::{atomic, kernel, memory};
+use crate::cuda::{atomic, kernel, memory, wgmma};
 
-use super::forward::{Sizes, Tiles, Weights, for_each_weight, partial_logits, softmax, store_w2, sum_logits};
-use super::{BATCH, HIDDEN, THREADS, cluster_blocks, n_values, unroll};
+use super::forward::{
+    Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, place, store_w1, store_w2,
+};
+use super::{BATCH, HIDDEN, SCALE, cluster_blocks, n_values, unroll};
 
 /// One network on one set of images.
 #[repr(C)]
@@ -48,7 +50,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let blocks = cluster_blocks(n_hidden);
     let cluster = block_idx_x() / blocks;
     let model = (cluster / task.clusters_per_model) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster() };
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), place: place() };
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
@@ -62,39 +64,54 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         }
     };
 
+    tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 4]; 4]; 4];
+    let mut weights: Weights = [[[0.0; 8]; 2]; 4];
     // SAFETY: numbers below n_values.
-    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
+    unroll!(I in [0, 1, 2, 3] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            unroll!(TILE in [0, 1] {
+                store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
+            });
+        }
+    });
+    wgmma::publish();
     if warp < 2 {
         let class = warp * 8 + 2 * t;
         // SAFETY: numbers below n_values.
         let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
         let mut w2 = [0f32; 4];
         unroll!(C in [0, 1, 2, 3] {
-            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2));
+            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2)) * SCALE;
         });
         store_w2(&tiles, warp, w2);
         if g == 0 {
-            tiles.b2().set(class, load(sizes.second_layer(HIDDEN, class)));
-            tiles.b2().set(class + 1, load(sizes.second_layer(HIDDEN, class + 1)));
+            tiles.set_b2(class, [0, 1].map(|next| load(sizes.second_layer(HIDDEN, class + next))));
         }
     }
-    tiles.clear_pixels(n_inputs);
-    // Zeros are written before copies land on them; every block of the cluster has begun.
+    if thread_idx_x() == 0 {
+        tiles.mail(0).open();
+        tiles.mail(1).open();
+    }
+    // Every block of the cluster has begun, and is ready for other blocks' values.
     sync_cluster();
     prefetch(first, 0);
 
     let mut active = [[0f32; 2]; 2];
     let mut batch = first;
+    let mut round = 0;
     let mut buffer = 0;
     while batch < n_batches {
         memory::async_wait_all();
         // This batch is there, and everybody is done with the one before, whose place the next one takes.
         sync_threads();
         prefetch(batch + task.clusters_per_model, 1 - buffer);
-        let hidden = partial_logits(&tiles, buffer, buffer, &sizes, &weights, false);
+        if thread_idx_x() == 0 {
+            tiles.mail(buffer).expect(sizes.logit_bytes());
+        }
+        let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
         if warp < 4 {
             unroll!(U in [0, 1] {
                 unroll!(C in [0, 1, 2, 3] {
@@ -104,11 +121,13 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
                 });
             });
         }
-        // Partial logits have arrived. The other buffer takes the next ones, so one barrier a batch is enough.
-        sync_cluster();
+        // The other buffer and the other mailbox take the next partial logits: a block that is ahead sends them while this one's round goes on, but
+        // those after them only when all blocks have ended this round.
+        tiles.mail(buffer).wait(round / 2);
         // SAFETY: the arrays are as the task says.
         unsafe { answer(&task, &tiles, &sizes, model, batch, buffer) };
         batch += task.clusters_per_model;
+        round += 1;
         buffer = 1 - buffer;
     }
     if !task.active.is_null() && warp < 4 {
@@ -126,45 +145,46 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     sync_cluster();
 }
 
-/// Writes what is asked for about this block's samples of a batch; sixteen lanes a sample.
+/// Writes what is asked for about this block's samples of a batch; four lanes a sample.
 ///
 /// # Safety
 /// The arrays of `task` are as it says.
 #[inline(always)]
 unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize, batch: u32, buffer: u32) {
     let per_block = sizes.samples_per_block();
-    let class = thread_idx_x() % 16;
-    let n_half_warps = THREADS / 16;
-    let rounds = per_block.div_ceil(n_half_warps);
-    let mut round = 0;
-    while round < rounds {
-        let sample = round * n_half_warps + thread_idx_x() / 16;
-        let number = batch * BATCH + sizes.rank * per_block + sample;
-        let there = sample < per_block && number < task.n_samples;
-        let z = sum_logits(tiles, buffer, sizes, if there { sample } else { 0 }, class);
-        let (_, _, log_sum) = softmax(z);
-        let mut best = (z, class);
-        unroll!(STEP in [8, 4, 2, 1] {
-            let other = (shuffle_xor(ALL, best.0, STEP as u32), shuffle_xor(ALL, best.1, STEP as u32));
-            if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
-                best = other;
+    let slot = thread_idx_x() / 4;
+    // Lanes without a sample of their own do another one's sums, since all must call it.
+    let sample = slot & (per_block - 1);
+    let number = batch * BATCH + (sizes.rank << sizes.log_samples()) + sample;
+    let there = slot < per_block && number < task.n_samples;
+    let logits = finish_logits(tiles, buffer, sizes, sample);
+    let first_class = lane() % 4 * 4;
+    let mut best = (logits.z[0], first_class);
+    unroll!(C in [1, 2, 3] {
+        best = if logits.z[C] > best.0 { (logits.z[C], first_class + C as u32) } else { best };
+    });
+    unroll!(STEP in [1, 2] {
+        let other = (shuffle_xor(ALL, best.0, STEP as u32), shuffle_xor(ALL, best.1, STEP as u32));
+        if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
+            best = other;
+        }
+    });
+    if there {
+        let at = model * task.n_samples as usize + number as usize;
+        // SAFETY: the caller vouches for the arrays; each place is written by one lane.
+        unsafe {
+            if !task.classes.is_null() && first_class == 0 {
+                memory::store(task.classes, at, best.1);
             }
-        });
-        if there {
-            let at = model * task.n_samples as usize + number as usize;
-            // SAFETY: the caller vouches for the arrays; each place is written by one lane.
-            unsafe {
+            unroll!(C in [0, 1, 2, 3] {
+                let class = first_class + C as u32;
                 if !task.logits.is_null() && class < sizes.n_classes {
-                    memory::store(task.logits, at * sizes.n_classes as usize + class as usize, z);
-                }
-                if !task.classes.is_null() && class == 0 {
-                    memory::store(task.classes, at, best.1);
+                    memory::store(task.logits, at * sizes.n_classes as usize + class as usize, logits.z[C]);
                 }
                 if !task.losses.is_null() && class == memory::load(task.labels, number as usize) as u32 {
-                    memory::store(task.losses, at, log_sum - z);
+                    memory::store(task.losses, at, logits.log_sum - logits.z[C]);
                 }
-            }
+            });
         }
-        round += 1;
     }
 }

@@ -1,15 +1,17 @@
 //! What training and classification share: weights in registers, a batch's pixels, partial logits.
 
+use crate::cuda::mailbox::Mailbox;
+use crate::cuda::math::{self, opaque};
 use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4_transposed, split_f16};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, sync_warp};
-use crate::cuda::thread::{lane, warp_index};
-use crate::cuda::warp::ALL;
-use crate::cuda::{math, memory};
+use crate::cuda::thread::{lane, thread_idx_x, warp_index};
+use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
+use crate::cuda::{memory, wgmma};
 
 use super::{
-    BATCH, CLASSES, GROUP, GROUPS_PER_WARP, HIDDEN, LOGIT_BYTES, Layout, SCALE, TILE_STRIDE, WARPS, n_groups,
-    row_bytes, tile_bytes, unroll,
+    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, Layout, OPERAND_BYTES, QUARTETS, SCALE, THREADS, TILE_ROW_STEP,
+    TILE_STRIDE, WARPS, n_groups, row_bytes, tile_bytes, unroll,
 };
 
 /// Four floats that one instruction moves.
@@ -17,11 +19,16 @@ use super::{
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub [f32; 4]);
 
-/// A lane's share of a group's weights: `[j][c]` is pixel 8t + j (c even) or 8t + 4 + j (c odd) of hidden unit g (c < 2) or g + 8.
-pub(super) type GroupWeights = [[f32; 4]; 4];
+/// A lane's share of `W1`, times [`SCALE`]: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
+pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
 
-/// A lane's share of `W1`.
-pub(super) type Weights = [GroupWeights; GROUPS_PER_WARP as usize];
+/// The warp's place: warpgroup, and warp in it.
+#[inline(always)]
+pub(super) fn place() -> (u32, u32) {
+    // The compiler must see that it is the same for all lanes: products in code that it takes for divergent run one by one.
+    let warp = shuffle(ALL, warp_index(), 0);
+    (warp / 4, warp % 4)
+}
 
 /// Sizes of the network, and this block's place in it.
 #[derive(Clone, Copy)]
@@ -33,6 +40,8 @@ pub(super) struct Sizes {
     pub blocks: u32,
     /// This block's rank in it.
     pub rank: u32,
+    /// This warp's warpgroup, and its number in it: [`place`].
+    pub place: (u32, u32),
 }
 
 impl Sizes {
@@ -40,6 +49,12 @@ impl Sizes {
     #[inline(always)]
     pub fn log_samples(&self) -> u32 {
         BATCH.trailing_zeros() - self.blocks.trailing_zeros()
+    }
+
+    /// Bytes of partial logits that a block gets in a round: pairs of classes of 8 bytes for its samples, from every block.
+    #[inline(always)]
+    pub fn logit_bytes(&self) -> u32 {
+        BATCH * self.n_classes.div_ceil(2) * 8
     }
 
     /// Samples whose logits a block finishes.
@@ -65,11 +80,16 @@ impl Sizes {
         there.then_some(first + row as usize * self.n_classes as usize + class as usize)
     }
 
-    /// Whether this warp has a group of number `group` of its own; which group that is.
+    /// Groups of 32 pixels.
     #[inline(always)]
-    pub fn group(&self, number: u32) -> Option<u32> {
-        let group = number * WARPS + warp_index();
-        (group < n_groups(self.n_inputs)).then_some(group)
+    pub fn n_groups(&self) -> u32 {
+        n_groups(self.n_inputs)
+    }
+
+    /// The first group of the warpgroup's quartet `number`, if either warpgroup has a group in its quartet of that number: both go the same rounds.
+    #[inline(always)]
+    pub fn quartet(&self, number: u32) -> Option<u32> {
+        (number * 8 < self.n_groups()).then_some((number * 2 + self.place.0) * 4)
     }
 }
 
@@ -78,13 +98,13 @@ impl Sizes {
 pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl FnMut(&mut f32, usize)) {
     let (g, t) = (lane() / 4, lane() % 4);
     unroll!(I in [0, 1, 2, 3] {
-        if let Some(group) = sizes.group(I as u32) {
-            unroll!(J in [0, 1, 2, 3] {
-                unroll!(C in [0, 1, 2, 3] {
-                    let pixel = group * GROUP + 8 * t + 4 * (C as u32 % 2) + J as u32;
-                    let unit = g + 8 * (C as u32 / 2);
-                    if let Some(number) = sizes.first_layer(pixel, unit) {
-                        f(&mut weights[I][J][C], number);
+        if let Some(first) = sizes.quartet(I as u32) {
+            let word = (first + sizes.place.1) * GROUP + 4 * (2 * (g % 4) + g / 4);
+            unroll!(TILE in [0, 1] {
+                unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    let pixel = word + 2 * TILE as u32 + W as u32 / 2 % 2;
+                    if let Some(number) = sizes.first_layer(pixel, W as u32 / 4 * 8 + 2 * t + W as u32 % 2) {
+                        f(&mut weights[I][TILE][W], number);
                     }
                 });
             });
@@ -92,9 +112,25 @@ pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl 
     });
 }
 
+/// Writes the parts of one of the lane's tiles of weights (quartet beginning at group `first`) as operand of x W1.
+#[inline(always)]
+pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weights: &[f32; 8]) {
+    let group = first + sizes.place.1;
+    if group < sizes.n_groups() {
+        unroll!(U in [0, 1] {
+            unroll!(E in [0, 1] {
+                // SAFETY: two operands for each group.
+                unsafe { tiles.set_w1(group * 2 + tile, U as u32, E as u32, split_f16(weights[4 * U + E], weights[4 * U + 2 + E])) };
+            });
+        });
+    }
+}
+
 /// Shared memory of the block, by name.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles {
+    /// Shared address of the dynamic memory.
+    base: u32,
     layout: Layout,
     row_bytes: u32,
 }
@@ -102,42 +138,104 @@ pub(super) struct Tiles {
 impl Tiles {
     #[inline(always)]
     pub fn new(n_inputs: u32) -> Self {
-        Self { layout: Layout::new(n_inputs), row_bytes: row_bytes(n_inputs) }
+        let layout = Layout::new(n_inputs);
+        // The one check that the launch has all of it.
+        let base = shared::dynamic::<memory::Vec4>(0, layout.end / 16).base();
+        Self { base, layout, row_bytes: row_bytes(n_inputs) }
+    }
+
+    /// `len` values from byte `offset` on.
+    #[inline(always)]
+    fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
+        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the mailboxes), and `new` has seen that it is all there.
+        unsafe { Shared::from_address(self.base + offset, len) }
     }
 
     /// One batch of pixels as values of `T`.
     #[inline(always)]
     pub fn pixels<T: Copy>(&self, buffer: u32) -> Shared<T> {
-        shared::dynamic(buffer * self.layout.pixel_bytes, self.layout.pixel_bytes / size_of::<T>() as u32)
+        self.part(buffer * self.layout.pixel_bytes, self.layout.pixel_bytes / size_of::<T>() as u32)
     }
 
     #[inline(always)]
     fn sums(&self) -> Shared<Four> {
-        shared::dynamic(self.layout.sums, 4 * WARPS * 2 * 32)
+        self.part(self.layout.sums, 2 * 128)
+    }
+
+    /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
+    ///
+    /// # Safety
+    /// The operand lies in the block's shared memory.
+    #[inline(always)]
+    unsafe fn set_operand(&self, base: u32, n_operands: u32, number: u32, u: u32, e: u32, words: [u32; 2]) {
+        let (g, t) = (lane() / 4, lane() % 4);
+        let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
+        let at = number * (OPERAND_BYTES / 4) + g / 4 * (TILE_ROW_STEP / 4) + u * 32 + (2 * t + e) * 4 + g % 4;
+        // SAFETY: the caller vouches for the operand; the word is inside it.
+        unsafe {
+            operands.set_unchecked(at, words[0]);
+            operands.set_unchecked(at + 64, words[1]);
+        }
+    }
+
+    /// # Safety
+    /// `number` is below twice the groups.
+    #[inline(always)]
+    unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.set_operand(self.layout.w1, (self.layout.dz1 - self.layout.w1) / OPERAND_BYTES, number, u, e, words)
+        };
+    }
+
+    /// # Safety
+    /// `number` is below four.
+    #[inline(always)]
+    pub unsafe fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_operand(self.layout.dz1, 4, number, u, e, words) };
+    }
+
+    /// Address of `W1`'s operands of `group`.
+    #[inline(always)]
+    fn w1(&self, group: u32) -> u32 {
+        self.base + self.layout.w1 + group * 2 * OPERAND_BYTES
+    }
+
+    /// Address of dz1's operands.
+    #[inline(always)]
+    pub fn dz1(&self) -> u32 {
+        self.base + self.layout.dz1
+    }
+
+    /// One of the two mailboxes.
+    #[inline(always)]
+    pub fn mail(&self, number: u32) -> Mailbox {
+        Mailbox::new(self.part(self.layout.mail + 8 * number, 1))
     }
 
     /// Scratch for reductions, where the partial sums lie later.
     #[inline(always)]
     pub fn scratch(&self) -> Shared<u32> {
-        shared::dynamic(self.layout.sums, 32)
+        self.part(self.layout.sums, 32)
     }
 
     /// Partial logits, pairs of classes in 8 bytes: `[blocks, samples, CLASSES / 2]`.
     #[inline(always)]
     pub fn logit_pairs(&self, buffer: u32) -> Shared<u64> {
-        shared::dynamic(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
+        self.part(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
     }
 
-    /// Partial logits, `[blocks, samples, CLASSES]`.
+    /// The same by fours: `[blocks, samples, CLASSES / 4]`.
     #[inline(always)]
-    pub fn logits(&self, buffer: u32) -> Shared<f32> {
-        shared::dynamic(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES)
+    pub fn logit_quads(&self, buffer: u32) -> Shared<Four> {
+        self.part(self.layout.logits + buffer * LOGIT_BYTES, BATCH * CLASSES / 4)
     }
 
     /// The large (0) or small (1) parts of a tile of `rows` rows, in words of two columns.
     #[inline(always)]
     fn tile(&self, at: u32, part: usize, rows: u32) -> Shared<u32> {
-        shared::dynamic(at + part as u32 * tile_bytes(rows), rows * TILE_STRIDE)
+        self.part(at + part as u32 * tile_bytes(rows), rows * TILE_STRIDE)
     }
 
     #[inline(always)]
@@ -150,9 +248,10 @@ impl Tiles {
         self.tile(self.layout.dz2, part, BATCH)
     }
 
+    /// The same by pairs of words.
     #[inline(always)]
-    pub fn dz1(&self, part: usize) -> Shared<u32> {
-        self.tile(self.layout.dz1, part, BATCH)
+    pub fn dz2_pairs(&self, part: usize) -> Shared<u64> {
+        self.part(self.layout.dz2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
     }
 
     #[inline(always)]
@@ -160,32 +259,54 @@ impl Tiles {
         self.tile(self.layout.w2, part, HIDDEN)
     }
 
+    /// `b2`, by fours.
     #[inline(always)]
-    pub fn b2(&self) -> Shared<f32> {
-        shared::dynamic(self.layout.b2, CLASSES)
+    pub fn b2(&self) -> Shared<Four> {
+        self.part(self.layout.b2, CLASSES / 4)
     }
 
-    /// Fills both batches with zeros, and the bias pixel of every row with 255. Ends without a barrier.
+    /// Writes `b2` of classes `class` (even) and `class + 1`.
     #[inline(always)]
-    pub fn clear_pixels(&self, n_inputs: u32) {
-        let words = BATCH * self.row_bytes / 4;
-        let bias_word = n_inputs / 4;
-        let mut buffer = 0;
-        while buffer < 2 {
-            let pixels = self.pixels::<u32>(buffer);
-            let mut word = crate::cuda::thread::thread_idx_x();
-            while word < words {
-                pixels.set(word, if word % (self.row_bytes / 4) == bias_word { 255 } else { 0 });
-                word += super::THREADS;
-            }
-            buffer += 1;
+    pub fn set_b2(&self, class: u32, values: [f32; 2]) {
+        let pair = values[0].to_bits() as u64 | (values[1].to_bits() as u64) << 32;
+        self.part::<u64>(self.layout.b2, CLASSES / 2).set(class / 2, pair);
+    }
+
+    /// Sample numbers of a batch's rows, for two batches.
+    #[inline(always)]
+    pub fn samples(&self, buffer: u32) -> Shared<u32> {
+        self.part(self.layout.samples + buffer * BATCH * 4, BATCH)
+    }
+
+    /// Labels of a batch's rows, for two batches.
+    #[inline(always)]
+    pub fn labels(&self, buffer: u32) -> Shared<u32> {
+        self.part(self.layout.samples + (2 + buffer) * BATCH * 4, BATCH)
+    }
+
+    /// Fills all of it with zeros, and the bias pixel of every row with 255. Ends with a barrier.
+    #[inline(always)]
+    pub fn clear(&self, n_inputs: u32) {
+        let all = self.part::<u32>(0, self.layout.end / 4);
+        let mut word = thread_idx_x();
+        while word < all.len() {
+            all.set(word, 0);
+            word += THREADS;
         }
+        // Zeros are there before anything else is put in their place.
+        sync_threads();
+        if thread_idx_x() < 2 * BATCH {
+            let (buffer, row) = (thread_idx_x() / BATCH, thread_idx_x() % BATCH);
+            self.pixels::<u32>(buffer).set(row * (self.row_bytes / 4) + n_inputs / 4, 255);
+        }
+        sync_threads();
     }
 
     /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows`. Each warp copies every eighth row.
     ///
     /// # Safety
-    /// `images` holds those images of `n_inputs` bytes, a multiple of 16, aligned to 16; nobody reads the buffer until the copies are waited for.
+    /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
+    /// until the copies are waited for.
     #[inline(always)]
     pub unsafe fn copy_batch(
         &self,
@@ -197,79 +318,87 @@ impl Tiles {
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
-        let mut row = warp_index();
-        while row < rows {
-            // SAFETY: the caller vouches for the image; pieces below n_inputs / 16.
-            let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
-            let mut piece = lane();
-            while piece < pieces {
-                // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned.
-                unsafe { memory::copy_async(pixels, row * (self.row_bytes / 16) + piece, image.add(piece as usize)) };
-                piece += 32;
+        unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let row = R as u32 * WARPS + warp_index();
+            if row < rows {
+                // SAFETY: the caller vouches for the image.
+                let image = unsafe { images.add(sample_of(row) as usize * n_inputs as usize) }.cast::<memory::Vec4>();
+                let to = row * (self.row_bytes / 16);
+                unroll!(HALF in [0, 1] {
+                    let piece = HALF as u32 * 32 + lane();
+                    if piece < pieces {
+                        // SAFETY: as above; n_inputs is a multiple of 16, so the address is aligned; a row holds all pieces.
+                        unsafe { memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize)) };
+                    }
+                });
             }
-            row += WARPS;
-        }
+        });
     }
 }
 
-/// Splits `W2`'s share of this block into its tiles: element `(unit, class)` as `value` says. One warp: lane (g, t) has units g, g + 8 and classes
-/// 8 nt + 2t, + 1.
+/// Splits `W2`'s share of this block, times [`SCALE`](super::SCALE), into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
 #[inline(always)]
 pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
     let (g, t) = (lane() / 4, lane() % 4);
     let word = class_tile * 4 + t;
-    let upper = split_f16(w2[0] * SCALE, w2[1] * SCALE);
-    let lower = split_f16(w2[2] * SCALE, w2[3] * SCALE);
+    let upper = split_f16(w2[0], w2[1]);
+    let lower = split_f16(w2[2], w2[3]);
     unroll!(PART in [0, 1] {
-        tiles.w2(PART).set(g * TILE_STRIDE + word, upper[PART]);
-        tiles.w2(PART).set((g + 8) * TILE_STRIDE + word, lower[PART]);
+        // SAFETY: 16 rows, two class tiles of four words.
+        unsafe {
+            tiles.w2(PART).set_unchecked(tile_word(g, word), upper[PART]);
+            tiles.w2(PART).set_unchecked(tile_word(g + 8, word), lower[PART]);
+        }
     });
 }
 
-/// This warp's partial sums of `x W1`, times [`SCALE`] and 255: `[row tile][unit tile]`, as the tensor core leaves them.
+/// The operand at `address`.
 #[inline(always)]
-fn partial_z1(tiles: &Tiles, buffer: u32, sizes: &Sizes, weights: &Weights) -> [[[f32; 4]; 2]; 4] {
+pub(super) fn operand(address: u32) -> wgmma::Tiles {
+    wgmma::Tiles { address, row_step: TILE_ROW_STEP, column_step: 128 }
+}
+
+/// The warpgroup's sums of `x W1` over its pixels, times [`SCALE`] and 255: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
+#[inline(always)]
+fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (lane() / 4, lane() % 4);
     let pixels = tiles.pixels::<u64>(buffer);
     let row_pairs = tiles.row_bytes / 8;
-    let mut sums = [[[0f32; 4]; 2]; 4];
-    unroll!(I in [0, 1, 2, 3] {
-        if let Some(group) = sizes.group(I as u32) {
-            let w = &weights[I];
-            // b[k step][unit tile][part]: the words of operand B.
-            let mut b = [[[[0u32; 2]; 2]; 2]; 2];
-            unroll!(K in [0, 1] {
-                unroll!(U in [0, 1] {
-                    let low = split_f16(w[0][2 * U + K] * SCALE, w[1][2 * U + K] * SCALE);
-                    let high = split_f16(w[2][2 * U + K] * SCALE, w[3][2 * U + K] * SCALE);
-                    b[K][U] = [[low[0], high[0]], [low[1], high[1]]];
-                });
+    let upper = opaque((sizes.place.1 * 16 + g) * row_pairs + sizes.place.0 * (GROUP / 8) + t);
+    let lower = upper + 8 * row_pairs;
+    let w1 = opaque(tiles.w1(sizes.place.0));
+    let mut sums = [0f32; 16];
+    // Both warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
+    // there has pixels and weights 0.
+    let rounds = sizes.n_groups().div_ceil(2);
+    unroll!(ROUND in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] {
+        // There is at least one group.
+        if ROUND == 0 || (ROUND as u32) < rounds {
+            let at = ROUND as u32 * 2 * (GROUP / 8);
+            // SAFETY: rows below BATCH; a row has room for an even number of groups.
+            let (upper, lower) = unsafe { (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)) };
+            let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
+            let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
+            unroll!(TILE in [0, 1] {
+                let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
+                let b = operand(w1 + (ROUND as u32 * 4 + TILE as u32) * OPERAND_BYTES);
+                // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
+                sums = unsafe { wgmma::f16_n32(sums, a, b) };
             });
-            let at = group * (GROUP / 8) + t;
-            // The products below are in straight line with this.
-            sync_warp(ALL);
-            unroll!(M in [0, 1, 2, 3] {
-                // SAFETY: rows below BATCH; a group lies inside a row.
-                let (upper, lower) = unsafe {
-                    let row = M as u32 * 16 + g;
-                    (pixels.get_unchecked(row * row_pairs + at), pixels.get_unchecked((row + 8) * row_pairs + at))
-                };
-                unroll!(K in [0, 1] {
-                    let upper = bytes_to_f16((upper >> (32 * K)) as u32);
-                    let lower = bytes_to_f16((lower >> (32 * K)) as u32);
-                    let a = [upper[0], lower[0], upper[1], lower[1]];
-                    unroll!(U in [0, 1] {
-                        // SAFETY: the whole warp runs this: `group` is the same for all lanes.
-                        unsafe {
-                            sums[M][U] = f16(sums[M][U], a, b[K][U][0]);
-                            sums[M][U] = f16(sums[M][U], a, b[K][U][1]);
-                        }
-                    });
-                });
-            });
+            // SAFETY: as above.
+            unsafe { wgmma::keep_pending::<2>() };
         }
     });
-    sums
+    // SAFETY: as above.
+    let [sums] = unsafe { wgmma::finish([sums]) };
+    // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones.
+    let mut z1 = [[0f32; 4]; 2];
+    unroll!(U in [0, 1] {
+        unroll!(C in [0, 1, 2, 3] {
+            z1[U][C] = sums[4 * U + C] + sums[8 + 4 * U + C];
+        });
+    });
+    z1
 }
 
 /// What a warp that finishes a row tile keeps of the forward pass.
@@ -279,8 +408,8 @@ pub(super) struct Hidden {
     pub h: [[f32; 4]; 2],
 }
 
-/// Partial logits of the batch in `buffer`, written to the blocks that own the samples; there after the cluster's barrier. The first four warps get
-/// their row tile's hidden values, which also go to the tile `h` if `keep`.
+/// Partial logits of the batch in `buffer`, sent to the blocks that own the samples, where `mail` counts them. The first four warps get their row
+/// tile's hidden values, which also go to the tile `h` if `keep`.
 ///
 /// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
 #[inline(always)]
@@ -288,33 +417,30 @@ pub(super) fn partial_logits(
     tiles: &Tiles,
     buffer: u32,
     logit_buffer: u32,
+    mail: Mailbox,
     sizes: &Sizes,
-    weights: &Weights,
     keep: bool,
 ) -> Hidden {
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let partial = partial_z1(tiles, buffer, sizes, weights);
+    let mut z1 = sums_of_warpgroup(tiles, buffer, sizes);
     let sums = tiles.sums();
-    let place = |row_tile: u32, warp: u32, unit_tile: u32| ((row_tile * WARPS + warp) * 2 + unit_tile) * 32 + lane();
-    unroll!(M in [0, 1, 2, 3] {
+    let thread = thread_idx_x() % 128;
+    if warp >= 4 {
         unroll!(U in [0, 1] {
-            // SAFETY: four row tiles, eight warps, two unit tiles, 32 lanes.
-            unsafe { sums.set_unchecked(place(M as u32, warp, U as u32), Four(partial[M][U])) };
+            // SAFETY: two times 128 places.
+            unsafe { sums.set_unchecked(U as u32 * 128 + thread, Four(z1[U])) };
         });
-    });
-    // All warps' sums must be there before four of them add up.
+    }
+    // The second warpgroup's sums must be there before the first adds them.
     sync_threads();
     let mut hidden = Hidden::default();
     if warp < 4 {
-        let mut z1 = [[0f32; 4]; 2];
-        unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-            unroll!(U in [0, 1] {
-                // SAFETY: as above; this warp is below four.
-                let Four(more) = unsafe { sums.get_unchecked(place(warp, W as u32, U as u32)) };
-                unroll!(C in [0, 1, 2, 3] {
-                    z1[U][C] += more[C];
-                });
+        unroll!(U in [0, 1] {
+            // SAFETY: as above.
+            let Four(more) = unsafe { sums.get_unchecked(U as u32 * 128 + thread) };
+            unroll!(C in [0, 1, 2, 3] {
+                z1[U][C] += more[C];
             });
         });
         unroll!(U in [0, 1] {
@@ -335,10 +461,13 @@ pub(super) fn partial_logits(
         if keep {
             unroll!(PART in [0, 1] {
                 let tile = tiles.h(PART);
-                tile.set(row * TILE_STRIDE + t, words[0][PART]);
-                tile.set((row + 8) * TILE_STRIDE + t, words[1][PART]);
-                tile.set(row * TILE_STRIDE + 4 + t, words[2][PART]);
-                tile.set((row + 8) * TILE_STRIDE + 4 + t, words[3][PART]);
+                // SAFETY: rows below BATCH, eight words.
+                unsafe {
+                    tile.set_unchecked(tile_word(row, t), words[0][PART]);
+                    tile.set_unchecked(tile_word(row + 8, t), words[1][PART]);
+                    tile.set_unchecked(tile_word(row, 4 + t), words[2][PART]);
+                    tile.set_unchecked(tile_word(row + 8, 4 + t), words[3][PART]);
+                }
             });
         }
         let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
@@ -348,8 +477,8 @@ pub(super) fn partial_logits(
         sync_warp(ALL);
         // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
         unsafe {
-            let large = load_matrix_x4_transposed(tiles.w2(0).address_of(from));
-            let small = load_matrix_x4_transposed(tiles.w2(1).address_of(from));
+            let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
+            let small = load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from));
             unroll!(N in [0, 1] {
                 let main = f16([0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
                 let rest = f16([0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
@@ -368,7 +497,9 @@ pub(super) fn partial_logits(
                     let sample = row + 8 * HALF as u32;
                     let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
                     let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                    pairs.set_in_cluster(sample >> sizes.log_samples(), at, pair);
+                    // SAFETY: the sample's block has the rank; the place is below blocks * samples * CLASSES / 2; the kernels say why the block has
+                    // ended the mailbox's round before.
+                    unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
                 });
             }
         });
@@ -382,38 +513,63 @@ pub(super) fn tile_word(row: u32, word: u32) -> u32 {
     row * TILE_STRIDE + word
 }
 
-/// The logit of the block's sample `sample` and class `class`, summed over the blocks in order; minus infinity for classes that are not there.
-#[inline(always)]
-pub(super) fn sum_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32, class: u32) -> f32 {
-    if class >= sizes.n_classes {
-        return f32::NEG_INFINITY;
-    }
-    let logits = tiles.logits(logit_buffer);
-    let per_block = sizes.samples_per_block();
-    let mut sum = tiles.b2().get(class);
-    let mut block = 0;
-    while block < sizes.blocks {
-        sum += logits.get((block * per_block + sample) * CLASSES + class);
-        block += 1;
-    }
-    sum
+/// What a lane knows of its sample. Four lanes have a sample, each four classes: lane `q` of the four has 4q … 4q + 3.
+#[derive(Clone, Copy)]
+pub(super) struct Logits {
+    /// The logits; minus infinity for classes that are not there.
+    pub z: [f32; 4],
+    /// `exp(z - max)`.
+    pub powers: [f32; 4],
+    /// Their sum over all classes.
+    pub sum: f32,
+    /// `ln(sum) + max`: the loss is this minus the label's logit.
+    pub log_sum: f32,
 }
 
-/// Softmax over the 16 lanes that have a sample's classes: the lane's power `exp(z - max)`, their sum, and `ln(sum) + max`.
+/// The values of a sample's four lanes combined, on each of them.
 #[inline(always)]
-pub(super) fn softmax(z: f32) -> (f32, f32, f32) {
-    use crate::cuda::warp::shuffle_xor;
-    let mut most = z;
-    unroll!(STEP in [8, 4, 2, 1] {
-        let other = shuffle_xor(ALL, most, STEP as u32);
-        // A NaN must win, so that it is seen.
-        most = if other > most || other.is_nan() { other } else { most };
+fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
+    let value = combine(value, shuffle_xor(ALL, value, 1));
+    combine(value, shuffle_xor(ALL, value, 2))
+}
+
+/// Sums the partial logits of the block's sample `sample` over the blocks, in their order, and takes the softmax. All lanes of a warp call it, four for a
+/// sample.
+#[inline(always)]
+pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
+    let quad = lane() % 4;
+    let logits = tiles.logit_quads(logit_buffer);
+    // SAFETY: CLASSES values.
+    let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };
+    unroll!(HALF in [0, 1] {
+        if HALF as u32 * 8 < sizes.blocks {
+            let mut parts = [[0f32; 4]; 8];
+            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+                // A block that is not there adds nothing; something that is there is read for it.
+                let block = HALF as u32 * 8 + B as u32;
+                let from = if block < sizes.blocks { block } else { 0 };
+                // SAFETY: blocks * samples * CLASSES values.
+                let Four(part) = unsafe { logits.get_unchecked(((from << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) };
+                parts[B] = if block < sizes.blocks { part } else { [0.0; 4] };
+            });
+            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(C in [0, 1, 2, 3] {
+                    z[C] += parts[B][C];
+                });
+            });
+        }
     });
-    // 2^-22 of error in the power and in the logarithm, below what the logits' own rounding makes of them. A class that is not there has power 0.
-    let power = math::exp2_approx((z - most) * core::f32::consts::LOG2_E);
-    let mut sum = power;
-    unroll!(STEP in [8, 4, 2, 1] {
-        sum += shuffle_xor(ALL, sum, STEP as u32);
+    unroll!(C in [0, 1, 2, 3] {
+        z[C] = if quad * 4 + (C as u32) < sizes.n_classes { z[C] } else { f32::NEG_INFINITY };
     });
-    (power, sum, math::log2_approx(sum) * core::f32::consts::LN_2 + most)
+    // A NaN must win, so that it is seen.
+    let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };
+    let most = over_four(larger(larger(z[0], z[1]), larger(z[2], z[3])), larger);
+    let mut powers = [0f32; 4];
+    unroll!(C in [0, 1, 2, 3] {
+        // 2^-22 of error here and in the logarithm, below what the logits' own rounding makes of them.
+        powers[C] = math::exp2_approx((z[C] - most) * core::f32::consts::LOG2_E);
+    });
+    let sum = over_four((powers[0] + powers[1]) + (powers[2] + powers[3]), |a, b| a + b);
+    Logits { z, powers, sum, log_sum: math::log2_approx(sum) * core::f32::consts::LN_2 + most }
 }

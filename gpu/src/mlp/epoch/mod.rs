@@ -6,16 +6,17 @@
 //!
 //! ```text
 //!   x [64, inputs] u8 in shared memory, the next batch on its way (cp.async)
-//!   z1 = x W1          each warp its own pixels, partial sums through shared memory, 4 warps finish 16 samples each
-//!   partial logits = relu(z1) W2                       -> to the block that owns the sample        (cluster barrier)
-//!   sum over blocks, softmax, loss, dz2 = p - onehot   -> to all blocks                            (cluster barrier)
+//!   z1 = x W1          each of two warpgroups has half of the pixels
+//!   partial logits = relu(z1) W2                       -> to the block that owns the sample        (mailbox)
+//!   sum over blocks, softmax, loss, dz2 = p - onehot   -> to all blocks                            (mailbox)
 //!   dz1 = dz2 W2ᵀ where z1 > 0;  W2 -= f hᵀ dz2 (two other warps)
-//!   W1 -= f xᵀ dz1     each warp its own pixels
+//!   W1 -= f xᵀ dz1     each warpgroup its pixels
 //! ```
 //!
-//! A warp's pixels come in groups of 32. Lane (g, t) of the warp (`g = lane / 4`, `t = lane % 4`) keeps, of each group, pixels 8t … 8t + 7 of hidden units g and
-//! g + 8 as f32: what the tensor core leaves there as gradient (`D` of xᵀ dz1, transposed) is what it takes there as operand `B` of x W1.
-//! The first bias is the weight of one more pixel that is always 255.
+//! Pixels come in groups of 32, eight words, and four groups are a quartet. Warpgroup `k` has the quartets k, k + 2, …; of xᵀ dz1 its warp `q` makes the rows of group `q`
+//! of each quartet: word 2 (g % 4) + g / 4 of the group is lane (g, t)'s (`g = lane / 4`, `t = lane % 4`), the first two bytes as rows g and g + 8 of one
+//! product, the last two of another. There the lane keeps the weights too, as f32; their half-precision parts go to shared memory as operand of x W1,
+//! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
 //!
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are split into two half-precision parts ([`mma::split_f16`](crate::cuda::mma::split_f16)) after
@@ -48,10 +49,10 @@ pub const BATCH: u32 = 64;
 pub const CLASSES: u32 = 16;
 /// Pixels of a group.
 pub const GROUP: u32 = 32;
-/// Groups that a warp can have.
-pub const GROUPS_PER_WARP: u32 = 4;
+/// Quartets of groups that a warpgroup can have.
+pub const QUARTETS: u32 = 4;
 /// Most pixels: one more is the bias.
-pub const MAX_INPUTS: u32 = GROUP * GROUPS_PER_WARP * WARPS - 16;
+pub const MAX_INPUTS: u32 = GROUP * 4 * 2 * QUARTETS - 16;
 /// Pixels are copied 16 at a time.
 pub const INPUT_MULTIPLE: u32 = 16;
 /// What is split into half-precision parts is multiplied by this first.
@@ -75,9 +76,19 @@ const fn n_groups(n_inputs: u32) -> u32 {
     (n_inputs + 1).div_ceil(GROUP)
 }
 
+/// Bytes between the tiles of an operand of [`wgmma`](crate::cuda::wgmma): rows 0 to 7 and 8 to 15 in different banks.
+const TILE_ROW_STEP: u32 = 528;
+/// Bytes of such an operand: 16 rows, 32 columns.
+const OPERAND_BYTES: u32 = TILE_ROW_STEP + 512;
+
+/// Groups that the two warpgroups share evenly.
+const fn even_groups(n_inputs: u32) -> u32 {
+    n_groups(n_inputs).next_multiple_of(2)
+}
+
 /// Bytes of a row of pixels in shared memory: an odd number of groups, so that four rows lie in different banks.
 const fn row_bytes(n_inputs: u32) -> u32 {
-    (n_groups(n_inputs) | 1) * GROUP
+    (even_groups(n_inputs) + 1) * GROUP
 }
 
 /// Bytes of a tile of `rows` rows and 16 columns in half precision.
@@ -90,17 +101,24 @@ const fn tile_bytes(rows: u32) -> u32 {
 struct Layout {
     /// Bytes of a batch of pixels, `[BATCH, row_bytes]` u8; two of them lie at the beginning.
     pixel_bytes: u32,
-    /// Partial sums of z1, `[4 row tiles, WARPS, 2, 32 lanes]` of 4 f32.
+    /// `W1`'s parts as operands, two for each group: `[2 even_groups]` of [`OPERAND_BYTES`].
+    w1: u32,
+    /// dz1's parts as operands, one for each 16 samples.
+    dz1: u32,
+    /// The second warpgroup's sums of z1, `[2, 128 threads]` of 4 f32.
     sums: u32,
-    /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, for kernels that do not wait twice.
+    /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, so that a block may be a step ahead.
     logits: u32,
-    /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2, dz1 of 64 rows, W2 of 16.
+    /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2 of 64 rows, W2 of 16.
     h: u32,
     dz2: u32,
-    dz1: u32,
     w2: u32,
     /// `b2`, `[CLASSES]` f32.
     b2: u32,
+    /// Sample numbers, then labels, `[BATCH]` u32, of two batches.
+    samples: u32,
+    /// Two mailboxes of 8 bytes: partial logits, gradients of logits.
+    mail: u32,
     end: u32,
 }
 
@@ -110,14 +128,17 @@ const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
 impl Layout {
     const fn new(n_inputs: u32) -> Self {
         let pixel_bytes = BATCH * row_bytes(n_inputs);
-        let sums = 2 * pixel_bytes;
-        let logits = sums + 4 * WARPS * 2 * 32 * 16;
+        let w1 = 2 * pixel_bytes;
+        let dz1 = w1 + 2 * even_groups(n_inputs) * OPERAND_BYTES;
+        let sums = dz1 + 4 * OPERAND_BYTES;
+        let logits = sums + 2 * 128 * 16;
         let h = logits + 2 * LOGIT_BYTES;
         let dz2 = h + 2 * tile_bytes(BATCH);
-        let dz1 = dz2 + 2 * tile_bytes(BATCH);
-        let w2 = dz1 + 2 * tile_bytes(BATCH);
+        let w2 = dz2 + 2 * tile_bytes(BATCH);
         let b2 = w2 + 2 * tile_bytes(HIDDEN);
-        Self { pixel_bytes, sums, logits, h, dz2, dz1, w2, b2, end: b2 + CLASSES * 4 }
+        let samples = b2 + CLASSES * 4;
+        let mail = samples + 4 * BATCH * 4;
+        Self { pixel_bytes, w1, dz1, sums, logits, h, dz2, w2, b2, samples, mail, end: mail + 16 }
     }
 }
 

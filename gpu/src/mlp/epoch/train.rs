@@ -1,15 +1,17 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
-use crate::cuda::mma::{f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
+use crate::cuda::mailbox::Mailbox;
+use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
-use crate::cuda::warp::{ALL, shuffle_xor};
-use crate::cuda::{kernel, math, memory};
+use crate::cuda::warp::ALL;
+use crate::cuda::{kernel, math, memory, wgmma};
 
 use super::forward::{
-    Hidden, Sizes, Tiles, Weights, for_each_weight, partial_logits, softmax, store_w2, sum_logits, tile_word,
+    Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, place, store_w1, store_w2,
+    tile_word,
 };
-use super::{BATCH, CLASSES, GROUP, HIDDEN, SCALE, THREADS, TILE_STRIDE, cluster_blocks, n_values, order, unroll};
+use super::{BATCH, GROUP, HIDDEN, OPERAND_BYTES, SCALE, THREADS, cluster_blocks, n_values, order, unroll};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
@@ -41,7 +43,7 @@ pub struct EpochTask {
     pub n_inputs: u32,
     /// Hidden units.
     pub n_hidden: u32,
-    /// Classes, at most [`CLASSES`].
+    /// Classes, at most [`CLASSES`](super::CLASSES).
     pub n_classes: u32,
     /// Samples of a batch, at most [`BATCH`].
     pub batch: u32,
@@ -62,7 +64,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
     let blocks = cluster_blocks(n_hidden);
     let model = (block_idx_x() / blocks) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster() };
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), place: place() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
     // SAFETY: one model's part of each array.
@@ -87,50 +89,74 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         );
     }
     let rows_of = |step: u32| (n_samples - step * batch).min(batch);
-    // SAFETY: a step's rows are below n_samples.
-    let sample_of = |step: u32, row: u32| unsafe { memory::load(order, (step * batch + row) as usize) };
+    // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
+    let row = thread_idx_x();
+    let looks_after_row = row < BATCH;
+    let sample_of = |step: u32| {
+        let there = looks_after_row && step < n_steps && row < rows_of(step);
+        // SAFETY: a place below n_samples.
+        if there { unsafe { memory::load(order, (step * batch + row) as usize) } } else { 0 }
+    };
+    // SAFETY: a sample of the set.
+    let label_of =
+        |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
     let prefetch = |step: u32| {
         if step < n_steps {
-            // SAFETY: the order holds samples of the set; the buffer's last readers are behind a barrier.
-            unsafe { tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| sample_of(step, row)) };
+            let samples = tiles.samples(step % 2);
+            // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
+            unsafe {
+                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
+            };
         }
     };
 
+    // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
+    // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
+    let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
+    tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 4]; 4]; 4];
+    let mut weights: Weights = [[[0.0; 8]; 2]; 4];
     // SAFETY: numbers below n_values.
-    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
+    unroll!(I in [0, 1, 2, 3] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            unroll!(TILE in [0, 1] {
+                store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
+            });
+        }
+    });
+    wgmma::publish();
     // Warps 4 and 5 keep W2 and b2, eight classes each.
     let class_tile = warp.wrapping_sub(4);
+    let class = class_tile * 8 + 2 * t;
     let mut w2 = [0f32; 4];
     let mut b2 = [0f32; 2];
     if class_tile < 2 {
-        let class = class_tile * 8 + 2 * t;
         // SAFETY: numbers below n_values.
         let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
         unroll!(C in [0, 1, 2, 3] {
-            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2));
+            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2)) * SCALE;
         });
         unroll!(C in [0, 1] {
             b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
         });
         store_w2(&tiles, class_tile, w2);
         if g == 0 {
-            tiles.b2().set(class, b2[0]);
-            tiles.b2().set(class + 1, b2[1]);
+            tiles.set_b2(class, b2);
         }
     }
-    tiles.clear_pixels(n_inputs);
-    // The tiles of gradients have columns for classes that are not there.
-    unroll!(PART in [0, 1] {
-        let mut word = thread_idx_x();
-        while word < BATCH * TILE_STRIDE {
-            tiles.dz2(PART).set(word, 0);
-            word += THREADS;
-        }
-    });
-    // Zeros are written before copies and other blocks' gradients land on them.
+    if looks_after_row {
+        let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
+        tiles.samples(task.from_step % 2).set(row, first);
+        tiles.samples((task.from_step + 1) % 2).set(row, second);
+        tiles.labels(task.from_step % 2).set(row, label_of(first) as u32);
+    }
+    if thread_idx_x() == 0 {
+        logit_mail.open();
+        gradient_mail.open();
+    }
+    // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
     prefetch(task.from_step);
 
@@ -141,18 +167,31 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         // This batch is there, and everybody is done with the one before, whose place the next one takes.
         sync_threads();
         prefetch(step + 1);
+        // What the steps after this need is asked for now and put away later.
+        let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
+        let sample_after = sample_of(step + 2);
         // SAFETY: a rate for every step.
         let learning_rate = unsafe { memory::load(task.learning_rates, model * n_steps as usize + step as usize) };
         let divisor = if task.mean == 1 { rows as f32 } else { 1.0 };
         let rate = learning_rate / divisor;
 
-        let hidden = partial_logits(&tiles, step % 2, 0, &sizes, &weights, true);
-        // Partial logits have arrived.
-        sync_cluster();
-        // SAFETY: rows below the batch's are samples of the set.
-        unsafe { loss_gradient(&task, &tiles, &sizes, rows, losses, step, |row| sample_of(step, row)) };
-        // Gradients of the logits have arrived; the tile `h` is complete.
-        sync_cluster();
+        if thread_idx_x() == 0 {
+            logit_mail.expect(sizes.logit_bytes());
+            gradient_mail.expect(GRADIENT_BYTES);
+        }
+        let round = step - task.from_step;
+        let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
+        logit_mail.wait(round);
+        // SAFETY: the losses of a step's rows are this model's.
+        unsafe { loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize)) };
+        if looks_after_row {
+            tiles.labels((step + 1) % 2).set(row, next_label as u32);
+            // The list of this step was read a step ago.
+            tiles.samples(step % 2).set(row, sample_after);
+        }
+        gradient_mail.wait(round);
+        // The tile `h` is complete.
+        sync_threads();
         if warp < 4 {
             hidden_gradient(&tiles, &hidden);
         } else if class_tile < 2 {
@@ -163,8 +202,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         if class_tile < 2 {
             store_w2(&tiles, class_tile, w2);
             if g == 0 {
-                tiles.b2().set(class_tile * 8 + 2 * t, b2[0]);
-                tiles.b2().set(class_tile * 8 + 2 * t + 1, b2[1]);
+                tiles.set_b2(class, b2);
             }
         }
         first_layer_step(&tiles, step % 2, &sizes, rate, &mut weights);
@@ -172,9 +210,10 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
 
     // SAFETY: numbers below n_values; every weight has one owner, b2 the block of rank 0.
-    for_each_weight(&mut weights, &sizes, |weight, number| unsafe { memory::store(values, number, *weight) });
+    for_each_weight(&mut weights, &sizes, |weight, number| unsafe {
+        memory::store(values, number, *weight * (1.0 / SCALE))
+    });
     if class_tile < 2 {
-        let class = class_tile * 8 + 2 * t;
         let store = |number: Option<usize>, value: f32| {
             if let Some(number) = number {
                 // SAFETY: as above.
@@ -182,7 +221,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
             }
         };
         unroll!(C in [0, 1, 2, 3] {
-            store(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2), w2[C]);
+            store(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2), w2[C] * (1.0 / SCALE));
         });
         if sizes.rank == 0 && g == 0 {
             unroll!(C in [0, 1] {
@@ -207,65 +246,62 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
 }
 
+/// Bytes of gradients that a block gets in a round: both parts of 64 rows of 16 classes.
+const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
+
 /// Sums the logits of this block's samples, writes their losses, and sends `(p - onehot) SCALE`, split, to all blocks; 0 for rows that the batch lacks.
 ///
-/// Sixteen lanes have a sample. Where a block has fewer than sixteen samples several do the same one, and share the blocks to send to.
+/// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are a block's
+/// 256 threads.
 ///
 /// # Safety
-/// `losses` and the labels of `task` hold the samples of rows below `rows`.
+/// `losses` has a place for each of the step's `rows`.
 #[inline(always)]
 unsafe fn loss_gradient(
-    task: &EpochTask,
     tiles: &Tiles,
+    gradient_mail: Mailbox,
     sizes: &Sizes,
     rows: u32,
+    buffer: u32,
     losses: *mut f32,
-    step: u32,
-    sample_of: impl Fn(u32) -> u32,
 ) {
-    let per_block = sizes.samples_per_block();
-    let (half_warp, class) = (thread_idx_x() / 16, thread_idx_x() % 16);
-    let n_half_warps = THREADS / 16;
-    let n_sets = if per_block < n_half_warps { n_half_warps >> sizes.log_samples() } else { 1 };
-    let set = if per_block < n_half_warps { half_warp >> sizes.log_samples() } else { 0 };
-    let mut sample = half_warp & (per_block.min(n_half_warps) - 1);
-    while sample < per_block {
-        let row = sizes.rank * per_block + sample;
-        let there = row < rows;
-        // SAFETY: the caller vouches for the rows that are there.
-        let label = if there { unsafe { memory::load(task.labels, sample_of(row) as usize) as u32 } } else { CLASSES };
-        let z = sum_logits(tiles, 0, sizes, sample, class);
-        let (power, sum, log_sum) = softmax(z);
-        let hot = class == label;
-        if hot && set == 0 {
-            // SAFETY: one lane has the label's class.
-            unsafe { memory::store(losses, (step * task.batch + row) as usize, log_sum - z) };
+    let slot = thread_idx_x() / 4;
+    let (target, sample) = (slot >> sizes.log_samples(), slot & (sizes.samples_per_block() - 1));
+    let row = (sizes.rank << sizes.log_samples()) + sample;
+    let there = row < rows;
+    // SAFETY: BATCH labels.
+    let label = unsafe { tiles.labels(buffer).get_unchecked(row) };
+    let logits = finish_logits(tiles, buffer, sizes, sample);
+    let quad = lane() % 4;
+    let share = 1.0 / logits.sum;
+    let mut gradient = [0f32; 4];
+    unroll!(C in [0, 1, 2, 3] {
+        let hot = quad * 4 + C as u32 == label;
+        if hot && there && target == 0 {
+            // SAFETY: the row's place; one lane has the label's class.
+            unsafe { memory::store(losses, row as usize, logits.log_sum - logits.z[C]) };
         }
-        let p = power / sum - if hot { 1.0 } else { 0.0 };
-        let mine = if there && class < sizes.n_classes { p * SCALE } else { 0.0 };
-        let other = shuffle_xor(ALL, mine, 1);
-        // Even lanes send the large parts of the pair, odd lanes the small ones.
-        let odd = class % 2 == 1;
-        let parts = if odd { split_f16(other, mine) } else { split_f16(mine, other) };
-        let at = tile_word(row, class / 2);
-        let mut block = set;
-        while block < sizes.blocks {
-            if odd {
-                tiles.dz2(1).set_in_cluster(block, at, parts[1]);
-            } else {
-                tiles.dz2(0).set_in_cluster(block, at, parts[0]);
-            }
-            block += n_sets;
-        }
-        sample += n_half_warps;
-    }
+        let p = logits.powers[C] * share;
+        // A row that is not there may hold anything, also what is no number.
+        gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * SCALE } else { 0.0 };
+    });
+    let low = split_f16(gradient[0], gradient[1]);
+    let high = split_f16(gradient[2], gradient[3]);
+    // Two words, four classes.
+    let at = tile_word(row, 0) / 2 + quad;
+    unroll!(PART in [0, 1] {
+        let words = low[PART] as u64 | (high[PART] as u64) << 32;
+        // SAFETY: a row of the tile and one of its four pairs; `target` is below the number of blocks, and has ended the round before, since its partial
+        // logits of this one are here.
+        unsafe { gradient_mail.send(tiles.dz2_pairs(PART), target, at, words) };
+    });
 }
 
-/// `dz1 = dz2 W2ᵀ where h > 0`, times [`SCALE`], split into its tile: one of the first four warps, its row tile.
+/// `dz1 = dz2 W2ᵀ where h > 0`, times [`SCALE`], split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
+/// g and g + 8.
 #[inline(always)]
 fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     let warp = warp_index();
-    let (g, t) = (lane() / 4, lane() % 4);
     let (matrix, in_matrix) = (lane() / 8, lane() % 8);
     // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
     let a_from = tile_word(warp * 16 + matrix % 2 * 8 + in_matrix, matrix / 2 * 4);
@@ -274,8 +310,14 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
     let (a, b) = unsafe {
         (
-            [load_matrix_x4(tiles.dz2(0).address_of(a_from)), load_matrix_x4(tiles.dz2(1).address_of(a_from))],
-            [load_matrix_x4(tiles.w2(0).address_of(b_from)), load_matrix_x4(tiles.w2(1).address_of(b_from))],
+            [
+                load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
+                load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
+            ],
+            [
+                load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
+                load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
+            ],
         )
     };
     unroll!(U in [0, 1] {
@@ -290,14 +332,12 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
             let gradient = (main[C] + rest[C]) * (1.0 / SCALE);
             dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
         });
-        let upper = split_f16(dz1[0], dz1[1]);
-        let lower = split_f16(dz1[2], dz1[3]);
-        let row = warp * 16 + g;
-        unroll!(PART in [0, 1] {
-            tiles.dz1(PART).set(tile_word(row, U as u32 * 4 + t), upper[PART]);
-            tiles.dz1(PART).set(tile_word(row + 8, U as u32 * 4 + t), lower[PART]);
+        unroll!(E in [0, 1] {
+            // SAFETY: the first four warps have an operand each.
+            unsafe { tiles.set_dz1(warp, U as u32, E as u32, split_f16(dz1[E], dz1[2 + E])) };
         });
     });
+    wgmma::publish();
 }
 
 /// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, for the eight classes of one warp.
@@ -314,10 +354,10 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
         let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile * 4);
         // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
         unsafe {
-            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of(a_from));
-            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of(a_from));
-            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of(b_from));
-            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of(b_from));
+            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of_unchecked(a_from));
+            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
+            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
+            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
             main = f16(main, a_large, [b0, b1]);
             rest = f16(rest, a_small, [b0, b1]);
             rest = f16(rest, a_large, [c0, c1]);
@@ -325,72 +365,64 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
             column_sums = f16(column_sums, [ONES; 4], [c0, c1]);
         }
     });
-    let factor = -rate * (1.0 / SCALE);
     unroll!(C in [0, 1, 2, 3] {
-        w2[C] = math::fma(factor, main[C] + rest[C], w2[C]);
+        // The gradient is scaled, and so are the weights.
+        w2[C] = math::fma(-rate, main[C] + rest[C], w2[C]);
     });
     unroll!(C in [0, 1] {
-        b2[C] = math::fma(factor, column_sums[C], b2[C]);
+        b2[C] = math::fma(-rate * (1.0 / SCALE), column_sums[C], b2[C]);
     });
 }
 
-/// `W1 -= rate xᵀ dz1` for this warp's pixels; the gradient is made transposed, `[16 units, 32 pixels]` a group.
+/// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[inline(always)]
 fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weights: &mut Weights) {
     let (g, t) = (lane() / 4, lane() % 4);
-    let (matrix, in_matrix) = (lane() / 8, lane() % 8);
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
-    // The sum over samples may take them in any order that A and B share: column 2t of A is sample t, 2t + 1 is t + 4, 2t + 8 is t + 8, 2t + 9 is t + 12, so
-    // that a lane's four samples are four rows that lie in different banks.
-    let sample = matrix / 2 * 8 + in_matrix / 2 + in_matrix % 2 * 4;
-    let mut a = [[[0u32; 4]; 2]; 4];
-    sync_warp(ALL);
-    unroll!(K in [0, 1, 2, 3] {
-        let from = tile_word(K as u32 * 16 + sample, matrix % 2 * 4);
-        // SAFETY: the whole warp runs this; every lane's row lies in the tile, written before a barrier.
-        unsafe {
-            a[K][0] = load_matrix_x4_transposed(tiles.dz1(0).address_of(from));
-            a[K][1] = load_matrix_x4_transposed(tiles.dz1(1).address_of(from));
-        }
-    });
-    let factor = -rate * (1.0 / (255.0 * SCALE));
+    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
+    let dz1 = math::opaque(tiles.dz1());
+    // The gradient is scaled, and so are the weights.
+    let factor = -rate * (1.0 / 255.0);
     unroll!(I in [0, 1, 2, 3] {
-        if let Some(group) = sizes.group(I as u32) {
-            let mut gradient = [[0f32; 4]; 4];
-            sync_warp(ALL);
+        if let Some(first) = sizes.quartet(I as u32) {
+            let group = first + sizes.place.1;
+            let mut gradient = [[0f32; 16]; 2];
             unroll!(K in [0, 1, 2, 3] {
-                let at = (K as u32 * 16 + t) * row_words + group * (GROUP / 4) + g;
-                // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
-                let rows = unsafe {
-                    [
-                        pixels.get_unchecked(at),
-                        pixels.get_unchecked(at + 4 * row_words),
-                        pixels.get_unchecked(at + 8 * row_words),
-                        pixels.get_unchecked(at + 12 * row_words),
-                    ]
-                };
-                // Bytes j of two samples side by side, for j = 0, 1 and 2, 3.
-                let low = [permute(rows[0], rows[1], 0x5140), permute(rows[0], rows[1], 0x7362)];
-                let high = [permute(rows[2], rows[3], 0x5140), permute(rows[2], rows[3], 0x7362)];
-                unroll!(PAIR in [0, 1] {
-                    let low = crate::cuda::mma::bytes_to_f16(low[PAIR]);
-                    let high = crate::cuda::mma::bytes_to_f16(high[PAIR]);
-                    unroll!(J in [0, 1] {
-                        // SAFETY: the whole warp runs this: `group` is the same for all lanes.
-                        unsafe {
-                            let d = &mut gradient[2 * PAIR + J];
-                            *d = f16(*d, a[K][0], [low[J], high[J]]);
-                            *d = f16(*d, a[K][1], [low[J], high[J]]);
-                        }
+                let mut rows = [0u32; 4];
+                if group < sizes.n_groups() {
+                    let at = first_word + K as u32 * 16 * row_words + group * (GROUP / 4);
+                    unroll!(R in [0, 1, 2, 3] {
+                        // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
+                        rows[R] = unsafe { pixels.get_unchecked(at + R as u32 * 4 * row_words) };
                     });
-                });
+                }
+                // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
+                // and 3 of the second.
+                let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
+                let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
+                let low = [bytes_to_f16(low[0]), bytes_to_f16(low[1])];
+                let high = [bytes_to_f16(high[0]), bytes_to_f16(high[1])];
+                // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
+                unsafe {
+                    unroll!(TILE in [0, 1] {
+                        let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
+                        gradient[TILE] = wgmma::f16_n32(gradient[TILE], a, operand(dz1 + K as u32 * OPERAND_BYTES));
+                    });
+                }
             });
-            unroll!(J in [0, 1, 2, 3] {
-                unroll!(C in [0, 1, 2, 3] {
-                    weights[I][J][C] = math::fma(factor, gradient[J][C], weights[I][J][C]);
+            // SAFETY: as above.
+            let gradient = unsafe { wgmma::finish(gradient) };
+            unroll!(TILE in [0, 1] {
+                let gradient = &gradient[TILE];
+                unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
+                    // column 8u + 2t + e.
+                    weights[I][TILE][W] = math::fma(factor, gradient[W] + gradient[8 + W], weights[I][TILE][W]);
                 });
+                store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
             });
         }
     });
+    wgmma::publish();
 }

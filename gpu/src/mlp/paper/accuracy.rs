@@ -1,8 +1,9 @@
 //! The likeliest class of each sample, and how many are right.
 //!
-//! One thread a row; the hits of a block are counted by a block reduction and added to the count by one atomic addition of an integer, so the count is exact.
+//! One thread a row; the hits of a block are counted by a block reduction and added to the count by one atomic addition of an integer, so the count
+//! is exact.
 //! Launch  grid ceil(n_rows / block), block `block` of whole warps.
-//! Reads   `z` [n_rows, n_classes] f32, `labels` [n_rows] u32.
+//! Reads   `z` `[n_rows, n_classes]` f32, `labels` `[n_rows]` u32.
 //! Writes  `found[first + row]` u32, the lowest of equals, the first where that is not a number; adds to `correct[0]` u32.
 //! Twin    `warpplay_cpu_ref::mlp::pieces`: `classes`, `n_correct`.   Source  Ha and Beqaj, kernel of the accuracy.
 
@@ -20,8 +21,8 @@ pub const fn shape(n_rows: u32, block: u32) -> LaunchShape {
 /// Classes of the samples and the number of those that are the labels.
 ///
 /// # Safety
-/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one; `n_classes >= 1`; they do not overlap; nobody else accesses `correct`
-/// but by atomic additions.
+/// Launched with [`shape`]. `z` holds `n_rows * n_classes` values, `labels` `n_rows`, `found` at least `first + n_rows`, `correct` one;
+/// `n_classes >= 1`; they do not overlap; nobody else accesses `correct` but by atomic additions.
 #[kernel]
 pub unsafe fn mlp_paper_accuracy(
     z: *const f32,

@@ -2,8 +2,8 @@
 //!
 //! One thread a value; for the units one thread a column.
 //! Launch  grid ceil(n / block), block `block`, no shared memory; n is the number of values or of columns.
-//! Reads   `z` [n_rows, n_columns] f32, `bias` [n_columns] f32.
-//! Writes  `z` + bias in place; `h` = max(z, 0), NaN stays NaN; `gradient` in place, 0 where z is not above 0; `active` [n_columns] u32.
+//! Reads   `z` `[n_rows, n_columns]` f32, `bias` `[n_columns]` f32.
+//! Writes  `z` + bias in place; `h` = max(z, 0), NaN stays NaN; `gradient` in place, 0 where z is not above 0; `active` `[n_columns]` u32.
 //! Twin    `warpplay_cpu_ref::mlp::pieces`: `add_bias`, `relu`, `relu_backward`, `mark_active`.   Source  Ha and Beqaj, kernels of the activation.
 
 use crate::cuda::{kernel, memory, thread};

@@ -8,9 +8,10 @@
 //!
 //! Those that end in `_f64` add up in double precision and round once at the end.
 //!
-//! Launch  tree: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps; atomic: grid ceil(n / block).
-//! Reads   `values` [n_rows, n_columns] f32.
-//! Writes  `sums` [n_columns] f32; *atomic* adds to what is there.
+//! Launch  tree: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps; atomic: grid ceil(n /
+//!         block).
+//! Reads   `values` `[n_rows, n_columns]` f32.
+//! Writes  `sums` `[n_columns]` f32; *atomic* adds to what is there.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::column_sums`.   Source  Ha and Beqaj, kernels of the bias gradient.
 
 use crate::cuda::shared::Shared;
@@ -178,7 +179,8 @@ pub unsafe fn mlp_paper_column_sums_warp_f64(values: *const f32, sums: *mut f32,
 /// (`mlp_paper_sgd`).
 ///
 /// # Safety
-/// Launched with [`shape_atomic`]`(n_rows * n_columns, …)`. `values` holds that many values, `sums` `n_columns`; they do not overlap; `n_columns >= 1`.
+/// Launched with [`shape_atomic`]`(n_rows * n_columns, …)`. `values` holds that many values, `sums` `n_columns`; they do not overlap; `n_columns >=
+/// 1`.
 #[kernel]
 pub unsafe fn mlp_paper_column_sums_atomic(values: *const f32, sums: *mut f32, n_rows: u32, n_columns: u32) {
     let Some(at) = thread::index_1d_below(n_rows * n_columns) else { return };

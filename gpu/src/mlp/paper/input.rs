@@ -2,8 +2,8 @@
 //!
 //! One thread a value.
 //! Launch  grid ceil(n / block), block `block`, no shared memory; n is `n_rows * n_inputs` pixels or `n_rows` labels.
-//! Reads   `pixels` [n_samples, n_inputs] u8, `labels` [n_samples] u8, `order` [n_order] u32.
-//! Writes  `x` [n_rows, n_inputs] f32, pixel / 255; `classes` [n_rows] u32. An entry of the order that is no sample gives NaN and [`NO_CLASS`].
+//! Reads   `pixels` `[n_samples, n_inputs]` u8, `labels` `[n_samples]` u8, `order` `[n_order]` u32.
+//! Writes  `x` `[n_rows, n_inputs]` f32, pixel / 255; `classes` `[n_rows]` u32. An entry of the order that is no sample gives NaN and [`NO_CLASS`].
 //! Twin    `warpplay_cpu_ref::mlp::pieces::scale_pixels`.   Source  Ha and Beqaj, section on data.
 
 use crate::cuda::{kernel, memory, thread};
@@ -26,7 +26,8 @@ pub fn scaled(pixel: u8) -> f32 {
 /// Row i of `x` becomes the pixels of sample `order[first + i]`, divided by 255.
 ///
 /// # Safety
-/// Launched with [`shape`]`(n_rows * n_inputs, …)`. `pixels` holds `n_samples * n_inputs` bytes, `order` at least `first + n_rows` entries, `x` at least `n_rows * n_inputs` values;
+/// Launched with [`shape`]`(n_rows * n_inputs, …)`. `pixels` holds `n_samples * n_inputs` bytes, `order` at least `first + n_rows` entries, `x` at
+/// least `n_rows * n_inputs` values;
 /// they do not overlap; `n_inputs >= 1`.
 #[kernel]
 pub unsafe fn mlp_paper_gather(
@@ -55,7 +56,8 @@ pub unsafe fn mlp_paper_gather(
 /// `classes[i]` becomes the label of sample `order[first + i]`.
 ///
 /// # Safety
-/// Launched with [`shape`]`(n_rows, …)`. `labels` holds `n_samples` bytes, `order` at least `first + n_rows` entries, `classes` at least `n_rows`; they do not overlap.
+/// Launched with [`shape`]`(n_rows, …)`. `labels` holds `n_samples` bytes, `order` at least `first + n_rows` entries, `classes` at least `n_rows`;
+/// they do not overlap.
 #[kernel]
 pub unsafe fn mlp_paper_gather_labels(
     labels: *const u8,

@@ -3,8 +3,8 @@
 //! Loss: one block a row. Sum: one block in all, each thread adds up every `block`-th loss, then a block reduction; its order is fixed.
 //!
 //! Launch  loss: grid n_rows, block `block` of whole warps; sum: grid 1, block `block` of whole warps.
-//! Reads   `z` [n_rows, n_classes] f32, `classes` [n_rows] u32.
-//! Writes  `losses` [n_rows] f32, log of the sum of exp(z) minus z[class], NaN where the class is none; `sums[slot]` f32.
+//! Reads   `z` `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
+//! Writes  `losses` `[n_rows]` f32, log of the sum of exp(z) minus `z[class]`, NaN where the class is none; `sums[slot]` f32.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::losses`.   Source  Ha and Beqaj, kernel of the loss.
 
 use super::softmax::largest_and_sum;

@@ -1,15 +1,18 @@
 //! Matrix product: `c = op(a) op(b)`, where `op` transposes or not.
 //!
-//! One thread an element of `c`, in square blocks: x counts columns, y rows, so that neighbours along x read neighbours of `b` and write neighbours of
+//! One thread an element of `c`, in square blocks: x counts columns, y rows, so that neighbours along x read neighbours of `b` and write neighbours
+//! of
 //! `c`. The grid's x counts blocks of rows and its y blocks of columns, since only the grid's x may be large.
 //!
-//! *Plain* reads both operands from global memory: `2 k` loads an element. *Tiled* brings a tile of each into shared memory first, so that a value is loaded
-//! once a block instead of once a thread; its number is the tile's side. Both add up in the order of k by fused multiply-adds, so both have the same bits. Those
+//! *Plain* reads both operands from global memory: `2 k` loads an element. *Tiled* brings a tile of each into shared memory first, so that a value
+//! is loaded
+//! once a block instead of once a thread; its number is the tile's side. Both add up in the order of k by fused multiply-adds, so both have the same
+//! bits. Those
 //! that end in `_f64` add up in double precision and round once at the end.
 //!
 //! Launch  grid [ceil(m / side), ceil(n / side)], block [side, side], no dynamic shared memory.
-//! Reads   `a` [m, k] f32, or [k, m] where bit [`TRANSPOSE_A`] is set; `b` [k, n] f32, or [n, k] where bit [`TRANSPOSE_B`] is set; row-major.
-//! Writes  `c` [m, n] f32, row-major.
+//! Reads   `a` `[m, k]` f32, or `[k, m]` where bit [`TRANSPOSE_A`] is set; `b` `[k, n]` f32, or `[n, k]` where bit [`TRANSPOSE_B`] is set; row-major.
+//! Writes  `c` `[m, n]` f32, row-major.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::matmul`.   Source  Ha and Beqaj, kernels of the matrix product.
 
 use crate::cuda::shared::Shared;
@@ -116,8 +119,10 @@ unsafe fn plain<S: Sum>(product: Product) {
 /// b_tile[p][j] = op(b)[start + p][first column of the block + j]
 /// ```
 ///
-/// Each thread loads one value of each tile, neighbours along x from neighbouring places in memory; for a transposed operand that means that a thread writes
-/// its value to the mirrored place, down a column of the tile. The odd row length puts the values of a column in different banks. What lies beyond the
+/// Each thread loads one value of each tile, neighbours along x from neighbouring places in memory; for a transposed operand that means that a
+/// thread writes
+/// its value to the mirrored place, down a column of the tile. The odd row length puts the values of a column in different banks. What lies beyond
+/// the
 /// matrices is 0.
 ///
 /// # Safety
@@ -187,7 +192,8 @@ unsafe fn load_or_zero(matrix: *const f32, major: u32, minor: u32, majors: u32, 
 /// `c = op(a) op(b)`, operands from global memory.
 ///
 /// # Safety
-/// Launched with [`shape`]`(m, n, side)`, `side` one of [`SIDES`]. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no dimension is above 2³¹ - 32.
+/// Launched with [`shape`]`(m, n, side)`, `side` one of [`SIDES`]. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no
+/// dimension is above 2³¹ - 32.
 #[kernel(max_threads = MAX_THREADS)]
 pub unsafe fn mlp_paper_matmul_plain(
     a: *const f32,
@@ -225,7 +231,8 @@ macro_rules! tiled {
         $(#[$doc])*
         ///
         /// # Safety
-        /// Launched with [`shape`]`(m, n, side)` of the tile's side. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no dimension is above 2³¹ - 32.
+        /// Launched with [`shape`]`(m, n, side)` of the tile's side. `a` holds `m * k` values, `b` `k * n`, `c` `m * n`; `c` overlaps neither; no
+        /// dimension is above 2³¹ - 32.
         #[kernel(max_threads = $side * $side)]
         pub unsafe fn $name(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, transpose: u32) {
             let a_tile = shared_array![f32; $side * ($side + 1)];

@@ -2,8 +2,8 @@
 //!
 //! One thread a value.
 //! Launch  grid ceil(n / block), block `block`, no shared memory.
-//! Reads   `gradient` [n] f32.
-//! Writes  `weights` [n] f32, w - learning_rate * g; `gradient` becomes 0.
+//! Reads   `gradient` `[n]` f32.
+//! Writes  `weights` `[n]` f32, w - learning_rate * g; `gradient` becomes 0.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::sgd_update`.   Source  Ha and Beqaj, kernel of the update.
 
 use crate::cuda::{kernel, memory, thread};

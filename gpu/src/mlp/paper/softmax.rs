@@ -1,12 +1,15 @@
 //! Softmax, and the gradient of softmax and cross-entropy by the logits.
 //!
-//! One block a row, for any number of classes; the gradient from given probabilities one thread a value. The row's largest logit is subtracted before the powers are taken, so
+//! One block a row, for any number of classes; the gradient from given probabilities one thread a value. The row's largest logit is subtracted
+//! before the powers are taken, so
 //! nothing overflows. Largest value and sum are block reductions, whose order is fixed: the same bits every time.
 //!
 //! Launch  grid n_rows, block `block` of whole warps; gradient from probabilities: grid ceil(n / block).
-//! Reads   `z` [n_rows, n_classes] f32, `classes` [n_rows] u32.
-//! Writes  `p` [n_rows, n_classes] f32, rows sum to 1; `gradient` [n_rows, n_classes] f32, (p - onehot) * factor, factor 1 / n_rows for the mean and 1 for the sum.
-//! Twin    `warpplay_cpu_ref::mlp::pieces`: `softmax`, `softmax_cross_entropy_gradient`, `cross_entropy_gradient`.   Source  Ha and Beqaj, kernels of softmax and of the fused gradient.
+//! Reads   `z` `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
+//! Writes  `p` `[n_rows, n_classes]` f32, rows sum to 1; `gradient` `[n_rows, n_classes]` f32, (p - onehot) * factor, factor 1 / n_rows for the mean
+//!         and 1 for the sum.
+//! Twin    `warpplay_cpu_ref::mlp::pieces`: `softmax`, `softmax_cross_entropy_gradient`, `cross_entropy_gradient`.   Source  Ha and Beqaj, kernels
+//!         of softmax and of the fused gradient.
 
 use crate::cuda::shared::Shared;
 use crate::cuda::{block, kernel, math, memory, shared_array, thread};
@@ -104,7 +107,8 @@ pub unsafe fn mlp_paper_softmax_gradient_fused(
 /// `gradient = (p - onehot(class)) * factor`, from probabilities.
 ///
 /// # Safety
-/// Launched with [`shape`]`(n_rows * n_classes, …)`. `p` and `gradient` hold that many values, `classes` `n_rows`; `gradient` overlaps neither; `n_classes >= 1`.
+/// Launched with [`shape`]`(n_rows * n_classes, …)`. `p` and `gradient` hold that many values, `classes` `n_rows`; `gradient` overlaps neither;
+/// `n_classes >= 1`.
 #[kernel]
 pub unsafe fn mlp_paper_softmax_gradient(
     p: *const f32,

@@ -23,6 +23,11 @@ pub fn draw(folder: &Path, table: &Table) -> Result<()> {
         ];
         write(folder, &table.name, &chart::panels(&panels)?)?;
     }
+    let measured = evaluations(table);
+    if !measured.is_empty() {
+        let panel = Panel { title: &table.title, x: "samples evaluated at once", y: "µs a sample", lines: measured };
+        write(folder, &table.name, &chart::panels(&[panel])?)?;
+    }
     if !table.runs.is_empty() {
         let lines = table.runs.iter().take(MAX_LINES).map(|setting| Line {
             name: format!("{}, {}", setting.label, name(setting.run.way)),
@@ -55,6 +60,21 @@ fn against(table: &Table, value: fn(&Run) -> Option<f64>) -> Vec<Line> {
             .collect(),
     });
     lines.into()
+}
+
+/// Time a sample of each way, where the table is one of evaluations.
+fn evaluations(table: &Table) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for value in &table.values {
+        let number = |field: &str| value.get(field).and_then(serde_json::Value::as_f64);
+        let (Some(batch), Some(micros)) = (number("evaluate_batch"), number("microseconds_a_sample")) else { continue };
+        let way = value["way"].as_str().unwrap_or_default();
+        match lines.iter_mut().find(|line| line.name == way) {
+            Some(line) => line.points.push((batch, micros)),
+            None => lines.push(Line { name: way.to_string(), points: vec![(batch, micros)] }),
+        }
+    }
+    lines
 }
 
 fn write(folder: &Path, name: &str, svg: &str) -> Result<()> {

@@ -10,7 +10,8 @@ use crate::mlp::engine::{Classified, Engine, EpochOutcome, EpochPlan, LayerValue
 use crate::mlp::{Dataset, Execution, Optimizer, Options, Precision, Reduction, Residence};
 use crate::{Backend, Buffer, Device, Error, Result, Stream};
 
-/// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to
+/// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing
+/// to
 /// wait for.
 const STEPS_BETWEEN_LOOKS: u32 = 64;
 
@@ -34,6 +35,33 @@ pub(super) struct PaperEngine {
     ascending: Buffer<u32>,
     /// Loss sum of each step or batch.
     sums: Buffer<f32>,
+    findings: Findings,
+}
+
+/// What classification writes; kept from one set to the next.
+struct Findings {
+    /// Class of each sample; as long as the largest set so far.
+    classes: Buffer<u32>,
+    /// Samples whose class is their label.
+    n_correct: Buffer<u32>,
+    /// For each hidden layer, whether each unit was ever positive.
+    active: Vec<Buffer<u32>>,
+}
+
+impl Findings {
+    fn new(stream: &Stream, sizes: &[u32]) -> Result<Self> {
+        let hidden = sizes[1..sizes.len() - 1].iter().map(|&size| stream.alloc(size as usize));
+        Ok(Self { classes: stream.alloc(0)?, n_correct: stream.alloc(1)?, active: hidden.collect::<Result<_>>()? })
+    }
+
+    /// Room for `n` samples, nothing found yet.
+    fn reset(&mut self, stream: &Stream, n: usize) -> Result<()> {
+        if self.classes.len() < n {
+            self.classes = stream.alloc(n)?;
+        }
+        stream.zero(&mut self.n_correct)?;
+        self.active.iter_mut().try_for_each(|active| stream.zero(active))
+    }
 }
 
 /// Opens the engine.
@@ -60,6 +88,7 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<PaperEngine> {
         order: stream.alloc(0)?,
         ascending: stream.alloc(0)?,
         sums: stream.alloc(0)?,
+        findings: Findings::new(&stream, &sizes)?,
         kept: None,
         sets: Vec::new(),
         feed: None,
@@ -260,10 +289,7 @@ impl Engine for PaperEngine {
         self.make_room(if resident { n } else { batch as usize }, n_batches)?;
         self.scratch.grow(&self.stream, &self.sizes, self.trains, batch)?;
         let n_hidden = self.layers.len() - 1;
-        let hidden = self.layers[..n_hidden].iter().map(|layer| self.stream.alloc(layer.n_outputs as usize));
-        let mut active: Vec<Buffer<u32>> = hidden.collect::<Result<_>>()?;
-        let mut found = self.stream.alloc(n)?;
-        let mut correct = self.stream.alloc(1)?;
+        self.findings.reset(&self.stream, n)?;
         let mut operations = step::forward(self.layers.len());
         operations.extend([Operation::GatherLabels, Operation::Loss, Operation::LossSum]);
         for slot in 0..n_batches as u32 {
@@ -272,9 +298,10 @@ impl Engine for PaperEngine {
             let order = Order::Ascending;
             let part = Part { set: set.0, order, first, n_rows, factor: 1.0, learning_rate: 0.0, slot };
             self.launch(&operations, &part)?;
-            let Self { stream, kernels, scratch, layers, .. } = &*self;
-            let logits = Extent::new(n_rows, layers[n_hidden].n_outputs);
-            kernels.accuracy(stream, scratch.logits()?, scratch.labels(), &mut found, first, &mut correct, logits)?;
+            let Self { stream, kernels, scratch, layers, findings, .. } = self;
+            let Findings { classes, n_correct, active } = findings;
+            let extent = Extent::new(n_rows, layers[n_hidden].n_outputs);
+            kernels.accuracy(stream, scratch.logits()?, scratch.labels(), classes, first, n_correct, extent)?;
             for (at, active) in active.iter_mut().enumerate() {
                 let extent = Extent::new(n_rows, layers[at].n_outputs);
                 kernels.units_active(stream, scratch.hidden(at)?, active, extent)?;
@@ -286,10 +313,12 @@ impl Engine for PaperEngine {
             let flags = self.stream.read(active)?;
             Ok(flags.into_iter().map(|flag| flag != 0).collect())
         };
+        let mut classes = vec![0; n];
+        self.stream.read_into(&self.findings.classes, 0, &mut classes)?;
         Ok(Classified {
-            classes: self.stream.read(&found)?,
+            classes,
             loss_sum: losses.iter().copied().map(f64::from).sum(),
-            active: active.iter().map(flags).collect::<Result<_>>()?,
+            active: self.findings.active.iter().map(flags).collect::<Result<_>>()?,
         })
     }
 

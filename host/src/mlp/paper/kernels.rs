@@ -85,7 +85,8 @@ macro_rules! kernels {
     ($($field:ident: $kernel:path;)*) => {
         /// The kernels of the source on one device, and the choices among their forms.
         ///
-        /// Each function launches one kernel on a stream of the device and returns at once. Buffers may be longer than needed, so they can grow with the
+        /// Each function launches one kernel on a stream of the device and returns at once. Buffers may be longer than needed, so they can grow with
+        /// the
         /// largest batch; nothing behind the given dimensions is touched.
         ///
         /// ```
@@ -215,7 +216,7 @@ impl Kernels {
 
     /// Pixels of the samples `order[first..first + n_rows]`, divided by 255.
     ///
-    /// * `pixels`: `[n_samples, n_inputs]`, with `x.n_columns` inputs; `order`: numbers of samples. A number that is no sample gives a row of NaN.
+    /// * `pixels`: `[n_samples, n_inputs]`, with `extent.n_columns` inputs; `order`: numbers of samples. A number that is no sample gives a row of NaN.
     /// * `x`: `[n_rows, n_inputs]`, of this extent.
     ///
     /// # Errors
@@ -239,7 +240,8 @@ impl Kernels {
         holds_from("order", order, first, n_rows)?;
         holds("x", x, n as usize)?;
         let shape = input::shape(n, self.options.block);
-        // SAFETY: the shape is the kernel's own; n_samples follows from the length of `pixels`, the other lengths are checked above; `&` and `&mut` exclude
+        // SAFETY: the shape is the kernel's own; n_samples follows from the length of `pixels`, the other lengths are checked above; `&` and `&mut`
+        // exclude
         // overlap; no dimension is 0.
         unsafe { Self::launch(stream, &self.gather, shape, (pixels, order, first, n_samples, x, n_rows, n_columns)) }
     }
@@ -291,7 +293,8 @@ impl Kernels {
         let PaperOptions { tile, matmul, accumulate, .. } = self.options;
         let shape = warpplay_gpu::mlp::paper::matmul::shape(m, n, tile);
         let arguments = (a, b, c, m, n, k, transpose);
-        // SAFETY: the shape is the kernel's own, its side one that the options' check allows and, where tiled, the tile's; lengths and dimensions are checked
+        // SAFETY: the shape is the kernel's own, its side one that the options' check allows and, where tiled, the tile's; lengths and dimensions
+        // are checked
         // above; `&` and `&mut` exclude overlap.
         unsafe {
             match (matmul, accumulate, tile) {
@@ -498,7 +501,8 @@ impl Kernels {
         let tree = column_sums::shape_tree(extent.n_columns, block);
         let warp = column_sums::shape_warp(extent.n_columns, block);
         let arguments = (values, sums, extent.n_rows, extent.n_columns);
-        // SAFETY: each kernel's own shape, the block a power of two between 128 and 512 by the options' check; lengths and dimensions checked above; no overlap.
+        // SAFETY: each kernel's own shape, the block a power of two between 128 and 512 by the options' check; lengths and dimensions checked above;
+        // no overlap.
         unsafe {
             match (form, accumulate) {
                 (ColumnSums::Tree, Accumulate::Fp32) => Self::launch(stream, &self.column_sums_tree, tree, arguments),

@@ -31,7 +31,8 @@ use crate::{Device, Result};
 /// Opens the engine.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) for what the source's kernels do not do: another optimiser than SGD, weight decay, another precision than fp32; errors of the device.
+/// [`Error::Option`](crate::Error::Option) for what the source's kernels do not do: another optimiser than SGD, weight decay, another precision than
+/// fp32; errors of the device.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     Ok(Box::new(engine::open(device, setup)?))
 }

@@ -47,10 +47,12 @@ pub struct OperationTime {
 
 /// Times every launch of one training step of a network of widths `sizes` (inputs first, classes last) on batches of `batch` samples of drawn pixels.
 ///
-/// On `simt` each launch is run once, and the times are those of the CPU that plays the kernels.
+/// The operands come from the cache where they fit in it, as they do in a training step. On `simt` each launch is run once, and
+/// the times are those of the CPU that plays the kernels.
 ///
 /// # Errors
-/// [`Error::Shape`] for fewer than two widths, or one that is 0 or too large; [`Error::Option`] for a choice that is not allowed or `batch` 0; errors of the device.
+/// [`Error::Shape`] for fewer than two widths, or one that is 0 or too large; [`Error::Option`] for a choice that is not allowed or `batch` 0;
+/// errors of the device.
 pub fn profile(device: &Device, sizes: &[u32], batch: u32, options: &PaperOptions) -> Result<Vec<OperationTime>> {
     if sizes.len() < 2 || sizes.contains(&0) {
         return Err(Error::shape("sizes", "at least 2 widths, each at least 1", format!("{sizes:?}")));
@@ -145,7 +147,8 @@ impl Cost {
         Self { shape, flops, bytes, footprint: bytes }
     }
 
-    /// `c [m, n] = a [m, k] b [k, n]`: `2 m n k` operations. The plain kernel's threads load `2 k` values each; the tiled one's blocks load each operand's
+    /// `c [m, n] = a [m, k] b [k, n]`: `2 m n k` operations. The plain kernel's threads load `2 k` values each; the tiled one's blocks load each
+    /// operand's
     /// tiles, which together are every value of `a` once for each block along n, and of `b` for each along m.
     fn product(m: u32, n: u32, k: u32, options: &PaperOptions) -> Self {
         let [m, n, k, tile] = [m, n, k, options.tile].map(u64::from);

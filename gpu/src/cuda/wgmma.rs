@@ -1,0 +1,156 @@
+//! Tensor cores driven by a warpgroup: four warps multiply 64 rows at once, the second operand straight from shared memory (`sm_90a` only).
+//!
+//! `D += A B` with A 64×16 in registers, B 16×32 in shared memory, D 64×32 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
+//! each 8 columns of D are spread over the lanes as in [`mma`](super::mma): words `a[0..4]`; `d[4 j + c]` is `c[c]` of columns 8j … 8j + 7.
+//!
+//! B lies in shared memory as tiles of 8 columns and 8 rows, 128 bytes each: column after column, the 8 half-precision numbers of a column side by side. A
+//! [`Tiles`] says where the first tile is and how far apart the others are.
+//!
+//! The product runs while the warps go on; [`finish`] comes before its result is read.
+//! Before `sm_90a` all of it traps.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::simt::hooks;
+
+/// Where the tiles of an operand B of 16 rows lie in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Tiles {
+    /// Shared address of the first tile, a multiple of 16.
+    pub address: u32,
+    /// Bytes from the tile of rows 0 to 7 to that of rows 8 to 15, a multiple of 16.
+    pub row_step: u32,
+    /// Bytes from a tile to that of the next 8 columns, a multiple of 16.
+    pub column_step: u32,
+}
+
+impl Tiles {
+    /// The hardware's descriptor, without swizzling.
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    #[inline(always)]
+    fn descriptor(self) -> u64 {
+        let field = |bytes: u32| (bytes >> 4) as u64 & 0x3FFF;
+        field(self.address) | field(self.row_step) << 16 | field(self.column_step) << 32
+    }
+}
+
+/// Makes this thread's writes to shared memory visible to later products, once a barrier has passed.
+#[inline(always)]
+pub fn publish() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: a fence touches no memory.
+    unsafe {
+        core::arch::asm!("fence.proxy.async.shared::cta;", options(nostack, preserves_flags))
+    };
+}
+
+/// Starts `d + a b` in half precision. The result must go through [`finish`] before it is read.
+///
+/// # Safety
+/// All threads of the warpgroup (128 threads, the first a multiple of 128) call it together, in a straight line of code. The tiles are shared memory
+/// of the block, written, [`publish`]ed, and followed by a barrier.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    {
+        let mut d = d;
+        // SAFETY: the caller vouches for the tiles and the warpgroup.
+        unsafe {
+            core::arch::asm!(
+                // The fence, in one piece with the product, orders whatever made its registers before it.
+                "{{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.fence.sync.aligned;",
+                "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16",
+                "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}}},",
+                "{{{16}, {17}, {18}, {19}}}, {20}, add, 1, 1, 0; }}",
+                inout(reg32) d[0], inout(reg32) d[1], inout(reg32) d[2], inout(reg32) d[3],
+                inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
+                inout(reg32) d[8], inout(reg32) d[9], inout(reg32) d[10], inout(reg32) d[11],
+                inout(reg32) d[12], inout(reg32) d[13], inout(reg32) d[14], inout(reg32) d[15],
+                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
+                options(nostack, preserves_flags)
+            )
+        };
+        d
+    }
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
+    {
+        let _ = (d, a, b);
+        super::trap()
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        use super::{mma, warp};
+
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
+        let lane = hooks::lane() as usize;
+        let (g, t) = (lane / 4, lane % 4);
+        let mut result = d;
+        for (at, value) in result.iter_mut().enumerate() {
+            let (column, row) = (at / 4 * 8 + 2 * t + at % 2, g + 8 * (at % 4 / 2));
+            let mut sum = f64::from(*value);
+            for k in (0..16).step_by(2) {
+                let mut bytes = [0; 4];
+                let tile = b.address + k as u32 / 8 * b.row_step + column as u32 / 8 * b.column_step;
+                hooks::shared_read(tile + column as u32 % 8 * 16 + k as u32 % 8 * 2, &mut bytes);
+                let b = mma::unpack_f16(u32::from_ne_bytes(bytes));
+                let shift = if k < 8 { 0 } else { 32 };
+                let a = mma::unpack_f16((rows[row / 8][row % 8 * 4 + k % 8 / 2] >> shift) as u32);
+                sum += f64::from(a[0]) * f64::from(b[0]) + f64::from(a[1]) * f64::from(b[1]);
+            }
+            *value = sum as f32;
+        }
+        result
+    }
+}
+
+/// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: their operands' registers are free again.
+///
+/// # Safety
+/// As [`f16_n32`].
+#[inline(always)]
+pub unsafe fn keep_pending<const PENDING: u32>() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller vouches for the warpgroup.
+    unsafe {
+        core::arch::asm!("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {0};", const PENDING, options(nostack, preserves_flags))
+    };
+}
+
+/// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not given here must not be read.
+///
+/// # Safety
+/// As [`f16_n32`].
+#[inline(always)]
+pub unsafe fn finish<const N: usize>(d: [[f32; 16]; N]) -> [[f32; 16]; N] {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    {
+        let mut d = d;
+        // SAFETY: the caller vouches for the warpgroup.
+        unsafe {
+            core::arch::asm!(
+                "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+                options(nostack, preserves_flags)
+            )
+        };
+        let mut number = 0;
+        while number < N {
+            let d = &mut d[number];
+            // SAFETY: no instruction; the registers are operands so that nothing reads them before.
+            unsafe {
+                core::arch::asm!(
+                    "// {0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} {11} {12} {13} {14} {15}",
+                    inout(reg32) d[0], inout(reg32) d[1], inout(reg32) d[2], inout(reg32) d[3],
+                    inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
+                    inout(reg32) d[8], inout(reg32) d[9], inout(reg32) d[10], inout(reg32) d[11],
+                    inout(reg32) d[12], inout(reg32) d[13], inout(reg32) d[14], inout(reg32) d[15],
+                    options(nostack, preserves_flags)
+                )
+            };
+            number += 1;
+        }
+        d
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90a")))]
+    d
+}
