@@ -39,9 +39,9 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     for &(seed, learning_rate) in &models {
         builder = builder.model(seed, learning_rate);
     }
-    let bar = args.output.bar(options.epochs.into());
-    let report = builder.build(&device, &train)?.run(|_| {
-        bar.inc(1);
+    let bar = args.output.bar(u64::from(options.epochs) * models.len() as u64);
+    let report = builder.build(&device, &train)?.run(|progress| {
+        bar.set_position(progress.done);
         if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     bar.finish_and_clear();
