@@ -345,13 +345,14 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). Each warp copies every eighth row.
+    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every eighth row, `ROUNDS` of
+    /// them from its row number `FIRST` on.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
     #[inline(always)]
-    pub unsafe fn copy_batch(
+    pub unsafe fn copy_batch<const FIRST: u32, const ROUNDS: u32>(
         &self,
         buffer: u32,
         images: *const u8,
@@ -364,12 +365,13 @@ impl Tiles {
         // All numbers first, so that they are waited for once.
         let mut samples = [0u32; 8];
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * WARPS + self.me.warp();
-            samples[R] = sample_of(row);
+            if (R as u32) < ROUNDS {
+                samples[R] = sample_of((FIRST + R as u32) * WARPS + self.me.warp());
+            }
         });
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * WARPS + self.me.warp();
-            if row < rows {
+            let row = (FIRST + R as u32) * WARPS + self.me.warp();
+            if (R as u32) < ROUNDS && row < rows {
                 // SAFETY: the caller vouches for the image.
                 let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
@@ -607,24 +609,31 @@ pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sam
     let logits = tiles.logit_quads(logit_buffer);
     // SAFETY: CLASSES values.
     let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };
-    unroll!(HALF in [0, 1] {
-        if HALF as u32 * 8 < sizes.blocks {
-            let mut parts = [[0f32; 4]; 8];
-            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-                // A block that is not there adds nothing; something that is there is read for it.
-                let block = HALF as u32 * 8 + B as u32;
-                let from = if block < sizes.blocks { block } else { 0 };
-                // SAFETY: blocks * samples * CLASSES values.
-                let Four(part) = unsafe { logits.get_unchecked(((from << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) };
-                parts[B] = if block < sizes.blocks { part } else { [0.0; 4] };
+    let part_of = |block: u32| {
+        // SAFETY: blocks * samples * CLASSES values.
+        unsafe { logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) }
+    };
+    let mut block = 0;
+    // Eight at a time where there are as many, so that they are waited for once.
+    while block + 8 <= sizes.blocks {
+        let mut parts = [Four([0.0; 4]); 8];
+        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+            parts[B] = part_of(block + B as u32);
+        });
+        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(C in [0, 1, 2, 3] {
+                z[C] += parts[B].0[C];
             });
-            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-                unroll!(C in [0, 1, 2, 3] {
-                    z[C] += parts[B][C];
-                });
-            });
-        }
-    });
+        });
+        block += 8;
+    }
+    while block < sizes.blocks {
+        let Four(part) = part_of(block);
+        unroll!(C in [0, 1, 2, 3] {
+            z[C] += part[C];
+        });
+        block += 1;
+    }
     unroll!(C in [0, 1, 2, 3] {
         z[C] = if quad * 4 + (C as u32) < sizes.n_classes { z[C] } else { f32::NEG_INFINITY };
     });
