@@ -1,7 +1,7 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::ALL;
@@ -11,7 +11,9 @@ use super::forward::{
     Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, place, store_w1, store_w2,
     tile_word,
 };
-use super::{BATCH, GROUP, HIDDEN, OPERAND_BYTES, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
+use super::{
+    BATCH, GROUP, HIDDEN, OPERAND_BYTES, PIXEL, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll,
+};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
@@ -401,7 +403,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     let dz1 = operand(tiles.dz1());
     // The gradient is scaled, and so are the weights.
-    let factor = -rate * (1.0 / 255.0);
+    let factor = -rate * (1.0 / (255.0 * PIXEL));
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
         let group = (number * WARPGROUPS + sizes.place.0) * 4 + sizes.place.1;
@@ -426,8 +428,8 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 // and 3 of the second.
                 let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
                 let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
-                let low = [bytes_to_f16(low[0]), bytes_to_f16(low[1])];
-                let high = [bytes_to_f16(high[0]), bytes_to_f16(high[1])];
+                let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
+                let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
                 // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
                 unsafe {
                     unroll!(TILE in [0, 1] {
