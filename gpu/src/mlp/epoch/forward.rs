@@ -346,14 +346,14 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every twelfth row, `ROUNDS` of
-    /// them from its row number `FIRST` on.
+    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). The warps of all warpgroups but the first
+    /// copy, every eighth row each; the first has other things to do.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
     #[inline(always)]
-    pub unsafe fn copy_batch<const FIRST: u32, const ROUNDS: u32>(
+    pub unsafe fn copy_batch(
         &self,
         buffer: u32,
         images: *const u8,
@@ -363,16 +363,18 @@ impl Tiles {
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
+        if self.me.warp() < 4 {
+            return;
+        }
+        let first = self.me.warp() - 4;
         // All numbers first, so that they are waited for once.
         let mut samples = [0u32; 8];
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if (R as u32) < ROUNDS {
-                samples[R] = sample_of((FIRST + R as u32) * WARPS + self.me.warp());
-            }
+            samples[R] = sample_of(R as u32 * (WARPS - 4) + first);
         });
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = (FIRST + R as u32) * WARPS + self.me.warp();
-            if (R as u32) < ROUNDS && row < rows {
+            let row = R as u32 * (WARPS - 4) + first;
+            if row < rows {
                 // SAFETY: the caller vouches for the image.
                 let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);

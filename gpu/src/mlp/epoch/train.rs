@@ -102,19 +102,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     // SAFETY: a sample of the set.
     let label_of =
         |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
-    // The first or second half of a step's copies.
-    let prefetch = |tiles: &Tiles, step: u32, second: bool| {
+    let prefetch = |tiles: &Tiles, step: u32| {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
-            // SAFETY: rows below BATCH.
-            let sample_of = |row: u32| unsafe { samples.get_unchecked(row.min(BATCH - 1)) };
-            let (buffer, rows) = (step % 2, rows_of(step));
-            // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
+            // SAFETY: BATCH rows. The shared list holds samples of the set; the buffer's last readers are behind a barrier.
             unsafe {
-                match second {
-                    false => tiles.copy_batch::<0, 3>(buffer, task.images, n_inputs, rows, sample_of),
-                    true => tiles.copy_batch::<3, 3>(buffer, task.images, n_inputs, rows, sample_of),
-                }
+                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
             };
         }
     };
@@ -167,8 +160,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
     // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
-    prefetch(&tiles, task.from_step, false);
-    prefetch(&tiles, task.from_step, true);
+    prefetch(&tiles, task.from_step);
 
     let mut step = task.from_step;
     while step < n_steps {
@@ -191,8 +183,8 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         }
         let round = step - task.from_step;
         let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
-        // The next batch is asked for while there is nothing else to do. Its place is that of the batch before this one.
-        prefetch(&tiles, step + 1, false);
+        // The next batch is asked for while the first warpgroup works and all wait. Its place is that of the batch before this one.
+        prefetch(&tiles, step + 1);
         logit_mail.wait(round);
         if tiles.me.thread() < SLOTS {
             // SAFETY: the losses of a step's rows are this model's.
@@ -200,7 +192,6 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
                 loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize))
             };
         }
-        prefetch(&tiles, step + 1, true);
         if looks_after_row {
             tiles.labels((step + 1) % 2).set(row, next_label as u32);
             // The list of this step was read a step ago.
