@@ -2,7 +2,7 @@
 //!
 //! A step takes the next batch of an epoch's order through the network, `z = x W + b` and `h = max(z, 0)` layer by layer, makes softmax and cross-entropy at
 //! the end, goes back through the layers for the gradients, and moves the weights against them. Images stay bytes in device memory; the kernels that read them apply
-//! the 1/255. The order of every epoch is sorted on the device from random keys ([`random`], [`shuffle`]).
+//! the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all but [`paper`], which gets it from the host, sort it on the device.
 //!
 //! There are three ways to do it, a PTX module each:
 //!
