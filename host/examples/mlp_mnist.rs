@@ -1,11 +1,12 @@
 //! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, repeat the experiments of the
-//! source.
+//! source, train many models at once.
 //!
 //! ```text
 //! cargo run --release --example mlp_mnist -- train --data DIR --json run.json --weights net.safetensors
 //! cargo run --release --example mlp_mnist -- evaluate --data DIR --weights net.safetensors
 //! cargo run --release --example mlp_mnist -- predict --weights net.safetensors --image digit.png --invert
 //! cargo run --release --example mlp_mnist -- experiments --data DIR --plots plots --json experiments.json
+//! cargo run --release --example mlp_mnist -- sweep --data DIR --models 64 --lrs 0.003,0.01,0.03
 //! ```
 //!
 //! A good result: `train` with its defaults on MNIST (784-256-10, batch 64, SGD at 0.01, averaged gradients, He-uniform weights of seed 1) ends after
@@ -39,6 +40,8 @@ mod experiments;
 mod picture;
 #[path = "mlp_mnist/predict.rs"]
 mod predict;
+#[path = "mlp_mnist/sweep.rs"]
+mod sweep;
 #[path = "mlp_mnist/table.rs"]
 mod table;
 #[path = "mlp_mnist/train.rs"]
@@ -64,5 +67,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Experiments(args) => experiments::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
     }
 }

@@ -537,3 +537,34 @@ fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
     }
     place.misused("experiments --only nonsense");
 }
+
+#[test]
+fn models_side_by_side_are_those_trained_alone() {
+    let place = Place::new();
+    // Wherever kernels run; the first is the interpreter where there is no GPU.
+    let device = kernel_devices()[0].backend().to_string();
+    let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
+    let shown = place.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
+    let all = place.json("all.json");
+    has(&all, &["models", "seconds", "models_per_second", "best", "one_at_a_time"]);
+    let models = all["models"].as_array().expect("a list");
+    let settings: Vec<_> =
+        models.iter().map(|model| (model["seed"].as_u64(), model["learning_rate"].as_f64())).collect();
+    assert_eq!(settings, [(Some(1), Some(0.05)), (Some(1), Some(0.1)), (Some(2), Some(0.05))]);
+    for model in models {
+        let (seed, rate) = (&model["seed"], &model["learning_rate"]);
+        place.ok(&format!("train {base} --seed {seed} --lr {rate} --json one.json"));
+        let one = place.json("one.json");
+        let losses = |report: &Value| [0, 1].map(|at| report["epochs"][at]["loss"].as_f64().expect("a number"));
+        for (many, alone) in losses(model).into_iter().zip(losses(&one)) {
+            assert!((many - alone).abs() <= 1e-4 * alone, "{many} {alone}");
+        }
+        assert_eq!(model["test_accuracy"], one["test"]["accuracy"]);
+    }
+    let best = all["best"].as_u64().expect("a place") as usize;
+    let accuracy = |at: usize| models[at]["test_accuracy"].as_f64();
+    assert!((0..3).all(|at| accuracy(at) <= accuracy(best)));
+    assert!(shown.contains("best") && shown.contains("a second"), "{shown}");
+    place.misused("sweep --models 0");
+    place.misused("sweep --models 4 --seeds 2");
+}

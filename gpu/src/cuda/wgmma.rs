@@ -112,17 +112,26 @@ pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
     }
 }
 
-/// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: their operands' registers are free again.
+/// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
+///
+/// `words` are what the next operands are made of; they come back unchanged, so that nothing is made of them before the wait.
 ///
 /// # Safety
 /// As [`f16_n32`].
 #[inline(always)]
-pub unsafe fn keep_pending<const PENDING: u32>() {
+pub unsafe fn keep_pending<const PENDING: u32>(words: [u64; 2]) -> [u64; 2] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller vouches for the warpgroup.
-    unsafe {
-        core::arch::asm!("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {0};", const PENDING, options(nostack, preserves_flags))
-    };
+    {
+        let [mut first, mut second] = words;
+        // SAFETY: the caller vouches for the warpgroup.
+        unsafe {
+            core::arch::asm!("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {2}; // {0} {1}",
+                inout(reg64) first, inout(reg64) second, const PENDING, options(nostack, preserves_flags))
+        };
+        [first, second]
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90a")))]
+    words
 }
 
 /// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not given here must not be read.

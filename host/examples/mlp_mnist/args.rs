@@ -28,6 +28,8 @@ pub enum Command {
     Predict(PredictArgs),
     /// Repeat the experiments of the source: their tables beside ours
     Experiments(ExperimentsArgs),
+    /// Train many models side by side: seeds and learning rates
+    Sweep(Box<SweepArgs>),
 }
 
 #[derive(clap::Args, Debug)]
@@ -166,6 +168,39 @@ pub struct ExperimentsArgs {
     /// Draw accuracy, time and losses of each table to this folder, which is made if it is missing
     #[arg(long, value_name = "DIR")]
     pub plots: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    pub data: DataFlags,
+    #[command(flatten)]
+    pub training: TrainFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+
+    /// Models: the first N of every rate with every seed [default: rates times seeds]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..))]
+    pub models: Option<u32>,
+
+    /// Learning rates, with commas between [default: that of --lr]
+    #[arg(long, value_name = "RATES", value_delimiter = ',')]
+    pub lrs: Vec<f64>,
+
+    /// Seeds for each rate, from --seed on [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seeds: Option<u32>,
+
+    /// Train one model alone too, and say how many more there are a second side by side
+    #[arg(long)]
+    pub compare: bool,
+
+    /// Lines of the table, the best models; 0 prints all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub rows: usize,
 
     #[command(flatten)]
     pub output: OutputFlags,

@@ -67,6 +67,13 @@ pub(super) struct TrainState {
     pub loss_scale: Option<(f32, u32)>,
 }
 
+impl TrainState {
+    /// Whether all weights are numbers.
+    pub fn is_finite(&self) -> bool {
+        self.layers.iter().all(|layer| layer.weights.iter().chain(&layer.bias).all(|value| value.is_finite()))
+    }
+}
+
 /// A way to train and to classify. Weights are set before anything else is asked.
 pub(super) trait Engine: Send {
     /// Trains the rest of an epoch on the training set. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines

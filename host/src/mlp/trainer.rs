@@ -308,6 +308,7 @@ impl Trainer {
             self.engine.restore()?;
             return Err(Error::Diverged { epoch: number + 1, step: step + 1, steps });
         }
+        let kept = (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds);
         self.place.updates = before + u64::from(outcome.next_step);
         self.place.step = outcome.next_step;
         self.place.loss_sum += outcome.loss_sum;
@@ -318,6 +319,14 @@ impl Trainer {
         let start = Instant::now();
         let test = self.test.clone().map(|(id, set)| self.evaluate_loaded(id, &set)).transpose()?;
         let validation = self.validation.clone().map(|(id, set)| self.evaluate_loaded(id, &set)).transpose()?;
+        // The last update may have gone wrong, which no loss of the epoch shows.
+        let mut losses = test.iter().chain(&validation).map(|found| found.loss).peekable();
+        let sound = if losses.peek().is_some() { losses.all(f64::is_finite) } else { self.engine.state()?.is_finite() };
+        if !sound {
+            self.engine.restore()?;
+            (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds) = kept;
+            return Err(Error::Diverged { epoch: number + 1, step: steps, steps });
+        }
         let n = self.train.len() as f64;
         let report = EpochReport {
             epoch: number + 1,

@@ -345,13 +345,14 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). Each warp copies every eighth row.
+    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every eighth row, `ROUNDS` of
+    /// them from its row number `FIRST` on.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
     #[inline(always)]
-    pub unsafe fn copy_batch(
+    pub unsafe fn copy_batch<const FIRST: u32, const ROUNDS: u32>(
         &self,
         buffer: u32,
         images: *const u8,
@@ -364,12 +365,13 @@ impl Tiles {
         // All numbers first, so that they are waited for once.
         let mut samples = [0u32; 8];
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * WARPS + self.me.warp();
-            samples[R] = sample_of(row);
+            if (R as u32) < ROUNDS {
+                samples[R] = sample_of((FIRST + R as u32) * WARPS + self.me.warp());
+            }
         });
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * WARPS + self.me.warp();
-            if row < rows {
+            let row = (FIRST + R as u32) * WARPS + self.me.warp();
+            if (R as u32) < ROUNDS && row < rows {
                 // SAFETY: the caller vouches for the image.
                 let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
@@ -423,24 +425,37 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     // SAFETY: rows below BATCH; a row has room for an even number of groups.
     let load = |round: u32| unsafe {
         let at = round * 2 * (GROUP / 8);
-        (pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at))
+        [pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)]
     };
-    let mut round = 0;
-    let mut words = load(0);
-    while round < rounds {
-        let (upper, lower) = words;
-        // The next round's pixels are on their way while this round's are used; the last round asks for its own again.
-        words = load((round + 1).min(rounds - 1));
+    // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.
+    let multiply = |sums: [f32; 16], [upper, lower]: [u64; 2], round: u32| {
         let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
         let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
+        let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
             // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
             sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 4 + TILE as u32) * OPERAND_BYTES)) };
         });
-        // SAFETY: as above.
-        unsafe { wgmma::keep_pending::<1>() };
-        round += 1;
+        sums
+    };
+    let mut round = 0;
+    let (mut even, mut odd) = (load(0), load(1.min(rounds - 1)));
+    // Two rounds with registers of their own: while one's products run, the other's operands are made. The words of the next two are asked for early; the
+    // last ones ask for what is there.
+    while round + 1 < rounds {
+        sums = multiply(sums, even, round);
+        even = load((round + 2).min(rounds - 1));
+        // SAFETY: as above. The odd round before this one is over.
+        odd = unsafe { wgmma::keep_pending::<1>(odd) };
+        sums = multiply(sums, odd, round + 1);
+        odd = load((round + 3).min(rounds - 1));
+        // SAFETY: as above. The even round is over.
+        even = unsafe { wgmma::keep_pending::<1>(even) };
+        round += 2;
+    }
+    if round < rounds {
+        sums = multiply(sums, even, round);
     }
     // SAFETY: as above.
     let [sums] = unsafe { wgmma::finish([sums]) };
@@ -594,24 +609,31 @@ pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sam
     let logits = tiles.logit_quads(logit_buffer);
     // SAFETY: CLASSES values.
     let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };
-    unroll!(HALF in [0, 1] {
-        if HALF as u32 * 8 < sizes.blocks {
-            let mut parts = [[0f32; 4]; 8];
-            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-                // A block that is not there adds nothing; something that is there is read for it.
-                let block = HALF as u32 * 8 + B as u32;
-                let from = if block < sizes.blocks { block } else { 0 };
-                // SAFETY: blocks * samples * CLASSES values.
-                let Four(part) = unsafe { logits.get_unchecked(((from << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) };
-                parts[B] = if block < sizes.blocks { part } else { [0.0; 4] };
+    let part_of = |block: u32| {
+        // SAFETY: blocks * samples * CLASSES values.
+        unsafe { logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) }
+    };
+    let mut block = 0;
+    // Eight at a time where there are as many, so that they are waited for once.
+    while block + 8 <= sizes.blocks {
+        let mut parts = [Four([0.0; 4]); 8];
+        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+            parts[B] = part_of(block + B as u32);
+        });
+        unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(C in [0, 1, 2, 3] {
+                z[C] += parts[B].0[C];
             });
-            unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
-                unroll!(C in [0, 1, 2, 3] {
-                    z[C] += parts[B][C];
-                });
-            });
-        }
-    });
+        });
+        block += 8;
+    }
+    while block < sizes.blocks {
+        let Four(part) = part_of(block);
+        unroll!(C in [0, 1, 2, 3] {
+            z[C] += part[C];
+        });
+        block += 1;
+    }
     unroll!(C in [0, 1, 2, 3] {
         z[C] = if quad * 4 + (C as u32) < sizes.n_classes { z[C] } else { f32::NEG_INFINITY };
     });

@@ -100,12 +100,19 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     // SAFETY: a sample of the set.
     let label_of =
         |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
-    let prefetch = |tiles: &Tiles, step: u32| {
+    // The first or second half of a step's copies.
+    let prefetch = |tiles: &Tiles, step: u32, second: bool| {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
+            // SAFETY: rows below BATCH.
+            let sample_of = |row: u32| unsafe { samples.get_unchecked(row) };
+            let (buffer, rows) = (step % 2, rows_of(step));
             // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
             unsafe {
-                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
+                match second {
+                    false => tiles.copy_batch::<0, 4>(buffer, task.images, n_inputs, rows, sample_of),
+                    true => tiles.copy_batch::<4, 4>(buffer, task.images, n_inputs, rows, sample_of),
+                }
             };
         }
     };
@@ -158,16 +165,16 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
     // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
-    prefetch(&tiles, task.from_step);
+    prefetch(&tiles, task.from_step, false);
+    prefetch(&tiles, task.from_step, true);
 
     let mut step = task.from_step;
     while step < n_steps {
         let tiles = tiles.renewed();
         let rows = rows_of(step);
         memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before, whose place the next one takes.
+        // This batch is there, and everybody is done with the one before.
         sync_threads();
-        prefetch(&tiles, step + 1);
         // What the steps after this need is asked for now and put away later.
         let next_label = label_of(if looks_after_row { tiles.samples((step + 1) % 2).get(row) } else { 0 });
         let sample_after = sample_of(step + 2);
@@ -182,9 +189,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         }
         let round = step - task.from_step;
         let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
+        // The next batch is asked for while there is nothing else to do. Its place is that of the batch before this one.
+        prefetch(&tiles, step + 1, false);
         logit_mail.wait(round);
         // SAFETY: the losses of a step's rows are this model's.
         unsafe { loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize)) };
+        prefetch(&tiles, step + 1, true);
         if looks_after_row {
             tiles.labels((step + 1) % 2).set(row, next_label as u32);
             // The list of this step was read a step ago.
@@ -399,10 +409,11 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
         }
         words
     };
-    let mut words = load(0);
+    let mut next = load(0);
     unroll!(I in [0, 1, 2, 3] {
         if let Some(first) = sizes.quartet(I as u32) {
             let mut gradient = [[0f32; 16]; 2];
+            let words = next;
             unroll!(K in [0, 1, 2, 3] {
                 let rows = words[K];
                 // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
@@ -420,7 +431,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 }
             });
             // The next quartet's words are on their way while the products run.
-            words = load(I as u32 + 1);
+            next = load(I as u32 + 1);
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
             unroll!(TILE in [0, 1] {
@@ -434,5 +445,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
             });
         }
     });
+    // Behind the last quartet nothing was loaded.
+    let _ = next;
     wgmma::publish();
 }
