@@ -44,7 +44,7 @@ pub struct ClassifyTask {
 ///
 /// # Safety
 /// Launched with [`shape`](super::shape)`(n_models * clusters_per_model, n_inputs, n_hidden)`. The arrays are as [`ClassifyTask`] says and do not overlap.
-#[kernel(max_threads = 256, min_blocks = 1)]
+#[kernel(max_threads = 384, min_blocks = 1)]
 pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
@@ -60,17 +60,17 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         if batch < n_batches {
             let rows = (n_samples - batch * BATCH).min(BATCH);
             // SAFETY: images below n_samples; the buffer's last readers are behind a barrier.
-            unsafe { tiles.copy_batch::<0, 8>(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
+            unsafe { tiles.copy_batch::<0, 6>(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
         }
     };
 
     tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 8]; 2]; 4];
+    let mut weights: Weights = [[[0.0; 8]; 2]; 3];
     // SAFETY: numbers below n_values.
     for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
-    unroll!(I in [0, 1, 2, 3] {
+    unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             unroll!(TILE in [0, 1] {
                 store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);

@@ -11,7 +11,7 @@ use crate::cuda::{memory, wgmma};
 
 use super::{
     BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, QUARTETS, SCALE, THREADS, TILE_ROW_STEP, TILE_STRIDE,
-    WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
+    WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
 };
 
 /// Four floats that one instruction moves.
@@ -86,10 +86,10 @@ impl Sizes {
         n_groups(self.n_inputs)
     }
 
-    /// The first group of the warpgroup's quartet `number`, if either warpgroup has a group in its quartet of that number: both go the same rounds.
+    /// The first group of the warpgroup's quartet `number`, if any warpgroup has a group in its quartet of that number: all go the same rounds.
     #[inline(always)]
     pub fn quartet(&self, number: u32) -> Option<u32> {
-        (number * 8 < self.n_groups()).then_some((number * 2 + self.place.0) * 4)
+        (number * 4 * WARPGROUPS < self.n_groups()).then_some((number * WARPGROUPS + self.place.0) * 4)
     }
 }
 
@@ -97,7 +97,7 @@ impl Sizes {
 #[inline(always)]
 pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl FnMut(&mut f32, usize)) {
     let (g, t) = (lane() / 4, lane() % 4);
-    unroll!(I in [0, 1, 2, 3] {
+    unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             let word = (first + sizes.place.1) * GROUP + 4 * (2 * (g % 4) + g / 4);
             unroll!(TILE in [0, 1] {
@@ -204,7 +204,7 @@ impl Tiles {
 
     #[inline(always)]
     fn sums(&self) -> Shared<Four> {
-        self.part(layout::SUMS, 2 * 128)
+        self.part(layout::SUMS, (WARPGROUPS - 1) * 2 * 128)
     }
 
     /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
@@ -345,7 +345,7 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every eighth row, `ROUNDS` of
+    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every twelfth row, `ROUNDS` of
     /// them from its row number `FIRST` on.
     ///
     /// # Safety
@@ -419,12 +419,12 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     let lower = upper + 8 * row_pairs;
     let w1 = operand(tiles.w1(sizes.place.0));
     let mut sums = [0f32; 16];
-    // Both warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
+    // All warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
     // there has pixels and weights 0.
-    let rounds = sizes.n_groups().div_ceil(2);
-    // SAFETY: rows below BATCH; a row has room for an even number of groups.
+    let rounds = sizes.n_groups().div_ceil(WARPGROUPS);
+    // SAFETY: rows below BATCH; a row has room for the groups of all rounds.
     let load = |round: u32| unsafe {
-        let at = round * 2 * (GROUP / 8);
+        let at = round * WARPGROUPS * (GROUP / 8);
         [pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)]
     };
     // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.
@@ -435,7 +435,7 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
             // SAFETY: the whole warpgroup goes all rounds; the operands were published before a barrier.
-            sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 4 + TILE as u32) * OPERAND_BYTES)) };
+            sums = unsafe { wgmma::f16_n32(sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES)) };
         });
         sums
     };
@@ -496,19 +496,21 @@ pub(super) fn partial_logits(
     let thread = tiles.me.thread() % 128;
     if warp >= 4 {
         unroll!(U in [0, 1] {
-            // SAFETY: two times 128 places.
-            unsafe { sums.set_unchecked(U as u32 * 128 + thread, Four(z1[U])) };
+            // SAFETY: two times 128 places for each other warpgroup.
+            unsafe { sums.set_unchecked((sizes.place.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U])) };
         });
     }
-    // The second warpgroup's sums must be there before the first adds them.
+    // The other warpgroups' sums must be there before the first adds them.
     sync_threads();
     let mut hidden = Hidden::default();
     if warp < 4 {
-        unroll!(U in [0, 1] {
-            // SAFETY: as above.
-            let Four(more) = unsafe { sums.get_unchecked(U as u32 * 128 + thread) };
-            unroll!(C in [0, 1, 2, 3] {
-                z1[U][C] += more[C];
+        unroll!(OTHER in [0, 1] {
+            unroll!(U in [0, 1] {
+                // SAFETY: as above.
+                let Four(more) = unsafe { sums.get_unchecked((2 * OTHER as u32 + U as u32) * 128 + thread) };
+                unroll!(C in [0, 1, 2, 3] {
+                    z1[U][C] += more[C];
+                });
             });
         });
         unroll!(U in [0, 1] {

@@ -6,14 +6,14 @@
 //!
 //! ```text
 //!   x [64, inputs] u8 in shared memory, the next batch on its way (cp.async)
-//!   z1 = x W1          each of two warpgroups has half of the pixels
+//!   z1 = x W1          each of three warpgroups has a third of the pixels
 //!   partial logits = relu(z1) W2                       -> to the block that owns the sample        (mailbox)
 //!   sum over blocks, softmax, loss, dz2 = p - onehot   -> to all blocks                            (mailbox)
 //!   dz1 = dz2 W2ᵀ where z1 > 0;  W2 -= f hᵀ dz2 (two other warps)
 //!   W1 -= f xᵀ dz1     each warpgroup its pixels
 //! ```
 //!
-//! Pixels come in groups of 32, eight words, and four groups are a quartet. Warpgroup `k` has the quartets k, k + 2, …; of xᵀ dz1 its warp `q` makes the rows of group `q`
+//! Pixels come in groups of 32, eight words, and four groups are a quartet. Warpgroup `k` has the quartets k, k + 3, …; of xᵀ dz1 its warp `q` makes the rows of group `q`
 //! of each quartet: word 2 (g % 4) + g / 4 of the group is lane (g, t)'s (`g = lane / 4`, `t = lane % 4`), the first two bytes as rows g and g + 8 of one
 //! product, the last two of another. There the lane keeps the weights too, as f32; their half-precision parts go to shared memory as operand of x W1,
 //! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
@@ -39,8 +39,10 @@ use crate::launch::LaunchShape;
 
 /// Hidden units of a block.
 pub const HIDDEN: u32 = 16;
+/// Warpgroups of a block, among which the pixels are shared.
+pub const WARPGROUPS: u32 = 3;
 /// Threads of a block.
-pub const THREADS: u32 = 256;
+pub const THREADS: u32 = 128 * WARPGROUPS;
 /// Warps of a block.
 pub const WARPS: u32 = THREADS / 32;
 /// Most samples of a batch: rows of the shared tiles.
@@ -50,9 +52,9 @@ pub const CLASSES: u32 = 16;
 /// Pixels of a group.
 pub const GROUP: u32 = 32;
 /// Quartets of groups that a warpgroup can have.
-pub const QUARTETS: u32 = 4;
+pub const QUARTETS: u32 = 3;
 /// Most pixels: one more is the bias.
-pub const MAX_INPUTS: u32 = GROUP * 4 * 2 * QUARTETS - 16;
+pub const MAX_INPUTS: u32 = 1024 - 16;
 /// Pixels are copied 16 at a time.
 pub const INPUT_MULTIPLE: u32 = 16;
 /// What is split into half-precision parts is multiplied by this first.
@@ -83,14 +85,14 @@ const TILE_ROW_STEP: u32 = 528;
 /// Bytes of such an operand: 16 rows, 32 columns.
 const OPERAND_BYTES: u32 = TILE_ROW_STEP + 512;
 
-/// Groups that the two warpgroups share evenly.
+/// Groups that the warpgroups share evenly; those beyond the pixels are 0.
 const fn even_groups(n_inputs: u32) -> u32 {
-    n_groups(n_inputs).next_multiple_of(2)
+    n_groups(n_inputs).next_multiple_of(WARPGROUPS)
 }
 
 /// Bytes of a row of pixels in shared memory: an odd number of groups, so that four rows lie in different banks.
 const fn row_bytes(n_inputs: u32) -> u32 {
-    (even_groups(n_inputs) + 1) * GROUP
+    (even_groups(n_inputs) | 1) * GROUP
 }
 
 /// Bytes of a tile of `rows` rows and 16 columns in half precision.
@@ -103,14 +105,14 @@ const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
 
 /// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first.
 mod layout {
-    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, tile_bytes};
+    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, WARPGROUPS, tile_bytes};
 
     /// dz1's parts as operands, one for each 16 samples.
     pub const DZ1: u32 = 0;
-    /// The second warpgroup's sums of z1, `[2, 128 threads]` of 4 f32.
+    /// The other warpgroups' sums of z1, `[WARPGROUPS - 1, 2, 128 threads]` of 4 f32.
     pub const SUMS: u32 = DZ1 + 4 * OPERAND_BYTES;
     /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, so that a block may be a step ahead.
-    pub const LOGITS: u32 = SUMS + 2 * 128 * 16;
+    pub const LOGITS: u32 = SUMS + (WARPGROUPS - 1) * 2 * 128 * 16;
     /// Tiles of half-precision parts, `[rows, 16]`, the large parts, then the small ones: h, dz2 of 64 rows, W2 of 16.
     pub const H: u32 = LOGITS + 2 * LOGIT_BYTES;
     pub const DZ2: u32 = H + 2 * tile_bytes(BATCH);

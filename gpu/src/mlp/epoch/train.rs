@@ -11,7 +11,7 @@ use super::forward::{
     Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, place, store_w1, store_w2,
     tile_word,
 };
-use super::{BATCH, GROUP, HIDDEN, OPERAND_BYTES, SCALE, THREADS, cluster_blocks, n_values, order, unroll};
+use super::{BATCH, GROUP, HIDDEN, OPERAND_BYTES, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
@@ -59,7 +59,7 @@ pub struct EpochTask {
 ///
 /// # Safety
 /// Launched with [`shape`](super::shape)`(n_models, n_inputs, n_hidden)`. The arrays are as [`EpochTask`] says and do not overlap.
-#[kernel(max_threads = 256, min_blocks = 1)]
+#[kernel(max_threads = 384, min_blocks = 1)]
 pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
     let blocks = cluster_blocks(n_hidden);
@@ -105,13 +105,13 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
             // SAFETY: rows below BATCH.
-            let sample_of = |row: u32| unsafe { samples.get_unchecked(row) };
+            let sample_of = |row: u32| unsafe { samples.get_unchecked(row.min(BATCH - 1)) };
             let (buffer, rows) = (step % 2, rows_of(step));
             // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
             unsafe {
                 match second {
-                    false => tiles.copy_batch::<0, 4>(buffer, task.images, n_inputs, rows, sample_of),
-                    true => tiles.copy_batch::<4, 4>(buffer, task.images, n_inputs, rows, sample_of),
+                    false => tiles.copy_batch::<0, 3>(buffer, task.images, n_inputs, rows, sample_of),
+                    true => tiles.copy_batch::<3, 3>(buffer, task.images, n_inputs, rows, sample_of),
                 }
             };
         }
@@ -123,10 +123,10 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 8]; 2]; 4];
+    let mut weights: Weights = [[[0.0; 8]; 2]; 3];
     // SAFETY: numbers below n_values.
     for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
-    unroll!(I in [0, 1, 2, 3] {
+    unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             unroll!(TILE in [0, 1] {
                 store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
@@ -192,8 +192,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         // The next batch is asked for while there is nothing else to do. Its place is that of the batch before this one.
         prefetch(&tiles, step + 1, false);
         logit_mail.wait(round);
-        // SAFETY: the losses of a step's rows are this model's.
-        unsafe { loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize)) };
+        if tiles.me.thread() < SLOTS {
+            // SAFETY: the losses of a step's rows are this model's.
+            unsafe {
+                loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize))
+            };
+        }
         prefetch(&tiles, step + 1, true);
         if looks_after_row {
             tiles.labels((step + 1) % 2).set(row, next_label as u32);
@@ -257,13 +261,16 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
 }
 
+/// Threads that finish logits: four for each sample and each block to send to.
+const SLOTS: u32 = 4 * BATCH;
+
 /// Bytes of gradients that a block gets in a round: both parts of 64 rows of 16 classes.
 const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 
 /// Sums the logits of this block's samples, writes their losses, and sends `(p - onehot) SCALE`, split, to all blocks; 0 for rows that the batch lacks.
 ///
-/// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are a block's
-/// 256 threads.
+/// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are
+/// [`SLOTS`].
 ///
 /// # Safety
 /// `losses` has a place for each of the step's `rows`.
@@ -397,7 +404,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let factor = -rate * (1.0 / 255.0);
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
-        let group = (number * 2 + sizes.place.0) * 4 + sizes.place.1;
+        let group = (number * WARPGROUPS + sizes.place.0) * 4 + sizes.place.1;
         let mut words = [[0u32; 4]; 4];
         if group < sizes.n_groups() {
             unroll!(K in [0, 1, 2, 3] {
@@ -409,11 +416,10 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
         }
         words
     };
-    let mut next = load(0);
-    unroll!(I in [0, 1, 2, 3] {
+    unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
             let mut gradient = [[0f32; 16]; 2];
-            let words = next;
+            let words = load(I as u32);
             unroll!(K in [0, 1, 2, 3] {
                 let rows = words[K];
                 // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
@@ -430,8 +436,6 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                     });
                 }
             });
-            // The next quartet's words are on their way while the products run.
-            next = load(I as u32 + 1);
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
             unroll!(TILE in [0, 1] {
@@ -445,7 +449,5 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
             });
         }
     });
-    // Behind the last quartet nothing was loaded.
-    let _ = next;
     wgmma::publish();
 }
