@@ -9,17 +9,22 @@
 //! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
 //! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
 //! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
+//! | `mlp` | the kernels of multilayer perceptrons; needs one of the features `mlp-…` |
 //!
 //! # Kernels
 //!
 //! | family | kernels, with grid, block and cost | launch shapes | twin | source |
 //! |---|---|---|---|---|
 //! | tree search | the table of `mcts`: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
+//! | perceptrons, as in the source | the table of `mlp`: `mlp_paper_matmul_tiled_16`, `mlp_paper_softmax_gradient_fused` and others | `shape…` in each kernel's module | `warpplay_cpu_ref::mlp::pieces` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
+//! | perceptrons, layer by layer | the same table: `mlp_layers_forward_images_split`, `mlp_layers_update` and others | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | the same; optimisers: PyTorch's definitions |
+//! | perceptrons, an epoch a launch | `mlp_epoch_train`, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the cut into blocks is ours |
 //!
 //! # Features
 //!
 //! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and `mcts-boards`
-//! instantiate them for our games, one PTX module each.
+//! instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to train perceptrons, one PTX
+//! module each; what they share is in `mlp`, which each of them asks for.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

@@ -21,6 +21,9 @@
 //! | engine | builder | what it does | source |
 //! | --- | --- | --- | --- |
 //! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
+//! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
+//! | [`mlp::Classifier`] | (none: [`mlp::Classifier::new`]) | classes and probabilities of images, accuracy on a labelled set | the same |
+//! | [`mlp::Sweep`] | [`mlp::SweepBuilder`] | trains many perceptrons of one shape side by side | the same network |
 //!
 //! # Back ends
 //!
@@ -56,7 +59,8 @@
 //!
 //! # Where to read on
 //!
-//! The README for the programs, `docs/adding-a-game.md` for a game of one's own, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for why.
+//! [`mcts`] and [`mlp`] for the two families; the README for the programs, `docs/adding-a-game.md` for a game of one's own, `docs/mlp-accuracy-gap.md` for where the
+//! published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for why.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code)]

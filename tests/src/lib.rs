@@ -21,6 +21,9 @@
 //! | `mlp_reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
 //! | `mlp_paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
 //! | `mlp_layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
+//! | `mlp_epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
+//! | `mlp_files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
+//! | `mlp_cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |

@@ -1,7 +1,60 @@
 //! Kernels that train and use multilayer perceptrons.
 //!
+//! A step takes the next batch of an epoch's order through the network, `z = x W + b` and `h = max(z, 0)` layer by layer, makes softmax and cross-entropy at
+//! the end, goes back through the layers for the gradients, and moves the weights against them. Images stay bytes in device memory; the kernels that read them apply
+//! the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all but [`paper`], which gets it from the host, sort it on the device.
+//!
+//! There are three ways to do it, a PTX module each:
+//!
+//! | module | feature | a training is | made for |
+//! |---|---|---|---|
+//! | [`paper`] | `mlp-paper` | the kernels of the source, one after the other | reading, and comparing with the source; SGD in fp32 |
+//! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
+//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by a cluster of blocks | one hidden layer, small batches; many networks side by side |
+//!
+//! ```text
+//! paper    gather → (matmul → bias_add → relu) each layer → loss → softmax_gradient → (matmul, column_sums, matmul, relu_backward) each layer → sgd
+//! layers   order_count → order_scan → order_scatter → order_rank, then for each step
+//!          forward each layer → loss_gradient → backward and gradient each layer → update
+//! epoch    train: the order, then all steps
+//! ```
+//!
+//! # Kernels
+//!
+//! b: threads of a one-dimensional block; s: side of a square block; `n`: values; a product makes `[rows, cols]`.
+//!
+//! | kernel | module | grid | block | twin in `warpplay_cpu_ref::mlp` |
+//! |---|---|---|---|---|
+//! | `mlp_paper_gather`, `…_gather_labels` | [`paper::input`] | ⌈n / b⌉ | b | `pieces::scale_pixels` |
+//! | `mlp_paper_matmul_{plain,tiled_8,tiled_16,tiled_32}`, each also `…_f64` | [`paper::matmul`] | ⌈rows / s⌉ × ⌈cols / s⌉ | s × s | `pieces::matmul` |
+//! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward` | [`paper::activation`] | ⌈n / b⌉ | b | `pieces::{add_bias, relu, relu_backward}` |
+//! | `mlp_paper_units_active` | [`paper::activation`] | ⌈cols / b⌉ | b | `pieces::mark_active` |
+//! | `mlp_paper_softmax`, `…_softmax_gradient_fused` | [`paper::softmax`] | rows | b | `pieces::{softmax, softmax_cross_entropy_gradient}` |
+//! | `mlp_paper_softmax_gradient` | [`paper::softmax`] | ⌈n / b⌉ | b | `pieces::cross_entropy_gradient` |
+//! | `mlp_paper_loss`, `…_loss_sum` | [`paper::loss`] | rows; 1 | b | `pieces::losses` |
+//! | `mlp_paper_column_sums_{tree,warp}`, each also `…_f64` | [`paper::column_sums`] | cols; ⌈32 cols / b⌉ | b | `pieces::column_sums` |
+//! | `mlp_paper_column_sums_atomic` | [`paper::column_sums`] | ⌈n / b⌉ | b | `pieces::column_sums` |
+//! | `mlp_paper_sgd` | [`paper::sgd`] | ⌈n / b⌉ | b | `pieces::sgd_update` |
+//! | `mlp_paper_accuracy` | [`paper::accuracy`] | ⌈rows / b⌉ | b | `pieces::{classes, n_correct}` |
+//! | `mlp_layers_order_{count,scatter,rank}` | [`layers::order`] | ⌈samples / 256⌉ | 256 | `epoch_order` |
+//! | `mlp_layers_order_scan` | [`layers::order`] | 1 | 1024 | `epoch_order` |
+//! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_large` | [`layers::product`] | ⌈cols / 128⌉ × ⌈rows / 128⌉ × parts | 256 | `Network::{forward, backward}` |
+//! | the same five with `_small` | [`layers::product`] | ⌈cols / 32⌉ × ⌈rows / 32⌉ × parts | 64 | the same |
+//! | the same five with `_tf32`, `_bf16`, `_fp16` | [`layers::tensor`] | ⌈cols / 128⌉ × ⌈rows / 128⌉ × parts | 512 | the same |
+//! | `mlp_layers_{forward,gradient}_images_split` | [`layers::split`] | the same | 512 | the same |
+//! | `mlp_layers_loss_gradient`, `…_classify` | [`layers::loss`] | ⌈rows / 8⌉ | 256 | `pieces::{losses, softmax_cross_entropy_gradient, classes}` |
+//! | `mlp_layers_active` | [`layers::loss`] | ⌈units / 256⌉ × ⌈rows / 64⌉ | 256 | `pieces::mark_active` |
+//! | `mlp_layers_update` | [`layers::update`] | ⌈parameters of the largest layer / 1024⌉ × layers | 256 | `Optimizer::update` |
+//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | 256 | `Training::epoch` |
+//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | 256 | `Network::{forward, losses, classes}` |
+//!
+//! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are made side by side; forward and
+//! backward products have one. Each launch shape is a function in the kernel's module.
+//!
+//! No float is added atomically but by `mlp_paper_column_sums_atomic`: all others give the same bits every time.
+//!
 //! # Source
-//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the kernels of [`paper`], the network and its training. Optimisers: PyTorch's definitions.
 
 #[cfg(feature = "mlp-epoch")]
 pub mod epoch;

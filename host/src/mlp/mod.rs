@@ -1,7 +1,88 @@
 //! Multilayer perceptrons: trained and used on the GPU, on the CPU thread by thread, and on the CPU in the plain form.
 //!
+//! ```
+//! use std::ops::ControlFlow;
+//! use std::sync::Arc;
+//! use warpplay::Device;
+//! use warpplay::mlp::{Classifier, Dataset, Options, Trainer};
+//!
+//! let train = Arc::new(Dataset::drawn_digits(1, 2000)?);
+//! let test = Arc::new(Dataset::drawn_digits(2, 500)?);
+//! let options = Options { hidden: vec![64], epochs: 5, learning_rate: 0.1, ..Options::default() };
+//! let mut trainer = Trainer::builder().options(options).test(&test).build(&Device::cpu(), &train)?;
+//! let report = trainer.run(|_| ControlFlow::Continue(()))?;
+//! assert!(report.epochs[4].test_accuracy > Some(0.8));
+//!
+//! let mut classifier = Classifier::new(&Device::cpu(), &trainer.network()?)?;
+//! let classes = classifier.predict(&test.images()[..784 * 3])?;
+//! assert_eq!(classes.len(), 3);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! # The algorithm
+//!
+//! A network is a row of layers, each a matrix `W` and a bias `b`; between two layers, negative values become 0 (ReLU). The last layer gives a number for each
+//! class, a logit, and softmax makes probabilities of them. Training takes the samples in a random order, some (a batch) at a time, and moves all weights against the gradient of
+//! the batch's loss: one *step*. When all samples were taken once, an *epoch* is done. For a batch of `B` samples:
+//!
+//! ```text
+//! pixels    x = byte / 255
+//! forward   z = x W + b,  h = max(z, 0), which is the next layer's x       the last z are the logits
+//! loss      of a sample: log Σ exp(z) - z[label]                           p = exp(z) / Σ exp(z)
+//! backward  dz = (p - onehot) / B  at the end          Reduction::Mean; a short last batch has its own B
+//!           dz =  p - onehot                           Reduction::Sum
+//!           dz = (dz' W'ᵀ  where z > 0, else 0)        before that, from the next layer's dz' and W'
+//!           dW = xᵀ dz,  db = column sums of dz
+//! update    W -= rate dW,  b -= rate db                or another Optimizer, all from the weights before the step
+//! ```
+//!
+//! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training sample is *dead*: it has no
+//! gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole difference between the two accuracies that the source reports:
+//! `docs/mlp-accuracy-gap.md`.
+//!
+//! # Data layout
+//!
+//! | what | layout |
+//! | --- | --- |
+//! | images | `[n, rows, cols]` bytes, 0 background to 255 ink; they stay bytes on the device |
+//! | labels | `[n]` bytes |
+//! | `W` of a [`Layer`] | `[n_inputs, n_outputs]` f32, row-major |
+//! | logits, probabilities | `[n, n_classes]` f32 |
+//! | confusion matrix | `[true class][predicted class]` |
+//!
+//! First weights and every epoch's order are functions of the seed alone, in 64-bit integers: the same on every back end, whatever trains.
+//!
+//! # Engines
+//!
+//! | [`Execution`] | what trains | what it can do |
+//! | --- | --- | --- |
+//! | `Epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units (128 under `simt`), 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, fp32; compute capability 9.0 |
+//! | `Layers` | a few kernels a layer, replayed as a CUDA graph | everything but fp64; tf32, bf16 and fp16 from compute capability 8.0 on |
+//! | `Paper` | the kernels of the source one by one ([`paper`]), in all the forms of [`PaperOptions`] | SGD without weight decay, fp32 |
+//! | `Plain` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and fp16; [`Residence::Host`] is not needed there |
+//!
+//! `Auto`, the default, is `Epoch` where all of its row holds, else `Layers`; on the CPU it is `Plain`. A choice that cannot do what is asked is an error, never replaced by another. The
+//! report names what trained.
+//!
+//! Sums are made in another order by each engine, so the last bits differ: in fp32 the losses of all epochs agree within 1e-4 of their value. One engine on one device gives
+//! the same bits every time (all but [`ColumnSums::Atomic`]), and a training that is stopped, written as a [`Checkpoint`] and resumed by the same engine ends with the same bits as one that was not.
+//!
+//! # Where to go on
+//!
+//! | to | see |
+//! | --- | --- |
+//! | read MNIST or another set in its format, or draw digits | [`Dataset`] |
+//! | choose network, optimiser, schedule, precision | [`Options`] |
+//! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
+//! | use weights, read and write safetensors | [`Classifier`], [`Network`] |
+//! | train many seeds and learning rates at once | [`Sweep`] |
+//! | launch one kernel of the source, or time all of a step | [`paper`] |
+//! | all of it from the command line | the example `mlp_mnist` |
+//!
+//! Kernels: [`warpplay_gpu::mlp`]; plain form: [`warpplay_cpu_ref::mlp`].
+//!
 //! # Source
-//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.
 
 mod atomic_file;
 mod checkpoint;

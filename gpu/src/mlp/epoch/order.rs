@@ -17,7 +17,7 @@ pub(super) const fn bucket_bits(n: u32) -> u32 {
     if bits > 16 { 16 } else { bits }
 }
 
-/// Words of [`make`]'s counters for `n` samples: counts, then where buckets begin (one more), then how far they are filled.
+/// Words of the counters with which the order of `n` samples is made: counts, then where buckets begin (one more), then how far they are filled.
 pub const fn n_counters(n: u32) -> usize {
     3 * (1usize << bucket_bits(n)) + 1
 }

@@ -1,4 +1,4 @@
-//! The order of an epoch on the device: count, scan, scatter, rank; see [`shuffle`].
+//! The order of an epoch on the device: count, scan, scatter, rank; see [`shuffle`](crate::mlp::shuffle).
 //!
 //! ```text
 //! counts zeroed -> mlp_layers_order_count   how many samples each bucket has, and each sample's arrival in its bucket
