@@ -35,7 +35,13 @@ pub use classify::{ClassifyTask, mlp_epoch_classify};
 pub use order::n_counters;
 pub use train::{EpochTask, mlp_epoch_train};
 
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
+
+/// All kernels of the module `mlp_epoch`.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const KERNELS: [KernelInfo; 2] = [info::<mlp_epoch_train>(), info::<mlp_epoch_classify>()];
 
 /// Hidden units of a block.
 pub const HIDDEN: u32 = 16;

@@ -207,7 +207,8 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         }
         // The tile dz1 is complete, and W2 is no longer read.
         sync_threads();
-        if class_tile < 2 {
+        // The same condition in plain sight would put a barrier into each arm.
+        if math::opaque(class_tile) < 2 {
             store_w2(&tiles, class_tile, w2);
             if g == 0 {
                 tiles.set_b2(class, b2);

@@ -27,12 +27,11 @@ pub(super) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with execution epoch"));
     };
     let max_cluster = device.limits().max_cluster;
-    if max_cluster == 1 {
-        return Err(Error::option(
-            "execution",
-            Execution::Epoch,
-            "layers or paper: this device has no clusters of blocks",
-        ));
+    // Newer GPUs have clusters too, but not the warpgroup products.
+    let hopper = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
+    if max_cluster == 1 || !hopper {
+        let allowed = "layers or paper: this device has not compute capability 9.0";
+        return Err(Error::option("execution", Execution::Epoch, allowed));
     }
     if *precision != Precision::Fp32 {
         return Err(Error::option("precision", precision, "fp32 with execution epoch"));
