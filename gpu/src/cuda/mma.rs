@@ -243,6 +243,13 @@ pub fn bytes_to_f16(word: u32) -> [u32; 2] {
     [minus_1024(low), minus_1024(high)]
 }
 
+/// Four bytes as half-precision numbers 0 to 255 times 2⁻²⁴ (subnormal, exact): bytes 0 and 1, bytes 2 and 3. Half the instructions of [`bytes_to_f16`], for
+/// products whose factor is put right afterwards.
+#[inline(always)]
+pub fn bytes_to_tiny_f16(word: u32) -> [u32; 2] {
+    [permute(word, 0, 0x4140), permute(word, 0, 0x4342)]
+}
+
 #[inline(always)]
 fn minus_1024(word: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

@@ -60,7 +60,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         if batch < n_batches {
             let rows = (n_samples - batch * BATCH).min(BATCH);
             // SAFETY: images below n_samples; the buffer's last readers are behind a barrier.
-            unsafe { tiles.copy_batch::<0, 6>(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
+            unsafe { tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row) };
         }
     };
 

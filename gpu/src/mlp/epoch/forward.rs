@@ -2,7 +2,7 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{self, opaque};
-use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4_transposed, split_f16};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, sync_warp};
 use crate::cuda::thread::{lane, thread_idx_x, warp_index};
@@ -10,8 +10,8 @@ use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
 use super::{
-    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, QUARTETS, SCALE, THREADS, TILE_ROW_STEP, TILE_STRIDE,
-    WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
+    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, SCALE, THREADS, TILE_ROW_STEP,
+    TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
 };
 
 /// Four floats that one instruction moves.
@@ -86,10 +86,11 @@ impl Sizes {
         n_groups(self.n_inputs)
     }
 
-    /// The first group of the warpgroup's quartet `number`, if any warpgroup has a group in its quartet of that number: all go the same rounds.
+    /// The first group of the warpgroup's quartet `number`, if there is one.
     #[inline(always)]
     pub fn quartet(&self, number: u32) -> Option<u32> {
-        (number * 4 * WARPGROUPS < self.n_groups()).then_some((number * WARPGROUPS + self.place.0) * 4)
+        let first = (number * WARPGROUPS + self.place.0) * 4;
+        (first < self.n_groups()).then_some(first)
     }
 }
 
@@ -345,14 +346,14 @@ impl Tiles {
         sync_threads();
     }
 
-    /// Starts the copy of a part of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked beyond). Each warp copies every twelfth row, `ROUNDS` of
-    /// them from its row number `FIRST` on.
+    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). The warps of all warpgroups but the first
+    /// copy, every eighth row each; the first has other things to do.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
     #[inline(always)]
-    pub unsafe fn copy_batch<const FIRST: u32, const ROUNDS: u32>(
+    pub unsafe fn copy_batch(
         &self,
         buffer: u32,
         images: *const u8,
@@ -362,16 +363,18 @@ impl Tiles {
     ) {
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
+        if self.me.warp() < 4 {
+            return;
+        }
+        let first = self.me.warp() - 4;
         // All numbers first, so that they are waited for once.
         let mut samples = [0u32; 8];
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if (R as u32) < ROUNDS {
-                samples[R] = sample_of((FIRST + R as u32) * WARPS + self.me.warp());
-            }
+            samples[R] = sample_of(R as u32 * (WARPS - 4) + first);
         });
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = (FIRST + R as u32) * WARPS + self.me.warp();
-            if (R as u32) < ROUNDS && row < rows {
+            let row = R as u32 * (WARPS - 4) + first;
+            if row < rows {
                 // SAFETY: the caller vouches for the image.
                 let image = unsafe { images.add(samples[R] as usize * n_inputs as usize) }.cast::<memory::Vec4>();
                 let to = row * (self.row_bytes / 16);
@@ -429,8 +432,8 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     };
     // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.
     let multiply = |sums: [f32; 16], [upper, lower]: [u64; 2], round: u32| {
-        let (a0, a2) = (bytes_to_f16(upper as u32), bytes_to_f16((upper >> 32) as u32));
-        let (a1, a3) = (bytes_to_f16(lower as u32), bytes_to_f16((lower >> 32) as u32));
+        let (a0, a2) = (bytes_to_tiny_f16(upper as u32), bytes_to_tiny_f16((upper >> 32) as u32));
+        let (a1, a3) = (bytes_to_tiny_f16(lower as u32), bytes_to_tiny_f16((lower >> 32) as u32));
         let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
@@ -515,7 +518,7 @@ pub(super) fn partial_logits(
         });
         unroll!(U in [0, 1] {
             unroll!(C in [0, 1, 2, 3] {
-                let value = z1[U][C] * (1.0 / (255.0 * SCALE));
+                let value = z1[U][C] * (1.0 / (255.0 * SCALE * PIXEL));
                 // Not `max`: a NaN must go through.
                 hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
             });

@@ -59,6 +59,8 @@ pub const MAX_INPUTS: u32 = 1024 - 16;
 pub const INPUT_MULTIPLE: u32 = 16;
 /// What is split into half-precision parts is multiplied by this first.
 pub const SCALE: f32 = 256.0;
+/// What a pixel of 1 is as an operand: bytes are taken as subnormal half-precision numbers as they are.
+const PIXEL: f32 = 1.0 / 16_777_216.0;
 /// Words of a row of a 16-column half-precision tile: 48 bytes, so that eight rows lie in different banks.
 const TILE_STRIDE: u32 = 12;
 

@@ -1,7 +1,7 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::mma::{bytes_to_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::ALL;
@@ -11,7 +11,9 @@ use super::forward::{
     Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, place, store_w1, store_w2,
     tile_word,
 };
-use super::{BATCH, GROUP, HIDDEN, OPERAND_BYTES, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
+use super::{
+    BATCH, GROUP, HIDDEN, OPERAND_BYTES, PIXEL, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll,
+};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
@@ -100,19 +102,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     // SAFETY: a sample of the set.
     let label_of =
         |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
-    // The first or second half of a step's copies.
-    let prefetch = |tiles: &Tiles, step: u32, second: bool| {
+    let prefetch = |tiles: &Tiles, step: u32| {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
-            // SAFETY: rows below BATCH.
-            let sample_of = |row: u32| unsafe { samples.get_unchecked(row.min(BATCH - 1)) };
-            let (buffer, rows) = (step % 2, rows_of(step));
-            // SAFETY: the shared list holds samples of the set; the buffer's last readers are behind a barrier.
+            // SAFETY: BATCH rows. The shared list holds samples of the set; the buffer's last readers are behind a barrier.
             unsafe {
-                match second {
-                    false => tiles.copy_batch::<0, 3>(buffer, task.images, n_inputs, rows, sample_of),
-                    true => tiles.copy_batch::<3, 3>(buffer, task.images, n_inputs, rows, sample_of),
-                }
+                tiles.copy_batch(step % 2, task.images, n_inputs, rows_of(step), |row| samples.get_unchecked(row))
             };
         }
     };
@@ -165,8 +160,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     }
     // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
-    prefetch(&tiles, task.from_step, false);
-    prefetch(&tiles, task.from_step, true);
+    prefetch(&tiles, task.from_step);
 
     let mut step = task.from_step;
     while step < n_steps {
@@ -189,8 +183,8 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         }
         let round = step - task.from_step;
         let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
-        // The next batch is asked for while there is nothing else to do. Its place is that of the batch before this one.
-        prefetch(&tiles, step + 1, false);
+        // The next batch is asked for while the first warpgroup works and all wait. Its place is that of the batch before this one.
+        prefetch(&tiles, step + 1);
         logit_mail.wait(round);
         if tiles.me.thread() < SLOTS {
             // SAFETY: the losses of a step's rows are this model's.
@@ -198,7 +192,6 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
                 loss_gradient(&tiles, gradient_mail, &sizes, rows, step % 2, losses.add((step * batch) as usize))
             };
         }
-        prefetch(&tiles, step + 1, true);
         if looks_after_row {
             tiles.labels((step + 1) % 2).set(row, next_label as u32);
             // The list of this step was read a step ago.
@@ -401,7 +394,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     let dz1 = operand(tiles.dz1());
     // The gradient is scaled, and so are the weights.
-    let factor = -rate * (1.0 / 255.0);
+    let factor = -rate * (1.0 / (255.0 * PIXEL));
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
         let group = (number * WARPGROUPS + sizes.place.0) * 4 + sizes.place.1;
@@ -426,8 +419,8 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
                 // and 3 of the second.
                 let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
                 let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
-                let low = [bytes_to_f16(low[0]), bytes_to_f16(low[1])];
-                let high = [bytes_to_f16(high[0]), bytes_to_f16(high[1])];
+                let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
+                let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
                 // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
                 unsafe {
                     unroll!(TILE in [0, 1] {
