@@ -22,9 +22,9 @@
 //!
 //! # Features
 //!
-//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and `mcts-boards`
-//! instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to train perceptrons, one PTX
-//! module each; what they share is in `mlp`, which each of them asks for.
+//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
+//! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
+//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

@@ -59,8 +59,9 @@
 //!
 //! # Where to read on
 //!
-//! [`mcts`] and [`mlp`] for the two families; the README for the programs, `docs/adding-a-game.md` for a game of one's own, `docs/mlp-accuracy-gap.md` for where the
-//! published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for why.
+//! [`mcts`] and [`mlp`] for the two families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
+//! `docs/mlp-accuracy-gap.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
+//! why.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code)]

@@ -1,8 +1,9 @@
 //! Kernels that train and use multilayer perceptrons.
 //!
-//! A step takes the next batch of an epoch's order through the network, `z = x W + b` and `h = max(z, 0)` layer by layer, makes softmax and cross-entropy at
-//! the end, goes back through the layers for the gradients, and moves the weights against them. Images stay bytes in device memory; the kernels that read them apply
-//! the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all but [`paper`], which gets it from the host, sort it on the device.
+//! A step takes the next batch of an epoch's order through the network, `z = x W + b` and `h = max(z, 0)` layer by layer, makes softmax and
+//! cross-entropy at the end, goes back through the layers for the gradients, and moves the weights against them. Images stay bytes in device memory;
+//! the kernels that read them apply the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all but [`paper`], which gets
+//! it from the host, sort it on the device.
 //!
 //! There are three ways to do it, a PTX module each:
 //!
@@ -45,16 +46,17 @@
 //! | `mlp_layers_loss_gradient`, `…_classify` | [`layers::loss`] | ⌈rows / 8⌉ | 256 | `pieces::{losses, softmax_cross_entropy_gradient, classes}` |
 //! | `mlp_layers_active` | [`layers::loss`] | ⌈units / 256⌉ × ⌈rows / 64⌉ | 256 | `pieces::mark_active` |
 //! | `mlp_layers_update` | [`layers::update`] | ⌈parameters of the largest layer / 1024⌉ × layers | 256 | `Optimizer::update` |
-//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | 256 | `Training::epoch` |
-//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | 256 | `Network::{forward, losses, classes}` |
+//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | [`THREADS`](epoch::THREADS) | `Training::epoch` |
+//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | [`THREADS`](epoch::THREADS) | `Network::{forward, losses, classes}` |
 //!
-//! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are made side by side; forward and
-//! backward products have one. Each launch shape is a function in the kernel's module.
+//! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are
+//! made side by side; forward and backward products have one. Each launch shape is a function in the kernel's module.
 //!
 //! No float is added atomically but by `mlp_paper_column_sums_atomic`: all others give the same bits every time.
 //!
 //! # Source
-//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the kernels of [`paper`], the network and its training. Optimisers: PyTorch's definitions.
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the kernels of [`paper`], the network and its training. Optimisers: PyTorch's
+//! definitions.
 
 #[cfg(feature = "mlp-epoch")]
 pub mod epoch;

@@ -31,6 +31,33 @@ const MARK: &[u8] = br#"\"checksum\":\""#;
 const DIGITS: usize = 16;
 
 /// Everything needed to go on with a training as if it had never stopped.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::sync::Arc;
+/// use warpplay::Device;
+/// use warpplay::mlp::{Checkpoint, Dataset, Options, TrainEvent, Trainer};
+///
+/// let digits = Arc::new(Dataset::drawn_digits(1, 320)?);
+/// let options = Options { hidden: vec![16], epochs: 3, ..Options::default() };
+/// let builder = Trainer::builder().options(options);
+/// let mut whole = builder.clone().build(&Device::cpu(), &digits)?;
+/// whole.run(|_| ControlFlow::Continue(()))?;
+///
+/// // The same, stopped after the first epoch, written, read and resumed.
+/// let mut first = builder.clone().build(&Device::cpu(), &digits)?;
+/// first.run(|event| match event {
+///     TrainEvent::Epoch(_) => ControlFlow::Break(()),
+///     _ => ControlFlow::Continue(()),
+/// })?;
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let path = folder.path().join("net.checkpoint");
+/// first.checkpoint()?.save(&path)?;
+/// let mut second = builder.resume(Checkpoint::load(&path)?).build(&Device::cpu(), &digits)?;
+/// second.run(|_| ControlFlow::Continue(()))?;
+/// assert_eq!(second.network()?, whole.network()?); // every bit
+/// # Ok::<(), warpplay::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     pub(super) options: Options,

@@ -43,7 +43,8 @@ impl Classifier {
         Self::with_options(device, network, &Options::default())
     }
 
-    /// The same with the precision, kernels and batch that `options` names (`precision`, `execution`, `evaluate_batch`, `paper`).
+    /// The same with the precision, kernels and batch that `options` names (`precision`, `execution`, `evaluate_batch`, `paper`). `hidden` is taken
+    /// from the network; what only concerns training is not looked at, but must be allowed.
     ///
     /// # Errors
     /// [`Error::Option`] for a precision or kernels that the device does not offer; [`Error::Driver`] and the like if the device fails.
@@ -66,7 +67,7 @@ impl Classifier {
     /// Classes of `n` images, `[n, n_inputs]` bytes.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `images` is a whole number of images, at least one.
+    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; errors of the device.
     pub fn predict(&mut self, images: &[u8]) -> Result<Vec<Prediction>> {
         let n_inputs = self.sizes[0] as usize;
         if images.is_empty() || !images.len().is_multiple_of(n_inputs) {
@@ -79,7 +80,7 @@ impl Classifier {
     /// Classifies a labelled set.
     ///
     /// # Errors
-    /// [`Error::Shape`] if its images have another size than the network's inputs; [`Error::Option`] for labels beyond its classes.
+    /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
         check_set(&self.sizes, set)?;
         let id = self.engine.load(set)?;

@@ -21,9 +21,10 @@
 //!
 //! # The algorithm
 //!
-//! A network is a row of layers, each a matrix `W` and a bias `b`; between two layers, negative values become 0 (ReLU). The last layer gives a number for each
-//! class, a logit, and softmax makes probabilities of them. Training takes the samples in a random order, some (a batch) at a time, and moves all weights against the gradient of
-//! the batch's loss: one *step*. When all samples were taken once, an *epoch* is done. For a batch of `B` samples:
+//! A network is a row of layers, each a matrix `W` and a bias `b`; between two layers, negative values become 0 (ReLU). The last layer gives a number
+//! for each class, a logit, and softmax makes probabilities of them. Training takes the samples in a random order, some (a batch) at a time, and
+//! moves all weights against the gradient of the batch's loss: one *step*. When all samples were taken once, an *epoch* is done. For a batch of `B`
+//! samples:
 //!
 //! ```text
 //! pixels    x = byte / 255
@@ -36,9 +37,9 @@
 //! update    W -= rate dW,  b -= rate db                or another Optimizer, all from the weights before the step
 //! ```
 //!
-//! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training sample is *dead*: it has no
-//! gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole difference between the two accuracies that the source reports:
-//! `docs/mlp-accuracy-gap.md`.
+//! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training
+//! sample is *dead*: it has no gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole
+//! difference between the two accuracies that the source reports: `docs/mlp-accuracy-gap.md`.
 //!
 //! # Data layout
 //!
@@ -61,11 +62,12 @@
 //! | `Paper` | the kernels of the source one by one ([`paper`]), in all the forms of [`PaperOptions`] | SGD without weight decay, fp32 |
 //! | `Plain` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and fp16; [`Residence::Host`] is not needed there |
 //!
-//! `Auto`, the default, is `Epoch` where all of its row holds, else `Layers`; on the CPU it is `Plain`. A choice that cannot do what is asked is an error, never replaced by another. The
-//! report names what trained.
+//! `Auto`, the default, is `Epoch` where all of its row holds, else `Layers`; on the CPU it is `Plain`. A choice that cannot do what is asked is an
+//! error, never replaced by another. The report names what trained.
 //!
-//! Sums are made in another order by each engine, so the last bits differ: in fp32 the losses of all epochs agree within 1e-4 of their value. One engine on one device gives
-//! the same bits every time (all but [`ColumnSums::Atomic`]), and a training that is stopped, written as a [`Checkpoint`] and resumed by the same engine ends with the same bits as one that was not.
+//! Sums are made in another order by each engine, so the last bits differ: in fp32 the losses of all epochs agree within 1e-4 of their value. One
+//! engine on one device gives the same bits every time (all but [`ColumnSums::Atomic`]), and a training that is stopped, written as a [`Checkpoint`]
+//! and resumed by the same engine ends with the same bits as one that was not.
 //!
 //! # Where to go on
 //!

@@ -61,7 +61,7 @@ named! {
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
     Mean = "mean",
-    /// Their sum, as in the CPU program of the source.
+    /// Their sum, as in the CPU program of the source: the rate grows with the batch (`docs/mlp-accuracy-gap.md`).
     Sum = "sum",
 }
 
@@ -308,41 +308,58 @@ pub struct EarlyStopping {
 }
 
 /// Everything about a training but its data, its device and its number of threads.
+///
+/// ```
+/// use warpplay::mlp::{Optimizer, Options, Schedule};
+///
+/// let options = Options {
+///     hidden: vec![512, 128],
+///     optimizer: Optimizer::from_name("adamw")?,
+///     learning_rate: 0.001,
+///     schedule: Schedule::Cosine { minimum: 0.0 },
+///     warmup: 500,
+///     ..Options::default()
+/// };
+/// options.check()?;
+/// assert_eq!(options.sizes(784, 10), [784, 512, 128, 10]);
+/// assert_eq!(options.learning_rate_at(249, 938), 0.0005); // halfway up
+/// # Ok::<(), warpplay::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Units of each hidden layer; empty for a linear classifier.
+    /// Units of each hidden layer, 1 to [`MAX_WIDTH`] in at most [`MAX_HIDDEN_LAYERS`]; empty for a linear classifier. Default `[256]`.
     pub hidden: Vec<u32>,
-    /// Samples of a batch.
+    /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
-    /// Epochs in all, those of a resumed checkpoint counted.
+    /// Epochs in all, those of a resumed checkpoint counted, at least 1. Default 10.
     pub epochs: u32,
-    /// Base learning rate.
+    /// Base learning rate, at least 0. Default 0.01.
     pub learning_rate: f64,
-    /// How weights follow gradients.
+    /// How weights follow gradients. Default [`Optimizer::Sgd`].
     pub optimizer: Optimizer,
-    /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. Weights and biases alike, as in PyTorch.
+    /// Added to the gradient as `weight_decay * w`; decoupled with AdamW. Weights and biases alike, as in PyTorch. Default 0.
     pub weight_decay: f32,
-    /// The rate's course after the warm-up.
+    /// The rate's course after the warm-up. Default [`Schedule::Constant`].
     pub schedule: Schedule,
-    /// Updates over which the rate rises linearly to the base rate.
+    /// Updates over which the rate rises linearly to the base rate. Default 0.
     pub warmup: u64,
-    /// Mean or sum over a batch.
+    /// Mean or sum over a batch. Default [`Reduction::Mean`].
     pub reduction: Reduction,
-    /// First weights.
+    /// First weights. Default [`Init::HeUniform`].
     pub init: Init,
-    /// Seed of weights and of every epoch's order; 32 bits.
+    /// Seed of weights and of every epoch's order; 32 bits. Default 1.
     pub seed: u32,
-    /// Arithmetic of the products.
+    /// Arithmetic of the products. Default [`Precision::Fp32`].
     pub precision: Precision,
-    /// Which kernels train.
+    /// Which kernels train. Default [`Execution::Auto`]; the table of engines in [`mlp`](super) says what each can do.
     pub execution: Execution,
-    /// Where the training set lies.
+    /// Where the training set lies. Default [`Residence::Device`].
     pub stream: Residence,
-    /// Samples set aside from the end of the training set for validation.
+    /// Samples set aside from the end of the training set for validation: never trained on, classified after every epoch. Default 0.
     pub validation: u32,
-    /// When to stop early; needs validation samples.
+    /// When to stop early; needs validation samples. Default `None`.
     pub early_stopping: Option<EarlyStopping>,
-    /// Samples evaluated at once.
+    /// Samples evaluated at once, at least 1; concerns memory and speed. Default 256.
     pub evaluate_batch: u32,
     /// Choices of [`Execution::Paper`].
     pub paper: PaperOptions,

@@ -22,9 +22,9 @@ pub struct EpochReport {
     pub validation_accuracy: Option<f64>,
     /// Mean loss of the validation samples after the epoch.
     pub validation_loss: Option<f64>,
-    /// Learning rate of the epoch's last update.
+    /// Learning rate of the epoch's last update, schedule and warm-up applied.
     pub learning_rate: f64,
-    /// Seconds of training, shuffling included, evaluation not.
+    /// Seconds of training by the wall clock, shuffling included, evaluation not.
     pub seconds: f64,
     /// Seconds of evaluation.
     pub evaluation_seconds: f64,
@@ -55,7 +55,7 @@ pub struct TrainReport {
     pub version: String,
     /// The epochs, those before a resumed checkpoint included.
     pub epochs: Vec<EpochReport>,
-    /// Hidden units that are 0 on every sample of the training set, in all hidden layers.
+    /// Hidden units that are 0 on every sample of the training set, in all hidden layers: they have no gradient and learn no more.
     pub dead_units: u64,
     /// The same for each hidden layer.
     pub dead_units_by_layer: Vec<u64>,
@@ -92,9 +92,9 @@ pub struct Evaluation {
     pub loss: f64,
     /// Samples by true class and predicted class.
     pub confusion: Vec<Vec<u64>>,
-    /// Hidden units that are 0 on every sample, for each hidden layer.
+    /// Hidden units that are 0 on every sample of this set, for each hidden layer.
     pub dead_units_by_layer: Vec<u64>,
-    /// Back end.
+    /// Back end: `cuda`, `simt` or `cpu`.
     pub device: String,
     /// Seconds of classification, the set being on the device.
     pub seconds: f64,

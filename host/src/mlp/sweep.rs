@@ -38,7 +38,7 @@ pub struct SweepModel {
     pub epochs: Vec<SweepEpoch>,
     /// The epoch in which its loss ceased to be finite.
     pub diverged: Option<u32>,
-    /// Share of the test set that it classifies rightly at the end; `None` without a test set and for a model that diverged.
+    /// Share of the test set that it classifies rightly at the end, 0 to 1; `None` without a test set and for a model that diverged.
     pub test_accuracy: Option<f64>,
     /// Mean loss of the test set at the end.
     pub test_loss: Option<f64>,

@@ -34,7 +34,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// A set that is classified after every epoch.
+    /// A set that is classified after every epoch: its accuracy and loss are in the reports. It has no influence on the training.
     pub fn test(mut self, test: &Arc<Dataset>) -> Self {
         self.test = Some(Arc::clone(test));
         self
@@ -46,8 +46,9 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint. The options must be those of the checkpoint, but for `epochs`, `early_stopping` and what only concerns speed
-    /// (`execution`, `stream`, `evaluate_batch`).
+    /// Goes on from a checkpoint. Training set and options must be those of the checkpoint, but for `epochs`, `early_stopping` and what only concerns
+    /// speed (`execution`, `stream`, `evaluate_batch`, `paper`; the last is fixed too where [`Execution::Paper`] goes on with its own training).
+    /// With the same kernels on the same kind of device the result has the bits of a training that was never stopped.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
@@ -217,7 +218,8 @@ pub struct Trainer {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TrainEvent<'a> {
-    /// A step was done; only by engines that work step by step.
+    /// A step was done. [`Execution::Plain`] tells each, [`Execution::Layers`] and [`Execution::Paper`] about every 64th on a GPU, since they must
+    /// wait for the device to know the loss, and [`Execution::Epoch`] none.
     Step {
         /// The epoch, from 1.
         epoch: u32,
@@ -225,7 +227,7 @@ pub enum TrainEvent<'a> {
         step: u32,
         /// Steps of an epoch.
         steps: u32,
-        /// Loss of the step's batch.
+        /// Mean loss of the step's batch, before its update.
         loss: f64,
     },
     /// An epoch was done.
@@ -243,7 +245,7 @@ impl Trainer {
         &self.options
     }
 
-    /// Which kernels train.
+    /// Which kernels train; never [`Execution::Auto`].
     pub fn execution(&self) -> Execution {
         self.engine.execution()
     }
@@ -258,11 +260,12 @@ impl Trainer {
         &self.place.epochs
     }
 
-    /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` answers `Break`, which is asked after every epoch and,
-    /// where the engine works step by step, after every step.
+    /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` answers `Break`. It is asked after every epoch and
+    /// with every [`TrainEvent::Step`]. A training that it stopped goes on when `run` is called again.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss is not finite: the state before that epoch is restored and can still be saved. Errors of the device.
+    /// [`Error::Diverged`] if a loss is not finite: the state is again that before the epoch, or that from which `run` went on within it, and can
+    /// still be saved. Errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(TrainEvent<'_>) -> ControlFlow<()>) -> Result<TrainReport> {
         let stopped_by = loop {
             if self.place.epochs.len() >= self.options.epochs as usize {
