@@ -180,7 +180,12 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
             assert_eq!(double, is_double(kernel.name), "whether {} for {arch} computes with f64", kernel.name);
             assert_eq!(fused, is_fused(kernel.name), "whether {} for {arch} has a fused multiply-add", kernel.name);
             let approximate = kernel.name.starts_with("mlp_epoch_");
-            assert_eq!(body.contains(".approx"), approximate, "whether {} for {arch} has approximate arithmetic", kernel.name);
+            assert_eq!(
+                body.contains(".approx"),
+                approximate,
+                "whether {} for {arch} has approximate arithmetic",
+                kernel.name
+            );
         }
     });
 }
