@@ -18,7 +18,7 @@ mod choices;
 mod devices;
 #[path = "mcts/measure.rs"]
 mod measure;
-#[path = "mcts/output.rs"]
+#[path = "common/output.rs"]
 mod output;
 #[path = "mcts/playouts.rs"]
 mod playouts;

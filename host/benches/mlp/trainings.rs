@@ -1,0 +1,133 @@
+//! Whole epochs: engines side by side, large batches, and data from the host.
+
+use serde_json::json;
+use warpplay::mlp::{Execution, Optimizer, Options, Precision, Residence};
+use warpplay::{Backend, Device};
+
+use crate::measure::{Bench, Trained};
+use crate::output::{Table, maybe, percent};
+use crate::published::{EXCHANGE, FLOPS};
+
+const HEADERS: [&str; 9] =
+    ["what", "device", "ms min", "median", "epochs", "of FLOP floor", "of exchange floor", "transfers", "samples/s"];
+
+/// One training of a table.
+struct Row {
+    name: String,
+    device: Device,
+    options: Options,
+    threads: Option<usize>,
+    test: bool,
+}
+
+pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
+    let (base, device) = (bench.options(64), bench.device.clone());
+    let row = |name: &str, options: Options| Row {
+        name: name.into(),
+        device: device.clone(),
+        options,
+        threads: None,
+        test: false,
+    };
+    let with = |execution| Options { execution, ..base.clone() };
+    let mut rows = Vec::new();
+    if device.backend() != Backend::Cpu {
+        let adam =
+            Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.001, ..with(Execution::Layers) };
+        rows.push(row("epoch, SGD", with(Execution::Epoch)));
+        rows.push(Row { test: true, ..row("epoch, SGD, test set each epoch", with(Execution::Epoch)) });
+        rows.push(row("layers, SGD", with(Execution::Layers)));
+        rows.push(Row { test: true, ..row("layers, SGD, test set each epoch", with(Execution::Layers)) });
+        rows.push(row("layers, Adam", adam));
+        rows.push(row("paper, SGD", with(Execution::Paper)));
+    }
+    for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
+        rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Execution::Plain)) });
+    }
+    table(bench, "epoch", "EPOCH, batch 64 (wall time)", rows)
+}
+
+pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
+    let device = bench.device.clone();
+    if device.backend() == Backend::Cpu {
+        return bench.output.text("\nBATCH 8192 is left out: no kernels are run.\n");
+    }
+    let rows = [Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16].map(|precision| Row {
+        name: format!("layers, {precision}"),
+        device: device.clone(),
+        options: Options { precision, execution: Execution::Layers, ..bench.options(8192) },
+        threads: None,
+        test: false,
+    });
+    let title = format!("BATCH {} (wall time)", bench.options(8192).batch);
+    table(bench, "batch8192", &title, rows.into())
+}
+
+pub fn stream(bench: &mut Bench) -> anyhow::Result<()> {
+    let device = bench.device.clone();
+    if device.backend() == Backend::Cpu {
+        return bench.output.text("\nSTREAM is left out: nothing is copied to a CPU.\n");
+    }
+    let mut rows = Vec::new();
+    for execution in [Execution::Layers, Execution::Paper] {
+        for stream in [Residence::Device, Residence::Host] {
+            let options = Options { execution, stream, ..bench.options(64) };
+            rows.push(Row {
+                name: format!("{execution}, {stream}"),
+                device: device.clone(),
+                options,
+                threads: None,
+                test: false,
+            });
+        }
+    }
+    table(bench, "stream", "STREAM, batch 64, data on the device or in host memory (wall time)", rows)
+}
+
+fn table(bench: &mut Bench, section: &str, title: &str, rows: Vec<Row>) -> anyhow::Result<()> {
+    let mut table = Table::new(title, 2, &HEADERS);
+    for row in rows {
+        let name = [row.name.clone(), row.device.to_string()];
+        match bench.train(&row.device, &row.options, row.threads, row.test) {
+            Ok(trained) => {
+                let cells = figures(bench, section, &row, &trained)?;
+                table.row(name.into_iter().chain(cells).collect());
+            }
+            Err(error) => {
+                let cell = bench.refused(&error);
+                table.row(name.into_iter().chain([cell]).collect());
+            }
+        }
+    }
+    table.note("Floors hold for an H200: operations over the measured 51 TFLOP/s (fp32) or 794 TFLOP/s (16 bits), and 1.15 us an exchange a step.".into());
+    table.print(&bench.output)
+}
+
+fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> anyhow::Result<Vec<String>> {
+    let times = if row.test { trained.with_test } else { trained.epochs };
+    let (n, sizes) = (bench.train.len() as f64, row.options.sizes(bench.train.n_inputs(), bench.train.n_classes()));
+    // Forward and dW of every layer, dX of all but the first: two operations a weight each.
+    let per_sample: f64 = sizes
+        .windows(2)
+        .enumerate()
+        .map(|(layer, pair)| f64::from(pair[0]) * f64::from(pair[1]) * if layer == 0 { 4.0 } else { 6.0 })
+        .sum();
+    let on_gpu = row.device.backend() == Backend::Cuda;
+    let ceiling = match row.options.precision {
+        Precision::Fp32 => Some(FLOPS.0),
+        Precision::Bf16 | Precision::Fp16 => Some(FLOPS.1),
+        Precision::Tf32 | Precision::Fp64 => None,
+    };
+    let of_flops = ceiling.filter(|_| on_gpu).map(|ceiling| n * per_sample / ceiling / times.min);
+    let steps = (n / f64::from(row.options.batch)).ceil();
+    let of_exchange = (on_gpu && trained.execution == Execution::Epoch).then(|| steps * EXCHANGE / times.min);
+    bench.output.json(&json!({
+        "section": section, "what": row.name, "device": row.device.to_string(), "device_name": row.device.name(),
+        "execution": trained.execution, "precision": row.options.precision, "batch": row.options.batch, "hidden": row.options.hidden,
+        "optimizer": row.options.optimizer, "threads": row.threads, "test_each_epoch": row.test, "samples": bench.train.len(),
+        "seconds": times, "of_flop_floor": of_flops, "of_exchange_floor": of_exchange, "transfer_share": trained.transfer_share,
+    }))?;
+    let share = |x: Option<f64>| x.map_or_else(|| "-".to_string(), percent);
+    let shares = [share(of_flops), share(of_exchange), share(trained.transfer_share), maybe(Some(n / times.median))];
+    Ok(times.cells(1e-3).into_iter().chain(shares).collect())
+}
