@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Dataset, Execution, Network, Options, Reduction, Split, Trainer};
+use warpplay::mlp::{Classifier, Dataset, Execution, Network, Options, Reduction, Split, Sweep, SweepEpoch, Trainer};
 use warpplay::{Backend, Device};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
@@ -135,6 +135,46 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 5], options.init, options.seed)?);
         Ok(())
     });
+}
+
+#[test]
+fn a_sweep_gives_each_model_what_it_gets_alone() {
+    let set = images(100, 4, 5);
+    let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e6)];
+    let base = options(20, 16, Execution::Auto);
+    let sweep = |device: &Device| {
+        let builder = models
+            .iter()
+            .fold(Sweep::builder().options(base.clone()).test(&set), |builder, model| builder.model(model.0, model.1));
+        builder.build(device, &set)?.run(|_| ControlFlow::Continue(()))
+    };
+    let plain = sweep(&Device::cpu()).expect("cpu");
+    assert!(!plain.side_by_side);
+    for_each_device(|device| {
+        let report = sweep(device)?;
+        assert!(report.side_by_side, "on {device}");
+        assert_eq!(report.execution, Execution::Epoch);
+        for (model, on_cpu) in report.models.iter().zip(&plain.models) {
+            assert_eq!((model.seed, model.learning_rate), (on_cpu.seed, on_cpu.learning_rate));
+            assert_eq!(model.diverged.is_some(), model.learning_rate > 1.0, "{model:?}");
+            if model.diverged.is_some() {
+                assert_eq!(model.test_accuracy, None);
+                continue;
+            }
+            let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
+            let mut trainer = Trainer::builder().options(options).test(&set).build(device, &set)?;
+            let alone = trainer.run(|_| ControlFlow::Continue(()))?;
+            let losses = |epochs: &[SweepEpoch]| epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>();
+            let expected: Vec<f64> = alone.epochs.iter().map(|epoch| epoch.loss).collect();
+            assert_eq!(losses(&model.epochs), expected, "the same bits as alone on {device}");
+            assert_eq!(model.test_accuracy, alone.epochs.last().and_then(|epoch| epoch.test_accuracy));
+            close("losses of the cpu", &losses(&model.epochs), &losses(&on_cpu.epochs), LOSSES);
+        }
+        assert!(report.models_per_second > 0.0);
+        Ok(())
+    });
+    let none = Sweep::builder().build(&Device::cpu(), &set).expect_err("no model").to_string();
+    assert_eq!(none, "option models: 0 is not allowed (1 to 4096)");
 }
 
 /// Real digits on a GPU: the published curve of the reference run, to the bound of single precision.
