@@ -22,22 +22,24 @@ pub const fn n_counters(n: u32) -> usize {
     3 * (1usize << bucket_bits(n)) + 1
 }
 
-/// Writes the order of an epoch: `order[rank] = sample`.
+/// Arrays that [`make`] works on, of one cluster alone.
+#[derive(Clone, Copy)]
+pub(super) struct Arrays {
+    /// `[n]`: what is made, `order[rank] = sample`.
+    pub order: *mut u32,
+    /// `[n]`: samples by bucket.
+    pub slots: *mut u32,
+    /// [`n_counters`].
+    pub counters: *mut u32,
+}
+
+/// Writes the order of epoch `epoch` of `n` samples.
 ///
 /// # Safety
-/// Called by all threads of a cluster of `blocks` blocks of [`THREADS`]. `order` and `slots` hold `n` values, `counters` [`n_counters`], used by this cluster
-/// alone; `scratch` is shared memory for a value a warp.
+/// Called by all threads of a cluster of `blocks` blocks of [`THREADS`]. The arrays are as [`Arrays`] says; `scratch` is shared memory for a value a warp.
 #[inline(always)]
-pub(super) unsafe fn make(
-    seed: u32,
-    epoch: u32,
-    n: u32,
-    order: *mut u32,
-    slots: *mut u32,
-    counters: *mut u32,
-    blocks: u32,
-    scratch: Shared<u32>,
-) {
+pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks: u32, scratch: Shared<u32>) {
+    let Arrays { order, slots, counters } = arrays;
     let key = random::key(seed, random::order_stream(epoch));
     let key_of = |sample: u32| random::element(key, sample as u64 + 1);
     let bits = bucket_bits(n);
@@ -47,7 +49,7 @@ pub(super) unsafe fn make(
     let rank = thread::block_rank_in_cluster();
     let first = rank * THREADS + thread::thread_idx_x();
     let stride = blocks * THREADS;
-    // SAFETY (whole body): buckets are below n_buckets, samples and places below n; each phase's writers touch different words or use atomics, and the
+    // SAFETY: buckets are below n_buckets, samples and places below n; each phase's writers touch different words or use atomics, and the
     // cluster's barriers separate the phases.
     unsafe {
         let starts = counters.add(n_buckets as usize);

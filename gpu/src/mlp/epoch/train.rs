@@ -79,16 +79,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     };
     // SAFETY: this cluster's own part; the scratch is used by nothing else now.
     unsafe {
-        order::make(
-            memory::load(task.seeds, model),
-            task.epoch,
-            n_samples,
+        let arrays = order::Arrays {
             order,
-            task.slots.add(model * n_samples as usize),
-            task.counters.add(model * order::n_counters(n_samples)),
-            blocks,
-            tiles.scratch(),
-        );
+            slots: task.slots.add(model * n_samples as usize),
+            counters: task.counters.add(model * order::n_counters(n_samples)),
+        };
+        order::make(memory::load(task.seeds, model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
     }
     let rows_of = |step: u32| (n_samples - step * batch).min(batch);
     // Threads below BATCH look after a row each: the sample of step `step`, or the first one where there is none.
@@ -99,9 +95,10 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         // SAFETY: a place below n_samples.
         if there { unsafe { memory::load(order, (step * batch + row) as usize) } } else { 0 }
     };
-    // SAFETY: a sample of the set.
-    let label_of =
-        |sample: u32| if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 };
+    let label_of = |sample: u32| {
+        // SAFETY: a sample of the set.
+        if looks_after_row { unsafe { memory::load(task.labels, sample as usize) } } else { 0 }
+    };
     let prefetch = |tiles: &Tiles, step: u32| {
         if step < n_steps {
             let samples = tiles.samples(step % 2);
