@@ -292,7 +292,6 @@ struct SideBySide {
     set: DeviceSet,
     test: Option<DeviceSet>,
     course: Course,
-    shape: Shape,
     kernels: Kernels,
     stream: Stream,
     n_samples: usize,
@@ -324,11 +323,16 @@ impl SideBySide {
             // Only classified sets need places for each model's answers.
             set: DeviceSet::new(&stream, train, alone)?,
             test: test.map(|test| DeviceSet::new(&stream, test, shape)).transpose()?,
-            course: Course::new(&stream, train.len() as u32, options.batch, &seeds)?,
-            kernels: Kernels::load(device)?,
+            course: Course::new(
+                &stream,
+                train.len() as u32,
+                options.batch,
+                options.reduction == Reduction::Mean,
+                &seeds,
+            )?,
+            kernels: Kernels::load(device, shape)?,
             n_samples: train.len(),
             first_values,
-            shape,
             stream,
         })
     }
@@ -340,11 +344,10 @@ impl SideBySide {
         test: Option<&Dataset>,
         watch: &mut dyn FnMut(SweepProgress) -> ControlFlow<()>,
     ) -> Result<(Vec<SweepModel>, f64, usize)> {
-        let Self { first_values, values, set, course, shape, kernels, stream, n_samples, .. } = self;
+        let Self { first_values, values, set, course, kernels, stream, n_samples, .. } = self;
         stream.write(values, 0, first_values)?;
         let mut reports: Vec<SweepModel> = models.iter().map(|&(seed, rate)| SweepModel::new(seed, rate)).collect();
         let n_steps = n_samples.div_ceil(options.batch as usize);
-        let mean = options.reduction == Reduction::Mean;
         let n_models = models.len() as u64;
         let mut seconds = 0.0;
         let mut epochs = 0;
@@ -359,7 +362,7 @@ impl SideBySide {
                 );
             }
             course.set_rates(stream, &rates)?;
-            kernels.train(stream, *shape, values, set, course, epochs, 0, mean)?;
+            kernels.train(stream, values, set, course, epochs, 0)?;
             let losses = course.step_losses(stream)?;
             seconds += start.elapsed().as_secs_f64();
             epochs += 1;
@@ -378,7 +381,7 @@ impl SideBySide {
             }
         }
         if let (Some(test), Some(set)) = (test, &mut self.test) {
-            self.kernels.classify(&self.stream, self.shape, &self.values, set)?;
+            self.kernels.classify(&self.stream, &self.values, set)?;
             let (classes, losses, _) = set.found(&self.stream)?;
             let n = test.len();
             for (report, (classes, losses)) in

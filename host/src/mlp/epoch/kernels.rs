@@ -66,13 +66,14 @@ pub(in crate::mlp) struct Course {
     losses: Buffer<f32>,
     step_losses: Buffer<f32>,
     batch: u32,
+    mean: bool,
     n_samples: u32,
     n_steps: u32,
 }
 
 impl Course {
-    /// Takes the memory for epochs of `n_samples` samples, and notes each model's seed.
-    pub fn new(stream: &Stream, n_samples: u32, batch: u32, seeds: &[u32]) -> Result<Self> {
+    /// Takes the memory for epochs of `n_samples` samples, and notes each model's seed; gradients of a batch are averaged if `mean`, else summed.
+    pub fn new(stream: &Stream, n_samples: u32, batch: u32, mean: bool, seeds: &[u32]) -> Result<Self> {
         let n_steps = n_samples.div_ceil(batch);
         let (models, samples) = (seeds.len(), n_samples as usize);
         Ok(Self {
@@ -84,6 +85,7 @@ impl Course {
             losses: stream.alloc(models * samples)?,
             step_losses: stream.alloc(models * n_steps as usize)?,
             batch,
+            mean,
             n_samples,
             n_steps,
         })
@@ -103,37 +105,38 @@ impl Course {
 
 /// The kernels.
 pub(in crate::mlp) struct Kernels {
+    shape: Shape,
     train: Function<mlp_epoch_train>,
     classify: Function<mlp_epoch_classify>,
 }
 
 impl Kernels {
-    /// Loads the module.
-    pub fn load(device: &Device) -> Result<Self> {
+    /// Loads the module, for networks of one shape.
+    pub fn load(device: &Device, shape: Shape) -> Result<Self> {
         let module = Module::load(device, &MLP_EPOCH)?;
-        Ok(Self { train: module.function(mlp_epoch_train)?, classify: module.function(mlp_epoch_classify)? })
+        Ok(Self { shape, train: module.function(mlp_epoch_train)?, classify: module.function(mlp_epoch_classify)? })
     }
 
-    /// Clusters of a shape that the device runs at the same time.
-    pub fn clusters_at_once(&self, shape: Shape) -> Result<u32> {
+    /// Clusters that the device runs at the same time.
+    pub fn clusters_at_once(&self) -> Result<u32> {
+        let shape = self.shape;
         Ok(self.train.max_active_clusters(&epoch::shape(1, shape.n_inputs, shape.n_hidden))?.max(1))
     }
 
     /// Trains all models for the rest of an epoch.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an array does not fit `shape`.
+    /// [`Error::Shape`] if an array does not fit the shape.
     pub fn train(
         &self,
         stream: &Stream,
-        shape: Shape,
         values: &mut Buffer<f32>,
         set: &DeviceSet,
         course: &mut Course,
         epoch: u32,
         from_step: u32,
-        mean: bool,
     ) -> Result<()> {
+        let shape = self.shape;
         check_values(values, shape)?;
         course.seeds.expect_len("seeds", shape.n_models as usize)?;
         set.labels.expect_len("labels", course.n_samples as usize)?;
@@ -159,7 +162,7 @@ impl Kernels {
             batch: course.batch,
             from_step,
             epoch,
-            mean: u32::from(mean),
+            mean: u32::from(course.mean),
         };
         let launch = epoch::shape(shape.n_models, shape.n_inputs, shape.n_hidden);
         // SAFETY: the shape is the kernel's own; the values, the set and the course have the lengths of `shape` and `n_samples` (checked above, or made so by
@@ -171,7 +174,8 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(&self, stream: &Stream, shape: Shape, values: &Buffer<f32>, set: &mut DeviceSet) -> Result<()> {
+    pub fn classify(&self, stream: &Stream, values: &Buffer<f32>, set: &mut DeviceSet) -> Result<()> {
+        let shape = self.shape;
         check_values(values, shape)?;
         set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
         set.active.expect_len("active units", (shape.n_hidden * shape.n_models) as usize)?;
@@ -189,9 +193,9 @@ impl Kernels {
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
             n_classes: shape.n_classes,
-            clusters_per_model: self.clusters_at_once(shape)?.div_ceil(shape.n_models).min(n_batches),
+            clusters_per_model: self.clusters_at_once()?.div_ceil(shape.n_models).min(n_batches),
         };
-        self.launch_classify(stream, shape, task)
+        self.launch_classify(stream, task)
     }
 
     /// Logits `[n, n_classes]` of images by the only model.
@@ -201,11 +205,11 @@ impl Kernels {
     pub fn logits(
         &self,
         stream: &Stream,
-        shape: Shape,
         values: &Buffer<f32>,
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
+        let shape = self.shape;
         check_values(values, shape)?;
         let n = images.len() / shape.n_inputs as usize;
         images.expect_len("images", n * shape.n_inputs as usize)?;
@@ -223,12 +227,13 @@ impl Kernels {
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
             n_classes: shape.n_classes,
-            clusters_per_model: self.clusters_at_once(shape)?.min(n_batches).max(1),
+            clusters_per_model: self.clusters_at_once()?.min(n_batches).max(1),
         };
-        self.launch_classify(stream, shape, task)
+        self.launch_classify(stream, task)
     }
 
-    fn launch_classify(&self, stream: &Stream, shape: Shape, task: ClassifyTask) -> Result<()> {
+    fn launch_classify(&self, stream: &Stream, task: ClassifyTask) -> Result<()> {
+        let shape = self.shape;
         let launch = epoch::shape(shape.n_models * task.clusters_per_model, shape.n_inputs, shape.n_hidden);
         // SAFETY: the shape is the kernel's own; the callers above checked every array of the task, and the arrays outlive the stream's work as in `train`.
         unsafe { stream.launch(&self.classify, launch, (task,)) }

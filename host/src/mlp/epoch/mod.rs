@@ -72,10 +72,11 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     };
     let shape = Shape { n_inputs, n_hidden, n_classes, n_models: 1 };
     let stream = device.stream()?;
-    let kernels = Kernels::load(device)?;
+    let kernels = Kernels::load(device, shape)?;
     let training = match &setup.train {
         Some(train) => {
-            let course = Course::new(&stream, train.len() as u32, setup.options.batch, &[setup.options.seed])?;
+            let Options { batch, reduction, seed, .. } = setup.options;
+            let course = Course::new(&stream, train.len() as u32, batch, reduction == Reduction::Mean, &[seed])?;
             Some(Training { course, rates: Vec::new() })
         }
         None => None,
@@ -88,7 +89,6 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
         shape,
         kernels,
         stream,
-        mean: setup.options.reduction == Reduction::Mean,
     };
     if let Some(train) = &setup.train {
         engine.load(train)?;
@@ -113,12 +113,11 @@ struct EpochEngine {
     shape: Shape,
     kernels: Kernels,
     stream: Stream,
-    mean: bool,
 }
 
 impl Engine for EpochEngine {
     fn train(&mut self, plan: &EpochPlan<'_>, _: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
-        let Self { values, sets, training, shape, kernels, stream, mean, .. } = self;
+        let Self { values, sets, training, kernels, stream, .. } = self;
         let (Some(Training { course, rates }), Some((_, set))) = (training, sets.first()) else {
             return Err(Error::Order { what: "engine", reason: "it was opened without a training set".into() });
         };
@@ -127,7 +126,7 @@ impl Engine for EpochEngine {
             course.set_rates(stream, &new)?;
             *rates = new;
         }
-        kernels.train(stream, *shape, values, set, course, plan.epoch, plan.from_step, *mean)?;
+        kernels.train(stream, values, set, course, plan.epoch, plan.from_step)?;
         Ok(outcome(&course.step_losses(stream)?, plan.from_step))
     }
 
@@ -144,7 +143,7 @@ impl Engine for EpochEngine {
         let Some((_, set)) = self.sets.get_mut(at) else {
             return Err(Error::shape("data set", format!("below {n_sets}"), at));
         };
-        self.kernels.classify(&self.stream, self.shape, &self.values, set)?;
+        self.kernels.classify(&self.stream, &self.values, set)?;
         let (classes, losses, active) = set.found(&self.stream)?;
         Ok(Classified {
             classes,
@@ -157,7 +156,7 @@ impl Engine for EpochEngine {
         let n = images.len() / self.shape.n_inputs as usize;
         let images = self.stream.upload(images)?;
         let mut logits = self.stream.alloc(n * self.shape.n_classes as usize)?;
-        self.kernels.logits(&self.stream, self.shape, &self.values, &images, &mut logits)?;
+        self.kernels.logits(&self.stream, &self.values, &images, &mut logits)?;
         self.stream.read(&logits)
     }
 
