@@ -135,7 +135,9 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let (name, cpu) = (bench.device.name(), Device::cpu().name().to_string());
     let about = format!("device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n", bench.device);
     bench.output.text(&about)?;
-    let sections: [(Section, fn(&mut Bench) -> anyhow::Result<()>); 6] = [
+    /// What measures one section.
+    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
+    let sections: [(Section, Measure); 6] = [
         (Section::Epoch, trainings::epoch),
         (Section::Batch8192, trainings::batch8192),
         (Section::Inference, uses::inference),
