@@ -426,6 +426,8 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         ("--execution paper", "execution"),
         ("--stream host", "stream"),
         ("--threads 0", "threads"),
+        ("--threads 100000000", "threads"),
+        ("--lr 1e39", "learning_rate"),
         ("--block 100", "block"),
         ("--tile 4", "tile"),
         ("--drawn 0", "0"),
@@ -567,4 +569,50 @@ fn models_side_by_side_are_those_trained_alone() {
     assert!(shown.contains("best") && shown.contains("a second"), "{shown}");
     place.misused("sweep --models 0");
     place.misused("sweep --models 4 --seeds 2");
+}
+
+#[test]
+fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
+    let place = Place::new();
+    let base = "sweep --device cpu --drawn 64 --drawn-test 16 --hidden 16 --batch 32 --epochs 2";
+    place.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
+    let some = place.json("some.json");
+    assert_eq!((&some["best"], &some["models"][0]["diverged"]), (&Value::from(1), &Value::from(1)));
+    assert!(some["one_at_a_time"].as_f64().is_some_and(|rate| rate > 0.0), "{some}");
+    let shown = place.ok(&format!("{base} --models 1 --lrs 1e30 --compare --json none.json"));
+    let none = place.json("none.json");
+    assert!(none["best"].is_null() && none["one_at_a_time"].is_null(), "{none}");
+    assert!(shown.contains("best    none"), "{shown}");
+    for too_many in ["--models 1000000000", "--models 4294967295", "--seeds 4294967295", "--seeds 2049 --lrs 0.1,0.2"] {
+        let said = place.fails(2, &format!("{base} {too_many}"));
+        assert!(said.contains("option models") && said.contains("1 to 4096"), "{said}");
+    }
+}
+
+#[test]
+fn no_output_is_written_over_another() {
+    let place = Place::new();
+    place.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
+    let kept = fs::read(place.path("c")).expect("a checkpoint");
+    for (files, named) in [
+        ("--json x --checkpoint x", "--checkpoint and --json"),
+        ("--weights ./x --checkpoint x", "--checkpoint and --weights"),
+        ("--json x --plot x", "--plot and --json"),
+        ("--resume c --json c", "--json and --resume"),
+        ("--resume c --weights c", "--weights and --resume"),
+        ("--start w --checkpoint w", "--checkpoint and --start"),
+    ] {
+        let said = place.fails(2, &format!("train {TINY} --epochs 2 {files}"));
+        assert!(said.contains(named), "{files}: {said}");
+    }
+    assert_eq!(fs::read(place.path("c")).expect("a checkpoint"), kept);
+    assert_eq!(place.names(), ["c", "w"]);
+    place.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
+    place.ok(&format!("train {TINY} --epochs 1 --start w --weights w"));
+    // Said before the training, not after it.
+    for flag in ["--checkpoint", "--weights"] {
+        let said = place.fails(1, &format!("train {TINY} --epochs 1 --json r.json {flag} /dev/null"));
+        assert!(said.contains("/dev/null: cannot be written: it is a device"), "{said}");
+    }
+    assert_eq!(place.names(), ["c", "w"]);
 }

@@ -433,6 +433,9 @@ fn wrong_images_are_refused() {
     says(read_image(&path, 0, 6, false), &path, "magic is 1751477356, 2051 is expected for images");
     let path = folder.write("empty", b"");
     says(read_image(&path, 0, 6, false), &path, "truncated: the file ends after 0 bytes, in the header's field magic");
+    let path = Path::new("/dev/null");
+    let refused = "cannot be read: it is a folder, a device or a pipe, expected a file";
+    says(read_image(path, 0, 6, false), path, refused);
 }
 
 #[test]

@@ -39,6 +39,9 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     let image = read_image(path, args.index, classifier.n_inputs(), args.invert)?;
     let prediction = classifier.predict(&image)?.swap_remove(0);
     let sum: f32 = prediction.probabilities.iter().sum();
+    // Weights may be finite and yet too large for single precision.
+    let weights = args.classify.weights.display();
+    anyhow::ensure!(sum.is_finite(), "{weights}: the network's outputs for this image are not finite");
     anyhow::ensure!((sum - 1.0).abs() < 1e-3, "check failed: the probabilities sum to {sum}");
     if let Some(json) = json {
         let record = Record {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
-use warpplay::Device;
-use warpplay::mlp::{Dataset, Options, Sweep, SweepReport, Trainer};
+use warpplay::mlp::{Dataset, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
+use warpplay::{Device, Error};
 
 use crate::args::SweepArgs;
 use crate::common::{self, OutputFile, Usage};
@@ -18,8 +18,8 @@ use crate::table::{grid, percent};
 struct Record<'a> {
     #[serde(flatten)]
     report: &'a SweepReport,
-    /// Place of the model with the most test images right, the earliest of equals.
-    best: usize,
+    /// Place of the model with the most test images right, the earliest of equals; none if all diverged.
+    best: Option<usize>,
     /// Models a second, trained one at a time, where that was asked for.
     one_at_a_time: Option<f64>,
     program: &'static str,
@@ -46,8 +46,12 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     })?;
     bar.finish_and_clear();
     let best = check(&report, models.len())?;
-    let one_at_a_time =
-        if args.compare && !common::interrupted() { Some(alone(&options, models[0], &device, &train)?) } else { None };
+    // A model that diverged ends early: its time says nothing.
+    let sound = models.iter().zip(&report.models).find(|(_, model)| model.diverged.is_none()).map(|(model, _)| *model);
+    let one_at_a_time = match sound.filter(|_| args.compare && !common::interrupted()) {
+        Some(model) => Some(alone(&options, model, &device, &train)?),
+        None => None,
+    };
     if let Some(json) = json {
         let version = env!("CARGO_PKG_VERSION");
         let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp_mnist", version };
@@ -63,6 +67,11 @@ pub fn run(args: &SweepArgs) -> Result<()> {
 fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
     let rates = if args.lrs.is_empty() { vec![options.learning_rate] } else { args.lrs.clone() };
     let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
+    // Before a list of them is made, which may not fit the memory.
+    let n = args.models.map_or(u64::from(seeds) * rates.len() as u64, u64::from);
+    if n > MAX_MODELS as u64 {
+        return Err(Error::option("models", n, format!("1 to {MAX_MODELS}")).into());
+    }
     let all = (0..seeds).flat_map(|at| rates.iter().map(move |&rate| (options.seed.checked_add(at), rate)));
     let all = all.map(|(seed, rate)| Some((seed?, rate))).collect::<Option<Vec<_>>>();
     let mut all = all.ok_or_else(|| Usage(format!("{seeds} seeds from {} on do not fit 32 bits", options.seed)))?;
@@ -70,8 +79,8 @@ fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
     Ok(all)
 }
 
-/// Checks what must hold; the place of the best model.
-fn check(report: &SweepReport, n_models: usize) -> Result<usize> {
+/// Checks what must hold; the place of the best model, if there is one.
+fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
     ensure!(report.models.len() == n_models, "check failed: {} models of {n_models}", report.models.len());
     let mut best: Option<(usize, f64)> = None;
     for (at, model) in report.models.iter().enumerate() {
@@ -81,7 +90,7 @@ fn check(report: &SweepReport, n_models: usize) -> Result<usize> {
             best = Some((at, accuracy));
         }
     }
-    Ok(best.map_or(0, |(at, _)| at))
+    Ok(best.map(|(at, _)| at))
 }
 
 /// Models a second if one is trained after the other: one is.
@@ -108,7 +117,9 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
     if shown < ranked.len() {
         text += &format!("  and {} more (--rows 0 shows all)\n", ranked.len() - shown);
     }
-    if let Some(best) = ranked.first() {
+    if ranked.iter().all(|model| model.test_accuracy.is_none()) {
+        text += "\nbest    none: no model was trained to a finite loss\n";
+    } else if let Some(best) = ranked.first() {
         text += &format!(
             "\nbest    seed {}, learning rate {}: {}\n",
             best.seed,

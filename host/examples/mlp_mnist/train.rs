@@ -1,10 +1,11 @@
 //! `train`: trains a network.
 
+use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::mlp::{
@@ -13,7 +14,7 @@ use warpplay::mlp::{
 use warpplay::{Device, Error};
 
 use crate::args::TrainArgs;
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, Usage};
 use crate::{chart, check, table};
 
 /// Where the state goes that nobody gave a place for.
@@ -43,7 +44,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(args.plot.as_deref())?;
     for path in [&args.weights, &args.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
+        // They are read back, and written beside their name first.
+        let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
+        ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
     }
+    distinct(args)?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
@@ -78,6 +83,38 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         common::print(table::end_of_training(&report, &found))?;
         if let Some(path) = stopped {
             common::print(format!("checkpoint  go on with --resume {}\n", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// That no file is written over another that this command reads or writes, but a checkpoint over the one that is resumed, and weights over those of the
+/// start.
+fn distinct(args: &TrainArgs) -> Result<()> {
+    let outputs = [
+        ("--json", &args.output.json),
+        ("--plot", &args.plot),
+        ("--weights", &args.weights),
+        ("--checkpoint", &args.checkpoint),
+    ];
+    let inputs = [("--resume", &args.resume), ("--start", &args.start)];
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let named = fs::canonicalize(folder).unwrap_or_default().join(path.file_name().unwrap_or_default());
+        fs::canonicalize(path).unwrap_or(named)
+    };
+    for (at, (name, path)) in outputs.iter().enumerate() {
+        let Some(path) = path.as_deref() else { continue };
+        // A device or a pipe may take several.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            continue;
+        }
+        for (other, taken) in outputs[..at].iter().chain(&inputs) {
+            let replaces = matches!((*name, *other), ("--checkpoint", "--resume") | ("--weights", "--start"));
+            if !replaces && taken.as_deref().is_some_and(|taken| place(taken) == place(path)) {
+                let text = format!("{name} and {other} name the same file {}: each needs its own", path.display());
+                return Err(Usage(text).into());
+            }
         }
     }
     Ok(())

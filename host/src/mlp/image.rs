@@ -24,6 +24,10 @@ pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: b
     const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n'];
     let path = path.as_ref();
     let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
+    // It is opened twice, and a pipe would wait for somebody to write.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"));
+    }
     let mut first = Vec::with_capacity(SIGNATURE.len());
     let mut file = File::open(path).map_err(failed)?;
     file.by_ref().take(SIGNATURE.len() as u64).read_to_end(&mut first).map_err(failed)?;

@@ -415,7 +415,7 @@ impl Options {
         at_least_1("evaluate_batch", self.evaluate_batch.into())?;
         at_least_1("epochs", self.epochs.into())?;
         if !(self.learning_rate >= 0.0 && (self.learning_rate as f32).is_finite()) {
-            return Err(Error::option("learning_rate", self.learning_rate, "a finite number, at least 0"));
+            return Err(Error::option("learning_rate", self.learning_rate, "0 to 3.4e38, finite in single precision"));
         }
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
             return Err(Error::option("weight_decay", self.weight_decay, "a finite number, at least 0"));

@@ -117,7 +117,8 @@ impl SweepBuilder {
         if !(1..=MAX_MODELS).contains(&models.len()) {
             return Err(Error::option("models", models.len(), format!("1 to {MAX_MODELS}")));
         }
-        if options.validation > 0 || options.early_stopping.is_some() {
+        options.check()?;
+        if options.validation > 0 {
             return Err(Error::option("validation", options.validation, "0 in a sweep"));
         }
         let each = |&(seed, learning_rate): &(u32, f64)| Options { seed, learning_rate, ..options.clone() };

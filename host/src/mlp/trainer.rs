@@ -11,6 +11,9 @@ use super::report::{EpochReport, Evaluation, SCHEMA, StoppedBy, TrainReport};
 use super::{Checkpoint, Dataset, Network, cpu, epoch, layers, network, paper};
 use crate::{Backend, Device, Error, Result};
 
+/// Most threads that a caller may ask for: many more are no use, and millions take minutes to start.
+const MAX_THREADS: usize = 1024;
+
 /// Options of a [`Trainer`]; made by [`Trainer::builder`].
 #[derive(Clone, Debug, Default)]
 pub struct TrainerBuilder {
@@ -28,7 +31,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Threads of the CPU back end, default all cores; 1 is the sequential program. The result does not depend on it.
+    /// Threads of the CPU back end, at most 1024, default all cores; 1 is the sequential program. The result does not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -62,8 +65,8 @@ impl TrainerBuilder {
     pub fn build(self, device: &Device, train: &Arc<Dataset>) -> Result<Trainer> {
         let Self { options, threads, test, network, resume } = self;
         options.check()?;
-        if threads == Some(0) {
-            return Err(Error::option("threads", 0, "at least 1"));
+        if let Some(threads) = threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
+            return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
         }
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
