@@ -45,8 +45,8 @@
 //! | `mlp_layers_loss_gradient`, `…_classify` | [`layers::loss`] | ⌈rows / 8⌉ | 256 | `pieces::{losses, softmax_cross_entropy_gradient, classes}` |
 //! | `mlp_layers_active` | [`layers::loss`] | ⌈units / 256⌉ × ⌈rows / 64⌉ | 256 | `pieces::mark_active` |
 //! | `mlp_layers_update` | [`layers::update`] | ⌈parameters of the largest layer / 1024⌉ × layers | 256 | `Optimizer::update` |
-//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | 256 | `Training::epoch` |
-//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | 256 | `Network::{forward, losses, classes}` |
+//! | `mlp_epoch_train` | [`epoch`] | networks × cluster | 384 | `Training::epoch` |
+//! | `mlp_epoch_classify` | [`epoch`] | clusters × cluster | 384 | `Network::{forward, losses, classes}` |
 //!
 //! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are made side by side; forward and
 //! backward products have one. Each launch shape is a function in the kernel's module.

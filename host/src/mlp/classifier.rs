@@ -79,7 +79,7 @@ impl Classifier {
     /// Classifies a labelled set.
     ///
     /// # Errors
-    /// [`Error::Shape`] if its images have another size than the network's inputs; [`Error::Option`] for labels beyond its classes.
+    /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
         check_set(&self.sizes, set)?;
         let id = self.engine.load(set)?;
