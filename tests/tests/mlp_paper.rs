@@ -641,6 +641,9 @@ fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
         let before = parameters(&mut trainer)?;
         let error = trainer.run(go_on).expect_err("diverges");
         assert!(matches!(error, Error::Diverged { epoch: 1, step: 2..=5, steps: 5 }), "{error}");
+        let remedy = " of 5: use a smaller learning rate; the state before this epoch is kept";
+        let text = error.to_string();
+        assert!(text.starts_with("loss is not finite in epoch 1, step ") && text.ends_with(remedy), "{text}");
         same("weights", &parameters(&mut trainer)?, &before);
         Ok(())
     });
