@@ -268,7 +268,7 @@ fn minus_1024(word: u32) -> u32 {
     }
 }
 
-/// Four bytes chosen from the eight of `a` (0 to 3) and `b` (4 to 7): the digits of `selector`, lowest first (`prmt`).
+/// Four bytes chosen from the eight of `a` (0 to 3) and `b` (4 to 7): the hexadecimal digits of `selector`, 0 to 7 each, lowest first (`prmt`).
 #[inline(always)]
 pub fn permute(a: u32, b: u32, selector: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

@@ -45,7 +45,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<usize>,
 
-    /// First weights from this safetensors file instead of drawn ones
+    /// First weights from this safetensors file, weights or a checkpoint, instead of drawn ones
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub start: Option<PathBuf>,
 
@@ -58,7 +58,7 @@ pub struct TrainArgs {
     pub pytorch: bool,
 
     /// Write the training's state to this file at the end, on Ctrl-C and before a loss that is not finite; Ctrl-C without
-    /// it writes mlp_mnist.checkpoint in the present folder
+    /// it writes mlp_mnist.checkpoint in the present folder, or 2-mlp_mnist.checkpoint and so on where that is taken
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
@@ -66,7 +66,8 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", requires = "checkpoint", value_parser = clap::value_parser!(u32).range(1..))]
     pub checkpoint_every: Option<u32>,
 
-    /// Go on from this checkpoint; options that are not given are those of the checkpoint
+    /// Go on from this checkpoint, with the same --data (or --drawn); options that are not given are those of the checkpoint;
+    /// a larger --epochs goes on with a finished training
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 

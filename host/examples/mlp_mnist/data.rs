@@ -54,6 +54,6 @@ impl DataFlags {
         if self.data.is_some() || quiet {
             return Ok(());
         }
-        common::print("no --data: trained and tested on drawn digits, which are easier than MNIST's\n")
+        common::print("no --data: drawn digits are used; no figure of them can be compared with one of MNIST\n")
     }
 }

@@ -82,7 +82,10 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     if !args.output.quiet {
         common::print(table::end_of_training(&report, &found))?;
         if let Some(path) = stopped {
-            common::print(format!("checkpoint  go on with --resume {}\n", path.display()))?;
+            common::print(format!(
+                "checkpoint  go on with --resume {} and the same --data or --drawn\n",
+                path.display()
+            ))?;
         }
     }
     Ok(())
@@ -170,7 +173,7 @@ impl Training<'_> {
     fn finish(&mut self, report: &TrainReport) -> Result<Option<PathBuf>> {
         let stopped = report.stopped_by == StoppedBy::Request;
         if stopped && self.checkpoint.is_none() {
-            self.checkpoint = Some(PathBuf::from(CHECKPOINT));
+            self.checkpoint = Some(free_checkpoint());
         }
         self.save()?;
         if let Some(path) = &self.args.weights {
@@ -190,13 +193,27 @@ impl Training<'_> {
 
     /// The state before the epoch whose loss was not finite goes to the checkpoint; the error says where.
     fn keep_last_good(&mut self, error: Error) -> anyhow::Error {
-        let path = self.checkpoint.get_or_insert_with(|| PathBuf::from(CHECKPOINT)).clone();
+        if self.checkpoint.is_none() && self.trainer.epochs().is_empty() {
+            // Nothing was trained yet, and nobody asked for a file.
+            return anyhow::Error::new(error);
+        }
+        let path = self.checkpoint.get_or_insert_with(free_checkpoint).clone();
         let kept = self.save().with_context(|| format!("{error}, and the state before that epoch could not be kept"));
         match kept {
-            Ok(()) => anyhow::Error::new(error).context(format!("the last good state is in {}", path.display())),
+            Ok(()) => anyhow::Error::new(error).context(format!(
+                "the last good state is in {0} (--start {0} with a smaller --lr goes on from its weights)",
+                path.display()
+            )),
             Err(second) => second,
         }
     }
+}
+
+/// A name for a checkpoint that nobody named, which overwrites no other.
+fn free_checkpoint() -> PathBuf {
+    let numbered = (2u32..).map(|number| PathBuf::from(format!("{number}-{CHECKPOINT}")));
+    let mut names = std::iter::once(PathBuf::from(CHECKPOINT)).chain(numbered);
+    names.find(|name| !name.exists()).unwrap_or_else(|| PathBuf::from(CHECKPOINT))
 }
 
 /// The progress bar with the loss.

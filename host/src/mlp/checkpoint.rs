@@ -369,7 +369,7 @@ impl Checkpoint {
         let Options {
             hidden: _, // checked with the widths
             batch,
-            epochs: _,
+            epochs,
             learning_rate,
             optimizer,
             weight_decay,
@@ -392,6 +392,10 @@ impl Checkpoint {
         same("optimizer", optimizer, &old.optimizer)?;
         same("weight_decay", weight_decay, &old.weight_decay)?;
         same("schedule", schedule, &old.schedule)?;
+        if matches!(schedule, super::Schedule::Cosine { .. }) {
+            // The course ends with the last epoch: another number would be another course.
+            same("epochs", epochs, &old.epochs)?;
+        }
         same("warmup", warmup, &old.warmup)?;
         same("reduction", reduction, &old.reduction)?;
         same("init", init, &old.init)?;

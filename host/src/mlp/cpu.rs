@@ -171,6 +171,9 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn load(&mut self, set: &Arc<Dataset>) -> Result<SetId> {
+        if let Some(at) = self.sets.iter().position(|known| Arc::ptr_eq(known, set)) {
+            return Ok(SetId(at));
+        }
         self.sets.push(Arc::clone(set));
         Ok(SetId(self.sets.len() - 1))
     }

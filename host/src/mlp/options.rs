@@ -221,7 +221,8 @@ impl Optimizer {
     /// The names that [`Optimizer::from_name`] reads.
     pub const NAMES: [&'static str; 6] = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"];
 
-    /// The optimiser with PyTorch's defaults: momentum 0.9, betas 0.9 and 0.999, alpha 0.99, epsilon 1e-8.
+    /// The optimiser with the constants that are PyTorch's defaults: momentum 0.9, betas 0.9 and 0.999, alpha 0.99, epsilon 1e-8. Learning rate (0.01 here,
+    /// 0.001 for PyTorch's Adam) and weight decay (0 here, 0.01 for its AdamW) are in [`Options`].
     ///
     /// # Errors
     /// [`Error::Option`] for another name.

@@ -49,7 +49,8 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint. Training set and options must be those of the checkpoint, but for `epochs`, `early_stopping` and what only concerns
+    /// Goes on from a checkpoint. The options are not taken from it: start from [`Checkpoint::options`]. Training set and options must be those of the
+    /// checkpoint, but for `epochs` (fixed too with [`Schedule::Cosine`](super::Schedule::Cosine)), `early_stopping` and what only concerns
     /// speed (`execution`, `stream`, `evaluate_batch`, `paper`; the last is fixed too where [`Execution::Paper`] goes on with its own training).
     /// With the same kernels on the same kind of device the result has the bits of a training that was never stopped.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
@@ -64,6 +65,9 @@ impl TrainerBuilder {
     /// the checkpoint does not suit the training set; errors of the device.
     pub fn build(self, device: &Device, train: &Arc<Dataset>) -> Result<Trainer> {
         let Self { options, threads, test, network, resume } = self;
+        if network.is_some() && resume.is_some() {
+            return Err(Error::option("network", "given", "not together with a checkpoint, which has its own weights"));
+        }
         options.check()?;
         if let Some(threads) = threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
             return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
