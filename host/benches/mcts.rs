@@ -22,6 +22,8 @@ mod measure;
 mod output;
 #[path = "mcts/playouts.rs"]
 mod playouts;
+#[path = "common/program.rs"]
+mod program;
 #[path = "mcts/published.rs"]
 mod published;
 #[path = "mcts/searches.rs"]
@@ -83,28 +85,13 @@ enum Section {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(n_failed) => {
-            eprintln!("error: {n_failed} rows failed, see the tables");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            let usage = matches!(error.downcast_ref(), Some(warpplay::Error::Option { .. }));
-            ExitCode::from(if usage { 2 } else { 1 })
-        }
-    }
+    program::exit(run(&Args::parse()))
 }
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
     let device = Device::parse(&args.device)?;
-    let seconds = args.seconds.unwrap_or(if args.quick { 0.2 } else { 2.0 });
-    if !(seconds.is_finite() && seconds > 0.0) {
-        return Err(warpplay::Error::option("seconds", seconds, "a finite number above 0").into());
-    }
+    let seconds = program::seconds(args.seconds, args.quick)?;
     let mut bench = Bench::new(device, args.quick, seconds, Output::new(args.json.as_deref())?)?;
     let about = json!({
         "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,

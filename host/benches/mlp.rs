@@ -18,6 +18,8 @@ mod measure;
 mod operations;
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/program.rs"]
+mod program;
 #[path = "mlp/published.rs"]
 mod published;
 #[path = "mlp/trainings.rs"]
@@ -88,27 +90,13 @@ enum Section {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(n_failed) => {
-            eprintln!("error: {n_failed} rows failed, see the tables");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            let usage = matches!(error.downcast_ref(), Some(warpplay::Error::Option { .. }));
-            ExitCode::from(if usage { 2 } else { 1 })
-        }
-    }
+    program::exit(run(&Args::parse()))
 }
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
     let device = Device::parse(&args.device)?;
-    let seconds = args.seconds.unwrap_or(if args.quick { 0.2 } else { 2.0 });
-    if !(seconds.is_finite() && seconds > 0.0) {
-        return Err(warpplay::Error::option("seconds", seconds, "a finite number above 0").into());
-    }
+    let seconds = program::seconds(args.seconds, args.quick)?;
     let output = Output::new(args.json.as_deref())?;
     let (train, test) = match &args.data {
         Some(folder) => Dataset::load_dir(folder)?,

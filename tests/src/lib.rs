@@ -7,6 +7,7 @@
 //! | how trees are grown kernel by kernel and compared node by node | [`forest`] |
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
+//! | how an example program is found and built | [`programs`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
 //!
 //! | file in `tests/tests` | what could go wrong there |
@@ -36,6 +37,7 @@ pub mod backends;
 pub mod forest;
 pub mod golden;
 pub mod invariants;
+pub mod programs;
 pub mod strategies;
 pub mod tolerance;
 

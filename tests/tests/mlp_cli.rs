@@ -11,32 +11,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::programs;
 
 /// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        if let Some(path) = std::env::var_os("WARPPLAY_MLP_MNIST") {
-            return PathBuf::from(path);
-        }
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-        let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
-        let arguments = "build --quiet --profile test --package warpplay --example mlp_mnist --message-format=json";
-        let output = Command::new(cargo)
-            .current_dir(root)
-            .args(arguments.split(' '))
-            .env("CARGO_TARGET_DIR", target)
-            .output()
-            .expect("cargo starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == "mlp_mnist")
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-            .expect("cargo names the program")
-    })
+    PROGRAM.get_or_init(|| programs::example("mlp_mnist", "WARPPLAY_MLP_MNIST", env!("CARGO_TARGET_TMPDIR")))
 }
 
 /// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
