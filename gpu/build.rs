@@ -3,16 +3,30 @@
 use warpplay_gpu_builder::CudaBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for module in ["mcts-connect4", "mcts-gomoku", "mcts-boards", "mlp-paper", "mlp-layers", "mlp-epoch"] {
+    const MODULES: &[&str] = &[
+        "mcts-connect4",
+        "mcts-gomoku",
+        "mcts-boards",
+        "mcts-checkers",
+        "mlp-paper",
+        "mlp-layers",
+        "mlp-epoch",
+        "azero-paper",
+        "azero-layers",
+        "azero-fused",
+        "azero-search",
+        "azero-train",
+    ];
+    for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));
         if std::env::var_os(enabled).is_some() {
             let builder =
                 CudaBuilder::new(".").module(module.replace('-', "_")).features([module]).default_features(false);
             let builder = match module {
                 // Warpgroup products and mailboxes: Hopper alone has both.
-                "mlp-epoch" => builder.arch_with_features("sm_90a", ["+ptx81"]),
+                "mlp-epoch" | "azero-fused" => builder.arch_with_features("sm_90a", ["+ptx81"]),
                 // Tensor cores of short formats came with sm_80: an image between the two, for the devices in between.
-                "mlp-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
+                "mlp-layers" | "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 _ => builder.arch("sm_75").arch("sm_90"),
             };
             builder.build_and_emit()?;

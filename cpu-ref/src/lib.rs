@@ -42,5 +42,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod azero;
 pub mod mcts;
 pub mod mlp;

@@ -34,6 +34,8 @@
 
 extern crate self as warpplay_gpu;
 
+#[cfg(feature = "azero")]
+pub mod azero;
 pub mod cuda;
 pub mod kernel;
 pub mod launch;

@@ -35,6 +35,9 @@ pub mod embedded {
     /// Search kernels of the same games on other boards.
     #[cfg(feature = "mcts-boards")]
     pub const MCTS_BOARDS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_boards.rs"));
+    /// Search kernels of checkers.
+    #[cfg(feature = "mcts-checkers")]
+    pub const MCTS_CHECKERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_checkers.rs"));
     /// The published training kernels of the multilayer perceptron.
     #[cfg(feature = "mlp-paper")]
     pub const MLP_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_paper.rs"));
@@ -44,4 +47,19 @@ pub mod embedded {
     /// Training of a whole epoch in one launch.
     #[cfg(feature = "mlp-epoch")]
     pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
+    /// The published kernels of the AlphaZero network.
+    #[cfg(feature = "azero-paper")]
+    pub const AZERO_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_paper.rs"));
+    /// The AlphaZero network, a kernel a layer.
+    #[cfg(feature = "azero-layers")]
+    pub const AZERO_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_layers.rs"));
+    /// The AlphaZero network with all convolutions in one launch.
+    #[cfg(feature = "azero-fused")]
+    pub const AZERO_FUSED: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_fused.rs"));
+    /// The search that uses the network.
+    #[cfg(feature = "azero-search")]
+    pub const AZERO_SEARCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_search.rs"));
+    /// The network's training.
+    #[cfg(feature = "azero-train")]
+    pub const AZERO_TRAIN: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_train.rs"));
 }

@@ -64,6 +64,8 @@
 //! why.
 #![deny(unsafe_code)]
 
+mod atomic_file;
+pub mod azero;
 #[allow(unsafe_code)]
 mod buffer;
 #[allow(unsafe_code)]
@@ -74,6 +76,7 @@ mod driver;
 mod error;
 #[allow(unsafe_code)]
 mod event;
+mod fnv;
 #[allow(unsafe_code)]
 mod graph;
 mod host_machine;
@@ -83,11 +86,14 @@ pub mod mcts;
 pub mod mlp;
 #[allow(unsafe_code)]
 mod module;
+mod named;
 #[allow(unsafe_code)]
 mod pinned;
+mod precision;
 mod progress;
 #[allow(unsafe_code)]
 mod stream;
+mod tensors;
 #[cfg(test)]
 #[allow(unsafe_code)]
 mod test_kernels;
@@ -100,6 +106,7 @@ pub use graph::Graph;
 pub use launch::{IntoParam, IntoParams};
 pub use module::{Function, FunctionInfo, Module};
 pub use pinned::Pinned;
+pub use precision::Precision;
 pub use progress::Progress;
 pub use stream::Stream;
 pub use warpplay_gpu::kernel::Kernel;

@@ -15,10 +15,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{LayerValues, TrainState};
-use super::fnv::Fnv;
 use super::options::{Execution, MAX_CLASSES, MAX_WIDTH, Precision};
-use super::tensors::{self, Tensor};
-use super::{Dataset, EpochReport, Network, Options, atomic_file};
+use super::{Dataset, EpochReport, Network, Options};
+use crate::atomic_file;
+use crate::fnv::Fnv;
+use crate::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 /// Version of the format.

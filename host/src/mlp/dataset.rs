@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fnv::Fnv;
-use super::{atomic_file, digits, idx};
+use super::{digits, idx};
+use crate::atomic_file;
+use crate::fnv::Fnv;
 use crate::{Error, Result};
 
 /// Which of the two sets of a folder.

@@ -86,7 +86,6 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.
 
-mod atomic_file;
 mod checkpoint;
 mod classifier;
 mod cpu;
@@ -94,7 +93,6 @@ mod dataset;
 mod digits;
 mod engine;
 mod epoch;
-mod fnv;
 mod idx;
 mod image;
 mod layers;
@@ -103,7 +101,6 @@ mod options;
 pub mod paper;
 mod report;
 mod sweep;
-mod tensors;
 mod trainer;
 mod weight_file;
 

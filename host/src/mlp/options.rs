@@ -1,47 +1,11 @@
 //! What can be chosen about a training, as plain data, and the checks of it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::{Error, Result};
 
-/// An enum that is written and read by its snake-case names.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident, $option:literal: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The name that is written and read.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == text)
-                    .ok_or_else(|| Error::option($option, text, [$($text),+].join(", ")))
-            }
-        }
-    };
-}
+pub use crate::Precision;
 
 named! {
     /// How the first weights are drawn; biases start at 0. `fan_in` and `fan_out` are a layer's inputs and outputs.
@@ -63,21 +27,6 @@ named! {
     Mean = "mean",
     /// Their sum, as in the CPU program of the source: the rate grows with the batch (`docs/mlp-accuracy-gap.md`).
     Sum = "sum",
-}
-
-named! {
-    /// Arithmetic of the matrix products. Weights, optimiser and everything else stay fp32 (fp64 with `Fp64`).
-    Precision, "precision":
-    /// Single precision: results are within the bounds of fp32 code.
-    Fp32 = "fp32",
-    /// Operands rounded to TF32 (10 bits of fraction), sums in fp32.
-    Tf32 = "tf32",
-    /// Operands rounded to bfloat16 (7 bits of fraction), sums in fp32.
-    Bf16 = "bf16",
-    /// Operands rounded to half precision, sums in fp32, gradients scaled by a loss scale that adapts itself.
-    Fp16 = "fp16",
-    /// Double precision throughout; on the CPU only.
-    Fp64 = "fp64",
 }
 
 named! {
@@ -350,7 +299,8 @@ pub struct Options {
     pub init: Init,
     /// Seed of weights and of every epoch's order; 32 bits. Default 1.
     pub seed: u32,
-    /// Arithmetic of the products. Default [`Precision::Fp32`].
+    /// Arithmetic of the products. Weights, optimiser and everything else stay fp32 (fp64 with `Fp64`); with `Fp16` gradients are scaled by a loss
+    /// scale that adapts itself. Default [`Precision::Fp32`].
     pub precision: Precision,
     /// Which kernels train. Default [`Execution::Auto`]; the table of engines in [`mlp`](super) says what each can do.
     pub execution: Execution,

@@ -7,8 +7,9 @@ use std::path::Path;
 use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::tensors::{self, Tensor};
-use super::{Layer, Network, WeightLayout, atomic_file};
+use super::{Layer, Network, WeightLayout};
+use crate::atomic_file;
+use crate::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 impl Network {

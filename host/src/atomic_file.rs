@@ -12,7 +12,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// [`Error::File`] with the path and the system's reason.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |error: io::Error| Error::file(path, None, format!("cannot be written: {error}"));
     let mut target = path.to_path_buf();
     let mut permissions = None;
@@ -73,7 +73,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// [`Error::File`] with the path and the reason; devices and pipes, which may never end, are refused.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"));

@@ -1,7 +1,7 @@
 //! The checksum FNV-1a of Fowler, Noll and Vo, 64 bits. Finds every single damaged byte, since each step is one to one.
 
 #[derive(Clone, Debug)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {

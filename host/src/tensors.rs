@@ -9,7 +9,7 @@ use safetensors::{Dtype, SafeTensors};
 use crate::{Error, Result};
 
 /// A tensor to be written.
-pub(super) struct Tensor {
+pub(crate) struct Tensor {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,
@@ -29,7 +29,7 @@ impl Tensor {
 }
 
 /// The bytes of a file with these tensors and one line of metadata: with one line they are the same at every call.
-pub(super) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) -> Result<Vec<u8>> {
     let failed = |error| Error::file(path, None, format!("cannot be written: {error}"));
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.bytes)?;
@@ -41,7 +41,7 @@ pub(super) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) 
 }
 
 /// The header of a file's bytes, checked against their number.
-pub(super) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
+pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
     SafeTensors::deserialize(bytes).map_err(|error| {
         let reason = match bytes.len() {
             0 => "the file is empty, expected a safetensors file".to_string(),
@@ -52,7 +52,7 @@ pub(super) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>>
 }
 
 /// A tensor's values. Types up to single precision and double precision are read; every value is exact.
-pub(super) fn values(path: &Path, name: &str, tensor: &TensorView<'_>) -> Result<Vec<f64>> {
+pub(crate) fn values(path: &Path, name: &str, tensor: &TensorView<'_>) -> Result<Vec<f64>> {
     let data = tensor.data();
     Ok(match tensor.dtype() {
         Dtype::F64 => data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect(),

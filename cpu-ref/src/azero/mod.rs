@@ -1,0 +1,1 @@
+//! The AlphaZero network and its search, plainly.

@@ -1,0 +1,1 @@
+//! The network with all convolutions in one launch.

@@ -1,0 +1,1 @@
+//! The source's three kernels, and their variants.

@@ -1,0 +1,1 @@
+//! PUCT search: trees on the GPU.

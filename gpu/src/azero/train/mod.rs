@@ -1,0 +1,1 @@
+//! Training: forward with batch statistics, backward, update.

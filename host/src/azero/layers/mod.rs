@@ -1,0 +1,1 @@
+//! The network, a kernel a layer: any shape.

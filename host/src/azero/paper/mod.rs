@@ -1,0 +1,1 @@
+//! The source's kernels, and its measurements.

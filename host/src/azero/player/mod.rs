@@ -1,0 +1,1 @@
+//! PUCT search with leaves evaluated in batches, and self-play.

@@ -1,0 +1,1 @@
+//! Learning from records of self-play.
