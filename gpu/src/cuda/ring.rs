@@ -1,11 +1,10 @@
 //! A ring of slots in shared memory that one warp fills from global memory while others work on what is there (`sm_90` on).
 //!
-//! A stage is a piece of global memory that every block of a cluster needs at about the same time. Each block fetches a part of it and the hardware copies
-//! that part into all of them (a bulk copy, multicast). A slot has two barrier objects: *full* counts bytes that arrive, *empty* counts the groups of threads of the
-//! whole cluster that are done with it.
+//! A stage is a piece of global memory that one instruction copies (a bulk copy). A slot has two barrier objects: *full* counts the bytes that arrive, *empty* the
+//! groups of threads that are done with it.
 //!
 //! ```text
-//! one thread a block    fill(stage) for every stage, in order
+//! one thread            fill(stage) for every stage, in order
 //! the others            wait(stage), use the slot, release(stage) once a group
 //! ```
 //!
@@ -22,7 +21,7 @@ pub fn sync_simt() {
     crate::simt::hooks::sync_threads();
 }
 
-/// The ring. All blocks of a cluster have theirs at the same place.
+/// The ring.
 #[derive(Clone, Copy)]
 pub struct Ring {
     slots: Shared<Vec4>,
@@ -30,21 +29,18 @@ pub struct Ring {
     empty: Shared<u64>,
     n_slots: u32,
     stage_vectors: u32,
-    n_blocks: u32,
 }
 
 impl Ring {
-    /// A ring of `n_slots` slots of `stage_vectors` vectors each, for clusters of `n_blocks` blocks; `objects` are two words a slot. The vectors of a stage
-    /// are a multiple of the blocks.
+    /// A ring of `n_slots` slots of `stage_vectors` vectors each; `objects` are two words a slot.
     #[inline(always)]
-    pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32, n_blocks: u32) -> Self {
+    pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32) -> Self {
         // SAFETY: part of `objects`, whose length the caller answers for with every use of an object below.
         let part = |first| unsafe { Shared::from_address(objects.base() + 8 * first, n_slots) };
-        Self { slots, full: part(0), empty: part(n_slots), n_slots, stage_vectors, n_blocks }
+        Self { slots, full: part(0), empty: part(n_slots), n_slots, stage_vectors }
     }
 
-    /// Makes the objects ready, `groups` groups of threads in each block releasing every stage. One thread of the block calls it; then the cluster
-    /// synchronises.
+    /// Makes the objects ready, `groups` groups of threads releasing every stage. One thread of the block calls it, before a barrier.
     #[inline(always)]
     pub fn open(self, groups: u32) {
         let mut slot = 0;
@@ -53,7 +49,7 @@ impl Ring {
             // SAFETY: words of shared memory (bounds checked) that are used for nothing else.
             unsafe {
                 core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; mbarrier.init.shared::cta.b64 [{1}], {2}; fence.mbarrier_init.release.cluster;",
-                    in(reg32) self.full.address_of(slot), in(reg32) self.empty.address_of(slot), in(reg32) groups * self.n_blocks, options(nostack, preserves_flags))
+                    in(reg32) self.full.address_of(slot), in(reg32) self.empty.address_of(slot), in(reg32) groups, options(nostack, preserves_flags))
             };
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
             super::trap();
@@ -79,41 +75,35 @@ impl Ring {
         self.slots.base() + self.place(stage).0 * self.stage_vectors * 16
     }
 
-    /// Fetches stage `stage` from `from` as soon as its slot is free, this block the part of its `rank`. One thread of the block calls it.
+    /// Fetches stage `stage` from `from` as soon as its slot is free. One thread of the block calls it.
     ///
     /// # Safety
-    /// `from` holds the stage, aligned to 16 bytes, and nobody writes it. Every block of the cluster calls it with the same stages in the same order.
+    /// `from` holds the stage, aligned to 16 bytes, and nobody writes it.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn fill(self, stage: u32, from: *const Vec4, rank: u32) {
+    pub unsafe fn fill(self, stage: u32, from: *const Vec4) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
             let (slot, round) = self.place(stage);
-            let part = self.stage_vectors / self.n_blocks;
+            let bytes = self.stage_vectors * 16;
             // SAFETY: the slot is below the number of slots; the caller vouches for the source.
             unsafe {
                 let (full, empty) = (self.full.address_of_unchecked(slot), self.empty.address_of_unchecked(slot));
                 wait_parity(empty, (round & 1) ^ 1);
-                core::arch::asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};", in(reg32) full, in(reg32) self.stage_vectors * 16, options(nostack, preserves_flags));
-                let to = self.address_of(stage) + rank * part * 16;
-                let from = from.add((rank * part) as usize);
-                if self.n_blocks > 1 {
-                    core::arch::asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{0}], [{1}], {2}, [{3}], {4};",
-                        in(reg32) to, in(reg64) from, in(reg32) part * 16, in(reg32) full, in(reg16) ((1u32 << self.n_blocks) - 1) as u16, options(nostack, preserves_flags));
-                } else {
-                    core::arch::asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{0}], [{1}], {2}, [{3}];",
-                        in(reg32) to, in(reg64) from, in(reg32) part * 16, in(reg32) full, options(nostack, preserves_flags));
-                }
+                core::arch::asm!(
+                    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};",
+                    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{2}], [{3}], {1}, [{0}];",
+                    in(reg32) full, in(reg32) bytes, in(reg32) self.address_of(stage), in(reg64) from, options(nostack, preserves_flags)
+                );
             }
         }
         #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
         {
-            let _ = (stage, from, rank);
+            let _ = (stage, from);
             super::trap()
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let _ = rank;
             let first = self.place(stage).0 * self.stage_vectors;
             for at in 0..self.stage_vectors {
                 // SAFETY: the caller vouches for the source.
@@ -138,22 +128,19 @@ impl Ring {
         }
     }
 
-    /// Says that this thread's group is done with stage `stage`: thread `member` of the group, from 0, tells block `member` of the cluster. Called by all threads of
-    /// the group.
+    /// Says that this thread's group is done with stage `stage`; one thread of the group calls it.
     #[inline(always)]
-    pub fn release(self, stage: u32, member: u32) {
+    pub fn release(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-        if member < self.n_blocks {
+        {
             let (slot, _) = self.place(stage);
-            // SAFETY: the slot is below the number of slots, the member is a rank of the cluster.
+            // SAFETY: the slot is below the number of slots.
             unsafe {
-                core::arch::asm!(
-                    "{{ .reg .b32 to; mapa.shared::cluster.u32 to, {0}, {1}; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [to]; }}",
-                    in(reg32) self.empty.address_of_unchecked(slot), in(reg32) member, options(nostack, preserves_flags))
+                core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{0}];", in(reg32) self.empty.address_of_unchecked(slot), options(nostack, preserves_flags))
             };
         }
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
-        let _ = (stage, member);
+        let _ = stage;
     }
 
     /// What the warp of the thread that fills does instead of [`wait`](Ring::wait), after [`fill`](Ring::fill).

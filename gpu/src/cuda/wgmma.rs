@@ -246,7 +246,10 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
     let row_of = |tiles: Tiles, row: u32| {
         [0, 1].map(|half| {
             let mut bytes = [0; 16];
-            hooks::shared_read(tiles.field(0) + half * tiles.field(16) + row / 8 * tiles.field(32) + row % 8 * 16, &mut bytes);
+            hooks::shared_read(
+                tiles.field(0) + half * tiles.field(16) + row / 8 * tiles.field(32) + row % 8 * 16,
+                &mut bytes,
+            );
             widen(bytes)
         })
     };

@@ -123,7 +123,14 @@ macro_rules! short_format {
             const STEPS: u32 = 3;
 
             #[inline(always)]
-            unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], _: u32, add: u32) {
+            unsafe fn multiply<const R: usize>(
+                d: &mut [f32; R],
+                a: Tiles,
+                b: Tiles,
+                b_steps: [u32; 3],
+                _: u32,
+                add: u32,
+            ) {
                 let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
                 let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
                 by_registers!(d, R, $n256, $n128, $n64, a, b, add)
@@ -204,7 +211,9 @@ impl Format for Tf32 {
     unsafe fn load(at: RowAddress) -> [f32; 8] {
         let address = tf32_address(at);
         // SAFETY: as in `store`.
-        let get = |offset| from_tf32(unsafe { Shared::<u32>::from_address(address, 0).get_unchecked(offset_words(at, offset)) });
+        let get = |offset| {
+            from_tf32(unsafe { Shared::<u32>::from_address(address, 0).get_unchecked(offset_words(at, offset)) })
+        };
         [get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)]
     }
 
@@ -215,7 +224,10 @@ impl Format for Tf32 {
 
     #[inline(always)]
     fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
-        [[to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3])], [to_tf32(v[4]), to_tf32(v[5]), to_tf32(v[6]), to_tf32(v[7])]]
+        [
+            [to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3])],
+            [to_tf32(v[4]), to_tf32(v[5]), to_tf32(v[6]), to_tf32(v[7])],
+        ]
     }
 }
 
@@ -275,7 +287,9 @@ impl Format for Split {
     #[inline(always)]
     unsafe fn load(at: RowAddress) -> [f32; 8] {
         // SAFETY: the caller's promise.
-        unsafe { Self::unpack(load_matrix_x4_transposed(at.matrices()), load_matrix_x4_transposed(at.matrices() + at.part)) }
+        unsafe {
+            Self::unpack(load_matrix_x4_transposed(at.matrices()), load_matrix_x4_transposed(at.matrices() + at.part))
+        }
     }
 
     #[inline(always)]

@@ -89,7 +89,15 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
         let mut action = me;
         while action < task.actions {
             let mut sums = [load(task.policy_bias, action as usize); POSITIONS];
-            product(&mut sums, task.policy_weights, action, task.actions, planes, value_inputs, task.policy_filters * CELLS);
+            product(
+                &mut sums,
+                task.policy_weights,
+                action,
+                task.actions,
+                planes,
+                value_inputs,
+                task.policy_filters * CELLS,
+            );
             let mut position = 0;
             while position < POSITIONS {
                 logits.set(position as u32 * task.actions + action, sums[position]);

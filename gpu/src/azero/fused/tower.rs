@@ -1,16 +1,19 @@
 //! From observations to the planes of the heads, one launch: each block takes some boards through all convolutions.
 //!
 //! A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
-//! operand W comes through a [`Ring`] that a warp of its own fills, for all blocks of a cluster at once; operand X, the activations, stays in shared memory, and a tap is the
-//! same tiles from another place on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X.
+//! operand W comes through a [`Ring`] that a warp of its own fills; operand X, the activations, stays in shared memory, and a tap is the
+//! same tiles from another place on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
+//! is both (`IN_PLACE`), and every thread keeps its part of a block's input in global memory until it is added.
 
-use super::format::{Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps};
+use super::format::{
+    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
+};
 use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
-use crate::cuda::memory::{Vec4, load, store};
+use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
-use crate::cuda::sync::{sync_cluster, sync_some};
+use crate::cuda::sync::{sync_some, sync_threads};
 use crate::cuda::wgmma::{self, Tiles};
 use crate::cuda::{kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -46,6 +49,8 @@ pub struct TowerTask {
     pub head_planes: *mut f32,
     /// Null, or where the outputs of all convolutions go after their rectifier: `[n_convs, n, 128, 8, 8]`.
     pub trace: *mut f32,
+    /// Where a tower in place keeps the inputs of blocks: [`scratch_bytes`] bytes; not used by others.
+    pub scratch: *mut Vec4,
     /// Positions, at least 1.
     pub n: u32,
     /// Planes of an observation, at most [`PLANES`].
@@ -54,20 +59,34 @@ pub struct TowerTask {
     pub n_convs: u32,
     /// Channels of the heads, at most [`FILTERS`].
     pub filters: u32,
-    /// Blocks of a cluster.
-    pub cluster: u32,
+}
+
+/// Bytes of a block's activations: two arrays where they fit.
+const fn array_bytes<F: Format>(boards: u32) -> u32 {
+    let bytes = activation_bytes::<F>(boards);
+    if in_place::<F>(boards) { bytes } else { 2 * bytes }
+}
+
+/// Whether one array is both X and M.
+const fn in_place<F: Format>(boards: u32) -> bool {
+    2 * activation_bytes::<F>(boards) > SHARED_BYTES - HEAD_BYTES - 256 - 2 * stage_bytes::<F>()
+}
+
+/// Bytes of global memory that a launch of `blocks` blocks needs beside its arrays.
+pub const fn scratch_bytes(blocks: u32) -> usize {
+    blocks as usize * WORKERS as usize * 128 * 4
 }
 
 /// Slots of the ring.
 const fn n_slots<F: Format>(boards: u32) -> u32 {
-    let free = SHARED_BYTES - 2 * activation_bytes::<F>(boards) - HEAD_BYTES - 256;
+    let free = SHARED_BYTES - array_bytes::<F>(boards) - HEAD_BYTES - 256;
     let slots = free / stage_bytes::<F>();
     if slots > 8 { 8 } else { slots }
 }
 
 /// Bytes of a block's dynamic shared memory.
 const fn shared_bytes<F: Format>(boards: u32) -> u32 {
-    2 * activation_bytes::<F>(boards) + n_slots::<F>(boards) * (stage_bytes::<F>() + 16) + HEAD_BYTES
+    array_bytes::<F>(boards) + n_slots::<F>(boards) * (stage_bytes::<F>() + 16) + HEAD_BYTES
 }
 
 /// Stages of a convolution of `channels` inputs.
@@ -90,11 +109,10 @@ pub const fn weight_place<F: Format>(channels: u32, output: u32, input: u32, tap
     (step * F::PARTS * 256 + row, input % F::CHANNELS)
 }
 
-/// Blocks that take `boards` boards each, on a device with `multiprocessors`, in clusters of `cluster` blocks.
-fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32, cluster: u32) -> LaunchShape {
-    let most = multiprocessors / cluster * cluster;
-    let blocks = n.div_ceil(boards).next_multiple_of(cluster).min(most.max(cluster));
-    LaunchShape::new(blocks, THREADS).with_shared(shared_bytes::<F>(boards)).with_cluster(cluster)
+/// Blocks that take `boards` boards each, on a device with `multiprocessors`.
+fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32) -> LaunchShape {
+    let blocks = n.div_ceil(boards).min(multiprocessors);
+    LaunchShape::new(blocks, THREADS).with_shared(shared_bytes::<F>(boards))
 }
 
 /// Storage of one launch in shared memory.
@@ -110,15 +128,15 @@ struct Places {
 
 impl Places {
     #[inline(always)]
-    fn new<F: Format>(boards: u32, cluster: u32) -> Self {
-        let activations = activation_bytes::<F>(boards);
+    fn new<F: Format>(boards: u32) -> Self {
+        let arrays = array_bytes::<F>(boards);
         let (slots, stage) = (n_slots::<F>(boards), stage_bytes::<F>());
-        let first = dynamic::<Vec4>(0, 2 * activations / 16);
-        let slot_vectors = dynamic::<Vec4>(2 * activations, slots * stage / 16);
-        let heads = dynamic::<f32>(2 * activations + slots * stage, HEAD_BYTES / 4);
-        let objects = dynamic::<u64>(2 * activations + slots * stage + HEAD_BYTES, 2 * slots);
-        let ring = Ring::new(slot_vectors, objects, slots, stage / 16, cluster);
-        Self { x: first.base(), m: first.base() + activations, heads, ring }
+        let x = dynamic::<Vec4>(0, arrays / 16).base();
+        let slot_vectors = dynamic::<Vec4>(arrays, slots * stage / 16);
+        let heads = dynamic::<f32>(arrays + slots * stage, HEAD_BYTES / 4);
+        let objects = dynamic::<u64>(arrays + slots * stage + HEAD_BYTES, 2 * slots);
+        let m = if in_place::<F>(boards) { x } else { x + activation_bytes::<F>(boards) };
+        Self { x, m, heads, ring: Ring::new(slot_vectors, objects, slots, stage / 16) }
     }
 }
 
@@ -126,35 +144,29 @@ impl Places {
 unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    let places = Places::new::<F>(BOARDS, task.cluster);
+    let places = Places::new::<F>(BOARDS);
     let n_tiles = task.n.div_ceil(BOARDS);
-    // Blocks of a cluster go round together: one without a tile works on nothing.
-    let rank = thread::block_rank_in_cluster();
-    let first = thread::block_idx_x() - rank;
-    let rounds = if first < n_tiles { (n_tiles - first).div_ceil(thread::grid_dim_x()) } else { 0 };
     if thread::thread_idx_x() == 0 {
         places.ring.open(WORKERS / 128);
     }
     // SAFETY: the launch's promise.
     unsafe { clear_and_load_heads::<F>(task, places, BOARDS) };
     wgmma::publish();
-    sync_cluster();
+    sync_threads();
     // SAFETY: the launch's promise, for each role.
     unsafe {
         if warp_index >= WORKERS / 32 {
-            fetch::<F>(task, places.ring, rank, rounds);
+            fetch::<F, BOARDS>(task, places.ring, n_tiles);
         } else {
-            work::<F, BOARDS, R>(task, places, warp_index, rank + first, rounds);
+            work::<F, BOARDS, R>(task, places, warp_index, n_tiles);
         }
     }
-    // Nobody leaves while others may still copy into its memory or count at its objects.
-    sync_cluster();
 }
 
 /// Zeroes the activations, whose edges stay so, and loads the heads' weights.
 #[inline(always)]
 unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, places: Places, boards: u32) {
-    let vectors = 2 * activation_bytes::<F>(boards) / 16;
+    let vectors = array_bytes::<F>(boards) / 16;
     let mut at = thread::thread_idx_x();
     while at < vectors {
         // SAFETY: the activations have that many vectors.
@@ -170,41 +182,50 @@ unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, places: Places, board
     }
 }
 
-/// The warp that fetches: all stages of all rounds. Only one lane asks; under `simt` all keep step.
+/// The warp that fetches: all stages, once for each of the block's tiles. Only one lane asks; under `simt` all keep step.
 #[inline(always)]
-unsafe fn fetch<F: Format>(task: TowerTask, ring: Ring, rank: u32, rounds: u32) {
-    let per_round = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
-    let lane = thread::lane();
-    let (mut stage, mut round) = (0, 0);
-    while round < rounds {
+unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_tiles: u32) {
+    let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
+    let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
+    let mut stage = 0;
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
         sync_simt();
         let mut from = task.weights;
-        let mut in_round = 0;
+        let mut in_tile = 0;
         let mut in_conv = n_stages::<F>(PLANES);
-        while in_round < per_round {
+        while in_tile < per_tile {
             if lane == 0 {
-                // SAFETY: the weights have that many stages a round.
-                unsafe { ring.fill(stage, from, rank) };
+                // SAFETY: the weights have that many stages.
+                unsafe { ring.fill(stage, from) };
             }
             ring.pass();
             // SAFETY: within the weights, or just behind them.
             from = unsafe { from.add(stage_bytes::<F>() as usize / 16) };
             stage += 1;
-            in_round += 1;
+            in_tile += 1;
             in_conv -= 1;
             if in_conv == 0 {
                 in_conv = n_stages::<F>(WIDTH);
                 sync_simt();
+                if in_place {
+                    sync_simt();
+                }
             }
         }
         sync_simt();
-        round += 1;
+        tile += thread::grid_dim_x();
     }
 }
 
 /// The warpgroups that multiply.
 #[inline(always)]
-unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask, places: Places, warp_index: u32, block: u32, rounds: u32) {
+unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
+    task: TowerTask,
+    places: Places,
+    warp_index: u32,
+    n_tiles: u32,
+) {
     let (group, member) = (warp_index / 4, thread::thread_idx_x() % 128);
     let lane = thread::lane();
     let chunk = chunk_bytes(BOARDS);
@@ -212,9 +233,8 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask, pl
     // The warp's channels: rows 16 warp … of the product.
     let channel = warp_index * 16;
     let mut stage = 0;
-    let mut round = 0;
-    while round < rounds {
-        let tile = block + round * thread::grid_dim_x();
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
         // SAFETY: the launch's promise; M is not in use between two tiles.
         unsafe { load_observations::<F, BOARDS>(task, places.m, tile) };
         wgmma::publish();
@@ -222,7 +242,8 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask, pl
         let mut conv = 0;
         while conv < task.n_convs {
             let (from, to) = if conv % 2 == 0 { (places.m, places.x) } else { (places.x, places.m) };
-            let (channels, stages) = if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
+            let (channels, stages) =
+                if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
             let mut d = [0.0; R];
             // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
             unsafe {
@@ -241,8 +262,15 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask, pl
                 part,
                 lane,
             };
-            // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now.
-            unsafe { finish::<F, R>(&d, address, bias, conv > 0 && conv % 2 == 0) };
+            let kept = if in_place::<F>(BOARDS) {
+                sync_some(WORKERS_BARRIER, WORKERS);
+                // SAFETY: the scratch has that many vectors a block.
+                unsafe { task.scratch.add((thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x()) as usize) }
+            } else {
+                core::ptr::null_mut()
+            };
+            // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now, and each thread its own vectors of the scratch.
+            unsafe { finish::<F, BOARDS, R>(&d, address, bias, conv, kept) };
             wgmma::publish();
             sync_some(WORKERS_BARRIER, WORKERS);
             if !task.trace.is_null() {
@@ -255,7 +283,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask, pl
         unsafe { heads::<F, BOARDS>(task, places, tile) };
         // X is overwritten by the next tile's first convolution only after the barrier behind its observations.
         sync_simt();
-        round += 1;
+        tile += thread::grid_dim_x();
     }
 }
 
@@ -275,8 +303,12 @@ unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u
             let plane = chunk * F::CHANNELS + at;
             if position < task.n && plane < task.planes {
                 // SAFETY: the observation has that plane.
-                values[at as usize] =
-                    unsafe { load(task.observations, (position as usize * task.planes as usize + plane as usize) * CELLS as usize + cell as usize) };
+                values[at as usize] = unsafe {
+                    load(
+                        task.observations,
+                        (position as usize * task.planes as usize + plane as usize) * CELLS as usize + cell as usize,
+                    )
+                };
             }
             at += 1;
         }
@@ -327,7 +359,8 @@ unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
         let step = at * F::STEPS;
         ring.wait(stage);
         let a = Tiles::new(ring.address_of(stage) + group * 2048, 1024, 128);
-        let offsets = if F::STEPS == 1 { [offset(step); 3] } else { [offset(step), offset(step + 1), offset(step + 2)] };
+        let offsets =
+            if F::STEPS == 1 { [offset(step); 3] } else { [offset(step), offset(step + 1), offset(step + 2)] };
         // A split product is added up outside the tensor core after every tap, whose own sums are cut off and not rounded.
         let fresh = at == 0 || (F::PARTS == 2 && step & (tap_steps - 1) == 0);
         // SAFETY: the caller's promise.
@@ -337,13 +370,13 @@ unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
             unsafe { complete::<R>(d) };
             add::<R>(&mut total, d);
             if at > 0 && step & (tap_steps - 1) != 0 {
-                ring.release(stage - 1, member);
+                release(ring, stage - 1, member);
             }
-            ring.release(stage, member);
+            release(ring, stage, member);
         } else if at > 0 && !fresh {
             // SAFETY: the caller's promise.
             unsafe { wgmma::wait::<1>() };
-            ring.release(stage - 1, member);
+            release(ring, stage - 1, member);
         }
         at += 1;
     }
@@ -352,7 +385,15 @@ unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
     } else {
         // SAFETY: the caller's promise.
         unsafe { complete::<R>(d) };
-        ring.release(first + stages - 1, member);
+        release(ring, first + stages - 1, member);
+    }
+}
+
+/// Says that the warpgroup is done with a stage.
+#[inline(always)]
+fn release(ring: Ring, stage: u32, member: u32) {
+    if member == 0 {
+        ring.release(stage);
     }
 }
 
@@ -398,9 +439,16 @@ fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
     });
 }
 
-/// Bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`.
+/// Bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
 #[inline(always)]
-unsafe fn finish<F: Format, const R: usize>(d: &[f32; R], to: RowAddress, bias: [f32; 2], residual: bool) {
+unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
+    d: &[f32; R],
+    to: RowAddress,
+    bias: [f32; 2],
+    conv: u32,
+    kept: *mut Vec4,
+) {
+    let residual = conv > 0 && conv % 2 == 0;
     for_each_pair!(|PAIR| {
         if PAIR * 8 < R {
             let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
@@ -417,13 +465,53 @@ unsafe fn finish<F: Format, const R: usize>(d: &[f32; R], to: RowAddress, bias: 
             // SAFETY: the caller's promise.
             unsafe {
                 if residual {
-                    let x = F::load(at);
-                    v = [v[0] + x[0], v[1] + x[1], v[2] + x[2], v[3] + x[3], v[4] + x[4], v[5] + x[5], v[6] + x[6], v[7] + x[7]];
+                    let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(at) };
+                    v = [
+                        v[0] + x[0],
+                        v[1] + x[1],
+                        v[2] + x[2],
+                        v[3] + x[3],
+                        v[4] + x[4],
+                        v[5] + x[5],
+                        v[6] + x[6],
+                        v[7] + x[7],
+                    ];
                 }
-                F::store(at, [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])]);
+                v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
+                F::store(at, v);
+                if in_place::<F>(BOARDS) && conv % 2 == 0 {
+                    keep(kept, PAIR, v);
+                }
             }
         }
     });
+}
+
+/// Writes eight values of pair `pair` where the thread keeps them.
+#[inline(always)]
+unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
+    // SAFETY: the caller gives room for 32 vectors, a worker apart.
+    unsafe {
+        store_vec4(
+            kept.add(2 * pair * WORKERS as usize),
+            Vec4([v[0].to_bits(), v[1].to_bits(), v[2].to_bits(), v[3].to_bits()]),
+        );
+        store_vec4(
+            kept.add((2 * pair + 1) * WORKERS as usize),
+            Vec4([v[4].to_bits(), v[5].to_bits(), v[6].to_bits(), v[7].to_bits()]),
+        );
+    }
+}
+
+/// Reads what [`keep`] wrote.
+#[inline(always)]
+unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
+    // SAFETY: as in `keep`.
+    let [a, b] = unsafe {
+        [load_vec4(kept.add(2 * pair * WORKERS as usize)).0, load_vec4(kept.add((2 * pair + 1) * WORKERS as usize)).0]
+    };
+    let f = f32::from_bits;
+    [f(a[0]), f(a[1]), f(a[2]), f(a[3]), f(b[0]), f(b[1]), f(b[2]), f(b[3])]
 }
 
 /// The values of a place's chunk.
@@ -464,7 +552,8 @@ unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv:
                 let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
                 let mut at = 0;
                 while at < F::CHANNELS {
-                    let channel = conv as usize * task.n as usize * WIDTH as usize + (position * WIDTH + chunk * F::CHANNELS + at) as usize;
+                    let channel = conv as usize * task.n as usize * WIDTH as usize
+                        + (position * WIDTH + chunk * F::CHANNELS + at) as usize;
                     store(task.trace, channel * CELLS as usize + cell as usize, values[at as usize]);
                     at += 1;
                 }
@@ -489,7 +578,8 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, t
         // SAFETY: X is complete; weights of the channel's filters.
         unsafe {
             let values = read_chunk::<F>(places.x, BOARDS, chunk_index, storage);
-            let weight = |filter: u32, at: u32| places.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
+            let weight =
+                |filter: u32, at: u32| places.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
             let mut at = 0;
             while at < F::CHANNELS {
                 let value = values[at as usize];
@@ -523,7 +613,11 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, t
             // SAFETY: one bias a filter; the planes have that place.
             unsafe {
                 let value = relu(sum + load(task.head_biases, filter as usize));
-                store(task.head_planes, (position as usize * task.filters as usize + filter as usize) * CELLS as usize + cell as usize, value);
+                store(
+                    task.head_planes,
+                    (position as usize * task.filters as usize + filter as usize) * CELLS as usize + cell as usize,
+                    value,
+                );
             }
             filter += 1;
         }
@@ -536,7 +630,7 @@ macro_rules! towers {
             $(#[$doc])*
             ///
             /// # Safety
-            /// Launched with the shape function beside it for the task's `n` and `cluster`; the task's arrays have the lengths it says, inputs and outputs are
+            /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
             /// different.
             #[kernel(max_threads = 288, min_blocks = 1)]
             pub unsafe fn $name(task: TowerTask) {
@@ -544,9 +638,9 @@ macro_rules! towers {
                 unsafe { tower::<$format, $boards, $registers>(task) }
             }
 
-            /// Launch shape of the kernel of that name for `n` positions, on a device with `multiprocessors`, in clusters of `cluster` blocks.
-            pub fn $shape(n: u32, multiprocessors: u32, cluster: u32) -> LaunchShape {
-                shape::<$format>($boards, n, multiprocessors, cluster)
+            /// Launch shape of the kernel of that name for `n` positions, on a device with `multiprocessors`.
+            pub fn $shape(n: u32, multiprocessors: u32) -> LaunchShape {
+                shape::<$format>($boards, n, multiprocessors)
             }
         )*
 
@@ -575,6 +669,8 @@ towers! {
     azero_fused_tower_tf32_1, Tf32, 1, 32, shape_tf32_1;
     /// TF32, two boards a block.
     azero_fused_tower_tf32_2, Tf32, 2, 64, shape_tf32_2;
+    /// TF32, four boards a block, in place.
+    azero_fused_tower_tf32_4, Tf32, 4, 128, shape_tf32_4;
     /// Single precision, one board a block.
     azero_fused_tower_fp32_1, Split, 1, 32, shape_fp32_1;
     /// Single precision, two boards a block.
