@@ -1,1 +1,29 @@
-//! The network, a kernel a layer: any shape.
+//! The network, a kernel a layer: any board, width, depth and heads.
+//!
+//! ```text
+//! an evaluation   conv of the observations -> two convs a block -> planes of both heads -> outputs of both heads
+//! ```
+//!
+//! Bias, residual and rectifier are part of each convolution. No atomics, no order that depends on the batch: a position has the same bits alone and among
+//! others.
+//!
+//! | module | kernels |
+//! |---|---|
+//! | [`conv`] | convolutions in single precision |
+//! | [`heads`] | both heads, in single precision |
+
+pub mod conv;
+pub mod heads;
+
+/// Descriptions of all kernels.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
+    use crate::kernel::info;
+    vec![
+        info::<conv::azero_layers_conv_large>(),
+        info::<conv::azero_layers_conv_small>(),
+        info::<heads::azero_layers_planes>(),
+        info::<heads::azero_layers_heads_one>(),
+        info::<heads::azero_layers_heads_many>(),
+    ]
+}
