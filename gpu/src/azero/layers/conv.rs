@@ -15,7 +15,7 @@
 //! single precision, so that all give the same bits.
 //!
 //! Launch  [`Tiles::shape`]; grid cells x outputs.
-//! Reads   activations `[n, inputs, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to an even number, lines to a multiple of 128, with 0).
+//! Reads   activations `[n, inputs, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0).
 //! Writes  activations `[n, outputs, rows, columns]`.
 //! Twin    `warpplay_cpu_ref::azero`.
 
@@ -28,7 +28,7 @@ use crate::launch::LaunchShape;
 /// Outputs of a line of weights are a multiple of this.
 pub const LINE: u32 = 128;
 /// Inputs of the weights are a multiple of this.
-pub const INPUT_GROUP: u32 = 4;
+pub const INPUT_GROUP: u32 = 8;
 /// Taps of a convolution.
 pub const TAPS: u32 = 9;
 
@@ -86,6 +86,15 @@ impl Tiles {
         LaunchShape::grid_2d((n * cells).div_ceil(self.cells), n_outputs.div_ceil(self.outputs), self.threads)
     }
 }
+
+/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
+macro_rules! each {
+    ($i:ident in [$($number:literal)*] $body:block) => {$({
+        const $i: usize = $number;
+        $body
+    })*};
+}
+pub(super) use each;
 
 #[inline(always)]
 #[track_caller]
@@ -279,16 +288,14 @@ unsafe fn convolve<
         input = next;
     }
     let board = layer.rows * layer.columns;
-    let mut c = 0;
-    while c < C {
-        let mut j = 0;
-        while j < 4 {
+    each!(COLUMN in [0 1 2 3 4 5 6 7] {
+        if COLUMN < 4 * C {
+            let (c, j) = (COLUMN / 4, COLUMN % 4);
             let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
             let (position, cell_of) = (cell / board, cell % board);
-            let mut r = 0;
-            while r < R {
-                let mut i = 0;
-                while i < 4 {
+            each!(ROW in [0 1 2 3 4 5 6 7] {
+                if ROW < 4 * R {
+                    let (r, i) = (ROW / 4, ROW % 4);
                     let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
                     if position < layer.n && output < layer.n_outputs {
                         let plane = position as usize * layer.n_outputs as usize + output as usize;
@@ -302,14 +309,10 @@ unsafe fn convolve<
                             memory::store(layer.output, at, rectify(value));
                         }
                     }
-                    i += 1;
                 }
-                r += 1;
-            }
-            j += 1;
+            });
         }
-        c += 1;
-    }
+    });
 }
 
 /// 0 for what is not above it; a NaN stays one, so that it is seen.

@@ -10,8 +10,10 @@
 //! | module | kernels |
 //! |---|---|
 //! | [`conv`] | convolutions in single precision |
+//! | [`board`] | the same on boards of 8×8 |
 //! | [`heads`] | both heads, in single precision |
 
+pub mod board;
 pub mod conv;
 pub mod heads;
 
@@ -22,6 +24,10 @@ pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
     vec![
         info::<conv::azero_layers_conv_large>(),
         info::<conv::azero_layers_conv_small>(),
+        info::<board::azero_layers_conv_board_pair>(),
+        info::<board::azero_layers_conv_board_single>(),
+        info::<board::azero_layers_conv_board_narrow>(),
+        info::<board::azero_layers_conv_row>(),
         info::<heads::azero_layers_planes>(),
         info::<heads::azero_layers_heads_one>(),
         info::<heads::azero_layers_heads_many>(),

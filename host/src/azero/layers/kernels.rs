@@ -2,7 +2,11 @@
 
 use std::ptr;
 
-use warpplay_gpu::azero::layers::conv::{ConvLayer, LARGE, SMALL, azero_layers_conv_large, azero_layers_conv_small};
+use warpplay_gpu::azero::layers::board::{
+    self, PAIR, SINGLE, azero_layers_conv_board_narrow, azero_layers_conv_board_pair, azero_layers_conv_board_single,
+    azero_layers_conv_row,
+};
+use warpplay_gpu::azero::layers::conv::{ConvLayer, LARGE, azero_layers_conv_large, azero_layers_conv_small};
 use warpplay_gpu::azero::layers::heads::{
     self, Heads, azero_layers_heads_many, azero_layers_heads_one, azero_layers_planes,
 };
@@ -80,6 +84,10 @@ pub(super) enum Conv {
 pub(super) struct Kernels {
     conv_large: Function<azero_layers_conv_large>,
     conv_small: Function<azero_layers_conv_small>,
+    conv_row: Function<azero_layers_conv_row>,
+    conv_board_pair: Function<azero_layers_conv_board_pair>,
+    conv_board_single: Function<azero_layers_conv_board_single>,
+    conv_board_narrow: Function<azero_layers_conv_board_narrow>,
     planes: Function<azero_layers_planes>,
     heads_one: Function<azero_layers_heads_one>,
     heads_many: Function<azero_layers_heads_many>,
@@ -92,6 +100,10 @@ impl Kernels {
         Ok(Self {
             conv_large: module.function(azero_layers_conv_large)?,
             conv_small: module.function(azero_layers_conv_small)?,
+            conv_row: module.function(azero_layers_conv_row)?,
+            conv_board_pair: module.function(azero_layers_conv_board_pair)?,
+            conv_board_single: module.function(azero_layers_conv_board_single)?,
+            conv_board_narrow: module.function(azero_layers_conv_board_narrow)?,
             planes: module.function(azero_layers_planes)?,
             heads_one: module.function(azero_layers_heads_one)?,
             heads_many: module.function(azero_layers_heads_many)?,
@@ -134,8 +146,22 @@ impl Kernels {
         // looked at before each replay.
         unsafe {
             match Form::choose(&shape, layer.n, layer.n_outputs) {
-                Form::Large => stream.launch(&self.conv_large, LARGE.shape(layer.n, cells, layer.n_outputs), (layer,)),
-                Form::Small => stream.launch(&self.conv_small, SMALL.shape(layer.n, cells, layer.n_outputs), (layer,)),
+                Form::Row => stream.launch(&self.conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,)),
+                Form::Board(board) => {
+                    let shape = board.shape(layer.n, layer.n_outputs);
+                    match board {
+                        PAIR => stream.launch(&self.conv_board_pair, shape, (layer,)),
+                        SINGLE => stream.launch(&self.conv_board_single, shape, (layer,)),
+                        _ => stream.launch(&self.conv_board_narrow, shape, (layer,)),
+                    }
+                }
+                Form::Tiles(tiles) => {
+                    let shape = tiles.shape(layer.n, cells, layer.n_outputs);
+                    match tiles {
+                        LARGE => stream.launch(&self.conv_large, shape, (layer,)),
+                        _ => stream.launch(&self.conv_small, shape, (layer,)),
+                    }
+                }
             }
         }
     }

@@ -1,13 +1,15 @@
 //! How a network's parameters lie on the device, and which kernels work on how many positions: pure arithmetic.
 
+use warpplay_gpu::azero::layers::board::{Board, NARROW, PAIR, SIDE, SINGLE, WARP_OUTPUTS, row_shape};
 use warpplay_gpu::azero::layers::conv::{INPUT_GROUP, LARGE, LINE, SMALL, TAPS, Tiles};
+use warpplay_gpu::launch::LaunchShape;
 
 use crate::azero::NetworkShape;
 use crate::azero::folded::{FoldedConv, FoldedNetwork};
 use crate::azero::network::Linear;
 
-/// Fewest blocks of large tiles that are worth it: what the multiprocessors of a large GPU (132) hold at once.
-const LEAST_BLOCKS: u32 = 132;
+/// Multiprocessors of a large GPU. A constant: which kernel works may depend on it, results do not.
+const MULTIPROCESSORS: u32 = 132;
 
 /// Where a convolution's parameters begin, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,30 +115,33 @@ fn transposed(linear: &Linear) -> Vec<f32> {
     weights
 }
 
-/// Which kernel makes a convolution in single precision.
+/// Which kernel makes a convolution in single precision. All give the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    Large,
-    Small,
+    /// 8×8, a row a thread.
+    Row,
+    /// 8×8, a board a thread.
+    Board(Board),
+    /// Any board.
+    Tiles(Tiles),
 }
 
 impl Form {
-    /// The form for `n` positions and a convolution with `n_outputs` outputs.
+    /// The form for `n` positions and `n_outputs` outputs.
     pub fn choose(shape: &NetworkShape, n: u32, n_outputs: u32) -> Self {
-        let LargeBlocks(blocks) = LargeBlocks::new(&LARGE, n, shape.cells() as u32, n_outputs);
-        match blocks >= LEAST_BLOCKS && n_outputs > SMALL.outputs {
-            true => Self::Large,
-            false => Self::Small,
+        let wide = n_outputs % LINE == 0 || n_outputs % LINE > LINE - WARP_OUTPUTS;
+        let blocks = |shape: LaunchShape| shape.n_blocks();
+        if (shape.rows, shape.columns) == (SIDE, SIDE) {
+            // A board a thread takes eight times as long as a row, whatever their number, until there are enough to fill the multiprocessors.
+            let most_rows = MULTIPROCESSORS * 6;
+            return match () {
+                () if blocks(row_shape(n, n_outputs)) <= u64::from(most_rows) => Self::Row,
+                () if !wide => Self::Board(NARROW),
+                () if blocks(PAIR.shape(n, n_outputs)) < u64::from(2 * MULTIPROCESSORS) => Self::Board(SINGLE),
+                () => Self::Board(PAIR),
+            };
         }
-    }
-}
-
-/// Blocks of a tiling.
-struct LargeBlocks(u32);
-
-impl LargeBlocks {
-    fn new(tiles: &Tiles, n: u32, cells: u32, n_outputs: u32) -> Self {
-        let [x, y, _] = tiles.shape(n, cells, n_outputs).grid;
-        Self(x.saturating_mul(y))
+        let enough = blocks(LARGE.shape(n, shape.cells() as u32, n_outputs)) >= u64::from(MULTIPROCESSORS);
+        Self::Tiles(if enough && n_outputs > SMALL.outputs { LARGE } else { SMALL })
     }
 }
