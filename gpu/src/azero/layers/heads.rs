@@ -11,6 +11,9 @@
 //! Launch  [`planes_shape`], then [`outputs_shape`].
 //! Twin    `warpplay_cpu_ref::azero`.
 
+use core::marker::PhantomData;
+
+use super::tensor::{Bf16, Format, Fp16, Tf32};
 use crate::cuda::math::{exp2_approx, fma};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
@@ -112,6 +115,28 @@ impl Layout for Planar {
         // SAFETY: the caller's promise.
         let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
         [f32::from_bits(word), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    }
+}
+
+/// `[n * cells, stride]` words of a format.
+pub struct Packed<F>(PhantomData<F>);
+
+impl<F: Format> Layout for Packed<F> {
+    const AT_ONCE: u32 = 4 * F::PER_WORD;
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
+        let row = position as usize * heads.cells as usize + cell as usize;
+        let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
+        // SAFETY: the caller's promise; words are filled up to whole groups.
+        let [a, b, c, d] = unsafe { memory::load_vec4(heads.features.add(at).cast::<Vec4>()) }.0;
+        let (low, high) = if F::PER_WORD == 1 {
+            (F::unpack([a, b, c, d]), [0.0; 4])
+        } else {
+            (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+        };
+        [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
     }
 }
 
@@ -377,6 +402,24 @@ pub unsafe fn azero_layers_planes(heads: Heads) {
     // SAFETY: the contract.
     unsafe { make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]) };
 }
+
+macro_rules! planes_of {
+    ($format:ident, $planes:ident) => {
+        /// The planes of both heads, from features as the convolutions of the format leave them.
+        ///
+        /// # Safety
+        /// As [`azero_layers_planes`].
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $planes(heads: Heads) {
+            // SAFETY: the contract.
+            unsafe { make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]) };
+        }
+    };
+}
+
+planes_of!(Tf32, azero_layers_planes_tf32);
+planes_of!(Bf16, azero_layers_planes_bf16);
+planes_of!(Fp16, azero_layers_planes_fp16);
 
 /// Values, logits and policies of one position a block.
 ///
