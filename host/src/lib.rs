@@ -112,6 +112,7 @@ pub use stream::Stream;
 pub use warpplay_gpu::kernel::Kernel;
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
+pub use warpplay_gpu::simt::banks::{BankCount, BankReport};
 
 /// The README's example, compiled and run with the documentation's tests.
 #[cfg(doctest)]
