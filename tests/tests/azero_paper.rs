@@ -3,7 +3,7 @@
 use warpplay::azero::paper::{Affine, InputForm, Kernels, Model, NormArrays, Options, TorsoSums};
 use warpplay::azero::{Conv, Linear, Network, NetworkShape, Norm};
 use warpplay::{Backend, BankReport, Device, Error, Stream};
-use warpplay_cpu_ref::azero::{self as plain, Pass, Sequential, pieces, place};
+use warpplay_cpu_ref::azero::{self as plain, Pass, Sequential, pieces};
 use warpplay_gpu::mlp::random;
 use warpplay_gpu::simt::Access;
 use warpplay_tests::Checked;

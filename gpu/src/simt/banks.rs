@@ -6,8 +6,9 @@
 //! 16-byte ones 8.
 //!
 //! Threads run one after the other here, so requests are put together afterwards: the k-th access of each lane at one place of the source since the last
-//! barrier of the block, or collective of the whole warp, is one request. That is what the hardware does where the lanes of a warp pass the place equally
-//! often; lanes that pass it in only some turns of a loop may be put with others' later turns.
+//! barrier of the block, collective of the whole warp, or [`warp_step`](crate::cuda::sync::warp_step), is one request. That is what the hardware does where the
+//! lanes of a warp pass the place equally often. Where only some lanes pass it in a turn of a loop, the loop needs a `warp_step`, or they are put with
+//! others' later turns.
 //!
 //! ```
 //! use warpplay_gpu::simt::banks;
@@ -207,7 +208,7 @@ impl Banks {
         }
     }
 
-    /// A thread goes on after a barrier that all lanes of its warp have reached.
+    /// A thread goes on after what all lanes of its warp pass: a barrier or a mark.
     pub(super) fn pass(&mut self, thread: u32) {
         *self.phases.entry(thread).or_default() += 1;
     }

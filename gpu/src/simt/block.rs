@@ -422,6 +422,11 @@ impl Runner {
         self.queue.borrow_mut().take_values(thread)
     }
 
+    /// The calling thread comes by a mark that all lanes of its warp pass equally often.
+    pub(super) fn warp_step(&self) {
+        self.pass(self.cursor.get().thread);
+    }
+
     /// Tells the count of bank conflicts that a thread has passed a barrier.
     fn pass(&self, thread: u32) {
         if self.plan().banks.is_some()

@@ -25,7 +25,7 @@
 
 use super::{CELLS, SIDE, TAPS, WITHOUT_BIAS, neighbour};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::sync::sync_threads;
+use crate::cuda::sync::{sync_threads, warp_step};
 use crate::cuda::{atomic, kernel, math, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -99,6 +99,8 @@ unsafe fn add_plane<const ROW_LENGTH: u32>(
     let (row, column) = (square / SIDE, square % SIDE);
     let mut tap = 0;
     while tap < TAPS {
+        // Lanes at the border leave taps out.
+        warp_step();
         if let Some(square) = neighbour(row, column, tap) {
             let value = plane * CELLS + square;
             // SAFETY: a square of a plane, so inside both arrays.
