@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! AlphaZero for board games: a residual network that gives a position's value and policy.
 //!
 //! For `n` positions, channels first and row-major everywhere (`rows · columns` squares are "cells"):
@@ -33,3 +34,8 @@ pub use forward::{BlockPass, Pass};
 pub use network::{Network, Shape, Tensor, place};
 pub use pieces::{Affine, EPSILON, Norm};
 pub use program::{Parallel, Program, Sequential};
+=======
+//! The AlphaZero network and its search, plainly.
+
+pub mod observation;
+>>>>>>> checkers
