@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! AlphaZero for board games: a residual network that gives a position's value and policy.
 //!
 //! For `n` positions, channels first and row-major everywhere (`rows · columns` squares are "cells"):
@@ -23,6 +22,7 @@
 //! OpenSpiel's `ResInputBlock`, `ResTorsoBlock` and `ResOutputBlock` (`alpha_zero_torch`), for which Paul and Xu, "Parallelizing Convolutional Networks for
 //! Faster AlphaZero Inference", wrote kernels.
 
+pub mod observation;
 pub mod pieces;
 
 mod forward;
@@ -34,8 +34,3 @@ pub use forward::{BlockPass, Pass};
 pub use network::{Network, Shape, Tensor, place};
 pub use pieces::{Affine, EPSILON, Norm};
 pub use program::{Parallel, Program, Sequential};
-=======
-//! The AlphaZero network and its search, plainly.
-
-pub mod observation;
->>>>>>> checkers

@@ -1,7 +1,7 @@
 //! Which engine evaluates: the one place where [`Execution`] is decided.
 
 use super::engine::Engine;
-use super::{Execution, Network};
+use super::{Execution, Network, paper};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -54,7 +54,10 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::Memory`]; what the driver says.
-    pub fn open(&self, device: &Device, _stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
+    pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
+        if chosen == Execution::Paper {
+            return paper::build(device, stream, self.network, self.precision, self.capacity);
+        }
         Err(Error::Unsupported {
             what: format!("execution {chosen} of the network"),
             backend: device.backend().to_string(),

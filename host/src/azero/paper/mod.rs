@@ -29,18 +29,22 @@ pub use options::{InputForm, Options, TorsoSums};
 
 use super::Network;
 use super::engine::Engine;
-use crate::{Device, Result, Stream};
+use crate::{Device, Error, Precision, Result, Stream};
 
 /// The engine with the source's forms and the bias that theirs leave out.
 ///
 /// # Errors
-/// As [`Model::new`].
+/// [`Error::Option`] for another precision than fp32; as [`Model::new`].
 pub(in crate::azero) fn build(
     device: &Device,
     stream: &Stream,
     network: &Network,
+    precision: Precision,
     max_batch: usize,
 ) -> Result<Box<dyn Engine>> {
     device.expect_same("stream", stream.device())?;
+    if precision != Precision::Fp32 {
+        return Err(Error::option("precision", precision, "fp32 with execution paper"));
+    }
     Ok(Box::new(Model::new(stream, network, Options::default(), max_batch)?))
 }

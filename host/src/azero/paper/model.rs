@@ -5,7 +5,7 @@ use warpplay_gpu::azero::paper::{SIDE, input};
 use super::{Affine, InputForm, Kernels, NormArrays, Options};
 use crate::azero::engine::{BlockOutput, Engine, Inputs, Outputs};
 use crate::azero::{Evaluation, MAX_BATCH, Network, NetworkShape};
-use crate::{Buffer, Error, Result, Stream};
+use crate::{Buffer, Error, L2Span, Result, Stream};
 
 /// A convolution and its norm.
 pub(super) struct Layer {
@@ -227,5 +227,14 @@ impl Engine for Model {
             Ok(())
         })?;
         Ok(blocks)
+    }
+
+    /// The convolutions', in the order in which they were allocated.
+    fn weights(&self) -> Option<L2Span> {
+        let mut span = L2Span::of(&self.input.conv.weight);
+        for layer in self.torso.iter().flatten().chain([&self.value, &self.policy]) {
+            span = span.and(&layer.conv.weight);
+        }
+        Some(span)
     }
 }
