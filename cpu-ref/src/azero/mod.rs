@@ -22,6 +22,7 @@
 //! OpenSpiel's `ResInputBlock`, `ResTorsoBlock` and `ResOutputBlock` (`alpha_zero_torch`), for which Paul and Xu, "Parallelizing Convolutional Networks for
 //! Faster AlphaZero Inference", wrote kernels.
 
+pub mod observation;
 pub mod pieces;
 
 mod forward;

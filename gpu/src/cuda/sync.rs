@@ -70,6 +70,14 @@ pub fn sync_warp(mask: u32) {
     hooks::sync_warp(mask);
 }
 
+/// A mark that all lanes of the warp pass equally often, such as the start of a loop's turn. Nothing at all on the device and for what a kernel does; where
+/// [bank conflicts are counted](crate::simt::banks), accesses before and after it are different requests.
+#[inline(always)]
+pub fn warp_step() {
+    #[cfg(not(target_arch = "nvptx64"))]
+    hooks::warp_step();
+}
+
 /// Waits until every thread of the cluster is here, and orders their memory accesses. Architectures before `sm_90` trap.
 #[inline(always)]
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::folded::FoldedNetwork;
-use super::{Execution, Network, fused};
+use super::{Execution, Network, fused, layers, paper};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -61,17 +61,14 @@ impl Setup<'_> {
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::Memory`]; what the driver says.
     pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
-        let folded = FoldedNetwork::new(self.network);
-        match chosen {
-            Execution::Fused => {
-                fused::fits(device, folded.shape, self.precision)?;
-                fused::build(device, stream, &folded, self.precision, self.capacity)
-            }
-            _ => Err(Error::Unsupported {
-                what: format!("execution {chosen} of the network"),
-                backend: device.backend().to_string(),
-                remedy: "use the cpu back end".into(),
-            }),
+        if chosen == Execution::Paper {
+            return paper::build(device, stream, self.network, self.precision, self.capacity);
         }
+        let folded = FoldedNetwork::new(self.network);
+        if chosen == Execution::Fused {
+            fused::fits(device, folded.shape, self.precision)?;
+            return fused::build(device, stream, &folded, self.precision, self.capacity);
+        }
+        layers::build(device, stream, &folded, self.precision, self.capacity)
     }
 }

@@ -1,7 +1,7 @@
 //! What an evaluator asks of each way to run the network. One implementation a folder or file: `cpu`, `paper`, `layers`, `fused`.
 
 use super::NetworkShape;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, L2Span, Result, Stream};
 
 /// Positions in device memory, for up to `capacity` of them.
 #[derive(Debug)]
@@ -80,4 +80,9 @@ pub(in crate::azero) trait Engine: Send {
 
     /// What the first `n` positions leave behind after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>>;
+
+    /// Where its weights lie in device memory, for [`Stream::keep_in_l2`]; none where they are not in one stretch worth keeping.
+    fn weights(&self) -> Option<L2Span> {
+        None
+    }
 }
