@@ -1,1 +1,3 @@
 //! The AlphaZero network and its search, plainly.
+
+pub mod search;
