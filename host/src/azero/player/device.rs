@@ -24,6 +24,7 @@ pub(super) struct DeviceTrees<G: SearchKernels> {
     /// Whether the evaluator can be recorded.
     records: bool,
     work: Work<G>,
+    stream: Stream,
 }
 
 /// Everything that launches use.
@@ -31,7 +32,6 @@ struct Work<G: SearchKernels> {
     kernels: Kernels<G>,
     arrays: Arrays<G>,
     source: Source,
-    stream: Stream,
 }
 
 /// What evaluates, with its device memory.
@@ -55,37 +55,37 @@ impl Source {
 
 impl<G: SearchKernels> Work<G> {
     /// Queues the evaluation of the leaves that wait, in `row_stride` rows a tree.
-    fn evaluate(&mut self, n_trees: u32, row_stride: u32) -> Result<()> {
+    fn evaluate(&mut self, stream: &Stream, n_trees: u32, row_stride: u32) -> Result<()> {
         match &mut self.source {
             Source::Network(evaluator, inputs, outputs) => {
-                evaluator.enqueue(&self.stream, inputs, (n_trees * row_stride) as usize, outputs)
+                evaluator.enqueue(stream, inputs, (n_trees * row_stride) as usize, outputs)
             }
             Source::Uniform => Ok(()),
-            Source::Playouts(n) => self.kernels.playouts(&self.stream, &mut self.arrays, *n, n_trees, row_stride),
+            Source::Playouts(n) => self.kernels.playouts(stream, &mut self.arrays, *n, n_trees, row_stride),
         }
     }
 
-    fn step(&mut self, options: &SearchOptions, n_trees: u32, strides: (u32, u32)) -> Result<()> {
+    fn step(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32, strides: (u32, u32)) -> Result<()> {
         let rows = &mut self.source.rows();
-        self.kernels.step(&self.stream, &mut self.arrays, rows, options.c_puct, n_trees, strides)
+        self.kernels.step(stream, &mut self.arrays, rows, options.c_puct, n_trees, strides)
     }
 
     /// Queues everything before the first simulations' evaluation.
-    fn begin(&mut self, options: &SearchOptions, n_trees: u32) -> Result<()> {
-        self.kernels.begin(&self.stream, &mut self.arrays, &mut self.source.rows(), n_trees)?;
-        self.evaluate(n_trees, 1)?;
-        self.step(options, n_trees, (1, 0))?;
+    fn begin(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32) -> Result<()> {
+        self.kernels.begin(stream, &mut self.arrays, &mut self.source.rows(), n_trees)?;
+        self.evaluate(stream, n_trees, 1)?;
+        self.step(stream, options, n_trees, (1, 0))?;
         if let Some(noise) = options.noise {
-            self.kernels.noise(&self.stream, &mut self.arrays, noise, n_trees)?;
+            self.kernels.noise(stream, &mut self.arrays, noise, n_trees)?;
         }
-        self.step(options, n_trees, (1, options.leaves))
+        self.step(stream, options, n_trees, (1, options.leaves))
     }
 
     /// Queues `steps` steps.
-    fn steps(&mut self, options: &SearchOptions, n_trees: u32, steps: u32) -> Result<()> {
+    fn steps(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32, steps: u32) -> Result<()> {
         for _ in 0..steps {
-            self.evaluate(n_trees, options.leaves)?;
-            self.step(options, n_trees, (options.leaves, options.leaves))?;
+            self.evaluate(stream, n_trees, options.leaves)?;
+            self.step(stream, options, n_trees, (options.leaves, options.leaves))?;
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Source::Network(evaluator, inputs, outputs)
             }
         };
-        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, source, stream } })
+        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, source }, stream })
     }
 
     /// Searches up to as many positions as there are trees.
@@ -125,12 +125,12 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 (task.position, tree::Task { key, temperature, simulations: options.simulations })
             })
             .collect();
-        self.work.arrays.write(&self.work.stream, &positions, n_trees as usize)?;
-        self.work.begin(options, n_trees)?;
+        self.work.arrays.write(&self.stream, &positions, n_trees as usize)?;
+        self.work.begin(&self.stream, options, n_trees)?;
         self.run_steps(options, n_trees)?;
-        let Work { kernels, arrays, stream, source } = &mut self.work;
-        kernels.finish(stream, arrays, n_trees)?;
-        let (found, actions) = arrays.read(stream, tasks.len())?;
+        let Work { kernels, arrays, source } = &mut self.work;
+        kernels.finish(&self.stream, arrays, n_trees)?;
+        let (found, actions) = arrays.read(&self.stream, tasks.len())?;
         let precision = match source {
             Source::Network(evaluator, ..) => evaluator.precision(),
             _ => crate::Precision::Fp32,
@@ -151,8 +151,8 @@ impl<G: SearchKernels> DeviceTrees<G> {
         let steps = options.steps();
         let chunk = steps.min(GRAPH_STEPS);
         if self.records && steps > 1 && !self.graphs.contains_key(&n_trees) {
-            let stream = self.work.stream.clone_for_capture();
-            match self.capture(options, n_trees, chunk) {
+            let work = &mut self.work;
+            match self.stream.capture(|stream| work.steps(stream, options, n_trees, chunk)) {
                 Ok(graph) => {
                     self.graphs.insert(n_trees, graph);
                 }
@@ -161,11 +161,11 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Err(error) => return Err(error),
             }
         }
-        let Some(graph) = self.graphs.get(&n_trees) else { return self.work.steps(options, n_trees, steps) };
+        let Some(graph) = self.graphs.get(&n_trees) else { return self.work.steps(&self.stream, options, n_trees, steps) };
         for _ in 0..steps / chunk {
-            self.work.stream.launch_graph(graph)?;
+            self.stream.launch_graph(graph)?;
         }
-        self.work.steps(options, n_trees, steps % chunk)
+        self.work.steps(&self.stream, options, n_trees, steps % chunk)
     }
 }
 
