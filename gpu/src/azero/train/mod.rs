@@ -41,6 +41,7 @@ pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
         info::<product::azero_train_forward_small>(),
         info::<product::azero_train_backward_small>(),
         info::<product::azero_train_gradient_small>(),
+        info::<product::azero_train_gate>(),
         info::<norm::azero_train_norm_parts>(),
         info::<norm::azero_train_norm_finish>(),
         info::<norm::azero_train_norm_apply>(),

@@ -27,7 +27,7 @@
 //! Twin    `warpplay_cpu_ref::azero::training`.
 
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
-use super::quad::{load_quad, store_quad};
+use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
 use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
@@ -78,8 +78,6 @@ pub struct Product {
     pub output_gradient: *const f32,
     /// Forward: `[n_outputs]`, added to every line.
     pub bias: *const f32,
-    /// Backward: `[pixels, n_inputs]`, the gradient passes where this is positive; null where it passes everywhere.
-    pub gate: *const f32,
     /// What the kernel writes. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
     pub result: *mut f32,
     /// Positions.
@@ -101,7 +99,7 @@ pub struct Product {
     pub option: u32,
 }
 
-const _: () = assert!(size_of::<Product>() == 80);
+const _: () = assert!(size_of::<Product>() == 72);
 
 impl Product {
     /// Lines of inputs and outputs.
@@ -153,42 +151,25 @@ impl Output for Activated {
     }
 }
 
-/// Lets pass where the gate is positive, and adds to what is there.
+/// Adds to what is there, or replaces it.
 #[derive(Clone, Copy)]
-struct Passed {
-    gate: *const f32,
+struct Added {
     result: *mut f32,
     n_rows: u32,
     ld: u32,
     add: bool,
 }
 
-impl Output for Passed {
+impl Output for Added {
     #[inline(always)]
     #[track_caller]
     unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
         if row < self.n_rows && col < self.ld {
             let at = row as usize * self.ld as usize + col as usize;
-            // SAFETY: inside the gate and the result; the quad is this thread's.
+            // SAFETY: inside the result; the quad is this thread's.
             unsafe {
-                let mut gradient = quad;
-                if !self.gate.is_null() {
-                    let gate = load_quad(self.gate, at);
-                    let mut j = 0;
-                    while j < 4 {
-                        gradient[j] = if gate[j] > 0.0 { gradient[j] } else { 0.0 };
-                        j += 1;
-                    }
-                }
-                if self.add {
-                    let before = load_quad(self.result, at);
-                    let mut j = 0;
-                    while j < 4 {
-                        gradient[j] += before[j];
-                        j += 1;
-                    }
-                }
-                store_quad(self.result, at, gradient);
+                let before = if self.add { load_quad(self.result, at) } else { [0.0; 4] };
+                store_quad(self.result, at, add(quad, before));
             }
         }
     }
@@ -439,9 +420,8 @@ impl Product {
     }
 
     #[inline(always)]
-    fn passed(&self) -> Passed {
-        let add = self.option != 0;
-        Passed { gate: self.gate, result: self.result, n_rows: self.pixels(), ld: self.n_inputs, add }
+    fn added(&self) -> Added {
+        Added { result: self.result, n_rows: self.pixels(), ld: self.n_inputs, add: self.option != 0 }
     }
 
     /// The block's part of the gradient, and its pixels.
@@ -486,7 +466,7 @@ macro_rules! kernels {
             // SAFETY: the contract; the arrays hold two tiles.
             unsafe {
                 product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
-                    Window::output_gradient(&layer), Turned::new(&layer), layer.passed(), 0, depth,
+                    Window::output_gradient(&layer), Turned::new(&layer), layer.added(), 0, depth,
                     shared_array![f32; $words], shared_array![f32; $words],
                 );
             }
@@ -515,3 +495,31 @@ kernels!(LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
     azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
 kernels!(SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
     azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
+
+/// Threads of a block of [`azero_train_gate`].
+pub const GATE_BLOCK: u32 = 256;
+
+/// Launch shape of [`azero_train_gate`] for `n` values, a multiple of 4.
+pub const fn gate_shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n / 4, GATE_BLOCK)
+}
+
+/// Gradient before a ReLU: 0 where its output is not positive.
+///
+/// # Safety
+/// Launched with [`gate_shape`]. Both arrays hold `n` values, a multiple of 4.
+#[kernel(max_threads = GATE_BLOCK)]
+pub unsafe fn azero_train_gate(outputs: *const f32, gradient: *mut f32, n: u32) {
+    let Some(quad) = thread::index_1d_below(n / 4) else { return };
+    let at = quad as usize * 4;
+    // SAFETY: the quad is in both arrays, and this thread's.
+    unsafe {
+        let (outputs, mut values) = (load_quad(outputs, at), load_quad(gradient, at));
+        let mut j = 0;
+        while j < 4 {
+            values[j] = if outputs[j] > 0.0 { values[j] } else { 0.0 };
+            j += 1;
+        }
+        store_quad(gradient, at, values);
+    }
+}
