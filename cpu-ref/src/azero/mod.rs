@@ -27,6 +27,7 @@ pub mod pieces;
 mod forward;
 mod network;
 mod program;
+pub mod training;
 
 pub use crate::mlp::Real;
 pub use forward::{BlockPass, Pass};
