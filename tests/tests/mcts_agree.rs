@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use warpplay::mcts::{BlockSizes, Connect4, Execution, Gomoku, KernelSet, Options, Search, Variant};
+use warpplay::mcts::{BlockSizes, Checkers, Connect4, Execution, Gomoku, KernelSet, Options, Search, Variant};
 use warpplay::{Backend, Device};
 use warpplay_cpu_ref::mcts::{self as reference, games};
 use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
@@ -121,6 +121,16 @@ proptest! {
     fn searches_agree_with_gomoku_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..120, seed in any::<u64>()) {
         let (position, line) = random_line(Gomoku::new(), seed, plies);
         agrees_with_arrays(&position, &line, games::gomoku::Gomoku::new(15, true), &options, 6);
+    }
+}
+
+proptest! {
+    #![proptest_config(config!("mcts_agree", 16))]
+
+    #[test]
+    fn searches_agree_with_checkers_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..90, seed in any::<u64>()) {
+        let (position, line) = random_line(Checkers::new(), seed, plies);
+        agrees_with_arrays(&position, &line, games::checkers::Checkers::new(), &options, 6);
     }
 }
 

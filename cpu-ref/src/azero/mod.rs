@@ -34,3 +34,6 @@ pub use forward::{BlockPass, Pass};
 pub use network::{Network, Shape, Tensor, place};
 pub use pieces::{Affine, EPSILON, Norm};
 pub use program::{Parallel, Program, Sequential};
+//! The AlphaZero network and its search, plainly.
+
+pub mod observation;

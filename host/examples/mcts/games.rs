@@ -3,7 +3,9 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player};
+use warpplay::mcts::{
+    Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player,
+};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 
@@ -25,6 +27,9 @@ pub enum GameName {
     /// Gomoku 19 x 19, exactly five win
     #[value(name = "gomoku_19")]
     GomokuLarge,
+    /// Checkers (English draughts) 8 x 8, each jump a move of its own
+    #[value(name = "checkers")]
+    Checkers,
     /// Hex 11 x 11
     #[value(name = "hex")]
     Hex,
@@ -56,6 +61,7 @@ impl GameName {
             Self::Gomoku => visitor.visit::<Gomoku>(),
             Self::GomokuFree => visitor.visit::<GomokuFree>(),
             Self::GomokuLarge => visitor.visit::<GomokuLarge>(),
+            Self::Checkers => visitor.visit::<Checkers>(),
             Self::Hex => visitor.visit::<Hex>(),
             Self::LightsOut => visitor.visit::<LightsOut>(),
         }
