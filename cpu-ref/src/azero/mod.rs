@@ -22,18 +22,16 @@
 //! OpenSpiel's `ResInputBlock`, `ResTorsoBlock` and `ResOutputBlock` (`alpha_zero_torch`), for which Paul and Xu, "Parallelizing Convolutional Networks for
 //! Faster AlphaZero Inference", wrote kernels.
 
+pub mod observation;
 pub mod pieces;
+pub mod training;
 
 mod forward;
 mod network;
 mod program;
-pub mod training;
 
 pub use crate::mlp::Real;
 pub use forward::{BlockPass, Pass};
 pub use network::{Network, Shape, Tensor, place};
 pub use pieces::{Affine, EPSILON, Norm};
 pub use program::{Parallel, Program, Sequential};
-//! The AlphaZero network and its search, plainly.
-
-pub mod observation;
