@@ -11,11 +11,14 @@ mod layers;
 mod network;
 mod options;
 pub mod paper;
+mod pickle;
 pub mod player;
 mod positions;
 mod resident;
 mod shape;
+mod torch_archive;
 pub mod train;
+mod weight_file;
 
 pub use engine::{BlockOutput, Inputs, Outputs};
 pub use evaluator::{Evaluation, Evaluator, EvaluatorBuilder, MAX_BATCH};
