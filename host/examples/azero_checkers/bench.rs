@@ -174,9 +174,8 @@ fn measure(
     let run = network::RunFlags { precision, execution, threads: flags.threads };
     let mut evaluator = run.open(device, network, batch)?;
     let (observations, masks) = positions.chunks(batch).next().unwrap_or_default();
-    let (found, _) = network::evaluate(&mut evaluator, &first(positions, batch, network)?)?;
-    anyhow::ensure!(found.values.len() == batch, "check failed: {} values of {batch}", found.values.len());
-    let mut into = found;
+    let mut into = evaluator.evaluate(observations, masks)?;
+    anyhow::ensure!(into.values.len() == batch, "check failed: {} values of {batch}", into.values.len());
     let with_copies = timed(flags.seconds, 1, || Ok(evaluator.evaluate_into(observations, masks, &mut into)?))?;
     let resident = match device.backend() {
         Backend::Cpu => None,
@@ -185,12 +184,6 @@ fn measure(
     let best = resident.unwrap_or(with_copies);
     let execution = evaluator.execution().to_string();
     Ok(Line { precision, execution, batch, resident, with_copies, positions_per_second: batch as f64 / best.median })
-}
-
-fn first(positions: &Positions, n: usize, network: &Network) -> Result<Positions> {
-    let boards = distinct_positions(n);
-    debug_assert!(positions.len() >= n);
-    Ok(Positions::of_checkers(&boards, network.observation()))
 }
 
 /// Calls whose positions and results stay on the device.

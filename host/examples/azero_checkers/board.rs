@@ -22,7 +22,8 @@ pub fn outcome(outcome: Outcome) -> String {
 
 /// The board with its squares' names; the squares of the last move (as `a3b4`) are marked.
 pub fn draw(position: &Checkers, last: Option<&str>) -> String {
-    let marked = |square: &str| last.is_some_and(|name| name.len() == 4 && (&name[..2] == square || &name[2..] == square));
+    let marked =
+        |square: &str| last.is_some_and(|name| name.len() == 4 && (&name[..2] == square || &name[2..] == square));
     let board: Vec<char> = position.board_text().chars().collect();
     let mut text = String::from("    +------------------------+\n");
     for (row, pieces) in board.chunks(8).enumerate() {

@@ -34,12 +34,8 @@ struct Record<'a> {
 pub fn run(args: &MatchArgs) -> Result<()> {
     args.output.start_log();
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let options = MatchOptions {
-        games: args.games,
-        opening_plies: args.opening_plies,
-        parallel: args.parallel,
-        seed: args.seed,
-    };
+    let options =
+        MatchOptions { games: args.games, opening_plies: args.opening_plies, parallel: args.parallel, seed: args.seed };
     let device = Device::parse(&args.device.device)?;
     let contestants = [args.a.open()?, args.b.open()?];
     let mut games = Match::new(&device, contestants, options)?;

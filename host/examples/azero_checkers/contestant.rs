@@ -199,15 +199,17 @@ impl Kind {
             (Self::Network { precision, .. }, "precision") => *precision = parsed(key, value)?,
             (Self::Network { execution, .. }, "execution") => *execution = parsed(key, value)?,
             (Self::Network { observation, .. }, "observation") => *observation = Some(parsed(key, value)?),
-            (Self::Network { options, .. } | Self::Uniform { options } | Self::Playouts { options, .. }, _) => match key {
-                "simulations" => options.simulations = parsed(key, value)?,
-                "leaves" => options.leaves = parsed(key, value)?,
-                "c_puct" => options.c_puct = parsed(key, value)?,
-                "temperature" => options.temperature = parsed(key, value)?,
-                "temperature_plies" => options.temperature_plies = parsed(key, value)?,
-                "seed" => options.seed = parsed(key, value)?,
-                _ => return Err(self.unknown(key)),
-            },
+            (Self::Network { options, .. } | Self::Uniform { options } | Self::Playouts { options, .. }, _) => {
+                match key {
+                    "simulations" => options.simulations = parsed(key, value)?,
+                    "leaves" => options.leaves = parsed(key, value)?,
+                    "c_puct" => options.c_puct = parsed(key, value)?,
+                    "temperature" => options.temperature = parsed(key, value)?,
+                    "temperature_plies" => options.temperature_plies = parsed(key, value)?,
+                    "seed" => options.seed = parsed(key, value)?,
+                    _ => return Err(self.unknown(key)),
+                }
+            }
             _ => return Err(self.unknown(key)),
         }
         Ok(())

@@ -163,7 +163,12 @@ fn of_boards(boards: &[Checkers], found: &[Found], top: usize, value_of: ValueOf
                 let _ = writeln!(text, "  and {} more", found.moves.len() - shown);
             }
         } else {
-            let moves: Vec<String> = found.moves.iter().take(shown).map(|one| format!("{} {:.1} %", one.name, 100.0 * one.probability)).collect();
+            let moves: Vec<String> = found
+                .moves
+                .iter()
+                .take(shown)
+                .map(|one| format!("{} {:.1} %", one.name, 100.0 * one.probability))
+                .collect();
             let _ = writeln!(text, "{}  {value}: {}", found.position, moves.join(", "));
         }
     }

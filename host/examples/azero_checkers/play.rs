@@ -20,7 +20,8 @@ const SIMULATIONS: u32 = 400;
 /// Moves of the search's opinion that are shown.
 const SHOWN: usize = 5;
 
-const HELP: &str = "  a3b4   move from a3 to b4; a jump names the square behind the enemy, and each jump is a move of its own
+const HELP: &str =
+    "  a3b4   move from a3 to b4; a jump names the square behind the enemy, and each jump is a move of its own
   moves  list the legal moves
   hint   what the search would play
   undo   take back your last move and the answer to it
@@ -188,7 +189,11 @@ impl Table<'_> {
     fn think(&mut self, position: &Checkers) -> Result<Decision> {
         let ply = self.actions.len() as u32;
         let decision = self.engine.choose_at(position, 0, ply)?;
-        anyhow::ensure!(position.is_legal(decision.action), "check failed: the search chose {}, which is illegal", decision.action);
+        anyhow::ensure!(
+            position.is_legal(decision.action),
+            "check failed: the search chose {}, which is illegal",
+            decision.action
+        );
         Ok(decision)
     }
 
@@ -257,7 +262,10 @@ fn why_not(position: &Checkers, action: u32) -> String {
 fn opinion(decision: &Decision, mover: Colour) -> String {
     let mut actions = decision.actions.clone();
     actions.sort_by_key(|action| std::cmp::Reverse(action.visits));
-    let best: Vec<String> =
-        actions.iter().take(SHOWN).map(|action| format!("{} {}", Checkers::action_name(action.action), action.visits)).collect();
+    let best: Vec<String> = actions
+        .iter()
+        .take(SHOWN)
+        .map(|action| format!("{} {}", Checkers::action_name(action.action), action.visits))
+        .collect();
     format!("value {:+.3} for {}; visits {}", decision.value, colour(mover), best.join(", "))
 }

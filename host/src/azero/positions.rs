@@ -60,7 +60,8 @@ impl Positions {
         if !matches!(mask.dtype(), Dtype::U8 | Dtype::BOOL) {
             return wrong(format!("tensor mask is of type {}, expected U8 or BOOL", mask.dtype()));
         }
-        let observations: Vec<f32> = tensors::values(path, "obs", &obs)?.into_iter().map(|value| value as f32).collect();
+        let observations: Vec<f32> =
+            tensors::values(path, "obs", &obs)?.into_iter().map(|value| value as f32).collect();
         if let Some(at) = observations.iter().position(|value| !value.is_finite()) {
             let (position, element) = (at / a_position, at % a_position);
             return wrong(format!("tensor obs, position {position}, element {element} is not a finite number"));
