@@ -24,6 +24,7 @@
 
 pub mod observation;
 pub mod pieces;
+pub mod search;
 pub mod training;
 
 mod forward;
