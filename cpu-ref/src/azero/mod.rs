@@ -25,6 +25,7 @@
 pub mod observation;
 pub mod pieces;
 pub mod search;
+pub mod training;
 
 mod forward;
 mod network;
