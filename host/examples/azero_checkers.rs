@@ -6,6 +6,7 @@
 //! cargo run --release --example azero_checkers -- eval --weights NET.safetensors --inputs IO.safetensors --out OUT.safetensors --precision fp32
 //! cargo run --release --example azero_checkers -- selfplay --games 1000 --json games.jsonl
 //! cargo run --release --example azero_checkers -- train --games games.jsonl --out new.safetensors --gate 200
+//! cargo run --release --example azero_checkers -- learn --folder learned --iterations 10 --out best.safetensors
 //! cargo run --release --example azero_checkers -- match --a new.safetensors,simulations=100 --b seed:27,simulations=100 --games 200
 //! cargo run --release --example azero_checkers -- bench
 //! cargo run --release --example azero_checkers -- replay GAMES.jsonl
@@ -40,6 +41,10 @@ mod contestant;
 mod convert;
 #[path = "azero_checkers/eval.rs"]
 mod eval;
+#[path = "azero_checkers/gate.rs"]
+mod gate;
+#[path = "azero_checkers/learn.rs"]
+mod learn;
 #[path = "azero_checkers/network.rs"]
 mod network;
 #[path = "azero_checkers/play.rs"]
@@ -73,6 +78,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Play(args) => play::run(&args),
         Command::Selfplay(args) => selfplay::run(&args),
         Command::Train(args) => train::run(&args),
+        Command::Learn(args) => learn::run(&args),
         Command::Match(args) => contest::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::bench::BenchFlags;
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::contestant::{ContestantSpec, SearchFlags};
+use crate::learn::LearnFlags;
 use crate::network::{RunFlags, WeightsFlags};
 use crate::start::StartFlags;
 use crate::train::TrainFlags;
@@ -29,6 +30,8 @@ pub enum Command {
     Selfplay(Box<SelfplayArgs>),
     /// Learn from recorded games of self-play
     Train(Box<TrainArgs>),
+    /// Learn without a teacher: self-play, training and gate matches in turn
+    Learn(Box<LearnArgs>),
     /// Let two players play many games
     Match(Box<MatchArgs>),
     /// How fast a network evaluates
@@ -148,6 +151,16 @@ pub struct TrainArgs {
     pub search: SearchFlags,
     #[command(flatten)]
     pub run: RunFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct LearnArgs {
+    #[command(flatten)]
+    pub learning: LearnFlags,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
