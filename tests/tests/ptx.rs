@@ -6,9 +6,10 @@ use warpplay::PtxSet;
 use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
+use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{AZERO_SEARCH, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -39,6 +40,7 @@ fn families() -> Vec<Family> {
         Family { kernels: paper::KERNELS.to_vec(), set: &MLP_PAPER },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
+        Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
     ]
 }
 
@@ -158,9 +160,9 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that add up in double precision: their names say so.
+/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64")
+    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -193,7 +195,7 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
 
 /// Barriers in each kernel's PTX. More would be a barrier that the compiler copied into both arms of a branch (a hang or a race); fewer, a missing one.
 /// `play` holds the playouts twice, once for a new child and once for a node that did not grow: all threads of a block take the same of the two.
-const BARRIERS: [(&str, usize); 31] = [
+const BARRIERS: [(&str, usize); 33] = [
     ("mcts_select_", 2),
     ("mcts_expand_1_", 3),
     ("mcts_expand_2_", 0),
@@ -225,6 +227,8 @@ const BARRIERS: [(&str, usize); 31] = [
     ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 8),
     ("mlp_epoch_classify", 4),
+    ("azero_search_step_", 2),
+    ("azero_search_playouts_", 2),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the

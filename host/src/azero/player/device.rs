@@ -136,13 +136,21 @@ impl<G: SearchKernels> DeviceTrees<G> {
             _ => crate::Precision::Fp32,
         };
         let rows = actions.chunks_exact(G::MAX_LEGAL as usize);
-        let decisions = found.iter().zip(rows).zip(tasks.iter().enumerate()).map(|((found, actions), (place, task))| match found.faults {
-            0 => Ok(decision(found, actions)),
-            faults => {
-                let what = if faults & fault::VALUE != 0 { "value" } else { "policy logit" };
-                Err(not_finite(what, place, task, precision))
-            }
-        });
+        let decisions =
+            found.iter().zip(rows).zip(tasks.iter().enumerate()).map(|((found, actions), (place, task))| {
+                match found.faults {
+                    0 => Ok(decision(found, actions)),
+                    faults => {
+                        let (what, value) = match () {
+                            () if faults & fault::NAN_VALUE != 0 => ("value", f64::NAN),
+                            () if faults & fault::INFINITE_VALUE != 0 => ("value", f64::INFINITY),
+                            () if faults & fault::NAN_LOGIT != 0 => ("policy logit", f64::NAN),
+                            () => ("policy logit", f64::INFINITY),
+                        };
+                        Err(not_finite(what, value, place, task, precision))
+                    }
+                }
+            });
         decisions.collect()
     }
 
@@ -161,7 +169,9 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Err(error) => return Err(error),
             }
         }
-        let Some(graph) = self.graphs.get(&n_trees) else { return self.work.steps(&self.stream, options, n_trees, steps) };
+        let Some(graph) = self.graphs.get(&n_trees) else {
+            return self.work.steps(&self.stream, options, n_trees, steps);
+        };
         for _ in 0..steps / chunk {
             self.stream.launch_graph(graph)?;
         }
