@@ -6,10 +6,11 @@ use warpplay::PtxSet;
 use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
+use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::azero::train;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -41,6 +42,7 @@ fn families() -> Vec<Family> {
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
     ]
 }
 
@@ -160,9 +162,9 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that add up in double precision: their names say so.
+/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64")
+    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -237,6 +239,8 @@ const BARRIERS: &[(&str, usize)] = &[
     ("azero_train_norm_back_parts", 2),
     ("azero_train_adam", 4),
     ("azero_train_finish", 10),
+    ("azero_search_step_", 2),
+    ("azero_search_playouts_", 2),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the
