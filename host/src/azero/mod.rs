@@ -11,10 +11,13 @@ mod layers;
 mod network;
 mod options;
 pub mod paper;
+mod pickle;
 pub mod player;
 mod resident;
 mod shape;
+mod torch_archive;
 pub mod train;
+mod weight_file;
 
 pub use engine::{BlockOutput, Inputs, Outputs};
 pub use evaluator::{Evaluation, Evaluator, EvaluatorBuilder, MAX_BATCH};
