@@ -135,6 +135,26 @@ fn odd_shapes_equal_plain_loops() {
 }
 
 #[test]
+fn short_formats_are_near_plain_loops() {
+    let shape = NetworkShape {
+        rows: 3,
+        columns: 5,
+        planes: 3,
+        width: 9,
+        depth: 2,
+        value_filters: 2,
+        value_hidden: 7,
+        policy_filters: 3,
+        actions: 21,
+    };
+    for (precision, bound) in [(Precision::Tf32, 8e-3), (Precision::Fp16, 9e-3), (Precision::Bf16, 8e-2)] {
+        check(shape, 3, precision, bound);
+        check(NetworkShape { rows: 9, columns: 9, width: 40, depth: 1, actions: 300, ..shape }, 2, precision, bound);
+        check(NetworkShape { rows: 8, columns: 8, width: 72, depth: 1, ..shape }, 2, precision, bound);
+    }
+}
+
+#[test]
 fn the_default_shape_equals_plain_loops() {
     check(NetworkShape::default(), 1, Precision::Fp32, 1e-5);
 }
