@@ -323,28 +323,28 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         memory::async_commit();
     };
     // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
-    let mut on_board = [0u32; DOWN];
+    let mut on_board = [0u32; 4];
     let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
-    let mut d = 0;
-    while d < DOWN {
-        let cell = tile.first_cell + first_row + 16 * d as u32;
-        let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-        let mut tap = 0;
-        while tap < TAPS {
-            // Both are one too large.
-            let (y, x) = (row + tap / 3, column + tap % 3);
-            if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
-                on_board[d] |= 1 << tap;
+    each!(D in [0 1 2 3] {
+        if D < DOWN {
+            let cell = tile.first_cell + first_row + 16 * D as u32;
+            let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+            let mut tap = 0;
+            while tap < TAPS {
+                // Both are one too large.
+                let (y, x) = (row + tap / 3, column + tap % 3);
+                if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                    on_board[D] |= 1 << tap;
+                }
+                tap += 1;
             }
-            tap += 1;
         }
-        d += 1;
-    }
+    });
     // The lane's row and half of the depth of the weights' matrices: see `twist`.
     let in_matrix = lane % 8;
     let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
     let own_piece = (lane / 8 % 2) ^ in_matrix;
-    let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
+    let mut sums = [[[0.0f32; 4]; 8]; 4];
     copy(0);
     copy(1);
     let mut step = 0;
@@ -355,47 +355,45 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         copy(step + 2);
         let (chunk, tap) = (step / TAPS, step % TAPS);
         let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-        let mut at_cells = [0u32; DOWN];
-        let mut d = 0;
-        while d < DOWN {
-            let row = first_row + 16 * d as u32 + shift;
-            let row = if on_board[d] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
-            at_cells[d] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
-            d += 1;
-        }
+        let mut at_cells = [0u32; 4];
+        each!(D in [0 1 2 3] {
+            if D < DOWN {
+                let row = first_row + 16 * D as u32 + shift;
+                let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+                at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
+            }
+        });
         let row = tile.weights + step % STAGES * tiles.outputs + own_output;
         let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
         let words = layer.input_words - chunk * CHUNK;
         let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
         let mut group = 0;
         while group < groups {
-            let mut left = [[0u32; 4]; DOWN];
-            let mut right = [[0u32; 4]; ACROSS];
+            let mut left = [[0u32; 4]; 4];
+            let mut right = [[0u32; 4]; 4];
             sync::sync_warp(warp::ALL);
             // SAFETY: rows of this step's tiles; the whole warp is here, after the barrier above.
             unsafe {
-                let mut d = 0;
-                while d < DOWN {
-                    left[d] = mma::load_matrix_x4(at_cells[d] ^ group * 32).map(F::operand);
-                    d += 1;
-                }
-                // Two products' columns at once: outputs two further on.
-                let mut j = 0;
-                while j < ACROSS / 2 {
-                    right[j] = mma::load_matrix_x4((at_weights ^ group * 32) + j as u32 * 4 * CHUNK * 4);
-                    j += 1;
-                }
-                let mut d = 0;
-                while d < DOWN {
-                    let mut j = 0;
-                    while j < ACROSS / 2 {
-                        let [b0, b1, b2, b3] = right[j];
-                        sums[d][2 * j] = F::product(sums[d][2 * j], left[d], [b0, b1]);
-                        sums[d][2 * j + 1] = F::product(sums[d][2 * j + 1], left[d], [b2, b3]);
-                        j += 1;
+                each!(D in [0 1 2 3] {
+                    if D < DOWN {
+                        left[D] = mma::load_matrix_x4(at_cells[D] ^ group * 32).map(F::operand);
                     }
-                    d += 1;
-                }
+                });
+                // Two products' columns at once: outputs two further on.
+                each!(J in [0 1 2 3] {
+                    if J < ACROSS / 2 {
+                        right[J] = mma::load_matrix_x4((at_weights ^ group * 32) + J as u32 * 4 * CHUNK * 4);
+                    }
+                });
+                each!(J in [0 1 2 3] {
+                    each!(D in [0 1 2 3] {
+                        if D < DOWN && J < ACROSS / 2 {
+                            let [b0, b1, b2, b3] = right[J];
+                            sums[D][2 * J] = F::product(sums[D][2 * J], left[D], [b0, b1]);
+                            sums[D][2 * J + 1] = F::product(sums[D][2 * J + 1], left[D], [b2, b3]);
+                        }
+                    });
+                });
             }
             group += 1;
         }
