@@ -7,6 +7,7 @@
 //! | module | algorithm | source |
 //! | --- | --- | --- |
 //! | [`mcts`] | Monte Carlo tree search with many trees and many playouts a step | Klęsk, "MCTS-NC", SoftwareX |
+//! | [`azero`] | a residual network with value and policy heads, in `f32` and `f64` | OpenSpiel's AlphaZero; Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | [`mlp`] | multilayer perceptrons trained by mini-batches, in `f32` and `f64` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //!
 //! Every algorithm exists twice: sequential, reading like its source, and under rayon, calling the same inner functions. Results do

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use warpplay_gpu::simt::Fault;
 
+use crate::Precision;
+
 /// What the library's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -220,6 +222,21 @@ pub enum Error {
         step: u32,
         /// Steps of an epoch.
         steps: u32,
+    },
+
+    /// A network gave something that is no number, though what went in was finite: a narrow precision overflowed, or the weights are too large.
+    #[error(
+        "{what} of position {position} is {value} in {precision}: use a wider precision, or weights that are trained"
+    )]
+    NotFinite {
+        /// Which result.
+        what: String,
+        /// The position, from 0.
+        position: usize,
+        /// What it was.
+        value: f64,
+        /// The arithmetic that was used.
+        precision: Precision,
     },
 
     /// A kernel broke a rule while it ran on the CPU, thread by thread.

@@ -68,12 +68,12 @@ fn at_least(name: &str, len: usize, needed: usize) -> Result<()> {
     if len < needed { Err(Error::shape(name, format!("at least {needed} values"), len)) } else { Ok(()) }
 }
 
-/// What one position leaves behind after a part of the network, `[channels, rows, columns]`.
+/// What positions leave behind after a part of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockOutput {
     /// `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`, `policy_head_planes`.
     pub name: String,
-    /// The values after the part's rectifier.
+    /// The values after the part's rectifier, `[n, channels, rows, columns]`.
     pub values: Vec<f32>,
 }
 

@@ -1,10 +1,11 @@
 //! Evaluating positions.
 
-use std::sync::Arc;
-
-use super::engine::{BlockOutput, Engine, Inputs, Outputs};
-use super::{Execution, Network};
-use crate::{Backend, Device, Error, Precision, Result, Stream};
+use super::cpu::{self, Plain};
+use super::dispatch::Setup;
+use super::engine::{BlockOutput, Inputs, Outputs};
+use super::resident::{self, Resident};
+use super::{Execution, Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::{Device, Error, Precision, Result, Stream};
 
 /// Most positions that one call may evaluate.
 pub const MAX_BATCH: usize = 1 << 20;
@@ -29,6 +30,12 @@ pub struct EvaluatorBuilder {
     pub(in crate::azero) threads: Option<usize>,
 }
 
+impl Default for EvaluatorBuilder {
+    fn default() -> Self {
+        Self { precision: Precision::Fp32, execution: Execution::Auto, max_batch: 128, threads: None }
+    }
+}
+
 impl EvaluatorBuilder {
     /// Arithmetic of the convolutions. Default fp32.
     pub fn precision(mut self, precision: Precision) -> Self {
@@ -42,15 +49,248 @@ impl EvaluatorBuilder {
         self
     }
 
-    /// Most positions of a call: memory for them is taken at once. Default 128.
+    /// Most positions of a call, 1 to [`MAX_BATCH`]: memory for them is taken at once. Default 128.
     pub fn max_batch(mut self, n: usize) -> Self {
         self.max_batch = n;
         self
     }
 
-    /// Threads of the CPU back end; 1 is the sequential program. Default all cores.
+    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default all cores.
     pub fn threads(mut self, n: usize) -> Self {
         self.threads = Some(n);
         self
+    }
+
+    /// Puts a network on a device, with memory for [`EvaluatorBuilder::max_batch`] positions. What the network holds later does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a value that is not allowed, or a precision or execution that the device does not offer for this network;
+    /// [`Error::Memory`] if the device has too little for so large a batch; what the driver says.
+    pub fn build(self, device: &Device, network: &Network) -> Result<Evaluator> {
+        let Self { precision, execution, max_batch, threads } = self;
+        if !(1..=MAX_BATCH).contains(&max_batch) {
+            return Err(Error::option("max_batch", max_batch, format!("1 to {MAX_BATCH}")));
+        }
+        if threads == Some(0) {
+            return Err(Error::option("threads", 0, "at least 1"));
+        }
+        let setup = Setup { network, precision, execution, capacity: max_batch };
+        setup.check(device)?;
+        let (shape, execution) = (network.shape(), setup.chosen(device));
+        let program = match execution {
+            Execution::Plain => Program::Plain(cpu::open(device, &setup, threads)?),
+            kernels => {
+                resident::check_memory(device, shape, max_batch)?;
+                let stream = device.stream()?;
+                let engine = setup.open(device, &stream, kernels)?;
+                Program::Kernels(Box::new(Resident::new(engine, stream, shape, max_batch)?))
+            }
+        };
+        let (observation, value_of) = (network.observation(), network.value_of());
+        Ok(Evaluator { program, device: device.clone(), shape, observation, value_of, precision, execution, max_batch })
+    }
+}
+
+enum Program {
+    Plain(Box<dyn Plain>),
+    Kernels(Box<Resident>),
+}
+
+/// A network on a device, ready to evaluate positions.
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay::azero::{Evaluator, Network, NetworkShape};
+///
+/// let shape = NetworkShape { width: 8, depth: 1, actions: 4, ..NetworkShape::default() };
+/// let network = Network::seeded(shape, 27)?;
+/// let mut evaluator = Evaluator::builder().build(&Device::cpu(), &network)?;
+/// let found = evaluator.evaluate(&vec![0.0; shape.n_observation()], &[1, 0, 1, 0])?;
+/// assert!(found.values[0].abs() <= 1.0);
+/// assert_eq!((found.policies[1], found.policies[3]), (0.0, 0.0)); // not legal
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Evaluator {
+    program: Program,
+    device: Device,
+    shape: NetworkShape,
+    observation: ObservationLayout,
+    value_of: ValueOf,
+    precision: Precision,
+    execution: Execution,
+    max_batch: usize,
+}
+
+impl Evaluator {
+    /// An evaluator with the default choices, to be changed.
+    pub fn builder() -> EvaluatorBuilder {
+        EvaluatorBuilder::default()
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The network's size.
+    pub fn shape(&self) -> NetworkShape {
+        self.shape
+    }
+
+    /// What the network's observations show.
+    pub fn observation(&self) -> ObservationLayout {
+        self.observation
+    }
+
+    /// Whose value the network gives.
+    pub fn value_of(&self) -> ValueOf {
+        self.value_of
+    }
+
+    /// Arithmetic of the convolutions.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Which kernels run: never [`Execution::Auto`].
+    pub fn execution(&self) -> Execution {
+        self.execution
+    }
+
+    /// Most positions of a call.
+    pub fn max_batch(&self) -> usize {
+        self.max_batch
+    }
+
+    /// Evaluates `n` positions in host memory.
+    ///
+    /// * `observations`: `[n, planes, rows, columns]`, finite.
+    /// * `masks`: `[n, actions]`, 1 for a legal action and 0 for another; every position has a legal one.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming tensor and position for a wrong length or value, for no position, and for more than [`Evaluator::max_batch`];
+    /// [`Error::NotFinite`] naming the position if its value or a logit is beyond the range of numbers; errors of the device.
+    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8]) -> Result<Evaluation> {
+        let mut found = Evaluation::default();
+        self.evaluate_into(observations, masks, &mut found)?;
+        Ok(found)
+    }
+
+    /// The same into `found`, whose memory is used again. After an error it holds nothing of meaning.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn evaluate_into(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation) -> Result<()> {
+        let n = self.check_observations(observations)?;
+        check_masks(masks, n, self.shape.actions as usize)?;
+        found.values.resize(n, 0.0);
+        found.policy_logits.resize(masks.len(), 0.0);
+        found.policies.resize(masks.len(), 0.0);
+        match &mut self.program {
+            Program::Plain(plain) => plain.evaluate(observations, masks, found),
+            Program::Kernels(resident) => resident.evaluate(observations, masks, n, found)?,
+        }
+        self.check_found(found)
+    }
+
+    /// Enqueues the evaluation of the first `n` positions of `inputs`, which are in the device's memory already and stay there; so do the results. The
+    /// stream may be any of the device. Nothing is allocated, nothing waited for, and values are not looked at: a position without a legal
+    /// action, or with numbers that are not finite, gives results without meaning.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Option`] for `n` 0 or beyond [`Evaluator::max_batch`];
+    /// [`Error::Shape`] if the buffers have no room for `n`; [`Error::Device`] for a buffer or stream of another device; what the driver says.
+    pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        let Program::Kernels(resident) = &mut self.program else {
+            return Err(Error::Unsupported {
+                what: "evaluation of positions in device memory".into(),
+                backend: self.device.backend().to_string(),
+                remedy: "use evaluate with positions in host memory".into(),
+            });
+        };
+        if !(1..=self.max_batch).contains(&n) {
+            return Err(Error::option("batch", n, format!("1 to {}, the evaluator's max_batch", self.max_batch)));
+        }
+        self.device.expect_same("stream", stream.device())?;
+        inputs.check(self.shape, n)?;
+        outputs.check(self.shape, n)?;
+        resident.engine.enqueue(stream, inputs, n, outputs)
+    }
+
+    /// What positions leave behind after every block, in the order of the network: `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`,
+    /// `policy_head_planes`. For tests and tables of errors; allocates.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn blocks(&mut self, observations: &[f32]) -> Result<Vec<BlockOutput>> {
+        let n = self.check_observations(observations)?;
+        match &mut self.program {
+            Program::Plain(plain) => Ok(plain.blocks(observations, n)),
+            Program::Kernels(resident) => resident.blocks(observations, n),
+        }
+    }
+
+    /// The number of positions of these observations.
+    fn check_observations(&self, observations: &[f32]) -> Result<usize> {
+        let NetworkShape { planes, rows, columns, .. } = self.shape;
+        let (len, a_position) = (observations.len(), self.shape.n_observation());
+        let n = len / a_position;
+        if !len.is_multiple_of(a_position) || !(1..=self.max_batch).contains(&n) {
+            let positions = format!("1 to {} positions", self.max_batch);
+            let expected = format!("{a_position} values ({planes} x {rows} x {columns}) for each of {positions}");
+            return Err(Error::shape("observations", expected, format!("{len} values")));
+        }
+        match observations.iter().position(|value| !value.is_finite()) {
+            Some(at) => {
+                let what = format!("observations, element {} of position {}", at % a_position, at / a_position);
+                Err(Error::shape(what, "a finite number", observations[at]))
+            }
+            None => Ok(n),
+        }
+    }
+
+    /// That all results are numbers.
+    fn check_found(&self, found: &Evaluation) -> Result<()> {
+        let actions = self.shape.actions as usize;
+        let arrays = [("value", &found.values, 1), ("policy logit", &found.policy_logits, actions)];
+        for (what, values, each) in arrays.into_iter().chain([("policy", &found.policies, actions)]) {
+            if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                let what = if each == 1 { what.to_string() } else { format!("{what} {}", at % each) };
+                let (position, value, precision) = (at / each, values[at], self.precision);
+                return Err(Error::NotFinite { what, position, value, precision });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_masks(masks: &[u8], n: usize, actions: usize) -> Result<()> {
+    if masks.len() != n * actions {
+        let expected = format!("{actions} values for each of {n} positions");
+        return Err(Error::shape("masks", expected, format!("{} values", masks.len())));
+    }
+    for (position, mask) in masks.chunks_exact(actions).enumerate() {
+        let all = mask.iter().fold(0, |all, &value| all | value);
+        if all == 0 {
+            return Err(Error::shape(format!("masks, position {position}"), "at least one legal action", "none"));
+        }
+        if all > 1 {
+            let action = mask.iter().position(|&value| value > 1).unwrap_or_default();
+            let what = format!("masks, action {action} of position {position}");
+            return Err(Error::shape(what, "0 or 1", mask[action]));
+        }
+    }
+    Ok(())
+}
+
+impl std::fmt::Debug for Evaluator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("device", &self.device)
+            .field("shape", &self.shape)
+            .field("precision", &self.precision)
+            .field("execution", &self.execution)
+            .field("max_batch", &self.max_batch)
+            .finish_non_exhaustive()
     }
 }

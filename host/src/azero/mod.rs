@@ -1,5 +1,7 @@
 //! The AlphaZero network for checkers, on the GPU, on the CPU thread by thread, and on the CPU in the plain form; and a player that uses it.
 
+mod cpu;
+mod dispatch;
 mod engine;
 mod evaluator;
 mod folded;
@@ -9,11 +11,12 @@ mod network;
 mod options;
 pub mod paper;
 pub mod player;
+mod resident;
 mod shape;
 pub mod train;
 
 pub use engine::{BlockOutput, Inputs, Outputs};
-pub use evaluator::{Evaluation, EvaluatorBuilder, MAX_BATCH};
+pub use evaluator::{Evaluation, Evaluator, EvaluatorBuilder, MAX_BATCH};
 pub use network::{Conv, Linear, NORM_EPSILON, Network, Norm, ObservationLayout, TorsoBlock, ValueOf};
 pub use options::Execution;
 pub use shape::NetworkShape;

@@ -284,7 +284,7 @@ fn tensors(shape: NetworkShape) -> Vec<(String, Vec<usize>, Field)> {
     let (value_filters, value_hidden) = (size(shape.value_filters), size(shape.value_hidden));
     let (policy_filters, actions) = (size(shape.policy_filters), size(shape.actions));
     let mut list = Vec::new();
-    let mut affine = |list: &mut Vec<_>, name: String, dims: Vec<usize>, field: &dyn Fn(Part) -> Field| {
+    let affine = |list: &mut Vec<_>, name: String, dims: Vec<usize>, field: &dyn Fn(Part) -> Field| {
         let bias = vec![dims[0]];
         list.push((format!("{name}.weight"), dims, field(Part::Weight)));
         list.push((format!("{name}.bias"), bias, field(Part::Bias)));

@@ -1,0 +1,86 @@
+//! Evaluation where kernels run: an engine with a stream, its buffers, and host memory to copy from and to.
+
+use super::engine::{BlockOutput, Engine, Inputs, Outputs};
+use super::{Evaluation, NetworkShape};
+use crate::{Device, Error, Pinned, Result, Stream};
+
+/// An engine and all that a call from host memory needs; nothing is allocated per call.
+pub(super) struct Resident {
+    pub engine: Box<dyn Engine>,
+    stream: Stream,
+    inputs: Inputs,
+    outputs: Outputs,
+    observations: Pinned<f32>,
+    masks: Pinned<u8>,
+    values: Pinned<f32>,
+    policy_logits: Pinned<f32>,
+    policies: Pinned<f32>,
+    n_observation: usize,
+    n_actions: usize,
+}
+
+/// Checks that a device has memory for the inputs and outputs of `capacity` positions.
+///
+/// # Errors
+/// [`Error::Memory`] if not.
+pub(super) fn check_memory(device: &Device, shape: NetworkShape, capacity: usize) -> Result<()> {
+    let a_position = 4 * shape.n_observation() + 4 + 9 * shape.actions as usize;
+    let (needed, free) = (a_position as u64 * capacity as u64, device.memory()?.free);
+    if needed > free { Err(Error::Memory { device: device.to_string(), needed, free }) } else { Ok(()) }
+}
+
+impl Resident {
+    pub fn new(engine: Box<dyn Engine>, stream: Stream, shape: NetworkShape, capacity: usize) -> Result<Self> {
+        let (n_observation, n_actions) = (shape.n_observation(), shape.actions as usize);
+        Ok(Self {
+            engine,
+            inputs: Inputs::new(&stream, shape, capacity)?,
+            outputs: Outputs::new(&stream, shape, capacity)?,
+            observations: stream.pinned(capacity * n_observation)?,
+            masks: stream.pinned(capacity * n_actions)?,
+            values: stream.pinned(capacity)?,
+            policy_logits: stream.pinned(capacity * n_actions)?,
+            policies: stream.pinned(capacity * n_actions)?,
+            stream,
+            n_observation,
+            n_actions,
+        })
+    }
+
+    /// Brings `n` positions to the device.
+    fn send(&mut self, observations: &[f32], n: usize) -> Result<()> {
+        self.observations.as_mut_slice()?[..observations.len()].copy_from_slice(observations);
+        let (stream, inputs) = (&self.stream, &mut self.inputs);
+        stream.write_pinned(&mut inputs.observations, 0, &self.observations, n * self.n_observation)?;
+        stream.write_pinned(&mut inputs.masks, 0, &self.masks, n * self.n_actions)
+    }
+
+    /// Evaluates `n` positions; `found` has room for them.
+    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<()> {
+        self.masks.as_mut_slice()?[..masks.len()].copy_from_slice(masks);
+        self.send(observations, n)?;
+        let Self { stream, inputs, outputs, n_actions, .. } = self;
+        self.engine.enqueue(stream, inputs, n, outputs)?;
+        stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;
+        stream.read_pinned(&outputs.policy_logits, 0, &mut self.policy_logits, n * *n_actions)?;
+        stream.read_pinned(&outputs.policies, 0, &mut self.policies, n * *n_actions)?;
+        stream.synchronize()?;
+        for (from, to) in [
+            (&self.values, &mut found.values),
+            (&self.policy_logits, &mut found.policy_logits),
+            (&self.policies, &mut found.policies),
+        ] {
+            for (&from, to) in from.as_slice()?.iter().zip(to) {
+                *to = from.into();
+            }
+        }
+        Ok(())
+    }
+
+    /// What `n` positions leave behind after every block.
+    pub fn blocks(&mut self, observations: &[f32], n: usize) -> Result<Vec<BlockOutput>> {
+        self.masks.as_mut_slice()?[..n * self.n_actions].fill(1);
+        self.send(observations, n)?;
+        self.engine.blocks(&self.stream, &self.inputs, n)
+    }
+}
