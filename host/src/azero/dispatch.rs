@@ -1,7 +1,8 @@
 //! Which engine evaluates: the one place where [`Execution`] is decided.
 
 use super::engine::Engine;
-use super::{Execution, Network};
+use super::folded::FoldedNetwork;
+use super::{Execution, Network, layers};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -54,11 +55,16 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::Memory`]; what the driver says.
-    pub fn open(&self, device: &Device, _stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
-        Err(Error::Unsupported {
-            what: format!("execution {chosen} of the network"),
-            backend: device.backend().to_string(),
-            remedy: "use the cpu back end".into(),
-        })
+    pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
+        match chosen {
+            Execution::Layers => {
+                layers::build(device, stream, &FoldedNetwork::new(self.network), self.precision, self.capacity)
+            }
+            _ => Err(Error::Unsupported {
+                what: format!("execution {chosen} of the network"),
+                backend: device.backend().to_string(),
+                remedy: "use execution layers".into(),
+            }),
+        }
     }
 }

@@ -4,8 +4,6 @@ mod graphs;
 #[allow(unsafe_code)]
 mod kernels;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use super::engine::{BlockOutput, Engine, Inputs, Outputs};
 use super::folded::FoldedNetwork;
