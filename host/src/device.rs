@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
+use warpplay_gpu::simt::banks::{self, BankReport};
 
 use crate::context::{self, Context, Limits};
 use crate::error::{Error, Result};
@@ -254,6 +255,28 @@ impl Device {
     /// counted. For tests of engines that promise to reuse their memory.
     pub fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Runs `launches` and counts the bank conflicts of the kernels that it launches from this thread on [`Backend::Simt`]; it is slower meanwhile.
+    ///
+    /// ```
+    /// use warpplay::Device;
+    /// let (sum, report) = Device::simt().count_bank_conflicts(|| 1 + 1)?;
+    /// assert_eq!((sum, report.conflicts()), (2, 0)); // nothing was launched
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on another back end; on a GPU, Nsight Compute counts them.
+    pub fn count_bank_conflicts<R>(&self, launches: impl FnOnce() -> R) -> Result<(R, BankReport)> {
+        if self.backend() != Backend::Simt {
+            return Err(Error::Unsupported {
+                what: "counting bank conflicts".to_string(),
+                backend: self.backend().to_string(),
+                remedy: "count them on simt, or on a GPU with Nsight Compute".to_string(),
+            });
+        }
+        Ok(banks::count(launches))
     }
 
     pub(crate) fn count_allocation(&self) {

@@ -296,12 +296,19 @@ own! {
     fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64);
     fn cuGraphLaunch(executable: Handle, stream: Handle);
     fn cuGraphExecDestroy(executable: Handle);
+    fn cuStreamSetAttribute(stream: Handle, attribute: c_int, value: *const StreamAttribute);
+    fn cuCtxResetPersistingL2Cache();
 }
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: the memory counts as pinned in every context.
 pub(crate) const MEM_HOST_ALLOC_PORTABLE: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: a capture forbids nothing to other streams, on this thread or another.
 pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
+
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`: bytes of the second-level cache that are set aside for what is to stay there.
+pub(crate) const LIMIT_PERSISTING_L2_CACHE_SIZE: c_int = 6;
+/// `CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW`.
+pub(crate) const STREAM_ACCESS_POLICY_WINDOW: c_int = 1;
 
 /// Device attributes by the driver's numbers.
 pub(crate) mod device_attribute {
@@ -319,6 +326,8 @@ pub(crate) mod device_attribute {
     pub(crate) const MAX_REGISTERS_PER_MULTIPROCESSOR: c_int = 82;
     pub(crate) const COOPERATIVE_LAUNCH: c_int = 95;
     pub(crate) const MAX_SHARED_PER_BLOCK_OPT_IN: c_int = 97;
+    pub(crate) const MAX_PERSISTING_L2_BYTES: c_int = 108;
+    pub(crate) const MAX_ACCESS_POLICY_WINDOW_BYTES: c_int = 109;
     pub(crate) const CLUSTER_LAUNCH: c_int = 120;
 }
 
@@ -378,6 +387,39 @@ impl LaunchAttribute {
         Self { id, padding: 0, value }
     }
 }
+
+/// `CUaccessPolicyWindow`: how the second-level cache treats a range of memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessPolicyWindow {
+    base: usize,
+    bytes: usize,
+    hit_ratio: f32,
+    hit: c_int,
+    miss: c_int,
+}
+const _: () = assert!(size_of::<AccessPolicyWindow>() == 32);
+
+impl AccessPolicyWindow {
+    /// `hit_ratio` of the range is kept (`CU_ACCESS_PROPERTY_PERSISTING`), the rest only streams through (`CU_ACCESS_PROPERTY_STREAMING`).
+    pub(crate) fn persisting(base: usize, bytes: usize, hit_ratio: f32) -> Self {
+        Self { base, bytes, hit_ratio, hit: 2, miss: 1 }
+    }
+
+    /// No range.
+    pub(crate) fn none() -> Self {
+        Self { base: 0, bytes: 0, hit_ratio: 0.0, hit: 0, miss: 0 }
+    }
+}
+
+/// `CUstreamAttrValue`: 64 bytes, of which this attribute uses the first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamAttribute {
+    pub(crate) window: AccessPolicyWindow,
+    pub(crate) rest: [u64; 4],
+}
+const _: () = assert!(size_of::<StreamAttribute>() == 64);
 
 /// The driver's name of a result code, as `CUDA_ERROR_ILLEGAL_ADDRESS`.
 pub(crate) fn code_name(code: c_int) -> String {

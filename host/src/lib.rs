@@ -91,6 +91,7 @@ mod named;
 mod pinned;
 mod precision;
 mod progress;
+mod sealed;
 #[allow(unsafe_code)]
 mod stream;
 mod tensors;
@@ -108,10 +109,11 @@ pub use module::{Function, FunctionInfo, Module};
 pub use pinned::Pinned;
 pub use precision::Precision;
 pub use progress::Progress;
-pub use stream::Stream;
+pub use stream::{L2Span, L2Window, Stream};
 pub use warpplay_gpu::kernel::Kernel;
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
+pub use warpplay_gpu::simt::banks::{BankCount, BankReport};
 
 /// The README's example, compiled and run with the documentation's tests.
 #[cfg(doctest)]

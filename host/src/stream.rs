@@ -1,5 +1,7 @@
 //! Streams: work for a device, done in order.
 
+mod l2;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -21,6 +23,8 @@ use crate::graph::{CudaGraph, Graph, Operation, Replay};
 use crate::launch::{Binding, IntoParams};
 use crate::module::{Function, Loaded, no_kernels};
 use crate::pinned::Pinned;
+
+pub use l2::{L2Span, L2Window};
 
 /// A queue of work on one device: allocations, copies and launches happen in the order of the calls.
 ///

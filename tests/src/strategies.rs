@@ -89,11 +89,11 @@ pub trait Visitor {
 }
 
 /// Number of games that [`visit_game`] knows.
-pub const N_GAMES: usize = 10;
+pub const N_GAMES: usize = 11;
 
 /// Visits the game of this index, from a start that `number` chooses where there are several.
 pub fn visit_game(index: usize, number: u64, visitor: &mut impl Visitor) {
-    use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge};
+    use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge};
     use warpplay_example_hex::Hex;
     use warpplay_example_lights_out::LightsOut;
     use warpplay_test_kernels::games::{Hashed, Thin, Wide};
@@ -112,6 +112,7 @@ pub fn visit_game(index: usize, number: u64, visitor: &mut impl Visitor) {
         }
         7 => visitor.visit(Hashed::new(number)),
         8 => visitor.visit(Thin::new(3 + (number % 60) as u32)),
-        _ => visitor.visit(Wide::default()),
+        9 => visitor.visit(Wide::default()),
+        _ => visitor.visit(Checkers::new()),
     }
 }

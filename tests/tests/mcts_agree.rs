@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use warpplay::mcts::{BlockSizes, Connect4, Execution, Gomoku, KernelSet, Options, Search, Variant};
+use warpplay::mcts::{BlockSizes, Checkers, Connect4, Execution, Gomoku, KernelSet, Options, Search, Variant};
 use warpplay::{Backend, Device};
 use warpplay_cpu_ref::mcts::{self as reference, games};
 use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
@@ -124,6 +124,16 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config!("mcts_agree", 16))]
+
+    #[test]
+    fn searches_agree_with_checkers_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..90, seed in any::<u64>()) {
+        let (position, line) = random_line(Checkers::new(), seed, plies);
+        agrees_with_arrays(&position, &line, games::checkers::Checkers::new(), &options, 6);
+    }
+}
+
 /// The engine on each back end against the reference with a game that was written separately.
 fn agrees_with_arrays<G: KernelSet, H: reference::Game>(
     position: &G,
@@ -210,7 +220,7 @@ impl Visitor for NodeByNode {
 #[test]
 fn every_node_of_every_tree_is_the_references() {
     for variant in Variant::ALL {
-        for (game, steps) in [(0, 25), (1, 10), (2, 3), (5, 3), (6, 12), (7, 30), (8, 30), (9, 2)] {
+        for (game, steps) in [(0, 25), (1, 10), (2, 3), (5, 3), (6, 12), (7, 30), (8, 30), (9, 2), (10, 4)] {
             // Blocks of one warp for some games, of many for the others.
             let block = if game % 2 == 0 { 128 } else { 32 };
             let shape = Shape { block, n_trees: 2, n_playouts: 2, ..Shape::new(variant) };
@@ -275,7 +285,7 @@ impl Visitor for Long {
 fn long_searches_agree_between_gpu_and_cpu() {
     let Some(gpu) = gpu() else { return };
     assert_eq!(gpu.backend(), Backend::Cuda);
-    for game in [0, 1, 2, 5, 6, 7] {
+    for game in [0, 1, 2, 5, 6, 7, 10] {
         visit_game(game, 13, &mut Long { gpu: gpu.clone() });
     }
 }

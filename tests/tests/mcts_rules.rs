@@ -2,7 +2,7 @@
 //! playouts that draw the same numbers.
 
 use proptest::prelude::*;
-use warpplay::mcts::{Adapted, Game, Outcome};
+use warpplay::mcts::{Adapted, Checkers, Game, Outcome};
 use warpplay_cpu_ref::mcts::{Game as PlainGame, GameResult, Stream, Streams, games};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
@@ -83,6 +83,11 @@ proptest! {
     #[test]
     fn connect_4_of_all_sizes_plays_as_on_arrays(seed in any::<u64>()) {
         connect4_sizes!(seed, 6 x 7, 8 x 8, 4 x 4, 4 x 8, 8 x 4, 5 x 6, 7 x 5, 1 x 8, 8 x 1, 3 x 3, 2 x 7, 7 x 7, 6 x 8, 8 x 7);
+    }
+
+    #[test]
+    fn checkers_plays_as_on_arrays(seed in any::<u64>()) {
+        plays_alike(Checkers::new(), games::checkers::Checkers::new(), seed);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpplay::PtxSet;
-use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
+use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::kernel::KernelInfo;
@@ -30,6 +30,7 @@ fn families() -> Vec<Family> {
         family::<Gomoku>(),
         family::<GomokuFree>(),
         family::<GomokuLarge>(),
+        family::<Checkers>(),
         family::<Hex>(),
         family::<LightsOut>(),
         family::<Hashed>(),

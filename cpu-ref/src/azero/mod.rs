@@ -22,7 +22,10 @@
 //! OpenSpiel's `ResInputBlock`, `ResTorsoBlock` and `ResOutputBlock` (`alpha_zero_torch`), for which Paul and Xu, "Parallelizing Convolutional Networks for
 //! Faster AlphaZero Inference", wrote kernels.
 
+pub mod observation;
 pub mod pieces;
+pub mod search;
+pub mod training;
 
 mod forward;
 mod network;

@@ -4,6 +4,7 @@
 pub mod fused;
 #[cfg(feature = "azero-layers")]
 pub mod layers;
+pub mod observation;
 #[cfg(feature = "azero-paper")]
 pub mod paper;
 #[cfg(feature = "azero-search")]

@@ -140,3 +140,32 @@ shared! {
     /// Stores the smaller in shared memory and returns what was there.
     shared_min_u32, "atom.shared.min.u32", u32::min;
 }
+
+/// Adds to a float in shared memory and returns what was there. The order of several additions is not fixed, so neither are the sum's last bits.
+///
+/// There is no such instruction: the assembler makes a loop of compare-and-exchange, so lanes that meet at one address take turns.
+#[inline(always)]
+#[track_caller]
+pub fn shared_add_f32(array: super::shared::Shared<f32>, index: u32, value: f32) -> f32 {
+    let address = array.address_of(index);
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let was: f32;
+        // SAFETY: `address_of` checked the bounds.
+        unsafe {
+            core::arch::asm!("atom.shared.add.f32 {0}, [{1}], {2};", out(reg32) was, in(reg32) address, in(reg32) value, options(nostack, preserves_flags))
+        };
+        was
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let mut was = 0.0;
+        crate::simt::hooks::shared_update(address, 4, &mut |bytes| {
+            if let Ok(word) = <[u8; 4]>::try_from(&*bytes) {
+                was = f32::from_ne_bytes(word);
+                bytes.copy_from_slice(&(was + value).to_ne_bytes());
+            }
+        });
+        was
+    }
+}

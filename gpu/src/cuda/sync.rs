@@ -11,6 +11,8 @@ mod nvvm {
     unsafe extern "C" {
         #[link_name = "llvm.nvvm.bar.warp.sync"]
         pub fn bar_warp_sync(mask: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+        pub fn barrier_of(barrier: i32, threads: i32);
         #[link_name = "llvm.nvvm.membar.gl"]
         pub fn membar_gl();
         #[cfg(target_feature = "sm_90")]
@@ -37,6 +39,24 @@ pub fn sync_threads() {
     hooks::sync_threads();
 }
 
+/// Waits until `threads` threads of the block, a multiple of 32, are at barrier `barrier` (1 to 15), and orders their memory accesses.
+///
+/// Whole warps call it, always the same ones between two barriers of the block. Under `simt` every thread of the block must take part:
+/// those that do not wait on the device call [`sync_simt`](super::ring::sync_simt) instead.
+#[inline(always)]
+pub fn sync_some(barrier: u32, threads: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: as `sync_threads`, for those threads.
+    unsafe {
+        nvvm::barrier_of(barrier as i32, threads as i32)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (barrier, threads);
+        super::ring::sync_simt();
+    }
+}
+
 /// Waits until every lane of `mask` is here, and orders their memory accesses.
 #[inline(always)]
 #[track_caller]
@@ -48,6 +68,14 @@ pub fn sync_warp(mask: u32) {
     };
     #[cfg(not(target_arch = "nvptx64"))]
     hooks::sync_warp(mask);
+}
+
+/// A mark that all lanes of the warp pass equally often, such as the start of a loop's turn. Nothing at all on the device and for what a kernel does; where
+/// [bank conflicts are counted](crate::simt::banks), accesses before and after it are different requests.
+#[inline(always)]
+pub fn warp_step() {
+    #[cfg(not(target_arch = "nvptx64"))]
+    hooks::warp_step();
 }
 
 /// Waits until every thread of the cluster is here, and orders their memory accesses. Architectures before `sm_90` trap.

@@ -8,8 +8,9 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
+use super::banks::{Banks, Counters};
 use super::barrier::{Arrival, Diverged, Next, Queue, Sizes};
 use super::fibre::{Pause, Pool, Switch};
 use super::memory::Snapshot;
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     pub(super) shape: LaunchShape,
     pub(super) sizes: Sizes,
     pub(super) check_races: bool,
+    /// Where bank conflicts are counted.
+    pub(super) banks: Option<Arc<Counters>>,
     pub(super) buffers: Snapshot,
     /// Runs the kernel's body for the current simulated thread.
     pub(super) body: Box<dyn Fn() + Send + Sync>,
@@ -73,6 +76,8 @@ pub(super) struct Runner {
     fault: RefCell<Option<Fault>>,
     queue: RefCell<Queue>,
     shared: RefCell<Shared>,
+    /// There while bank conflicts are counted.
+    banks: RefCell<Option<Banks>>,
     last_buffer: Cell<usize>,
 }
 
@@ -94,6 +99,7 @@ impl Default for Runner {
             fault: RefCell::default(),
             queue: RefCell::default(),
             shared: RefCell::default(),
+            banks: RefCell::default(),
             last_buffer: Cell::default(),
         }
     }
@@ -173,6 +179,7 @@ impl Runner {
         self.fault.take();
         self.queue.borrow_mut().begin(plan.sizes);
         self.shared.borrow_mut().begin(plan.sizes.group, plan.sizes.warps(), plan.shape.shared_bytes, plan.check_races);
+        self.banks.replace(plan.banks.as_ref().map(|_| Banks::default()));
         CURRENT.set(self);
         let _entered = Entered;
         while !self.stopping.get() {
@@ -208,6 +215,9 @@ impl Runner {
             while let Some(fibre) = { self.queue.borrow_mut().abandon() } {
                 self.resume(fibre, pool);
             }
+        }
+        if let (Some(banks), Some(counters)) = (self.banks.take(), &plan.banks) {
+            banks.add_to(counters, plan.kernel);
         }
         match self.fault.take() {
             Some(fault) => Err(fault),
@@ -394,6 +404,7 @@ impl Runner {
         };
         let arrival = self.queue.borrow_mut().arrive(wait, thread, place, released);
         self.settle(arrival);
+        self.pass(thread);
     }
 
     /// Waits for the lanes of `mask` and gives what each has deposited.
@@ -405,7 +416,24 @@ impl Runner {
         let released = |warp, mask| self.shared.borrow_mut().join_lanes(warp, mask);
         let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, place, value, released);
         self.settle(arrival);
+        if mask == u32::MAX {
+            self.pass(thread);
+        }
         self.queue.borrow_mut().take_values(thread)
+    }
+
+    /// The calling thread comes by a mark that all lanes of its warp pass equally often.
+    pub(super) fn warp_step(&self) {
+        self.pass(self.cursor.get().thread);
+    }
+
+    /// Tells the count of bank conflicts that a thread has passed a barrier.
+    fn pass(&self, thread: u32) {
+        if self.plan().banks.is_some()
+            && let Some(banks) = &mut *self.banks.borrow_mut()
+        {
+            banks.pass(thread);
+        }
     }
 
     /// Checks an access to global memory.
@@ -458,6 +486,10 @@ impl Runner {
             match shared.access(me, owner, address, len, access, place) {
                 Ok(bytes) => {
                     act(bytes);
+                    drop(shared);
+                    if self.plan().banks.is_some() && owner == cursor.block {
+                        self.count_banks(cursor, address, len, access, place);
+                    }
                     return;
                 }
                 Err(denied) => denied,
@@ -477,6 +509,15 @@ impl Runner {
                 other_location: race.other_place,
             },
         });
+    }
+
+    /// Tells the count of bank conflicts of an access.
+    #[cold]
+    fn count_banks(&self, cursor: Cursor, address: u32, len: u32, access: Access, place: Place) {
+        if let Some(banks) = &mut *self.banks.borrow_mut() {
+            let warp = cursor.block * self.plan().sizes.warps() + cursor.in_block / 32;
+            banks.access(cursor.thread, warp, cursor.in_block % 32, (address, len), access, place);
+        }
     }
 
     /// Address of a static shared array.

@@ -56,6 +56,11 @@ pub fn sync_warp(mask: u32) {
     current().collective(mask, 0, Location::caller());
 }
 
+/// Tells the count of bank conflicts that all lanes of the warp come by here equally often; nobody waits.
+pub fn warp_step() {
+    current().warp_step();
+}
+
 /// Waits for all threads of the grid; cooperative launches only.
 #[track_caller]
 pub fn sync_grid() {

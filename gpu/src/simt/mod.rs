@@ -10,6 +10,7 @@
 //!           block  one group: scheduler, and what the hooks see
 //!           fibre  coroutines and their stacks, kept between launches
 //!           barrier, shared, memory   who waits for whom; shared memory and its shadow; registered buffers
+//!           banks  turns that shared memory takes to answer, where they are counted
 //! kernel -> hooks -> block
 //! ```
 //!
@@ -52,6 +53,7 @@
 //! assert!(fault.to_string().contains("thread (0, 0, 0) has returned from the kernel"));
 //! ```
 
+pub mod banks;
 mod barrier;
 mod block;
 mod fibre;
@@ -136,6 +138,7 @@ pub unsafe fn launch<K: Kernel>(
             group: if shape.cooperative { shape.n_blocks() as u32 } else { shape.cluster },
         },
         check_races: options.check_races,
+        banks: banks::counters(),
         buffers: memory::snapshot(),
         // SAFETY: the caller keeps the kernel's contract, and `body` is called by simulated threads only.
         body: Box::new(move || unsafe { K::call(params.get()) }),

@@ -131,7 +131,7 @@ pub struct Nearest {
 }
 
 /// How shared memory was touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// A plain read.
     Read,

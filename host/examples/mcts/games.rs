@@ -3,7 +3,9 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use warpplay::mcts::{Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player};
+use warpplay::mcts::{
+    Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome,
+};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 
@@ -25,6 +27,9 @@ pub enum GameName {
     /// Gomoku 19 x 19, exactly five win
     #[value(name = "gomoku_19")]
     GomokuLarge,
+    /// Checkers (English draughts) 8 x 8, each jump a move of its own
+    #[value(name = "checkers")]
+    Checkers,
     /// Hex 11 x 11
     #[value(name = "hex")]
     Hex,
@@ -56,6 +61,7 @@ impl GameName {
             Self::Gomoku => visitor.visit::<Gomoku>(),
             Self::GomokuFree => visitor.visit::<GomokuFree>(),
             Self::GomokuLarge => visitor.visit::<GomokuLarge>(),
+            Self::Checkers => visitor.visit::<Checkers>(),
             Self::Hex => visitor.visit::<Hex>(),
             Self::LightsOut => visitor.visit::<LightsOut>(),
         }
@@ -71,20 +77,12 @@ impl fmt::Display for GameName {
     }
 }
 
-/// How boards show a player's stones.
-pub fn stone(player: Player) -> char {
-    match player {
-        Player::First => 'X',
-        Player::Second => 'O',
-    }
-}
-
 /// The outcome in words.
-pub fn outcome_text(outcome: Outcome) -> String {
+pub fn outcome_text<G: Notation>(outcome: Outcome) -> String {
     match outcome {
         Outcome::Ongoing => "the game goes on".to_string(),
         Outcome::Draw => "a draw".to_string(),
-        Outcome::Win(player) => format!("{} wins", stone(player)),
+        Outcome::Win(player) => format!("{} wins", G::symbol(player)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::folded::FoldedNetwork;
-use super::{Execution, Network, layers};
+use super::{Execution, Network, fused, layers, paper};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -46,7 +46,12 @@ impl Setup<'_> {
     pub fn chosen(&self, device: &Device) -> Execution {
         match self.execution {
             Execution::Auto if device.backend() == Backend::Cpu => Execution::Plain,
-            Execution::Auto => Execution::Layers,
+            // Thread by thread on the CPU tensor cores are slower than plain arithmetic.
+            Execution::Auto if device.backend() == Backend::Simt => Execution::Layers,
+            Execution::Auto => match fused::fits(device, self.network.shape(), self.precision) {
+                Ok(()) => Execution::Fused,
+                Err(_) => Execution::Layers,
+            },
             named => named,
         }
     }
@@ -56,15 +61,14 @@ impl Setup<'_> {
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::Memory`]; what the driver says.
     pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
-        match chosen {
-            Execution::Layers => {
-                layers::build(device, stream, &FoldedNetwork::new(self.network), self.precision, self.capacity)
-            }
-            _ => Err(Error::Unsupported {
-                what: format!("execution {chosen} of the network"),
-                backend: device.backend().to_string(),
-                remedy: "use execution layers".into(),
-            }),
+        if chosen == Execution::Paper {
+            return paper::build(device, stream, self.network, self.precision, self.capacity);
         }
+        let folded = FoldedNetwork::new(self.network);
+        if chosen == Execution::Fused {
+            fused::fits(device, folded.shape, self.precision)?;
+            return fused::build(device, stream, &folded, self.precision, self.capacity);
+        }
+        layers::build(device, stream, &folded, self.precision, self.capacity)
     }
 }

@@ -5,7 +5,7 @@ use super::dispatch::Setup;
 use super::engine::{BlockOutput, Inputs, Outputs};
 use super::resident::{self, Resident};
 use super::{Execution, Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::{Device, Error, Precision, Result, Stream};
+use crate::{Device, Error, L2Span, Precision, Result, Stream};
 
 /// Most positions that one call may evaluate.
 pub const MAX_BATCH: usize = 1 << 20;
@@ -215,6 +215,15 @@ impl Evaluator {
         inputs.check(self.shape, n)?;
         outputs.check(self.shape, n)?;
         resident.engine.enqueue(stream, inputs, n, outputs)
+    }
+
+    /// Where the network's weights lie in device memory, for [`Stream::keep_in_l2`]: call that before the stream's first evaluation, since recorded launches keep
+    /// what held when they were recorded. None on the CPU, and for an engine that does not say.
+    pub fn weights(&self) -> Option<L2Span> {
+        match &self.program {
+            Program::Plain(_) => None,
+            Program::Kernels(resident) => resident.engine.weights(),
+        }
     }
 
     /// What positions leave behind after every block, in the order of the network: `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`,

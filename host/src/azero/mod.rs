@@ -1,5 +1,6 @@
 //! The AlphaZero network for checkers, on the GPU, on the CPU thread by thread, and on the CPU in the plain form; and a player that uses it.
 
+pub mod checkers;
 mod cpu;
 mod dispatch;
 mod engine;

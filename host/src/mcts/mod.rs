@@ -39,6 +39,7 @@ pub use report::{
     ActionReport, Options, Performance, SCHEMA, SearchReport, StageMs, StageTimes, StoppedBy, TreesReport,
 };
 pub use search::Search;
+pub use warpplay_gpu::mcts::games::checkers::Checkers;
 pub use warpplay_gpu::mcts::games::connect4::{Connect4Large, Connect4Standard as Connect4};
 pub use warpplay_gpu::mcts::games::gomoku::{GomokuFree, GomokuLarge, GomokuStandard as Gomoku};
 pub use warpplay_gpu::mcts::{Game, KernelSet, Notation, NotationError, Outcome, Player};

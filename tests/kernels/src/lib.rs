@@ -22,6 +22,8 @@ pub mod index;
 #[cfg(feature = "layer")]
 pub mod numbers;
 #[cfg(feature = "layer")]
+pub mod observed;
+#[cfg(feature = "layer")]
 pub mod places;
 
 /// PTX of this crate's kernels, put here by its build script.

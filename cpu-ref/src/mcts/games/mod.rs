@@ -2,9 +2,11 @@
 //!
 //! | game | actions | end |
 //! | --- | --- | --- |
+//! | [`checkers`] | a piece's square, direction, step or jump | who cannot move has lost; 40 actions without a capture |
 //! | [`connect4`] | columns from the left, from 0 | four in a line, or the board is full |
 //! | [`gomoku`] | squares, row by row from `a1` | five in a line, or the board is full |
 
+pub mod checkers;
 pub mod connect4;
 pub mod gomoku;
 

@@ -1,0 +1,221 @@
+//! Checkers on the host: what the network sees of a position, move counts, and the checking of recorded games.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::Deserialize;
+pub use warpplay_gpu::mcts::games::checkers::{Checkers, MAX_QUIET_ACTIONS, PositionError};
+
+use warpplay_gpu::azero::observation::{Layout, Observed};
+
+use super::ObservationLayout;
+use crate::mcts::{Game, Notation, Outcome, Player};
+use crate::{Error, Result};
+
+/// Numbers of an observation, `[5, 8, 8]`.
+pub const N_OBSERVATION: usize = 5 * 64;
+/// Actions.
+pub const N_ACTIONS: usize = 512;
+/// Most depth of [`perft`]: beyond it the counts would take days.
+pub const MAX_PERFT_DEPTH: u32 = 14;
+/// The player of a finished state, in records.
+pub const TERMINAL_PLAYER: i64 = -4;
+
+impl From<ObservationLayout> for Layout {
+    fn from(layout: ObservationLayout) -> Self {
+        match layout {
+            ObservationLayout::Default => Self::Default,
+            ObservationLayout::Egocentric => Self::Egocentric,
+            ObservationLayout::Legacy => Self::Legacy,
+        }
+    }
+}
+
+/// What `observer` sees of a position, `[5, 8, 8]`: 0 and 1, row 0 (the top) first.
+pub fn observation(position: &Checkers, observer: Player, layout: ObservationLayout) -> [f32; N_OBSERVATION] {
+    let mut values = [0.0; N_OBSERVATION];
+    for (plane, values) in (0u32..).zip(values.chunks_exact_mut(64)) {
+        let bits = position.plane(plane, observer, layout.into());
+        for (square, value) in values.iter_mut().enumerate() {
+            *value = (bits >> square & 1) as f32;
+        }
+    }
+    values
+}
+
+/// 1 for each legal action, 0 for the others; all 0 once the game is over.
+pub fn legal_mask(position: &Checkers) -> [u8; N_ACTIONS] {
+    let mut mask = [0; N_ACTIONS];
+    for action in position.legal_actions() {
+        mask[action as usize] = 1;
+    }
+    mask
+}
+
+/// What each player gets of a finished game: 1, -1, or 0; 0 while it goes on.
+pub fn returns(outcome: Outcome) -> [i64; 2] {
+    match outcome {
+        Outcome::Win(Player::First) => [1, -1],
+        Outcome::Win(Player::Second) => [-1, 1],
+        Outcome::Draw | Outcome::Ongoing => [0, 0],
+    }
+}
+
+/// Number of lines of play of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveCount {
+    /// The length.
+    pub depth: u32,
+    /// Lines of so many actions, a jump being one.
+    pub actions: u64,
+    /// Lines of so many turns: jumps of one piece in a row are one, as published for English draughts.
+    pub turns: u64,
+}
+
+/// Counts the lines of play of each length from 1 to `depth`, on all cores of the current rayon pool.
+///
+/// # Errors
+/// [`Error::Option`] for a depth of 0 or above [`MAX_PERFT_DEPTH`].
+pub fn perft(position: &Checkers, depth: u32) -> Result<Vec<MoveCount>> {
+    if !(1..=MAX_PERFT_DEPTH).contains(&depth) {
+        return Err(Error::option("depth", depth, format!("1 to {MAX_PERFT_DEPTH}")));
+    }
+    let count =
+        |depth| MoveCount { depth, actions: lines::<false>(position, depth), turns: lines::<true>(position, depth) };
+    Ok((1..=depth).map(count).collect())
+}
+
+/// Lines of `depth` actions or, with `TURNS`, turns.
+fn lines<const TURNS: bool>(position: &Checkers, depth: u32) -> u64 {
+    let moves = position.moves();
+    if depth == 1 && !(TURNS && moves.jumps) {
+        return u64::from(moves.count());
+    }
+    let after = |n: u32| {
+        let mut next = *position;
+        next.apply(moves.nth(n));
+        let same_turn = TURNS && next.jumper().is_some();
+        match depth - u32::from(!same_turn) {
+            0 => 1,
+            left => lines::<TURNS>(&next, left),
+        }
+    };
+    // Near the leaves a task would cost more than its work.
+    if depth > 3 { (0..moves.count()).into_par_iter().map(after).sum() } else { (0..moves.count()).map(after).sum() }
+}
+
+/// What [`replay`] has checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayedGames {
+    /// Games.
+    pub games: u64,
+    /// States, the last of each game among them.
+    pub states: u64,
+    /// Games that the 40-action rule ended.
+    pub draws: u64,
+    /// Games won by the first and by the second player.
+    pub wins: [u64; 2],
+}
+
+impl fmt::Display for ReplayedGames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { games, states, draws, wins: [first, second] } = self;
+        write!(f, "{games} games, {states} states: {first} won by White, {second} by Black, {draws} drawn")
+    }
+}
+
+/// One line of a file of recorded games: `n` actions, and `n + 1` states.
+#[derive(Deserialize)]
+struct RecordedGame {
+    actions: Vec<u32>,
+    players: Vec<i64>,
+    boards: Vec<String>,
+    legal: Vec<Vec<u32>>,
+    returns: Vec<f64>,
+}
+
+/// Plays every game of a JSON lines file again and compares every state: player to move, board, legal actions, and at the end the returns.
+///
+/// A line holds `actions` (n of them), `players`, `boards` and `legal` (n + 1: before each action and at the end) and `returns`; other fields are not looked
+/// at.
+///
+/// # Errors
+/// [`Error::File`] with the line for the first thing that differs, naming the ply and what was expected; for a file that cannot be read or has no games.
+pub fn replay(path: &Path) -> Result<ReplayedGames> {
+    let file = File::open(path).map_err(|error| Error::file(path, None, error))?;
+    let mut found = ReplayedGames::default();
+    for (number, line) in (1u64..).zip(BufReader::new(file).lines()) {
+        let line = line.map_err(|error| Error::file(path, Some(number), error))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong = |reason: String| Error::file(path, Some(number), reason);
+        let game: RecordedGame =
+            serde_json::from_str(&line).map_err(|error| wrong(format!("not a recorded game: {error}")))?;
+        let outcome = replay_one(&game).map_err(wrong)?;
+        found.games += 1;
+        found.states += game.boards.len() as u64;
+        match outcome {
+            Outcome::Win(player) => found.wins[player.index()] += 1,
+            _ => found.draws += 1,
+        }
+    }
+    if found.games == 0 {
+        return Err(Error::file(path, None, "holds no games, expected one JSON object a line"));
+    }
+    Ok(found)
+}
+
+/// One game; the error is the first difference.
+fn replay_one(game: &RecordedGame) -> Result<Outcome, String> {
+    let n_states = game.actions.len() + 1;
+    for (name, n) in [("players", game.players.len()), ("boards", game.boards.len()), ("legal", game.legal.len())] {
+        if n != n_states {
+            return Err(format!("{n} {name}, expected {n_states}: one for each action and one for the end"));
+        }
+    }
+    let mut position = Checkers::new();
+    for ply in 0..n_states {
+        let differs = |what: &str, recorded: &dyn fmt::Display, expected: &dyn fmt::Display| {
+            Err(format!("ply {ply}: {what}: recorded {recorded}, by the rules {expected}"))
+        };
+        let outcome = position.outcome();
+        let player = if outcome.is_over() { TERMINAL_PLAYER } else { position.to_move().index() as i64 };
+        if game.players[ply] != player {
+            return differs("player to move", &game.players[ply], &player);
+        }
+        let board = position.board_text();
+        if game.boards[ply] != board {
+            return differs("board", &game.boards[ply].escape_debug(), &board);
+        }
+        let legal = position.legal_actions();
+        if game.legal[ply] != legal {
+            return differs("legal actions", &format!("{:?}", game.legal[ply]), &format!("{legal:?}"));
+        }
+        let Some(&action) = game.actions.get(ply) else { continue };
+        if !legal.contains(&action) {
+            let allowed = match legal[..] {
+                [] => "none, the game is over".to_string(),
+                _ => legal
+                    .iter()
+                    .map(|&action| format!("{action} {}", Checkers::action_name(action)))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            };
+            return Err(format!("ply {ply}: action {action} is illegal (allowed: {allowed})"));
+        }
+        position.apply(action);
+    }
+    let outcome = position.outcome();
+    if !outcome.is_over() {
+        return Err(format!("the record ends at ply {}, where the game goes on", n_states - 1));
+    }
+    let expected = returns(outcome).map(|value| value as f64);
+    if game.returns != expected {
+        return Err(format!("returns: recorded {:?}, by the rules {expected:?}", game.returns));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,1 @@
+//! What a kernel, a layer, a block and the network cost.
