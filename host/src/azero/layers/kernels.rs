@@ -25,7 +25,7 @@ use crate::azero::folded::FoldedNetwork;
 use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
 
 /// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
-const LEAST_MANY: u32 = 512;
+const LEAST_MANY: u32 = 264;
 
 /// A network and what it leaves behind.
 pub(super) struct Arrays {

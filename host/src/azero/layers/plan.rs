@@ -2,6 +2,7 @@
 
 use warpplay_gpu::azero::layers::board::{Board, NARROW, PAIR, SIDE, SINGLE, WARP_OUTPUTS, row_shape};
 use warpplay_gpu::azero::layers::conv::{INPUT_GROUP, LARGE, LINE, SMALL, TAPS, Tiles};
+use warpplay_gpu::azero::layers::heads::AT_ONCE;
 use warpplay_gpu::azero::layers::tensor::{self, CHUNK, GROUP};
 use warpplay_gpu::cuda::mma;
 use warpplay_gpu::launch::LaunchShape;
@@ -197,10 +198,10 @@ fn by_chunk(conv: &FoldedConv, line: usize, format: Format) -> Vec<u32> {
     words
 }
 
-/// Weights `[width, filters up to a multiple of 4]` and bias of both heads' 1×1 convolutions, the value's first.
+/// Weights `[width up to a multiple of AT_ONCE, filters up to a multiple of 4]` and bias of both heads' 1×1 convolutions, the value's first.
 fn planes(value: &FoldedConv, policy: &FoldedConv) -> (Vec<f32>, Vec<f32>) {
     let line = (value.n_outputs + policy.n_outputs).next_multiple_of(4);
-    let mut weights = vec![0.0; value.n_inputs * line];
+    let mut weights = vec![0.0; value.n_inputs.next_multiple_of(AT_ONCE as usize) * line];
     let rows = value.weight.chunks_exact(value.n_inputs).chain(policy.weight.chunks_exact(policy.n_inputs));
     for (filter, row) in rows.enumerate() {
         for (channel, &weight) in row.iter().enumerate() {
@@ -228,7 +229,8 @@ fn transposed(linear: &Linear) -> Vec<f32> {
 /// The tiles of tensor cores for `n` positions and `n_outputs` outputs. Both give the same bits.
 pub(super) fn tensor_tiles(shape: &NetworkShape, n: u32, n_outputs: u32) -> tensor::Tiles {
     let blocks = tensor::LARGE.shape(n, shape.rows, shape.columns, n_outputs).n_blocks();
-    let enough = blocks >= u64::from(MULTIPROCESSORS) / 2;
+    // A large block does sixteen times a small one's work, in less than sixteen times its time.
+    let enough = blocks >= 48;
     if enough && n_outputs > tensor::SMALL.outputs { tensor::LARGE } else { tensor::SMALL }
 }
 
