@@ -1,6 +1,7 @@
 //! The rules of the games.
 
 use proptest::prelude::*;
+use warpplay_cpu_ref::mcts::games::checkers::Checkers;
 use warpplay_cpu_ref::mcts::games::connect4::Connect4;
 use warpplay_cpu_ref::mcts::games::gomoku::Gomoku;
 use warpplay_cpu_ref::mcts::{Game, GameResult, Stream, Streams};
@@ -76,6 +77,24 @@ fn connect4_move_counts() {
 #[test]
 fn connect4_move_counts_to_depth_8() {
     assert_eq!(perft(&Connect4::new(6, 7), 8), 5_673_234);
+}
+
+#[test]
+fn checkers_move_counts() {
+    // OpenSpiel's, a jump being a move of its own.
+    for (depth, count) in (1..).zip([7, 49, 302, 1469, 7361]) {
+        assert_eq!(perft(&Checkers::new(), depth), count, "depth {depth}");
+    }
+}
+
+#[test]
+fn checkers_ignores_illegal_actions() {
+    let mut position = Checkers::new();
+    for action in [0, 321, 511, 512, usize::MAX] {
+        assert!(!position.is_legal(action));
+        position.apply(action);
+    }
+    assert_eq!(position, Checkers::new());
 }
 
 #[test]

@@ -68,6 +68,17 @@ impl<T> Buffer<T> {
         Err(Error::shape(name, format!("{len} values"), format!("{} values", self.len)))
     }
 
+    /// Checks the length before a launch that uses the first `len` values; `name` is what the error calls the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the buffer holds fewer.
+    pub fn expect_len_at_least(&self, name: &str, len: usize) -> Result<()> {
+        if self.len >= len {
+            return Ok(());
+        }
+        Err(Error::shape(name, format!("at least {len} values"), format!("{} values", self.len)))
+    }
+
     /// Address of the first value on the device, for parameters that are structs of pointers.
     ///
     /// The host must not follow it. It dangles, aligned, where the buffer is empty.

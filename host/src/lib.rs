@@ -91,6 +91,7 @@ mod named;
 mod pinned;
 mod precision;
 mod progress;
+mod sealed;
 #[allow(unsafe_code)]
 mod stream;
 mod tensors;

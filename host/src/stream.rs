@@ -660,6 +660,11 @@ impl Stream {
 
     // ---- checks ----
 
+    /// Whether launches are being recorded.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.state.borrow().recording.is_some()
+    }
+
     fn outside_capture(&self, call: &'static str) -> Result<()> {
         if self.state.borrow().recording.is_some() {
             return Err(Error::Capture { call });

@@ -8,6 +8,7 @@
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
 //! | how an example program is found and built | [`programs`] |
+//! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
 //!
 //! | file in `tests/tests` | what could go wrong there |
@@ -25,6 +26,8 @@
 //! | `mlp_epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
 //! | `mlp_files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp_cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
+//! | `azero_reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
+//! | `azero_files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
@@ -33,6 +36,7 @@
 //!
 //! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
 
+pub mod azero;
 pub mod backends;
 pub mod forest;
 pub mod golden;

@@ -276,7 +276,7 @@ fn written_alike(states: &[(Checkers, PlainCheckers)], observer: Player, threads
                 unsafe {
                     stream.launch(&function, shape, (&positions, &observers, number, &mut values, &mut masks))?;
                 }
-                let (values, masks) = (stream.download(&values)?, stream.download(&masks)?);
+                let (values, masks) = (stream.read(&values)?, stream.read(&masks)?);
                 let seen = |plain: &PlainCheckers| plain_observation::observation(plain, observer.index(), layout);
                 let expected: Vec<f32> = states.iter().flat_map(|(_, plain)| seen(plain)).collect();
                 assert_eq!(values, expected, "layout {number}, {threads} threads");

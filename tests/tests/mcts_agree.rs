@@ -220,7 +220,7 @@ impl Visitor for NodeByNode {
 #[test]
 fn every_node_of_every_tree_is_the_references() {
     for variant in Variant::ALL {
-        for (game, steps) in [(0, 25), (1, 10), (2, 3), (5, 3), (6, 12), (7, 30), (8, 30), (9, 2)] {
+        for (game, steps) in [(0, 25), (1, 10), (2, 3), (5, 3), (6, 12), (7, 30), (8, 30), (9, 2), (10, 4)] {
             // Blocks of one warp for some games, of many for the others.
             let block = if game % 2 == 0 { 128 } else { 32 };
             let shape = Shape { block, n_trees: 2, n_playouts: 2, ..Shape::new(variant) };
@@ -285,7 +285,7 @@ impl Visitor for Long {
 fn long_searches_agree_between_gpu_and_cpu() {
     let Some(gpu) = gpu() else { return };
     assert_eq!(gpu.backend(), Backend::Cuda);
-    for game in [0, 1, 2, 5, 6, 7] {
+    for game in [0, 1, 2, 5, 6, 7, 10] {
         visit_game(game, 13, &mut Long { gpu: gpu.clone() });
     }
 }

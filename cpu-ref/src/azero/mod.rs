@@ -24,6 +24,8 @@
 
 pub mod observation;
 pub mod pieces;
+pub mod search;
+pub mod training;
 
 mod forward;
 mod network;

@@ -62,6 +62,22 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
+/// The rectifier: `x` where it is positive or not a number, else 0.
+#[inline(always)]
+pub fn relu(x: f32) -> f32 {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+    {
+        let y: f32;
+        // SAFETY: pure arithmetic.
+        unsafe {
+            core::arch::asm!("max.NaN.f32 {0}, {1}, 0f00000000;", out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
+        };
+        y
+    }
+    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+    if x <= 0.0 { 0.0 } else { x }
+}
+
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
         $(#[$doc])*

@@ -6,7 +6,7 @@ use super::shared::Shared;
 
 /// 16 bytes that one instruction moves.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Vec4(pub [u32; 4]);
 
 /// Reads element `index` of the array at `base`.

@@ -143,6 +143,47 @@ load_matrix! {
     load_matrix_x4_transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", true;
 }
 
+/// Stores four 8×8 matrices of 16-bit values to shared memory, transposed: word `m` is row `g`, columns 2t and 2t + 1 of matrix `m`, and memory row `c` of a
+/// matrix gets its column `c` (`sm_90` on).
+///
+/// `address` is the shared address of memory row `lane % 8` of matrix `lane / 8`, aligned to 16 bytes.
+///
+/// # Safety
+/// As the products; and the 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+    // SAFETY: the caller vouches for the rows and the warp.
+    unsafe {
+        core::arch::asm!("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [{0}], {{{1}, {2}, {3}, {4}}};",
+            in(reg32) address, in(reg32) words[0], in(reg32) words[1], in(reg32) words[2], in(reg32) words[3], options(nostack, preserves_flags))
+    };
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+    {
+        let _ = (address, words);
+        super::trap()
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let rows = hooks::collective(warp::ALL, u64::from(address));
+        let lane = hooks::lane();
+        let (g, t) = (lane / 4, lane % 4);
+        for (matrix, word) in (0..).zip(words) {
+            for (half, value) in [(0, word as u16), (1, (word >> 16) as u16)] {
+                let row = rows[(matrix * 8 + 2 * t + half) as usize] as u32;
+                hooks::shared_write(row + 2 * g, &value.to_ne_bytes());
+            }
+        }
+    }
+}
+
+/// The two numbers of a word of bfloat16, the low one first.
+#[inline(always)]
+pub fn unpack_bf16(word: u32) -> [f32; 2] {
+    [f32::from_bits(word << 16), f32::from_bits(word & 0xFFFF_0000)]
+}
+
 /// Two floats rounded to half precision (ties to even), `low` in the low half. Beyond 65,504 they become infinite.
 #[inline(always)]
 pub fn pack_f16(low: f32, high: f32) -> u32 {

@@ -16,6 +16,7 @@
 //! | [`mma`] | tensor cores: products of a warp, their number formats |
 //! | [`wgmma`] | tensor cores driven by four warps, second operand from shared memory |
 //! | [`mailbox`] | values sent to other blocks of a cluster, counted at the receiver |
+//! | [`ring`] | blocks of memory copied into shared memory ahead of their use, for a cluster at once |
 //! | [`time`] | the nanosecond clock |
 
 pub mod atomic;
@@ -24,6 +25,7 @@ pub mod mailbox;
 pub mod math;
 pub mod memory;
 pub mod mma;
+pub mod ring;
 pub mod shared;
 pub mod sync;
 pub mod thread;

@@ -11,6 +11,8 @@ mod nvvm {
     unsafe extern "C" {
         #[link_name = "llvm.nvvm.bar.warp.sync"]
         pub fn bar_warp_sync(mask: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+        pub fn barrier_of(barrier: i32, threads: i32);
         #[link_name = "llvm.nvvm.membar.gl"]
         pub fn membar_gl();
         #[cfg(target_feature = "sm_90")]
@@ -35,6 +37,24 @@ pub fn sync_threads() {
     };
     #[cfg(not(target_arch = "nvptx64"))]
     hooks::sync_threads();
+}
+
+/// Waits until `threads` threads of the block, a multiple of 32, are at barrier `barrier` (1 to 15), and orders their memory accesses.
+///
+/// Whole warps call it, always the same ones between two barriers of the block. Under `simt` every thread of the block must take part:
+/// those that do not wait on the device call [`sync_simt`](super::ring::sync_simt) instead.
+#[inline(always)]
+pub fn sync_some(barrier: u32, threads: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: as `sync_threads`, for those threads.
+    unsafe {
+        nvvm::barrier_of(barrier as i32, threads as i32)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (barrier, threads);
+        super::ring::sync_simt();
+    }
 }
 
 /// Waits until every lane of `mask` is here, and orders their memory accesses.

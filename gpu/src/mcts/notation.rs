@@ -1,6 +1,6 @@
 //! Positions and actions as text, for programs (host only).
 
-use super::game::Game;
+use super::game::{Game, Player};
 
 /// Why a move string could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +54,16 @@ pub trait Notation: Game {
     /// The first place that names no action.
     fn parse_moves(text: &str) -> Result<Vec<u32>, NotationError>;
 
-    /// The board as lines of ASCII: `X` the first player, `O` the second, `.` empty.
+    /// The board as lines of ASCII: [`symbol`](Notation::symbol)s of the players, `.` empty.
     fn draw(&self) -> String;
+
+    /// How boards show a player's stones: `X` the first player, `O` the second.
+    fn symbol(player: Player) -> char {
+        match player {
+            Player::First => 'X',
+            Player::Second => 'O',
+        }
+    }
 }
 
 /// Letter of a column, from 0; `?` beyond what letters there are.

@@ -42,6 +42,12 @@ impl Stream {
         Self(Xoroshiro128Plus::from_seed(seed))
     }
 
+    /// The next 64 random bits.
+    #[inline(always)]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// Reads stream `index` of an array.
     ///
     /// # Safety

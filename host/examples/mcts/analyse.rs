@@ -109,7 +109,7 @@ fn one<G: KernelSet + Notation>(
     }
     if !args.output.quiet {
         common::print(position.position.draw())?;
-        common::print(table::report(&report, position.position.to_move(), args.rows))?;
+        common::print(table::report(&report, G::symbol(position.position.to_move()), args.rows))?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub struct PositionFlags {
     pub game: GameName,
 
     /// Moves from the start, such as 4453 (Connect 4: columns from 1) or h8i9 (Gomoku, Hex, Lights Out: letter and
-    /// number); default the start
+    /// number) or a3b4 (checkers: two squares, a jump each by itself); default the start
     #[arg(long, value_name = "MOVES", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     pub moves: String,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 use warpplay::mcts::{
-    Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome, Player,
+    Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome,
 };
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
@@ -77,20 +77,12 @@ impl fmt::Display for GameName {
     }
 }
 
-/// How boards show a player's stones.
-pub fn stone(player: Player) -> char {
-    match player {
-        Player::First => 'X',
-        Player::Second => 'O',
-    }
-}
-
 /// The outcome in words.
-pub fn outcome_text(outcome: Outcome) -> String {
+pub fn outcome_text<G: Notation>(outcome: Outcome) -> String {
     match outcome {
         Outcome::Ongoing => "the game goes on".to_string(),
         Outcome::Draw => "a draw".to_string(),
-        Outcome::Win(player) => format!("{} wins", stone(player)),
+        Outcome::Win(player) => format!("{} wins", G::symbol(player)),
     }
 }
 

@@ -10,7 +10,7 @@ use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Search, Sear
 use crate::args::{PlayArgs, Side};
 use crate::check;
 use crate::common::{self, Input, OutputFile};
-use crate::games::{self, Visitor, outcome_text, stone};
+use crate::games::{self, Visitor, outcome_text};
 use crate::table;
 
 /// Version of the fields of [`Record`].
@@ -32,7 +32,7 @@ struct Record<'a> {
     game: &'static str,
     /// All moves from the start.
     moves: String,
-    /// The human's stones: X moves first.
+    /// The human's stones; in most games X moves first.
     human: char,
     finished: bool,
     outcome: String,
@@ -87,9 +87,9 @@ impl Visitor for Play<'_> {
                 kind: "play",
                 game: G::NAME,
                 moves: games::moves_text::<G>(&[opening, table.actions.clone()].concat()),
-                human: stone(human),
+                human: G::symbol(human),
                 finished: position.outcome().is_over(),
-                outcome: outcome_text(position.outcome()),
+                outcome: outcome_text::<G>(position.outcome()),
                 options: table.search.options(),
                 device: device.backend().to_string(),
                 device_name: device.name(),
@@ -145,7 +145,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
         let players = match (games::is_puzzle::<G>(), self.human) {
             (true, Player::First) => "you play alone".to_string(),
             (true, Player::Second) => "the search plays alone".to_string(),
-            (false, human) => format!("you are {}, the search is {}", stone(human), stone(human.other())),
+            (false, human) => format!("you are {}, the search is {}", G::symbol(human), G::symbol(human.other())),
         };
         common::print(format!("{}: {players}\n{HELP}\n", G::NAME))?;
         loop {
@@ -168,7 +168,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
                 if common::interrupted() {
                     return Ok(End::Left);
                 }
-                common::print(format!("{} plays {}", stone(position.to_move()), report.best.name))?;
+                common::print(format!("{} plays {}", G::symbol(position.to_move()), report.best.name))?;
                 if self.args.output.quiet {
                     common::print("\n")?;
                 } else {
@@ -189,7 +189,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
     /// Asks until something that can be done was typed.
     fn ask(&self, input: &Input, position: &G) -> Result<Typed> {
         loop {
-            common::print(format!("{} to move> ", stone(self.human)))?;
+            common::print(format!("{} to move> ", G::symbol(self.human)))?;
             let Some(line) = input.next_line().context("stdin")? else { return Ok(Typed::Quit) };
             match line.to_ascii_lowercase().as_str() {
                 "" => continue,
@@ -235,7 +235,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
             Outcome::Win(_) if games::is_puzzle::<G>() => "the puzzle is not solved".to_string(),
             Outcome::Win(player) if player == self.human => "you have won".to_string(),
             Outcome::Win(_) => "the search has won".to_string(),
-            outcome => outcome_text(outcome),
+            outcome => outcome_text::<G>(outcome),
         }
     }
 }

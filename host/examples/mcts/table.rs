@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use warpplay::mcts::{Options, Player, SearchReport, StoppedBy};
+use warpplay::mcts::{Options, SearchReport, StoppedBy};
 
 use crate::check::rank;
-use crate::games::stone;
 
-/// A search's report: what was searched, the `rows` best actions (0: all), and how fast it was.
-pub fn report(report: &SearchReport, to_move: Player, rows: usize) -> String {
+/// A search's report: what was searched, the `rows` best actions (0: all), and how fast it was; `to_move` is the symbol of whose turn it is.
+pub fn report(report: &SearchReport, to_move: char, rows: usize) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = header(&mut text, report, to_move)
@@ -44,10 +43,10 @@ pub fn options(options: &Options) -> String {
     text + &format!(", seed {}", options.seed)
 }
 
-fn header(text: &mut String, report: &SearchReport, to_move: Player) -> std::fmt::Result {
+fn header(text: &mut String, report: &SearchReport, to_move: char) -> std::fmt::Result {
     let moves = if report.moves.is_empty() { "the start" } else { &report.moves };
     writeln!(text)?;
-    writeln!(text, "position     {} after {moves}, {} to move", report.game, stone(to_move))?;
+    writeln!(text, "position     {} after {moves}, {} to move", report.game, to_move)?;
     writeln!(text, "search       {}", options(&report.options))?;
     writeln!(text, "device       {} ({})", report.device, report.device_name)?;
     let ended = match report.stopped_by {

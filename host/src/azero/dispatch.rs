@@ -1,7 +1,8 @@
 //! Which engine evaluates: the one place where [`Execution`] is decided.
 
 use super::engine::Engine;
-use super::{Execution, Network, paper};
+use super::folded::FoldedNetwork;
+use super::{Execution, Network, fused, layers, paper};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -45,7 +46,12 @@ impl Setup<'_> {
     pub fn chosen(&self, device: &Device) -> Execution {
         match self.execution {
             Execution::Auto if device.backend() == Backend::Cpu => Execution::Plain,
-            Execution::Auto => Execution::Layers,
+            // Thread by thread on the CPU tensor cores are slower than plain arithmetic.
+            Execution::Auto if device.backend() == Backend::Simt => Execution::Layers,
+            Execution::Auto => match fused::fits(device, self.network.shape(), self.precision) {
+                Ok(()) => Execution::Fused,
+                Err(_) => Execution::Layers,
+            },
             named => named,
         }
     }
@@ -58,10 +64,11 @@ impl Setup<'_> {
         if chosen == Execution::Paper {
             return paper::build(device, stream, self.network, self.precision, self.capacity);
         }
-        Err(Error::Unsupported {
-            what: format!("execution {chosen} of the network"),
-            backend: device.backend().to_string(),
-            remedy: "use the cpu back end".into(),
-        })
+        let folded = FoldedNetwork::new(self.network);
+        if chosen == Execution::Fused {
+            fused::fits(device, folded.shape, self.precision)?;
+            return fused::build(device, stream, &folded, self.precision, self.capacity);
+        }
+        layers::build(device, stream, &folded, self.precision, self.capacity)
     }
 }

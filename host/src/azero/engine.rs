@@ -1,7 +1,7 @@
 //! What an evaluator asks of each way to run the network. One implementation a folder or file: `cpu`, `paper`, `layers`, `fused`.
 
 use super::NetworkShape;
-use crate::{Buffer, Error, L2Span, Result, Stream};
+use crate::{Buffer, L2Span, Result, Stream};
 
 /// Positions in device memory, for up to `capacity` of them.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Inputs {
 
     /// Checks that there is room for `n` positions of a shape.
     pub(in crate::azero) fn check(&self, shape: NetworkShape, n: usize) -> Result<()> {
-        at_least("observations", self.observations.len(), n * shape.n_observation())?;
-        at_least("masks", self.masks.len(), n * shape.actions as usize)
+        self.observations.expect_len_at_least("observations", n * shape.n_observation())?;
+        self.masks.expect_len_at_least("masks", n * shape.actions as usize)
     }
 }
 
@@ -58,14 +58,10 @@ impl Outputs {
 
     /// Checks that there is room for `n` positions of a shape.
     pub(in crate::azero) fn check(&self, shape: NetworkShape, n: usize) -> Result<()> {
-        at_least("values", self.values.len(), n)?;
-        at_least("policy logits", self.policy_logits.len(), n * shape.actions as usize)?;
-        at_least("policies", self.policies.len(), n * shape.actions as usize)
+        self.values.expect_len_at_least("values", n)?;
+        self.policy_logits.expect_len_at_least("policy logits", n * shape.actions as usize)?;
+        self.policies.expect_len_at_least("policies", n * shape.actions as usize)
     }
-}
-
-fn at_least(name: &str, len: usize, needed: usize) -> Result<()> {
-    if len < needed { Err(Error::shape(name, format!("at least {needed} values"), len)) } else { Ok(()) }
 }
 
 /// What positions leave behind after a part of the network.

@@ -1,1 +1,51 @@
-//! The network with all convolutions in one launch.
+//! The network with all convolutions in one launch: 8×8 boards, 128 channels, tensor cores, activations in shared memory from the first block to the last
+//! (`sm_90a`).
+//!
+//! | module | kernels | for |
+//! |---|---|---|
+//! | [`tower`] | `azero_fused_tower_{fp16,bf16,tf32,fp32}_{1,2,4}`: the boards of a block | batches |
+//! | [`heads`] | `azero_fused_heads_{1,16}`: the positions of a block | what follows the tower |
+//!
+//! # Layout of activations
+//! A board's squares are `10 × 9` places: a row above and below, and a column that serves as the right edge of one row and the left edge of the next. Places of the
+//! edge are 0 and stay so, so that a tap of a convolution is the same memory from another address on. A place has 16 bytes, 8 channels of half precision or 4 of TF32; all
+//! places of these channels come first, then those of the next. Rows of the boards of a block alternate: row `y` of board `b` is storage row `(y + 1) · boards + b`, so
+//! that all their rows are evenly spaced, as `wgmma` wants the tiles of an operand.
+//!
+//! # Precision
+//! [`format`] says how numbers are held. `fp32` splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
+//! operand, sums of 384 products in the tensor core and of these in f32. Activations beyond 65,504 become infinite in `fp16` and `fp32`.
+//!
+//! # Source
+//! The network: OpenSpiel's residual network for AlphaZero. The cut is ours. Twin: `warpplay_cpu_ref::azero`.
+
+pub mod format;
+pub mod heads;
+pub mod tower;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::kernel::KernelInfo;
+
+/// Channels of every block.
+pub const WIDTH: u32 = 128;
+/// Rows and columns of the board.
+pub const SIDE: u32 = 8;
+/// Squares of the board.
+pub const CELLS: u32 = SIDE * SIDE;
+/// Most planes of an observation: the input convolution multiplies so many, the rest being 0.
+pub const PLANES: u32 = 16;
+/// Most channels of both heads' 1×1 convolutions together.
+pub const FILTERS: u32 = 4;
+/// Places of a storage row.
+const ROW_PLACES: u32 = SIDE + 1;
+
+/// Places of the storage of `boards` boards.
+pub const fn places(boards: u32) -> u32 {
+    (SIDE + 2) * ROW_PLACES * boards + 1
+}
+
+/// Descriptions of all kernels.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<KernelInfo> {
+    [tower::kernels(), heads::kernels()].concat()
+}

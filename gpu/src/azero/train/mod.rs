@@ -1,1 +1,56 @@
-//! Training: forward with batch statistics, backward, update.
+//! Training the network: forward with batch statistics, loss, backward, Adam. Single precision; any shape; the same bits every run.
+//!
+//! ```text
+//! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
+//!          -> for each layer from the last: norm_back_parts, norm_back_finish, norm_back_apply, gradient, sum_parts, backward -> adam -> finish
+//! ```
+//!
+//! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. No float
+//! is added atomically. Values have channels last, so that a tap of a convolution is a move by whole lines and every load a quad of channels; a linear
+//! layer is a 1×1 convolution of boards of one square. Channels are filled up to multiples of 4 with zeros, whose weights are 0 and stay so.
+//!
+//! The bias of a convolution before a norm has no gradient: the norm takes the mean away, and the bias with it.
+//!
+//! | module | kernels |
+//! |---|---|
+//! | [`samples`] | a batch's observations |
+//! | [`product`] | convolutions and linear layers, forward and backward |
+//! | [`norm`] | batch norm, ReLU, residual sum, forward and backward |
+//! | [`loss`] | policy and value loss, and its gradient |
+//! | [`update`] | sums of parts, Adam, the step's report |
+
+pub mod loss;
+pub mod norm;
+mod operand;
+pub mod product;
+mod quad;
+pub mod samples;
+pub mod update;
+
+pub use quad::line_length;
+
+/// Descriptions of all kernels.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
+    use crate::kernel::info;
+    vec![
+        info::<samples::azero_train_gather>(),
+        info::<product::azero_train_forward_large>(),
+        info::<product::azero_train_backward_large>(),
+        info::<product::azero_train_gradient_large>(),
+        info::<product::azero_train_forward_small>(),
+        info::<product::azero_train_backward_small>(),
+        info::<product::azero_train_gradient_small>(),
+        info::<product::azero_train_gate>(),
+        info::<norm::azero_train_norm_parts>(),
+        info::<norm::azero_train_norm_finish>(),
+        info::<norm::azero_train_norm_apply>(),
+        info::<norm::azero_train_norm_back_parts>(),
+        info::<norm::azero_train_norm_back_finish>(),
+        info::<norm::azero_train_norm_back_apply>(),
+        info::<loss::azero_train_loss>(),
+        info::<update::azero_train_sum_parts>(),
+        info::<update::azero_train_adam>(),
+        info::<update::azero_train_finish>(),
+    ]
+}

@@ -1,1 +1,123 @@
 //! The network with all convolutions in one launch.
+
+#[allow(unsafe_code)]
+mod kernels;
+mod pack;
+
+use warpplay_gpu::azero::fused::heads::{MAX_ACTIONS, MAX_HIDDEN};
+use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
+
+use super::engine::{BlockOutput, Engine, Inputs, Outputs};
+use super::folded::FoldedNetwork;
+use super::{Execution, NetworkShape};
+use crate::{Buffer, Device, Error, Precision, Result, Stream};
+use kernels::{DeviceNetwork, Kernels, Places};
+
+/// Whether this engine can do it on this device.
+///
+/// The rule: compute capability 9.0 (or `simt`), 8×8 boards, up to 16 planes, 128 channels, any depth; heads of together up to 4 channels, up to 512
+/// hidden units and 1,024 actions; fp32, tf32, bf16, fp16.
+///
+/// # Errors
+/// The first that forbids it, and what is allowed.
+pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
+    // Newer GPUs have clusters too, but not the warpgroup products.
+    if !device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0)) {
+        return Err(Error::option(
+            "execution",
+            Execution::Fused,
+            "layers or paper: this device has not compute capability 9.0",
+        ));
+    }
+    if precision == Precision::Fp64 {
+        return Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with execution fused"));
+    }
+    let within = |name, value: u32, least: u32, most: u32| match (least..=most).contains(&value) {
+        true => Ok(()),
+        false if least == most => Err(Error::option(name, value, format!("{least} with execution fused"))),
+        false => Err(Error::option(name, value, format!("{least} to {most} with execution fused"))),
+    };
+    within("rows", shape.rows, SIDE, SIDE)?;
+    within("columns", shape.columns, SIDE, SIDE)?;
+    within("planes", shape.planes, 1, PLANES)?;
+    within("width", shape.width, WIDTH, WIDTH)?;
+    within("value filters", shape.value_filters, 1, FILTERS - 1)?;
+    within("policy filters", shape.policy_filters, 1, FILTERS - shape.value_filters)?;
+    within("value hidden", shape.value_hidden, 1, MAX_HIDDEN)?;
+    within("actions", shape.actions, 1, MAX_ACTIONS)
+}
+
+/// Builds the engine for up to `capacity` positions; [`fits`] has accepted it.
+pub(in crate::azero) fn build(
+    device: &Device,
+    stream: &Stream,
+    network: &FoldedNetwork,
+    precision: Precision,
+    capacity: usize,
+) -> Result<Box<dyn Engine>> {
+    probe(device, stream, network, precision, capacity, None)
+}
+
+pub(in crate::azero) fn probe(
+    device: &Device,
+    stream: &Stream,
+    network: &FoldedNetwork,
+    precision: Precision,
+    capacity: usize,
+    boards: Option<u32>,
+) -> Result<Box<dyn Engine>> {
+    let kernels = Kernels::load(device, precision)?;
+    let network = DeviceNetwork::new(stream, network, precision)?;
+    let places = Places {
+        planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
+        scratch: stream.alloc(kernels.n_scratch())?,
+    };
+    Ok(Box::new(Fused { kernels, network, places, boards }))
+}
+
+struct Fused {
+    kernels: Kernels,
+    network: DeviceNetwork,
+    places: Places,
+    /// Boards of a block instead of the rule's, for measurements.
+    boards: Option<u32>,
+}
+
+impl Engine for Fused {
+    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        let Self { kernels, network, places, boards } = self;
+        let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
+        kernels.tower(stream, network, &inputs.observations, places, None, n as u32, boards)?;
+        kernels.heads(stream, network, &places.planes, inputs, n as u32, outputs)
+    }
+
+    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
+        let Self { kernels, network, places, boards } = self;
+        let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
+        let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
+        let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
+        kernels.tower(stream, network, &inputs.observations, places, Some(&mut trace), n as u32, boards)?;
+        let values = stream.read(&trace)?;
+        let name = |conv: usize| match conv {
+            0 => "input".to_string(),
+            odd if odd % 2 == 1 => format!("torso_{}_mid", odd / 2),
+            even => format!("torso_{}", even / 2 - 1),
+        };
+        let mut blocks: Vec<BlockOutput> = (values.chunks_exact(n * block).enumerate())
+            .map(|(conv, values)| BlockOutput { name: name(conv), values: values.to_vec() })
+            .collect();
+        let mut values = vec![0.0; n * filters * CELLS as usize];
+        stream.read_into(&places.planes, 0, &mut values)?;
+        let split = network.value_filters as usize * CELLS as usize;
+        let rows = || values.chunks_exact(filters * CELLS as usize);
+        blocks.push(BlockOutput {
+            name: "value_head_plane".into(),
+            values: rows().flat_map(|row| &row[..split]).copied().collect(),
+        });
+        blocks.push(BlockOutput {
+            name: "policy_head_planes".into(),
+            values: rows().flat_map(|row| &row[split..]).copied().collect(),
+        });
+        Ok(blocks)
+    }
+}

@@ -1,1 +1,34 @@
-//! Learning from records of self-play.
+//! Learning from games: the other half of AlphaZero.
+//!
+//! ```text
+//! loss   = cross-entropy of the policy and the search's shares of visits + value_weight · (value - result)² + weight_decay / 2 · Σ w²
+//! step   a batch of positions, drawn in a seeded order -> loss, gradient -> Adam
+//! ```
+//!
+//! Norms take mean and variance of the batch, and their running statistics follow as libtorch's do. `w` are the weights of convolutions and linear layers
+//! (OpenSpiel decays the norms' factors too). A convolution's bias before a norm has gradient 0 and stays: the norm takes the mean away, and the bias with
+//! it. On a GPU and thread by thread a step is one recorded graph of kernels in single precision ([`warpplay_gpu::azero::train`]); on the CPU the plain
+//! program trains. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
+//!
+//! # Source
+//! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.
+
+mod checkpoint;
+mod device;
+mod engine;
+#[allow(unsafe_code)]
+mod kernels;
+mod options;
+mod order;
+mod plain;
+mod plan;
+mod report;
+mod samples;
+mod trainer;
+
+pub use checkpoint::Checkpoint;
+pub use engine::StepReport;
+pub use options::{MAX_BATCH, MAX_EPOCHS, Options};
+pub use report::{EpochReport, Losses, StoppedBy};
+pub use samples::Samples;
+pub use trainer::{TrainEvent, Trainer, TrainerBuilder};

@@ -216,6 +216,14 @@ impl Notation for Checkers {
         Ok(actions)
     }
 
+    /// A man's.
+    fn symbol(player: Player) -> char {
+        match player {
+            Player::First => 'o',
+            Player::Second => '+',
+        }
+    }
+
     /// As OpenSpiel: `o` and `8` the first player's men and kings, `+` and `*` the second's.
     fn draw(&self) -> String {
         let mut text = String::new();

@@ -1,0 +1,133 @@
+//! Convolutions and linear layers, forward and backward: products of weights with [`patches`](super::super::pieces::patches). A linear layer is a 1×1
+//! convolution of a board of one square.
+
+use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
+
+use super::super::pieces::{self, Affine};
+use super::super::{Program, Shape};
+use crate::mlp::Real;
+
+/// What a layer works on.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer {
+    /// Rows and columns.
+    pub board: (usize, usize),
+    /// 3 or 1.
+    pub side: usize,
+}
+
+/// Sides of a product below which plain loops do it, as in [`pieces::matmul`].
+const LEAST_SIDE: usize = 8;
+/// Outputs whose weights' gradient is one part of the work.
+const OUTPUTS: usize = 16;
+
+impl Layer {
+    /// A 3×3 convolution of a network's board.
+    pub const fn conv_3x3(shape: Shape) -> Self {
+        Self { board: (shape.rows, shape.columns), side: 3 }
+    }
+
+    /// A 1×1 convolution of a network's board.
+    pub const fn conv_1x1(shape: Shape) -> Self {
+        Self { board: (shape.rows, shape.columns), side: 1 }
+    }
+
+    /// A linear layer.
+    pub const fn linear() -> Self {
+        Self { board: (1, 1), side: 1 }
+    }
+
+    const fn cells(&self) -> usize {
+        self.board.0 * self.board.1
+    }
+
+    const fn taps(&self) -> usize {
+        self.side * self.side
+    }
+
+    /// For each position what each square and its neighbours hold, `[n, channels · taps, cells]`.
+    fn patches<T: Real, P: Program>(&self, x: &[T], channels: usize) -> Vec<T> {
+        if self.side == 1 {
+            return x.to_vec();
+        }
+        let own = channels * self.cells();
+        let mut patches = vec![T::zero(); x.len() * self.taps()];
+        P::parts(&mut patches, own * self.taps(), |position, patches| {
+            pieces::patches(&x[position * own..][..own], self.board, patches);
+        });
+        patches
+    }
+
+    /// Outputs `[n, n_outputs, cells]` of `x`, `[n, n_inputs, cells]`.
+    pub fn forward<T: Real, P: Program>(&self, x: &[T], layer: Affine<'_, T>) -> Vec<T> {
+        let (outputs, cells) = (layer.bias.len(), self.cells());
+        let k = layer.weight.len() / outputs;
+        let patches = self.patches::<T, P>(x, k / self.taps());
+        let mut out = vec![T::zero(); patches.len() / k * outputs];
+        P::parts(&mut out, outputs * cells, |position, out| {
+            pieces::matmul(layer.weight, &patches[position * k * cells..][..k * cells], out, (outputs, cells, k));
+            pieces::add_bias(out, layer.bias, cells);
+        });
+        out
+    }
+
+    /// Gradient by the inputs: the convolution of the outputs' gradient with the weights turned by half a circle, inputs and outputs exchanged.
+    pub fn input_gradient<T: Real, P: Program>(&self, output_gradient: &[T], layer: Affine<'_, T>) -> Vec<T> {
+        let (outputs, taps) = (layer.bias.len(), self.taps());
+        let inputs = layer.weight.len() / (outputs * taps);
+        let mut turned = vec![T::zero(); layer.weight.len()];
+        for output in 0..outputs {
+            for input in 0..inputs {
+                for tap in 0..taps {
+                    turned[(input * outputs + output) * taps + tap] =
+                        layer.weight[(output * inputs + input) * taps + taps - 1 - tap];
+                }
+            }
+        }
+        self.forward::<T, P>(output_gradient, Affine { weight: &turned, bias: &vec![T::zero(); inputs] })
+    }
+
+    /// Gradient by the weights: the products of the outputs' gradient and the inputs' patches, summed over squares and positions.
+    pub fn weight_gradient<T: Real, P: Program>(&self, x: &[T], output_gradient: &[T], outputs: usize) -> Vec<T> {
+        let cells = self.cells();
+        let n = output_gradient.len() / (outputs * cells);
+        let inputs = x.len() / (n * cells);
+        let k = inputs * self.taps();
+        let patches = self.patches::<T, P>(x, inputs);
+        let mut gradient = vec![T::zero(); outputs * k];
+        P::parts(&mut gradient, OUTPUTS * k, |part, gradient| {
+            let rows = gradient.len() / k;
+            for position in 0..n {
+                let a = &output_gradient[(position * outputs + part * OUTPUTS) * cells..][..rows * cells];
+                add_product(a, &patches[position * k * cells..][..k * cells], gradient, (rows, k, cells));
+            }
+        });
+        gradient
+    }
+
+    /// Gradient by the bias: the outputs' gradient summed over squares and positions.
+    pub fn bias_gradient<T: Real>(&self, output_gradient: &[T], outputs: usize) -> Vec<T> {
+        let mut gradient = vec![T::zero(); outputs];
+        for (number, values) in output_gradient.chunks_exact(self.cells()).enumerate() {
+            for &value in values {
+                gradient[number % outputs] += value;
+            }
+        }
+        gradient
+    }
+}
+
+/// `out += a bᵀ`: `a` is `[m, k]`, `b` `[n, k]`, `out` `[m, n]`.
+fn add_product<T: Real>(a: &[T], b: &[T], out: &mut [T], (m, n, k): (usize, usize, usize)) {
+    if m.min(n).min(k) < LEAST_SIDE {
+        for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
+            for (b, out) in b.chunks_exact(k).zip(out) {
+                *out = a.iter().zip(b).fold(*out, |sum, (&a, &b)| sum + a * b);
+            }
+        }
+        return;
+    }
+    let a = DMatrixView::<T, Dyn, Dyn>::from_slice_with_strides(a, m, k, k, 1);
+    let b = DMatrixView::<T, Dyn, Dyn>::from_slice_with_strides(b, k, n, 1, k);
+    DMatrixViewMut::<T, Dyn, Dyn>::from_slice_with_strides_mut(out, m, n, n, 1).gemm(T::one(), &a, &b, T::one());
+}

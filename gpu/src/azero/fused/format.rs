@@ -1,0 +1,316 @@
+//! How activations and weights are held, and what multiplies them.
+
+use super::{WIDTH, places};
+use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
+use crate::cuda::shared::Shared;
+use crate::cuda::wgmma::{self, Tiles};
+
+/// A number format. A *chunk* is the 16 bytes of a place; a *step* multiplies two chunks' channels; a *stage* of weights is three products.
+pub trait Format {
+    /// Name, as in kernels' names.
+    const NAME: &'static str;
+    /// Channels of a chunk.
+    const CHANNELS: u32;
+    /// Parts of which a number is the sum, each with an array of its own.
+    const PARTS: u32;
+    /// Steps of a stage.
+    const STEPS: u32;
+
+    /// Starts the three products of a stage. `a` and `b` are the tiles of the first step; `a_part`, `b_part` bytes to those of the next part; `b_steps` the bytes from
+    /// the first step's tiles of B to those of each.
+    ///
+    /// # Safety
+    /// As [`wgmma::f16_n256`]; `R` is 128, 64 or 32.
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32);
+
+    /// Writes the values of two neighbouring rows of the fragment, which are 0 or more, and a warp's 16 channels: `values[4 j + c]` as
+    /// in [`wgmma`], `j` 0 and 1. `at` is what [`Format::row_address`] gave.
+    ///
+    /// # Safety
+    /// As [`store_matrix_x4_transposed`].
+    unsafe fn store(at: RowAddress, values: [f32; 8]);
+
+    /// Reads what [`Format::store`] wrote.
+    ///
+    /// # Safety
+    /// As [`mma::load_matrix_x4_transposed`].
+    unsafe fn load(at: RowAddress) -> [f32; 8];
+
+    /// The values of a place's chunk; of the first four only where a chunk has four. `part` bytes further is the second part.
+    fn unpack(chunk: [u32; 4], second: [u32; 4]) -> [f32; 8];
+
+    /// The chunks of eight values, for both parts; four in each where a chunk has four.
+    fn pack(values: [f32; 8]) -> [[u32; 4]; 2];
+}
+
+/// Where a lane reads or writes in [`Format::store`]: its address, bytes to the next storage row, to the next chunk of channels, to the next part.
+#[derive(Clone, Copy)]
+pub struct RowAddress {
+    /// Shared address of the place with x = 0 of the warp's first chunk.
+    pub base: u32,
+    /// Bytes from a storage row to the next.
+    pub row: u32,
+    /// Bytes from a chunk's array to the next.
+    pub chunk: u32,
+    /// Bytes from a part to the next.
+    pub part: u32,
+    /// Lane.
+    pub lane: u32,
+}
+
+impl RowAddress {
+    /// The lane's address for matrices row by row: (row 0, channels 0 to 7), (row 0, channels 8 to 15), then row 1.
+    #[inline(always)]
+    fn matrices(self) -> u32 {
+        let matrix = self.lane / 8;
+        self.base + (matrix / 2) * self.row + (matrix & 1) * self.chunk + self.lane % 8 * 16
+    }
+}
+
+/// Bytes of a chunk's array for `boards` boards.
+pub const fn chunk_bytes(boards: u32) -> u32 {
+    places(boards) * 16
+}
+
+/// Bytes of all activations of a block.
+pub const fn activation_bytes<F: Format>(boards: u32) -> u32 {
+    WIDTH / F::CHANNELS * F::PARTS * chunk_bytes(boards)
+}
+
+/// Bytes of a step's weights, of one part: 128 outputs, two chunks.
+pub const STEP_BYTES: u32 = WIDTH * 32;
+
+/// Bytes of a stage.
+pub const fn stage_bytes<F: Format>() -> u32 {
+    STEP_BYTES * F::STEPS * F::PARTS
+}
+
+/// Steps of a tap over `channels` channels.
+pub const fn tap_steps<F: Format>(channels: u32) -> u32 {
+    channels / (2 * F::CHANNELS)
+}
+
+/// Half precision.
+pub struct Fp16;
+/// bfloat16.
+pub struct Bf16;
+/// TF32, rounded to nearest: what is kept is the f32 plus half a unit of the last place that the tensor core looks at, which it cuts off.
+pub struct Tf32;
+/// Single precision as two half-precision parts.
+pub struct Split;
+
+/// Calls the product for `R` registers.
+macro_rules! by_registers {
+    ($d:expr, $registers:ident, $n256:path, $n128:path, $n64:path, $a:expr, $b:expr, $add:expr) => {
+        // SAFETY: the array has the length of the form that is chosen; the rest is the caller's promise.
+        unsafe {
+            let d: *mut [f32; $registers] = $d;
+            match $registers {
+                128 => $n256(&mut *d.cast(), $a, $b, $add),
+                64 => $n128(&mut *d.cast(), $a, $b, $add),
+                _ => $n64(&mut *d.cast(), $a, $b, $add),
+            }
+        }
+    };
+}
+
+macro_rules! short_format {
+    ($format:ident, $name:literal, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
+        impl Format for $format {
+            const NAME: &'static str = $name;
+            const CHANNELS: u32 = 8;
+            const PARTS: u32 = 1;
+            const STEPS: u32 = 3;
+
+            #[inline(always)]
+            unsafe fn multiply<const R: usize>(
+                d: &mut [f32; R],
+                a: Tiles,
+                b: Tiles,
+                b_steps: [u32; 3],
+                _: u32,
+                add: u32,
+            ) {
+                let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
+                let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
+                by_registers!(d, R, $n256, $n128, $n64, a, b, add)
+            }
+
+            #[inline(always)]
+            unsafe fn store(at: RowAddress, v: [f32; 8]) {
+                let words = [$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])];
+                // SAFETY: the caller's promise.
+                unsafe { store_matrix_x4_transposed(at.matrices(), words) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(at: RowAddress) -> [f32; 8] {
+                // SAFETY: the caller's promise.
+                let words = unsafe { load_matrix_x4_transposed(at.matrices()) };
+                let [[a, b], [c, d]] = [$unpack(words[0]), $unpack(words[1])];
+                let [[e, f], [g, h]] = [$unpack(words[2]), $unpack(words[3])];
+                [a, b, c, d, e, f, g, h]
+            }
+
+            #[inline(always)]
+            fn unpack(chunk: [u32; 4], _: [u32; 4]) -> [f32; 8] {
+                let [[a, b], [c, d]] = [$unpack(chunk[0]), $unpack(chunk[1])];
+                let [[e, f], [g, h]] = [$unpack(chunk[2]), $unpack(chunk[3])];
+                [a, b, c, d, e, f, g, h]
+            }
+
+            #[inline(always)]
+            fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
+                [[$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])], [0; 4]]
+            }
+        }
+    };
+}
+
+short_format!(Fp16, "fp16", mma::pack_f16, mma::unpack_f16, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64);
+short_format!(Bf16, "bf16", mma::pack_bf16, mma::unpack_bf16, wgmma::bf16_n256, wgmma::bf16_n128, wgmma::bf16_n64);
+
+/// Half a unit of TF32's last place, in the bits of an f32.
+const HALF_UNIT: u32 = 0x1000;
+
+#[inline(always)]
+fn to_tf32(value: f32) -> u32 {
+    // Not beyond the NaN whose bits can take the half unit: it stays a NaN.
+    let bits = value.to_bits();
+    (if bits < 0x7FFF_0000 { bits } else { 0x7FFF_0000 }) + HALF_UNIT
+}
+
+#[inline(always)]
+fn from_tf32(bits: u32) -> f32 {
+    f32::from_bits(bits.wrapping_sub(HALF_UNIT))
+}
+
+impl Format for Tf32 {
+    const NAME: &'static str = "tf32";
+    const CHANNELS: u32 = 4;
+    const PARTS: u32 = 1;
+    const STEPS: u32 = 3;
+
+    #[inline(always)]
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], _: u32, add: u32) {
+        let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
+        let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
+        by_registers!(d, R, wgmma::tf32_n256, wgmma::tf32_n128, wgmma::tf32_n64, a, b, add)
+    }
+
+    #[inline(always)]
+    unsafe fn store(at: RowAddress, v: [f32; 8]) {
+        let address = tf32_address(at);
+        for_each_value!(v, |offset, value| {
+            // SAFETY: the caller gives a place of the block's activations.
+            unsafe { Shared::<u32>::from_address(address, 0).set_unchecked(offset_words(at, offset), to_tf32(value)) }
+        });
+    }
+
+    #[inline(always)]
+    unsafe fn load(at: RowAddress) -> [f32; 8] {
+        let address = tf32_address(at);
+        // SAFETY: as in `store`.
+        let get = |offset| {
+            from_tf32(unsafe { Shared::<u32>::from_address(address, 0).get_unchecked(offset_words(at, offset)) })
+        };
+        [get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)]
+    }
+
+    #[inline(always)]
+    fn unpack(chunk: [u32; 4], _: [u32; 4]) -> [f32; 8] {
+        [from_tf32(chunk[0]), from_tf32(chunk[1]), from_tf32(chunk[2]), from_tf32(chunk[3]), 0.0, 0.0, 0.0, 0.0]
+    }
+
+    #[inline(always)]
+    fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
+        [
+            [to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3])],
+            [to_tf32(v[4]), to_tf32(v[5]), to_tf32(v[6]), to_tf32(v[7])],
+        ]
+    }
+}
+
+/// Address of the lane's first value: channel g, column 2t.
+#[inline(always)]
+fn tf32_address(at: RowAddress) -> u32 {
+    let (g, t) = (at.lane / 4, at.lane % 4);
+    at.base + g / 4 * at.chunk + g % 4 * 4 + 2 * t * 16
+}
+
+/// Words from the first value to value `number` of eight: next column, channel + 8, next row.
+#[inline(always)]
+fn offset_words(at: RowAddress, number: u32) -> u32 {
+    (number & 1) * 4 + (number >> 1 & 1) * (at.chunk / 2) + (number >> 2) * (at.row / 4)
+}
+
+/// Calls a body for the eight values by constant numbers.
+macro_rules! for_each_value {
+    ($values:ident, |$number:ident, $value:ident| $body:block) => {
+        for_each_value!(@ $values, $number, $value, $body, [0 1 2 3 4 5 6 7])
+    };
+    (@ $values:ident, $number:ident, $value:ident, $body:block, [$($at:literal)*]) => {
+        $({
+            let ($number, $value) = ($at, $values[$at]);
+            $body
+        })*
+    };
+}
+use for_each_value;
+
+impl Format for Split {
+    const NAME: &'static str = "fp32";
+    const CHANNELS: u32 = 8;
+    const PARTS: u32 = 2;
+    const STEPS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32) {
+        let b = b.offset(b_steps[0]);
+        // The small products first.
+        let a = [a.offset(STEP_BYTES), a, a];
+        let b = [b, b.offset(b_part), b];
+        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
+    }
+
+    #[inline(always)]
+    unsafe fn store(at: RowAddress, v: [f32; 8]) {
+        let split = |low, high| mma::split_f16(v[low], v[high]);
+        let words = [split(0, 1), split(2, 3), split(4, 5), split(6, 7)];
+        // SAFETY: the caller's promise.
+        unsafe {
+            store_matrix_x4_transposed(at.matrices(), [words[0][0], words[1][0], words[2][0], words[3][0]]);
+            store_matrix_x4_transposed(at.matrices() + at.part, [words[0][1], words[1][1], words[2][1], words[3][1]]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load(at: RowAddress) -> [f32; 8] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            Self::unpack(load_matrix_x4_transposed(at.matrices()), load_matrix_x4_transposed(at.matrices() + at.part))
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(chunk: [u32; 4], second: [u32; 4]) -> [f32; 8] {
+        let (large, small) = (Fp16::unpack(chunk, chunk), Fp16::unpack(second, second));
+        [
+            large[0] + small[0],
+            large[1] + small[1],
+            large[2] + small[2],
+            large[3] + small[3],
+            large[4] + small[4],
+            large[5] + small[5],
+            large[6] + small[6],
+            large[7] + small[7],
+        ]
+    }
+
+    #[inline(always)]
+    fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
+        let split = |low, high| mma::split_f16(v[low], v[high]);
+        let words = [split(0, 1), split(2, 3), split(4, 5), split(6, 7)];
+        [[words[0][0], words[1][0], words[2][0], words[3][0]], [words[0][1], words[1][1], words[2][1], words[3][1]]]
+    }
+}

@@ -1,0 +1,678 @@
+//! From observations to the planes of the heads, one launch: each block takes some boards through all convolutions.
+//!
+//! A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
+//! operand W comes through a [`Ring`] that a warp of its own fills; operand X, the activations, stays in shared memory, and a tap is the
+//! same tiles from another place on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
+//! is both (`IN_PLACE`), and every thread keeps its part of a block's input in global memory until it is added.
+
+use super::format::{
+    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
+};
+use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
+use crate::cuda::math::{fma, relu};
+use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
+use crate::cuda::ring::{Ring, sync_simt};
+use crate::cuda::shared::{Shared, dynamic};
+use crate::cuda::sync::{sync_some, sync_threads};
+use crate::cuda::wgmma::{self, Tiles};
+use crate::cuda::{kernel, thread, warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::kernel::{KernelInfo, info};
+use crate::launch::LaunchShape;
+
+/// Threads that multiply: two warpgroups.
+const WORKERS: u32 = 256;
+/// Threads of a block: one warp more, which fetches the weights.
+pub const THREADS: u32 = WORKERS + 32;
+/// The workers' barrier.
+const WORKERS_BARRIER: u32 = 1;
+/// Bytes of shared memory that a block may use on `sm_90`.
+const SHARED_BYTES: u32 = 232_448;
+/// Bytes of the heads' convolutions.
+const HEAD_BYTES: u32 = FILTERS * WIDTH * 4;
+
+/// What a launch works on. `n_convs` is 1 + 2 · depth.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TowerTask {
+    /// `[n, planes, 8, 8]`.
+    pub observations: *const f32,
+    /// Stages of all convolutions in order, as [`weight_place`] says, [`n_weight_bytes`] bytes.
+    pub weights: *const Vec4,
+    /// `[n_convs, 128]`.
+    pub biases: *const f32,
+    /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
+    pub head_weights: *const f32,
+    /// Their biases, `[filters]`.
+    pub head_biases: *const f32,
+    /// Where the heads' planes go, after their rectifier: `[n, filters, 8, 8]`.
+    pub head_planes: *mut f32,
+    /// Null, or where the outputs of all convolutions go after their rectifier: `[n_convs, n, 128, 8, 8]`.
+    pub trace: *mut f32,
+    /// Where a tower in place keeps the inputs of blocks: [`scratch_bytes`] bytes; not used by others.
+    pub scratch: *mut Vec4,
+    /// Positions, at least 1.
+    pub n: u32,
+    /// Planes of an observation, at most [`PLANES`].
+    pub planes: u32,
+    /// Convolutions.
+    pub n_convs: u32,
+    /// Channels of the heads, at most [`FILTERS`].
+    pub filters: u32,
+}
+
+/// Bytes of a block's activations: two arrays where they fit.
+const fn array_bytes<F: Format>(boards: u32) -> u32 {
+    let bytes = activation_bytes::<F>(boards);
+    if in_place::<F>(boards) { bytes } else { 2 * bytes }
+}
+
+/// Whether one array is both X and M.
+const fn in_place<F: Format>(boards: u32) -> bool {
+    2 * activation_bytes::<F>(boards) > SHARED_BYTES - HEAD_BYTES - 256 - 2 * stage_bytes::<F>()
+}
+
+/// Bytes of global memory that a launch of `blocks` blocks needs beside its arrays.
+pub const fn scratch_bytes(blocks: u32) -> usize {
+    blocks as usize * WORKERS as usize * 128 * 4
+}
+
+/// Slots of the ring.
+const fn n_slots<F: Format>(boards: u32) -> u32 {
+    let free = SHARED_BYTES - array_bytes::<F>(boards) - HEAD_BYTES - 256;
+    let slots = free / stage_bytes::<F>();
+    if slots > 8 { 8 } else { slots }
+}
+
+/// Bytes of a block's dynamic shared memory.
+const fn shared_bytes<F: Format>(boards: u32) -> u32 {
+    array_bytes::<F>(boards) + n_slots::<F>(boards) * (stage_bytes::<F>() + 16) + HEAD_BYTES
+}
+
+/// Stages of a convolution of `channels` inputs.
+const fn n_stages<F: Format>(channels: u32) -> u32 {
+    9 * tap_steps::<F>(channels) / F::STEPS
+}
+
+/// Bytes of all weights: the first convolution's, then `n_torso` more.
+pub const fn n_weight_bytes<F: Format>(n_torso: u32) -> usize {
+    (n_stages::<F>(PLANES) as usize + n_torso as usize * n_stages::<F>(WIDTH) as usize) * stage_bytes::<F>() as usize
+}
+
+/// Place of a weight within a convolution of `channels` inputs (those of the first filled up to [`PLANES`]): chunk of 16 bytes of its first part, number in it.
+///
+/// A step is `[half of the outputs 2][chunk of inputs 2][8 outputs 8][output 8]` chunks; parts of a step follow each other.
+pub const fn weight_place<F: Format>(channels: u32, output: u32, input: u32, tap: u32) -> (u32, u32) {
+    let step = tap * tap_steps::<F>(channels) + input / (2 * F::CHANNELS);
+    let chunk = input / F::CHANNELS % 2;
+    let row = ((output / 64 * 2 + chunk) * 8 + output / 8 % 8) * 8 + output % 8;
+    (step * F::PARTS * 256 + row, input % F::CHANNELS)
+}
+
+/// Blocks that take `boards` boards each, on a device with `multiprocessors`.
+fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32) -> LaunchShape {
+    let blocks = n.div_ceil(boards).min(multiprocessors);
+    LaunchShape::new(blocks, THREADS).with_shared(shared_bytes::<F>(boards))
+}
+
+/// Storage of one launch in shared memory.
+#[derive(Clone, Copy)]
+struct Places {
+    /// Array X.
+    x: u32,
+    /// Array M.
+    m: u32,
+    heads: Shared<f32>,
+    ring: Ring,
+}
+
+impl Places {
+    #[inline(always)]
+    fn new<F: Format>(boards: u32) -> Self {
+        let arrays = array_bytes::<F>(boards);
+        let (slots, stage) = (n_slots::<F>(boards), stage_bytes::<F>());
+        let x = dynamic::<Vec4>(0, arrays / 16).base();
+        let slot_vectors = dynamic::<Vec4>(arrays, slots * stage / 16);
+        let heads = dynamic::<f32>(arrays + slots * stage, HEAD_BYTES / 4);
+        let objects = dynamic::<u64>(arrays + slots * stage + HEAD_BYTES, 2 * slots);
+        let m = if in_place::<F>(boards) { x } else { x + activation_bytes::<F>(boards) };
+        Self { x, m, heads, ring: Ring::new(slot_vectors, objects, slots, stage / 16) }
+    }
+}
+
+#[inline(always)]
+unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
+    // The same in all lanes, and known to be so: conditions on it do not split warps.
+    let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+    let places = Places::new::<F>(BOARDS);
+    let n_tiles = task.n.div_ceil(BOARDS);
+    if thread::thread_idx_x() == 0 {
+        places.ring.open(WORKERS / 128);
+    }
+    // SAFETY: the launch's promise.
+    unsafe { clear_and_load_heads::<F>(task, places, BOARDS) };
+    wgmma::publish();
+    sync_threads();
+    // SAFETY: the launch's promise, for each role.
+    unsafe {
+        if warp_index >= WORKERS / 32 {
+            fetch::<F, BOARDS>(task, places.ring, n_tiles);
+        } else {
+            work::<F, BOARDS, R>(task, places, warp_index, n_tiles);
+        }
+    }
+}
+
+/// Zeroes the activations, whose edges stay so, and loads the heads' weights.
+#[inline(always)]
+unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, places: Places, boards: u32) {
+    let vectors = array_bytes::<F>(boards) / 16;
+    let mut at = thread::thread_idx_x();
+    while at < vectors {
+        // SAFETY: the activations have that many vectors.
+        unsafe { Shared::<Vec4>::from_address(places.x, vectors).set_unchecked(at, Vec4([0; 4])) };
+        at += THREADS;
+    }
+    let mut at = thread::thread_idx_x();
+    while at < FILTERS * WIDTH {
+        // SAFETY: the array has `filters` rows; the launch's promise.
+        let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
+        places.heads.set(at, weight);
+        at += THREADS;
+    }
+}
+
+/// The warp that fetches: all stages, once for each of the block's tiles. Only one lane asks; under `simt` all keep step.
+#[inline(always)]
+unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_tiles: u32) {
+    let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
+    let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
+    let mut stage = 0;
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
+        sync_simt();
+        let mut from = task.weights;
+        let mut in_tile = 0;
+        let mut in_conv = n_stages::<F>(PLANES);
+        while in_tile < per_tile {
+            if lane == 0 {
+                // SAFETY: the weights have that many stages.
+                unsafe { ring.fill(stage, from) };
+            }
+            ring.pass();
+            // SAFETY: within the weights, or just behind them.
+            from = unsafe { from.add(stage_bytes::<F>() as usize / 16) };
+            stage += 1;
+            in_tile += 1;
+            in_conv -= 1;
+            if in_conv == 0 {
+                in_conv = n_stages::<F>(WIDTH);
+                sync_simt();
+                if in_place {
+                    sync_simt();
+                }
+            }
+        }
+        sync_simt();
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// The warpgroups that multiply.
+#[inline(always)]
+unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
+    task: TowerTask,
+    places: Places,
+    warp_index: u32,
+    n_tiles: u32,
+) {
+    let (group, member) = (warp_index / 4, thread::thread_idx_x() % 128);
+    let lane = thread::lane();
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    // The warp's channels: rows 16 warp … of the product.
+    let channel = warp_index * 16;
+    let mut stage = 0;
+    let mut tile = thread::block_idx_x();
+    while tile < n_tiles {
+        // SAFETY: the launch's promise; M is not in use between two tiles.
+        unsafe { load_observations::<F, BOARDS>(task, places.m, tile) };
+        wgmma::publish();
+        sync_some(WORKERS_BARRIER, WORKERS);
+        let mut conv = 0;
+        while conv < task.n_convs {
+            let (from, to) = if conv % 2 == 0 { (places.m, places.x) } else { (places.x, places.m) };
+            let (channels, stages) =
+                if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
+            let mut d = [0.0; R];
+            // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
+            unsafe {
+                multiply_all::<F, BOARDS, R>(&mut d, places.ring, from, stage, stages, channels, group, member);
+            }
+            stage += stages;
+            // SAFETY: `n_convs` rows of 128 biases.
+            let bias = unsafe {
+                let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
+                [load(task.biases, row), load(task.biases, row + 8)]
+            };
+            let address = RowAddress {
+                base: to + channel / F::CHANNELS * chunk + (BOARDS * ROW_PLACES + 1) * 16,
+                row: ROW_PLACES * 16,
+                chunk,
+                part,
+                lane,
+            };
+            let kept = if in_place::<F>(BOARDS) {
+                sync_some(WORKERS_BARRIER, WORKERS);
+                // SAFETY: the scratch has that many vectors a block.
+                unsafe { task.scratch.add((thread::block_idx_x() * WORKERS * 32 + thread::thread_idx_x()) as usize) }
+            } else {
+                core::ptr::null_mut()
+            };
+            // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now, and each thread its own vectors of the scratch.
+            unsafe { finish::<F, BOARDS, R>(&d, address, bias, conv, kept) };
+            wgmma::publish();
+            sync_some(WORKERS_BARRIER, WORKERS);
+            if !task.trace.is_null() {
+                // SAFETY: the launch's promise.
+                unsafe { trace::<F, BOARDS>(task, to, conv, tile) };
+            }
+            conv += 1;
+        }
+        // SAFETY: the launch's promise; X is complete.
+        unsafe { heads::<F, BOARDS>(task, places, tile) };
+        // X is overwritten by the next tile's first convolution only after the barrier behind its observations.
+        sync_simt();
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// Planes of the tile's boards as the first channels of `to`; the others are zeroed up to [`PLANES`].
+#[inline(always)]
+unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
+    let places = BOARDS * CELLS;
+    let chunks = PLANES / F::CHANNELS;
+    let mut item = thread::thread_idx_x();
+    while item < places * chunks {
+        let (place, chunk) = (item % places, item / places);
+        let (board, cell) = (place / CELLS, place % CELLS);
+        let position = tile * BOARDS + board;
+        let mut values = [0.0; 8];
+        let mut at = 0;
+        while at < F::CHANNELS {
+            let plane = chunk * F::CHANNELS + at;
+            if position < task.n && plane < task.planes {
+                // SAFETY: the observation has that plane.
+                values[at as usize] = unsafe {
+                    load(
+                        task.observations,
+                        (position as usize * task.planes as usize + plane as usize) * CELLS as usize + cell as usize,
+                    )
+                };
+            }
+            at += 1;
+        }
+        let storage = ((cell / SIDE + 1) * BOARDS + board) * ROW_PLACES + cell % SIDE + 1;
+        let packed = F::pack(values);
+        let address = to + chunk * chunk_bytes(BOARDS) + storage * 16;
+        // SAFETY: a place of the array; each is one thread's.
+        unsafe {
+            Shared::<Vec4>::from_address(address, 1).set_unchecked(0, Vec4(packed[0]));
+            if F::PARTS == 2 {
+                let part = WIDTH / F::CHANNELS * chunk_bytes(BOARDS);
+                Shared::<Vec4>::from_address(address + part, 1).set_unchecked(0, Vec4(packed[1]));
+            }
+        }
+        item += WORKERS;
+    }
+}
+
+/// All stages of a convolution: `d` is the product without bias.
+#[allow(clippy::too_many_arguments)]
+#[inline(always)]
+unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
+    d: &mut [f32; R],
+    ring: Ring,
+    from: u32,
+    first: u32,
+    stages: u32,
+    channels: u32,
+    group: u32,
+    member: u32,
+) {
+    let chunk = chunk_bytes(BOARDS);
+    let part = WIDTH / F::CHANNELS * chunk;
+    let tap_steps = tap_steps::<F>(channels);
+    let shift = tap_steps.trailing_zeros();
+    // Without the tap's offset: the first row of the boards, x = 0.
+    let b = Tiles::new(from, chunk, ROW_PLACES * 16);
+    // Bytes from the array's start to the tiles of a step.
+    let offset = |step: u32| {
+        let (tap, pair) = (step >> shift, step & (tap_steps - 1));
+        let (dy, dx) = (tap / 3, tap % 3);
+        pair * 2 * chunk + (dy * BOARDS * ROW_PLACES + dx) * 16
+    };
+    let mut total = [0.0; R];
+    let mut at = 0;
+    while at < stages {
+        let stage = first + at;
+        let step = at * F::STEPS;
+        ring.wait(stage);
+        let a = Tiles::new(ring.address_of(stage) + group * 2048, 1024, 128);
+        let offsets =
+            if F::STEPS == 1 { [offset(step); 3] } else { [offset(step), offset(step + 1), offset(step + 2)] };
+        // A split product is added up outside the tensor core after every tap, whose own sums are cut off and not rounded.
+        let fresh = at == 0 || (F::PARTS == 2 && step & (tap_steps - 1) == 0);
+        // SAFETY: the caller's promise.
+        unsafe { F::multiply::<R>(d, a, b, offsets, part, !fresh as u32) };
+        if F::PARTS == 2 && step & (tap_steps - 1) == tap_steps - 1 {
+            // SAFETY: the caller's promise.
+            unsafe { complete::<R>(d) };
+            add::<R>(&mut total, d);
+            if at > 0 && step & (tap_steps - 1) != 0 {
+                release(ring, stage - 1, member);
+            }
+            release(ring, stage, member);
+        } else if at > 0 && !fresh {
+            // SAFETY: the caller's promise.
+            unsafe { wgmma::wait::<1>() };
+            release(ring, stage - 1, member);
+        }
+        at += 1;
+    }
+    if F::PARTS == 2 {
+        *d = total;
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { complete::<R>(d) };
+        release(ring, first + stages - 1, member);
+    }
+}
+
+/// Says that the warpgroup is done with a stage.
+#[inline(always)]
+fn release(ring: Ring, stage: u32, member: u32) {
+    if member == 0 {
+        ring.release(stage);
+    }
+}
+
+#[inline(always)]
+unsafe fn complete<const R: usize>(d: &mut [f32; R]) {
+    let d: *mut [f32; R] = d;
+    // SAFETY: the array has the length of the form that is chosen.
+    unsafe {
+        match R {
+            128 => wgmma::complete_n256(&mut *d.cast()),
+            64 => wgmma::complete_n128(&mut *d.cast()),
+            _ => wgmma::complete_n64(&mut *d.cast()),
+        }
+    }
+}
+
+/// Calls a body for the 16 pairs of storage rows that a fragment has at most, by constant numbers: arrays of registers are indexed by constants only.
+macro_rules! for_each_pair {
+    (|$pair:ident| $body:block) => {
+        for_each_pair!(@ $pair, $body, [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15])
+    };
+    (@ $pair:ident, $body:block, [$($at:literal)*]) => {
+        $({
+            const $pair: usize = $at;
+            $body
+        })*
+    };
+}
+
+#[inline(always)]
+fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
+    for_each_pair!(|PAIR| {
+        if PAIR * 8 < R {
+            total[PAIR * 8] += d[PAIR * 8];
+            total[PAIR * 8 + 1] += d[PAIR * 8 + 1];
+            total[PAIR * 8 + 2] += d[PAIR * 8 + 2];
+            total[PAIR * 8 + 3] += d[PAIR * 8 + 3];
+            total[PAIR * 8 + 4] += d[PAIR * 8 + 4];
+            total[PAIR * 8 + 5] += d[PAIR * 8 + 5];
+            total[PAIR * 8 + 6] += d[PAIR * 8 + 6];
+            total[PAIR * 8 + 7] += d[PAIR * 8 + 7];
+        }
+    });
+}
+
+/// Bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
+#[inline(always)]
+unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
+    d: &[f32; R],
+    to: RowAddress,
+    bias: [f32; 2],
+    conv: u32,
+    kept: *mut Vec4,
+) {
+    let residual = conv > 0 && conv % 2 == 0;
+    for_each_pair!(|PAIR| {
+        if PAIR * 8 < R {
+            let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
+            let mut v = [
+                d[PAIR * 8] + bias[0],
+                d[PAIR * 8 + 1] + bias[0],
+                d[PAIR * 8 + 2] + bias[1],
+                d[PAIR * 8 + 3] + bias[1],
+                d[PAIR * 8 + 4] + bias[0],
+                d[PAIR * 8 + 5] + bias[0],
+                d[PAIR * 8 + 6] + bias[1],
+                d[PAIR * 8 + 7] + bias[1],
+            ];
+            // SAFETY: the caller's promise.
+            unsafe {
+                if residual {
+                    let x = if in_place::<F>(BOARDS) { load_kept(kept, PAIR) } else { F::load(at) };
+                    v = [
+                        v[0] + x[0],
+                        v[1] + x[1],
+                        v[2] + x[2],
+                        v[3] + x[3],
+                        v[4] + x[4],
+                        v[5] + x[5],
+                        v[6] + x[6],
+                        v[7] + x[7],
+                    ];
+                }
+                v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
+                F::store(at, v);
+                if in_place::<F>(BOARDS) && conv % 2 == 0 {
+                    keep(kept, PAIR, v);
+                }
+            }
+        }
+    });
+}
+
+/// Writes eight values of pair `pair` where the thread keeps them.
+#[inline(always)]
+unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
+    // SAFETY: the caller gives room for 32 vectors, a worker apart.
+    unsafe {
+        store_vec4(
+            kept.add(2 * pair * WORKERS as usize),
+            Vec4([v[0].to_bits(), v[1].to_bits(), v[2].to_bits(), v[3].to_bits()]),
+        );
+        store_vec4(
+            kept.add((2 * pair + 1) * WORKERS as usize),
+            Vec4([v[4].to_bits(), v[5].to_bits(), v[6].to_bits(), v[7].to_bits()]),
+        );
+    }
+}
+
+/// Reads what [`keep`] wrote.
+#[inline(always)]
+unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
+    // SAFETY: as in `keep`.
+    let [a, b] = unsafe {
+        [load_vec4(kept.add(2 * pair * WORKERS as usize)).0, load_vec4(kept.add((2 * pair + 1) * WORKERS as usize)).0]
+    };
+    let f = f32::from_bits;
+    [f(a[0]), f(a[1]), f(a[2]), f(a[3]), f(b[0]), f(b[1]), f(b[2]), f(b[3])]
+}
+
+/// The values of a place's chunk.
+///
+/// # Safety
+/// `array` is an array of activations that is complete.
+#[inline(always)]
+unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u32) -> [f32; 8] {
+    let address = array + chunk * chunk_bytes(boards) + storage * 16;
+    // SAFETY: a place of the array.
+    unsafe {
+        let first: Vec4 = Shared::from_address(address, 1).get_unchecked(0);
+        let second: Vec4 = match F::PARTS {
+            2 => Shared::from_address(address + WIDTH / F::CHANNELS * chunk_bytes(boards), 1).get_unchecked(0),
+            _ => first,
+        };
+        F::unpack(first.0, second.0)
+    }
+}
+
+/// Storage place of a board's square.
+#[inline(always)]
+fn storage_of(boards: u32, board: u32, cell: u32) -> u32 {
+    ((cell / SIDE + 1) * boards + board) * ROW_PLACES + cell % SIDE + 1
+}
+
+/// Writes what a convolution left in `array`.
+#[inline(always)]
+unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv: u32, tile: u32) {
+    let chunks = WIDTH / F::CHANNELS;
+    let mut item = thread::thread_idx_x();
+    while item < BOARDS * CELLS * chunks {
+        let (cell, chunk, board) = (item % CELLS, item / CELLS % chunks, item / CELLS / chunks);
+        let position = tile * BOARDS + board;
+        if position < task.n {
+            // SAFETY: the array is complete; the trace has that place (the launch's promise).
+            unsafe {
+                let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
+                let mut at = 0;
+                while at < F::CHANNELS {
+                    let channel = conv as usize * task.n as usize * WIDTH as usize
+                        + (position * WIDTH + chunk * F::CHANNELS + at) as usize;
+                    store(task.trace, channel * CELLS as usize + cell as usize, values[at as usize]);
+                    at += 1;
+                }
+            }
+        }
+        item += WORKERS;
+    }
+}
+
+/// The heads' 1×1 convolutions of X: neighbouring threads share a square's channels.
+#[inline(always)]
+unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, tile: u32) {
+    let sharers = WORKERS / (BOARDS * CELLS);
+    let (place, share) = (thread::thread_idx_x() / sharers, thread::thread_idx_x() % sharers);
+    let (board, cell) = (place / CELLS, place % CELLS);
+    let storage = storage_of(BOARDS, board, cell);
+    let mut sums = [0.0f32; FILTERS as usize];
+    let chunks = WIDTH / F::CHANNELS / sharers;
+    let mut chunk = 0;
+    while chunk < chunks {
+        let chunk_index = chunk * sharers + share;
+        // SAFETY: X is complete; weights of the channel's filters.
+        unsafe {
+            let values = read_chunk::<F>(places.x, BOARDS, chunk_index, storage);
+            let weight =
+                |filter: u32, at: u32| places.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
+            let mut at = 0;
+            while at < F::CHANNELS {
+                let value = values[at as usize];
+                sums[0] = fma(value, weight(0, at), sums[0]);
+                sums[1] = fma(value, weight(1, at), sums[1]);
+                sums[2] = fma(value, weight(2, at), sums[2]);
+                sums[3] = fma(value, weight(3, at), sums[3]);
+                at += 1;
+            }
+        }
+        chunk += 1;
+    }
+    let mut distance = 1;
+    while distance < sharers {
+        sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
+        sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
+        sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
+        sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
+        distance *= 2;
+    }
+    let position = tile * BOARDS + board;
+    if share == 0 && position < task.n {
+        let mut filter = 0;
+        while filter < task.filters {
+            let sum = match filter {
+                0 => sums[0],
+                1 => sums[1],
+                2 => sums[2],
+                _ => sums[3],
+            };
+            // SAFETY: one bias a filter; the planes have that place.
+            unsafe {
+                let value = relu(sum + load(task.head_biases, filter as usize));
+                store(
+                    task.head_planes,
+                    (position as usize * task.filters as usize + filter as usize) * CELLS as usize + cell as usize,
+                    value,
+                );
+            }
+            filter += 1;
+        }
+    }
+}
+
+macro_rules! towers {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $boards:literal, $registers:literal, $shape:ident;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
+            /// different.
+            #[kernel(max_threads = 288, min_blocks = 1)]
+            pub unsafe fn $name(task: TowerTask) {
+                // SAFETY: the caller's promise.
+                unsafe { tower::<$format, $boards, $registers>(task) }
+            }
+
+            /// Launch shape of the kernel of that name for `n` positions, on a device with `multiprocessors`.
+            pub fn $shape(n: u32, multiprocessors: u32) -> LaunchShape {
+                shape::<$format>($boards, n, multiprocessors)
+            }
+        )*
+
+        /// Descriptions of the kernels.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn kernels() -> Vec<KernelInfo> {
+            vec![$(info::<$name>()),*]
+        }
+    };
+}
+
+towers! {
+    /// Half precision, one board a block.
+    azero_fused_tower_fp16_1, Fp16, 1, 32, shape_fp16_1;
+    /// Half precision, two boards a block.
+    azero_fused_tower_fp16_2, Fp16, 2, 64, shape_fp16_2;
+    /// Half precision, four boards a block.
+    azero_fused_tower_fp16_4, Fp16, 4, 128, shape_fp16_4;
+    /// bfloat16, one board a block.
+    azero_fused_tower_bf16_1, Bf16, 1, 32, shape_bf16_1;
+    /// bfloat16, two boards a block.
+    azero_fused_tower_bf16_2, Bf16, 2, 64, shape_bf16_2;
+    /// bfloat16, four boards a block.
+    azero_fused_tower_bf16_4, Bf16, 4, 128, shape_bf16_4;
+    /// TF32, one board a block.
+    azero_fused_tower_tf32_1, Tf32, 1, 32, shape_tf32_1;
+    /// TF32, two boards a block.
+    azero_fused_tower_tf32_2, Tf32, 2, 64, shape_tf32_2;
+    /// TF32, four boards a block, in place.
+    azero_fused_tower_tf32_4, Tf32, 4, 128, shape_tf32_4;
+    /// Single precision, one board a block.
+    azero_fused_tower_fp32_1, Split, 1, 32, shape_fp32_1;
+    /// Single precision, two boards a block.
+    azero_fused_tower_fp32_2, Split, 2, 64, shape_fp32_2;
+}

@@ -1,0 +1,333 @@
+//! 3×3 convolutions in single precision on boards of 8×8: a thread has whole rows in registers, and skips what lies beyond the board.
+//!
+//! ```text
+//! a lane      one output channel
+//! a thread    1 output x 64 cells (azero_layers_conv_board_*), or 1 output x 8 cells (azero_layers_conv_row)
+//! shared, two of each, so that one is filled while the other is read:
+//!   weights   [INPUTS * 9][OUTPUTS]       a warp reads 32 neighbours
+//!   cells     [POSITIONS][INPUTS][64]     a warp reads one row at a time: all lanes the same quad
+//! ```
+//!
+//! An input row is read once and used for three output rows; of 576 products of a plane and a filter, the 92 with cells beyond the edge are left out. Sums
+//! have the order of [`conv`](super::conv), and so the same bits: a product with 0 that is left out changes none.
+//!
+//! Launch  [`board_shape`], [`row_shape`]; `ConvLayer` as for [`conv`](super::conv).
+
+use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, get_quad, rectify};
+use crate::cuda::math::fma;
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// Rows and columns of the board.
+pub const SIDE: u32 = 8;
+/// Cells of the board.
+pub const CELLS: u32 = SIDE * SIDE;
+/// Outputs of a warp.
+pub const WARP_OUTPUTS: u32 = thread::WARP;
+/// Inputs that are in shared memory at once.
+const INPUTS: u32 = 4;
+/// Threads of a block of [`azero_layers_conv_row`]: a warp a row, half a board.
+const ROW_THREADS: u32 = 4 * thread::WARP;
+/// Inputs that are in shared memory at once there.
+const ROW_INPUTS: u32 = 8;
+
+/// How the blocks of one of the kernels are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// Outputs of a block.
+    pub outputs: u32,
+    /// Positions of a block.
+    pub positions: u32,
+}
+
+/// [`azero_layers_conv_board_pair`].
+pub const PAIR: Board = Board { outputs: 128, positions: 2 };
+/// [`azero_layers_conv_board_single`].
+pub const SINGLE: Board = Board { outputs: 128, positions: 1 };
+/// [`azero_layers_conv_board_narrow`].
+pub const NARROW: Board = Board { outputs: 32, positions: 4 };
+
+impl Board {
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.outputs * self.positions
+    }
+
+    /// Launch shape for `n` positions and `n_outputs` outputs.
+    pub const fn shape(&self, n: u32, n_outputs: u32) -> LaunchShape {
+        LaunchShape::grid_2d(n.div_ceil(self.positions), n_outputs.div_ceil(self.outputs), self.threads())
+    }
+}
+
+/// Launch shape of [`azero_layers_conv_row`].
+pub const fn row_shape(n: u32, n_outputs: u32) -> LaunchShape {
+    LaunchShape::grid_2d(2 * n, n_outputs.div_ceil(WARP_OUTPUTS), ROW_THREADS)
+}
+
+/// Adds the products of three taps and a row of cells to a row of sums.
+#[inline(always)]
+fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
+    each!(X in [0 1 2 3 4 5 6 7] {
+        if X > 0 {
+            sums[X] = fma(taps[0], row[X - 1], sums[X]);
+        }
+        sums[X] = fma(taps[1], row[X], sums[X]);
+        if X < 7 {
+            sums[X] = fma(taps[2], row[X + 1], sums[X]);
+        }
+    });
+}
+
+/// The taps of an input for this thread's output.
+#[inline(always)]
+#[track_caller]
+fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[f32; 3]; 3] {
+    let mut taps = [[0.0; 3]; 3];
+    each!(Y in [0 1 2] {
+        each!(X in [0 1 2] {
+            // SAFETY: inside the tile whose input's weights begin at `first`.
+            taps[Y][X] = unsafe { weights.get_unchecked(first + (3 * Y as u32 + X as u32) * OUTPUTS + output) };
+        });
+    });
+    taps
+}
+
+#[inline(always)]
+#[track_caller]
+fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
+    let (low, high) = (get_quad(cells, at), get_quad(cells, at + 4));
+    [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
+}
+
+/// Bias, residual and rectifier for a row of sums, and where it goes: row `row` of plane `plane`.
+///
+/// # Safety
+/// The layer is valid; the row is this thread's.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, row: usize) {
+    each!(HALF in [0 1] {
+        let at = plane * CELLS as usize + row * SIDE as usize + 4 * HALF;
+        let mut quad = [
+            sums[4 * HALF] + bias,
+            sums[4 * HALF + 1] + bias,
+            sums[4 * HALF + 2] + bias,
+            sums[4 * HALF + 3] + bias,
+        ];
+        // SAFETY: the caller's promise; rows are two aligned quads.
+        unsafe {
+            if !layer.residual.is_null() {
+                let residual = memory::load_vec4(layer.residual.add(at).cast::<Vec4>()).0;
+                each!(I in [0 1 2 3] {
+                    quad[I] += f32::from_bits(residual[I]);
+                });
+            }
+            let quad = quad.map(|value| rectify(value).to_bits());
+            memory::store_vec4(layer.output.add(at).cast::<Vec4>(), Vec4(quad));
+        }
+    });
+}
+
+/// Starts to copy `POSITIONS` positions' planes of `count` inputs from `input` on to shared memory; 0 where there are none.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it; the layer is valid; the array has room for two tiles.
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>(
+    layer: &ConvLayer,
+    cells: Shared<f32>,
+    half: u32,
+    first_position: u32,
+    input: u32,
+) {
+    const QUADS: u32 = CELLS / 4;
+    // SAFETY: the same aligned memory, as quads.
+    let array = unsafe { Shared::<Vec4>::from_address(cells.base(), cells.len() / 4) };
+    let tile = POSITIONS * COUNT * QUADS;
+    let mut quad = thread::thread_idx_x();
+    while quad < tile {
+        let (plane, part) = (quad / QUADS, quad % QUADS);
+        let (position, own) = (first_position + plane / COUNT, input + plane % COUNT);
+        // SAFETY: the caller's promise; the plane is one of the layer's.
+        unsafe {
+            if position < layer.n && own < layer.n_inputs {
+                let plane = position as usize * layer.n_inputs as usize + own as usize;
+                let from = layer.input.add(plane * CELLS as usize + 4 * part as usize);
+                memory::copy_async_unchecked(array, half * tile + quad, from.cast::<Vec4>());
+            } else {
+                array.set_unchecked(half * tile + quad, Vec4::default());
+            }
+        }
+        quad += THREADS;
+    }
+}
+
+/// The block's outputs of its positions.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` = `OUTPUTS * POSITIONS` calls it; the layer is valid, its board 8×8; the shared arrays hold two tiles each.
+#[inline(always)]
+#[track_caller]
+unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS: u32>(
+    layer: &ConvLayer,
+    weights: Shared<f32>,
+    cells: Shared<f32>,
+) {
+    let me = thread::thread_idx_x();
+    // The lanes of a warp have neighbouring outputs of one position.
+    let (own_output, own_position) = (me % OUTPUTS, me / OUTPUTS);
+    let first_position = thread::block_idx_x() * POSITIONS;
+    let first_output = thread::block_idx_y() * OUTPUTS;
+    let tile = INPUTS * TAPS * OUTPUTS;
+    // SAFETY: the caller's promise; weights are filled up to whole tiles.
+    let copy = |half: u32, input: u32| unsafe {
+        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+        copy_lines::<THREADS>(weights, half * tile, from, layer.line, OUTPUTS, tile / 4);
+        copy_cells::<POSITIONS, INPUTS, THREADS>(layer, cells, half, first_position, input);
+        memory::async_commit();
+    };
+    let mut sums = [[0.0f32; 8]; 8];
+    copy(0, 0);
+    let mut half = 0;
+    let mut input = 0;
+    while input < layer.n_inputs {
+        memory::async_wait_all();
+        // The present tiles must be whole, and the other half read by all.
+        sync::sync_threads();
+        if input + INPUTS < layer.n_inputs {
+            copy(1 - half, input + INPUTS);
+        }
+        let mut number = 0;
+        while number < INPUTS {
+            let taps = taps::<OUTPUTS>(weights, half * tile + number * TAPS * OUTPUTS, own_output);
+            let plane = ((half * POSITIONS + own_position) * INPUTS + number) * CELLS;
+            each!(Y in [0 1 2 3 4 5 6 7] {
+                let row = row(cells, plane + Y as u32 * SIDE);
+                // The row is below the one above it, so it meets the last taps there; ascending taps for each row of sums.
+                if Y < 7 {
+                    add_row(&mut sums[Y + 1], taps[0], &row);
+                }
+                add_row(&mut sums[Y], taps[1], &row);
+                if Y > 0 {
+                    add_row(&mut sums[Y - 1], taps[2], &row);
+                }
+            });
+            number += 1;
+        }
+        half = 1 - half;
+        input += INPUTS;
+    }
+    let (position, output) = (first_position + own_position, first_output + own_output);
+    if position < layer.n && output < layer.n_outputs {
+        let plane = position as usize * layer.n_outputs as usize + output as usize;
+        // SAFETY: this thread's plane.
+        unsafe {
+            let bias = memory::load(layer.bias, output as usize);
+            each!(Y in [0 1 2 3 4 5 6 7] {
+                put_row(layer, &sums[Y], bias, plane, Y);
+            });
+        }
+    }
+}
+
+const PAIR_WEIGHTS: usize = 2 * 4 * 9 * 128;
+const PAIR_CELLS: usize = 2 * 4 * 64 * 2;
+const SINGLE_CELLS: usize = 2 * 4 * 64;
+const NARROW_WEIGHTS: usize = 2 * 4 * 9 * 32;
+const NARROW_CELLS: usize = 2 * 4 * 64 * 4;
+const ROW_WEIGHTS: usize = 2 * 8 * 9 * 32;
+const ROW_CELLS: usize = 2 * 8 * 64;
+
+const _: () =
+    assert!(super::conv::INPUT_GROUP.is_multiple_of(INPUTS) && super::conv::INPUT_GROUP.is_multiple_of(ROW_INPUTS));
+const _: () = assert!(PAIR.threads() == 256 && SINGLE.threads() == 128 && NARROW.threads() == 128);
+const _: () = assert!(LINE.is_multiple_of(PAIR.outputs));
+
+/// 128 outputs of two positions a block: for large batches.
+///
+/// # Safety
+/// Launched with the shape of [`PAIR`]. `layer` describes valid memory, its board is 8×8; the output overlaps nothing else, but may be the residual.
+#[kernel(max_threads = 256, min_blocks = 2)]
+pub unsafe fn azero_layers_conv_board_pair(layer: ConvLayer) {
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe { convolve_board::<128, 2, 256>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; PAIR_CELLS]) };
+}
+
+/// 128 outputs of one position a block: for batches of about as many positions as there are multiprocessors.
+///
+/// # Safety
+/// As [`azero_layers_conv_board_pair`], with the shape of [`SINGLE`].
+#[kernel(max_threads = 128, min_blocks = 4)]
+pub unsafe fn azero_layers_conv_board_single(layer: ConvLayer) {
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve_board::<128, 1, 128>(&layer, shared_array![f32; PAIR_WEIGHTS], shared_array![f32; SINGLE_CELLS])
+    };
+}
+
+/// 32 outputs of four positions a block: for widths that are no multiple of 128.
+///
+/// # Safety
+/// As [`azero_layers_conv_board_pair`], with the shape of [`NARROW`].
+#[kernel(max_threads = 128, min_blocks = 4)]
+pub unsafe fn azero_layers_conv_board_narrow(layer: ConvLayer) {
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve_board::<32, 4, 128>(&layer, shared_array![f32; NARROW_WEIGHTS], shared_array![f32; NARROW_CELLS])
+    };
+}
+
+/// 32 outputs of half a position a block, a row a thread: for small batches.
+///
+/// # Safety
+/// As [`azero_layers_conv_board_pair`], with [`row_shape`].
+#[kernel(max_threads = ROW_THREADS)]
+pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
+    let (weights, cells) = (shared_array![f32; ROW_WEIGHTS], shared_array![f32; ROW_CELLS]);
+    let (position, first_output) = (thread::block_idx_x() / 2, thread::block_idx_y() * WARP_OUTPUTS);
+    let own_row = thread::block_idx_x() % 2 * 4 + thread::warp_index();
+    const TILE: u32 = ROW_INPUTS * TAPS * WARP_OUTPUTS;
+    // SAFETY: the contract; weights are filled up to whole tiles.
+    let copy = |half: u32, input: u32| unsafe {
+        let from = layer.weights.add(input as usize * TAPS as usize * layer.line as usize + first_output as usize);
+        copy_lines::<ROW_THREADS>(weights, half * TILE, from, layer.line, WARP_OUTPUTS, TILE / 4);
+        copy_cells::<1, ROW_INPUTS, ROW_THREADS>(&layer, cells, half, position, input);
+        memory::async_commit();
+    };
+    let mut sums = [0.0f32; 8];
+    copy(0, 0);
+    let mut half = 0;
+    let mut input = 0;
+    while input < layer.n_inputs {
+        memory::async_wait_all();
+        // The present tiles must be whole, and the other half read by all.
+        sync::sync_threads();
+        if input + ROW_INPUTS < layer.n_inputs {
+            copy(1 - half, input + ROW_INPUTS);
+        }
+        let mut number = 0;
+        while number < ROW_INPUTS {
+            let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
+            let plane = (half * ROW_INPUTS + number) * CELLS;
+            each!(Y in [0 1 2] {
+                // One too large.
+                let y = own_row + Y as u32;
+                if y >= 1 && y <= SIDE {
+                    add_row(&mut sums, taps[Y], &row(cells, plane + (y - 1) * SIDE));
+                }
+            });
+            number += 1;
+        }
+        half = 1 - half;
+        input += ROW_INPUTS;
+    }
+    let output = first_output + thread::lane();
+    if output < layer.n_outputs {
+        let plane = position as usize * layer.n_outputs as usize + output as usize;
+        // SAFETY: this thread's row.
+        unsafe { put_row(&layer, &sums, memory::load(layer.bias, output as usize), plane, own_row as usize) };
+    }
+}

@@ -1,0 +1,352 @@
+//! 3×3 convolutions in single precision for any board: an implicit product of weights and shifted cells.
+//!
+//! ```text
+//! rows of the product      outputs
+//! columns                  cells of all positions, one after the other
+//! depth                    (input, tap), nine taps of an input in row-major order
+//!
+//! shared, two of each, so that one is filled while the other is read:
+//!   weights  [INPUTS * 9][OUTPUTS]     copied as they lie in memory
+//!   cells    [INPUTS * 9][CELLS]       gathered: a thread has one cell and one input, and puts its nine neighbours
+//! a thread   4 R outputs x 4 C cells, in quads that lie OUTPUTS / R and CELLS / C apart
+//! ```
+//!
+//! An output is the sum over inputs, then taps, in ascending order of fused multiply-adds, then plus bias, plus residual: the same order in every kernel in
+//! single precision, so that all give the same bits.
+//!
+//! Launch  [`Tiles::shape`]; grid cells x outputs.
+//! Reads   activations `[n, inputs, rows, columns]`, weights `[inputs, 9, line]` (inputs filled up to a multiple of 8, lines of 128, with 0).
+//! Writes  activations `[n, outputs, rows, columns]`.
+//! Twin    `warpplay_cpu_ref::azero`.
+
+use crate::cuda::math::fma;
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// Outputs of a line of weights are a multiple of this.
+pub const LINE: u32 = 128;
+/// Inputs of the weights are a multiple of this.
+pub const INPUT_GROUP: u32 = 8;
+/// Taps of a convolution.
+pub const TAPS: u32 = 9;
+
+/// A convolution with all that follows it: what the kernels in single precision take.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ConvLayer {
+    /// `[n, n_inputs, rows, columns]`.
+    pub input: *const f32,
+    /// `[n_inputs up to a multiple of INPUT_GROUP, 9, line]`.
+    pub weights: *const f32,
+    /// `[line]`.
+    pub bias: *const f32,
+    /// `[n, n_outputs, rows, columns]`, added before the rectifier; may be null.
+    pub residual: *const f32,
+    /// `[n, n_outputs, rows, columns]`.
+    pub output: *mut f32,
+    /// Positions.
+    pub n: u32,
+    /// Rows of the board.
+    pub rows: u32,
+    /// Columns of the board.
+    pub columns: u32,
+    /// Inputs.
+    pub n_inputs: u32,
+    /// Outputs.
+    pub n_outputs: u32,
+    /// Outputs up to a multiple of [`LINE`].
+    pub line: u32,
+}
+
+const _: () = assert!(size_of::<ConvLayer>() == 64);
+
+/// A size of tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Outputs of a block.
+    pub outputs: u32,
+    /// Cells of a block.
+    pub cells: u32,
+    /// Inputs that are in shared memory at once.
+    pub inputs: u32,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// Tiles for large batches.
+pub const LARGE: Tiles = Tiles { outputs: 128, cells: 128, inputs: 2, threads: 256 };
+/// Tiles for all else: more blocks.
+pub const SMALL: Tiles = Tiles { outputs: 32, cells: 32, inputs: 2, threads: 64 };
+
+impl Tiles {
+    /// Launch shape for `n` positions of `cells` cells and `n_outputs` outputs.
+    pub const fn shape(&self, n: u32, cells: u32, n_outputs: u32) -> LaunchShape {
+        LaunchShape::grid_2d((n * cells).div_ceil(self.cells), n_outputs.div_ceil(self.outputs), self.threads)
+    }
+}
+
+/// Writes a block once for each number: a loop that is certainly unrolled, so that arrays indexed by it stay in registers.
+macro_rules! each {
+    ($i:ident in [$($number:literal)*] $body:block) => {$({
+        const $i: usize = $number;
+        $body
+    })*};
+}
+pub(super) use each;
+
+#[inline(always)]
+#[track_caller]
+pub(super) fn get_quad(array: Shared<f32>, at: u32) -> [f32; 4] {
+    // SAFETY: shared arrays are aligned to 16 bytes, and the callers' places are whole quads inside them.
+    let words = unsafe { Shared::<Vec4>::from_address(array.base(), array.len() / 4).get_unchecked(at / 4) };
+    words.0.map(f32::from_bits)
+}
+
+/// Starts to copy `QUADS` quads by a block of `THREADS` threads: lines of `line` values from `from` on, `width` of each, to an array without gaps.
+///
+/// # Safety
+/// Every thread of the block calls it; the lines are valid, aligned global memory; the array has room.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn copy_lines<const THREADS: u32>(
+    to: Shared<f32>,
+    first: u32,
+    from: *const f32,
+    line: u32,
+    width: u32,
+    quads: u32,
+) {
+    let mut quad = thread::thread_idx_x();
+    while quad < quads {
+        let (row, column) = (quad / (width / 4), quad % (width / 4) * 4);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let source = from.add(row as usize * line as usize + column as usize);
+            let array = Shared::<Vec4>::from_address(to.base(), to.len() / 4);
+            memory::copy_async_unchecked(array, first / 4 + quad, source.cast::<Vec4>());
+        }
+        quad += THREADS;
+    }
+}
+
+/// Where a thread gathers from: one cell of the board and its neighbours.
+#[derive(Clone, Copy)]
+struct Neighbours {
+    /// First value of the cell's position, and its place in a plane.
+    position: *const f32,
+    cell: i32,
+    /// A bit for each tap that is on the board; 0 beyond the last position.
+    on_board: u32,
+}
+
+impl Neighbours {
+    #[inline(always)]
+    fn new(layer: &ConvLayer, cell: u32) -> Self {
+        let cells = layer.rows * layer.columns;
+        let (position, cell_of) = (cell / cells, cell % cells);
+        let (row, column) = (cell_of / layer.columns, cell_of % layer.columns);
+        let mut on_board = 0;
+        let mut tap = 0;
+        while tap < TAPS {
+            let (y, x) = (row + tap / 3, column + tap % 3);
+            // Both are one too large.
+            if position < layer.n && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                on_board |= 1 << tap;
+            }
+            tap += 1;
+        }
+        let offset = position as usize * layer.n_inputs as usize * cells as usize;
+        Self { position: layer.input.wrapping_add(offset), cell: cell_of as i32, on_board }
+    }
+
+    /// The nine neighbours in an input's plane, 0 where there is none.
+    ///
+    /// # Safety
+    /// The layer it was made of is valid.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn gather(&self, layer: &ConvLayer, input: u32) -> [f32; 9] {
+        let mut values = [0.0; 9];
+        let cells = layer.rows * layer.columns;
+        let on_board = if input < layer.n_inputs { self.on_board } else { 0 };
+        let plane = input as usize * cells as usize;
+        let mut tap = 0;
+        while tap < 9 {
+            if on_board & 1 << tap != 0 {
+                let shift = (tap / 3 - 1) * layer.columns as i32 + tap % 3 - 1;
+                // SAFETY: the tap is on the board, so it is a cell of the plane.
+                values[tap as usize] = unsafe { memory::load(self.position, plane + (self.cell + shift) as usize) };
+            }
+            tap += 1;
+        }
+        values
+    }
+}
+
+/// The block's tile of a convolution.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it; the layer describes valid memory; the shared arrays hold two tiles each.
+#[inline(always)]
+#[track_caller]
+unsafe fn convolve<
+    const OUTPUTS: u32,
+    const CELLS: u32,
+    const INPUTS: u32,
+    const THREADS: u32,
+    const R: usize,
+    const C: usize,
+>(
+    layer: &ConvLayer,
+    weights: Shared<f32>,
+    cells: Shared<f32>,
+) {
+    let me = thread::thread_idx_x();
+    let (first_cell, first_output) = (thread::block_idx_x() * CELLS, thread::block_idx_y() * OUTPUTS);
+    let across = CELLS / (4 * C as u32);
+    let (my_output, my_cell) = (me / across * 4, me % across * 4);
+    let (gathered_cell, gathered_input) = (me % CELLS, me / CELLS);
+    let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
+    let own_weights = layer.weights.wrapping_add(first_output as usize);
+    let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
+    // SAFETY (both): the caller's promise; weights are filled up to whole tiles.
+    let copy = |half: u32, input: u32| unsafe {
+        let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
+        copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
+    };
+    let put = |half: u32, values: [f32; 9]| {
+        let mut tap = 0;
+        while tap < TAPS {
+            let at = half * tile_cells + (gathered_input * TAPS + tap) * CELLS + gathered_cell;
+            // SAFETY: inside the tile of this half.
+            unsafe { cells.set_unchecked(at, values[tap as usize]) };
+            tap += 1;
+        }
+    };
+    let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
+    copy(0, 0);
+    // SAFETY: the caller's promise.
+    put(0, unsafe { neighbours.gather(layer, gathered_input) });
+    memory::async_wait_all();
+    // The first tiles must be whole.
+    sync::sync_threads();
+    let mut input = 0;
+    let mut half = 0;
+    while input < layer.n_inputs {
+        let next = input + INPUTS;
+        let more = next < layer.n_inputs;
+        let mut values = [0.0; 9];
+        if more {
+            copy(1 - half, next);
+            // SAFETY: the caller's promise.
+            values = unsafe { neighbours.gather(layer, next + gathered_input) };
+        }
+        let mut depth = 0;
+        while depth < INPUTS * TAPS {
+            let mut left = [[0.0; 4]; R];
+            let mut right = [[0.0; 4]; C];
+            let mut r = 0;
+            while r < R {
+                let at = half * tile_weights + depth * OUTPUTS + r as u32 * (OUTPUTS / R as u32) + my_output;
+                left[r] = get_quad(weights, at);
+                r += 1;
+            }
+            let mut c = 0;
+            while c < C {
+                let at = half * tile_cells + depth * CELLS + c as u32 * (CELLS / C as u32) + my_cell;
+                right[c] = get_quad(cells, at);
+                c += 1;
+            }
+            let mut r = 0;
+            while r < R {
+                let mut c = 0;
+                while c < C {
+                    let mut i = 0;
+                    while i < 4 {
+                        let mut j = 0;
+                        while j < 4 {
+                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                            j += 1;
+                        }
+                        i += 1;
+                    }
+                    c += 1;
+                }
+                r += 1;
+            }
+            depth += 1;
+        }
+        half = 1 - half;
+        if more {
+            put(half, values);
+            memory::async_wait_all();
+        }
+        // The next tiles must be whole, and the present ones read by all.
+        sync::sync_threads();
+        input = next;
+    }
+    let board = layer.rows * layer.columns;
+    each!(COLUMN in [0 1 2 3 4 5 6 7] {
+        if COLUMN < 4 * C {
+            let (c, j) = (COLUMN / 4, COLUMN % 4);
+            let cell = first_cell + c as u32 * (CELLS / C as u32) + my_cell + j as u32;
+            let (position, cell_of) = (cell / board, cell % board);
+            each!(ROW in [0 1 2 3 4 5 6 7] {
+                if ROW < 4 * R {
+                    let (r, i) = (ROW / 4, ROW % 4);
+                    let output = first_output + r as u32 * (OUTPUTS / R as u32) + my_output + i as u32;
+                    if position < layer.n && output < layer.n_outputs {
+                        let plane = position as usize * layer.n_outputs as usize + output as usize;
+                        let at = plane * board as usize + cell_of as usize;
+                        // SAFETY: one of the layer's outputs, which is this thread's.
+                        unsafe {
+                            let mut value = sums[r][c][i][j] + memory::load(layer.bias, output as usize);
+                            if !layer.residual.is_null() {
+                                value += memory::load(layer.residual, at);
+                            }
+                            memory::store(layer.output, at, rectify(value));
+                        }
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// 0 for what is not above it; a NaN stays one, so that it is seen.
+#[inline(always)]
+pub(super) fn rectify(value: f32) -> f32 {
+    if value <= 0.0 { 0.0 } else { value }
+}
+
+const LARGE_WEIGHTS: usize = 2 * 2 * 9 * 128;
+const SMALL_WEIGHTS: usize = 2 * 2 * 9 * 32;
+
+const _: () = assert!(LARGE.threads == LARGE.cells * LARGE.inputs && SMALL.threads == SMALL.cells * SMALL.inputs);
+const _: () = assert!(INPUT_GROUP.is_multiple_of(LARGE.inputs) && INPUT_GROUP.is_multiple_of(SMALL.inputs));
+
+/// A convolution by large tiles.
+///
+/// # Safety
+/// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
+#[kernel(max_threads = 256, min_blocks = 2)]
+pub unsafe fn azero_layers_conv_large(layer: ConvLayer) {
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve::<128, 128, 2, 256, 2, 2>(&layer, shared_array![f32; LARGE_WEIGHTS], shared_array![f32; LARGE_WEIGHTS])
+    };
+}
+
+/// A convolution by small tiles.
+///
+/// # Safety
+/// As [`azero_layers_conv_large`], with the shape of [`SMALL`].
+#[kernel(max_threads = 64)]
+pub unsafe fn azero_layers_conv_small(layer: ConvLayer) {
+    // SAFETY: the contract; the arrays hold two tiles.
+    unsafe {
+        convolve::<32, 32, 2, 64, 1, 1>(&layer, shared_array![f32; SMALL_WEIGHTS], shared_array![f32; SMALL_WEIGHTS])
+    };
+}

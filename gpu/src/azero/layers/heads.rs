@@ -1,0 +1,444 @@
+//! Both heads: 1×1 convolutions with rectifier, then the linear layers, the value's hyperbolic tangent and the softmax of legal actions.
+//!
+//! ```text
+//! planes    [n, value filters + policy filters, cells]   the value's first; rectified
+//! weights   1×1 convolutions [width, filters up to a multiple of 4], linear layers [inputs, outputs]
+//! ```
+//!
+//! A sum over channels has four parts, added up in a fixed order; a sum over planes is in ascending order. Neither depends on the number of positions or on
+//! which kernel makes it: the bits are the same.
+//!
+//! Launch  [`planes_shape`], then [`outputs_shape`].
+//! Twin    `warpplay_cpu_ref::azero`.
+
+use core::marker::PhantomData;
+
+use super::tensor::{Bf16, Format, Fp16, Tf32};
+use crate::cuda::math::{exp2_approx, fma};
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, shared_array, sync, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Parts of a sum over channels, each another thread's.
+pub const PARTS: u32 = 4;
+/// Cells of a block that makes planes.
+pub const CELLS: u32 = THREADS / PARTS;
+/// Positions of a block of [`azero_layers_heads_many`]: one a warp.
+pub const MANY: u32 = 8;
+/// Planes' values of a position that are in shared memory at once.
+const CHUNK: u32 = 256;
+
+/// What both kernels take.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Heads {
+    /// The torso's output; its layout is the kernel's.
+    pub features: *const u32,
+    /// `[width, filters up to a multiple of 4]`, the value's first.
+    pub plane_weights: *const f32,
+    /// `[filters up to a multiple of 4]`.
+    pub plane_bias: *const f32,
+    /// `[n, filters, cells]`.
+    pub planes: *mut f32,
+    /// `[value_filters * cells, value_hidden]`.
+    pub value_weights_1: *const f32,
+    /// `[value_hidden]`.
+    pub value_bias_1: *const f32,
+    /// `[value_hidden + 1]`, the bias last.
+    pub value_weights_2: *const f32,
+    /// `[policy_filters * cells, actions]`.
+    pub policy_weights: *const f32,
+    /// `[actions]`.
+    pub policy_bias: *const f32,
+    /// `[n, actions]`.
+    pub masks: *const u8,
+    /// `[n]`.
+    pub values: *mut f32,
+    /// `[n, actions]`.
+    pub policy_logits: *mut f32,
+    /// `[n, actions]`.
+    pub policies: *mut f32,
+    /// Positions.
+    pub n: u32,
+    /// Cells of the board.
+    pub cells: u32,
+    /// Channels of the torso.
+    pub width: u32,
+    /// Words from one cell's channels to the next, where channels lie together.
+    pub stride: u32,
+    /// Planes of the value head.
+    pub value_filters: u32,
+    /// Planes of the policy head.
+    pub policy_filters: u32,
+    /// Hidden units of the value head.
+    pub value_hidden: u32,
+    /// Actions.
+    pub actions: u32,
+}
+
+const _: () = assert!(size_of::<Heads>() == 136);
+
+/// Launch shape of the kernels that make planes.
+pub const fn planes_shape(n: u32, cells: u32) -> LaunchShape {
+    LaunchShape::new((n * cells).div_ceil(CELLS), THREADS)
+}
+
+/// Launch shape of the kernels that make outputs, `positions` a block: 1 or [`MANY`].
+pub const fn outputs_shape(n: u32, positions: u32) -> LaunchShape {
+    LaunchShape::new(n.div_ceil(positions), THREADS)
+}
+
+/// A layout of features.
+pub trait Layout {
+    /// Channels that are read at once.
+    const AT_ONCE: u32;
+    /// Reads channels `channel` to `channel + AT_ONCE` of a cell; those beyond the width are anything finite.
+    ///
+    /// # Safety
+    /// The features are valid, position, cell and channel among them, the channel a multiple of `AT_ONCE`.
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8];
+}
+
+/// `[n, width, cells]` in single precision.
+pub enum Planar {}
+
+impl Layout for Planar {
+    const AT_ONCE: u32 = 1;
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
+        let plane = position as usize * heads.width as usize + channel as usize;
+        // SAFETY: the caller's promise.
+        let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
+        [f32::from_bits(word), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    }
+}
+
+/// `[n * cells, stride]` words of a format.
+pub struct Packed<F>(PhantomData<F>);
+
+impl<F: Format> Layout for Packed<F> {
+    const AT_ONCE: u32 = 4 * F::PER_WORD;
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
+        let row = position as usize * heads.cells as usize + cell as usize;
+        let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
+        // SAFETY: the caller's promise; words are filled up to whole groups.
+        let [a, b, c, d] = unsafe { memory::load_vec4(heads.features.add(at).cast::<Vec4>()) }.0;
+        let (low, high) = if F::PER_WORD == 1 {
+            (F::unpack([a, b, c, d]), [0.0; 4])
+        } else {
+            (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+        };
+        [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
+    }
+}
+
+/// The planes of a block's cells.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `parts` holds a quad for each thread.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
+    let me = thread::thread_idx_x();
+    let (own, part) = (me % CELLS, me / CELLS);
+    let cell = thread::block_idx_x() * CELLS + own;
+    let (position, cell_of) = (cell / heads.cells, cell % heads.cells);
+    let active = position < heads.n;
+    let filters = heads.value_filters + heads.policy_filters;
+    let line = filters.next_multiple_of(4);
+    // Channels of a part, so that parts begin where reads do.
+    let share = heads.width.div_ceil(PARTS).next_multiple_of(L::AT_ONCE);
+    let from = part * share;
+    let to = if from + share < heads.width { from + share } else { heads.width };
+    let mut filter = 0;
+    while filter < filters {
+        let mut sums = [0.0f32; 4];
+        if active {
+            let mut channel = from;
+            while channel < to {
+                // SAFETY: a cell of a position there is, a channel below the width.
+                let values = unsafe { L::channels(heads, position, cell_of, channel) };
+                let mut i = 0;
+                while i < L::AT_ONCE {
+                    if channel + i < to {
+                        let at = (channel + i) as usize * line as usize + filter as usize;
+                        // SAFETY: a quad of the weights.
+                        let weights = unsafe { memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()) }.0;
+                        let mut j = 0;
+                        while j < 4 {
+                            sums[j] = fma(f32::from_bits(weights[j]), values[i as usize], sums[j]);
+                            j += 1;
+                        }
+                    }
+                    i += 1;
+                }
+                channel += L::AT_ONCE;
+            }
+        }
+        let mut j = 0;
+        while j < 4 {
+            parts.set((part * 4 + j) * CELLS + own, sums[j as usize]);
+            j += 1;
+        }
+        // All parts must be there. Part 0's thread adds up filter 0 of the four, and so on.
+        sync::sync_threads();
+        let of = |number: u32| parts.get((number * 4 + part) * CELLS + own);
+        let sum = (of(0) + of(1)) + (of(2) + of(3));
+        if active && filter + part < filters {
+            let plane = position as usize * filters as usize + (filter + part) as usize;
+            // SAFETY: a bias and a plane's value of this thread.
+            unsafe {
+                let sum = sum + memory::load(heads.plane_bias, (filter + part) as usize);
+                memory::store(heads.planes, plane * heads.cells as usize + cell_of as usize, super::conv::rectify(sum));
+            }
+        }
+        // All must be read before the next four.
+        sync::sync_threads();
+        filter += 4;
+    }
+}
+
+/// Gives the sums of a linear layer to `take`, `P` positions at once: outputs `thread`, `thread + THREADS`, …
+///
+/// # Safety
+/// Every thread of the block calls it. The planes of positions `first` to `first + P` from plane `from` on have `n_inputs` values; `weights` are `[n_inputs,
+/// n_outputs]`; `staged` holds `CHUNK * P` values.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "what a layer is made of")]
+unsafe fn linear<const P: usize>(
+    heads: &Heads,
+    first: u32,
+    from: u32,
+    n_inputs: u32,
+    weights: *const f32,
+    n_outputs: u32,
+    staged: Shared<f32>,
+    mut take: impl FnMut(u32, [f32; P]),
+) {
+    let me = thread::thread_idx_x();
+    let filters = heads.value_filters + heads.policy_filters;
+    let line = filters as usize * heads.cells as usize;
+    let mut base = 0;
+    while base < n_outputs {
+        let output = base + me;
+        let mut sums = [0.0f32; P];
+        let mut input = 0;
+        while input < n_inputs {
+            let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
+            // Those before must have been read by all.
+            sync::sync_threads();
+            let mut at = me;
+            while at < here * P as u32 {
+                let (position, number) = (at / here, at % here);
+                let mut value = 0.0;
+                if first + position < heads.n {
+                    let place = (first + position) as usize * line + (from * heads.cells + input + number) as usize;
+                    // SAFETY: one of the position's planes, made by the kernel before.
+                    value = unsafe { memory::load(heads.planes.cast_const(), place) };
+                }
+                staged.set(number * P as u32 + position, value);
+                at += THREADS;
+            }
+            // All must be there.
+            sync::sync_threads();
+            if output < n_outputs {
+                let mut number = 0;
+                while number < here {
+                    let at = (input + number) as usize * n_outputs as usize + output as usize;
+                    // SAFETY: one of the layer's weights.
+                    let weight = unsafe { memory::load(weights, at) };
+                    let mut p = 0;
+                    while p < P {
+                        // SAFETY: staged above.
+                        let value = unsafe { staged.get_unchecked(number * P as u32 + p as u32) };
+                        sums[p] = fma(weight, value, sums[p]);
+                        p += 1;
+                    }
+                    number += 1;
+                }
+            }
+            input += here;
+        }
+        if output < n_outputs {
+            take(output, sums);
+        }
+        base += THREADS;
+    }
+}
+
+/// The outputs of `P` positions.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `staged` holds `CHUNK * P` values, `parts` `THREADS * P`.
+#[inline(always)]
+#[track_caller]
+unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts: Shared<f32>) {
+    let me = thread::thread_idx_x();
+    let first = thread::block_idx_x() * P as u32;
+    let mut shares = [0.0f32; P];
+    // SAFETY (to the end): the caller's promise.
+    unsafe {
+        let n_inputs = heads.value_filters * heads.cells;
+        linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
+            let bias = memory::load(heads.value_bias_1, unit as usize);
+            let weight = memory::load(heads.value_weights_2, unit as usize);
+            let mut p = 0;
+            while p < P {
+                shares[p] = fma(weight, super::conv::rectify(sums[p] + bias), shares[p]);
+                p += 1;
+            }
+        });
+        let n_inputs = heads.policy_filters * heads.cells;
+        linear::<P>(
+            heads,
+            first,
+            heads.value_filters,
+            n_inputs,
+            heads.policy_weights,
+            heads.actions,
+            staged,
+            |action, sums| {
+                let bias = memory::load(heads.policy_bias, action as usize);
+                let mut p = 0;
+                while p < P {
+                    if first + (p as u32) < heads.n {
+                        let at = (first as usize + p) * heads.actions as usize + action as usize;
+                        memory::store(heads.policy_logits, at, sums[p] + bias);
+                    }
+                    p += 1;
+                }
+            },
+        );
+    }
+    let mut p = 0;
+    while p < P {
+        parts.set(p as u32 * THREADS + me, shares[p]);
+        p += 1;
+    }
+    // The shares and the logits must be there for the warp that ends a position.
+    sync::sync_threads();
+    let own = thread::warp_index();
+    let position = first + own;
+    if own < P as u32 && position < heads.n {
+        // SAFETY: a warp for each position; its logits were written by this block.
+        unsafe { finish(heads, position, own, parts) };
+    }
+}
+
+/// A position's value and policy, by a warp.
+///
+/// # Safety
+/// The whole warp calls it; the position's shares and logits are there.
+#[inline(always)]
+#[track_caller]
+unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
+    let lane = thread::lane();
+    let mut sum = 0.0f32;
+    let mut at = lane;
+    while at < THREADS {
+        sum += parts.get(own * THREADS + at);
+        at += thread::WARP;
+    }
+    let sum = warp::reduce_sum(sum);
+    let line = position as usize * heads.actions as usize;
+    // SAFETY (whole body): the position's own places.
+    unsafe {
+        if lane == 0 {
+            let bias = memory::load(heads.value_weights_2, heads.value_hidden as usize);
+            memory::store(heads.values, position as usize, libm::tanhf(sum + bias));
+        }
+        let logit = |action: u32| memory::load(heads.policy_logits.cast_const(), line + action as usize);
+        let legal = |action: u32| memory::load(heads.masks, line + action as usize) != 0;
+        let mut largest = f32::NEG_INFINITY;
+        let mut action = lane;
+        while action < heads.actions {
+            let value = logit(action);
+            if legal(action) && value > largest {
+                largest = value;
+            }
+            action += thread::WARP;
+        }
+        let largest = warp::reduce_max(largest);
+        let exponential = |action: u32| exp2_approx((logit(action) - largest) * core::f32::consts::LOG2_E);
+        let mut sum = 0.0f32;
+        let mut action = lane;
+        while action < heads.actions {
+            if legal(action) {
+                sum += exponential(action);
+            }
+            action += thread::WARP;
+        }
+        let sum = warp::reduce_sum(sum);
+        let mut action = lane;
+        while action < heads.actions {
+            let share = if legal(action) { exponential(action) / sum } else { 0.0 };
+            memory::store(heads.policies, line + action as usize, share);
+            action += thread::WARP;
+        }
+    }
+}
+
+const PLANE_PARTS: usize = 4 * THREADS as usize;
+const ONE_STAGED: usize = CHUNK as usize;
+const ONE_PARTS: usize = THREADS as usize;
+const MANY_STAGED: usize = (CHUNK * MANY) as usize;
+const MANY_PARTS: usize = (THREADS * MANY) as usize;
+
+/// The planes of both heads, from features `[n, width, cells]` in single precision.
+///
+/// # Safety
+/// Launched with [`planes_shape`]. `heads` describes valid memory.
+#[kernel(max_threads = THREADS)]
+pub unsafe fn azero_layers_planes(heads: Heads) {
+    // SAFETY: the contract.
+    unsafe { make_planes::<Planar>(&heads, shared_array![f32; PLANE_PARTS]) };
+}
+
+macro_rules! planes_of {
+    ($format:ident, $planes:ident) => {
+        /// The planes of both heads, from features as the convolutions of the format leave them.
+        ///
+        /// # Safety
+        /// As [`azero_layers_planes`].
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $planes(heads: Heads) {
+            // SAFETY: the contract.
+            unsafe { make_planes::<Packed<$format>>(&heads, shared_array![f32; PLANE_PARTS]) };
+        }
+    };
+}
+
+planes_of!(Tf32, azero_layers_planes_tf32);
+planes_of!(Bf16, azero_layers_planes_bf16);
+planes_of!(Fp16, azero_layers_planes_fp16);
+
+/// Values, logits and policies of one position a block.
+///
+/// # Safety
+/// Launched with [`outputs_shape`] of 1. `heads` describes valid memory, with planes.
+#[kernel(max_threads = THREADS)]
+pub unsafe fn azero_layers_heads_one(heads: Heads) {
+    // SAFETY: the contract; the arrays are as large as they must be.
+    unsafe { make_outputs::<1>(&heads, shared_array![f32; ONE_STAGED], shared_array![f32; ONE_PARTS]) };
+}
+
+/// Values, logits and policies of [`MANY`] positions a block.
+///
+/// # Safety
+/// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.
+#[kernel(max_threads = THREADS)]
+pub unsafe fn azero_layers_heads_many(heads: Heads) {
+    // SAFETY: the contract; the arrays are as large as they must be.
+    unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };
+}
+
+const _: () = assert!(MANY == 8 && MANY <= THREADS / thread::WARP);

@@ -1,0 +1,537 @@
+//! 3×3 convolutions by tensor cores: operands in TF32, bfloat16 or half precision, sums in single precision.
+//!
+//! ```text
+//! activations  [cells of all positions][channels]      a word is one TF32 value (a whole f32, rounded where it is used) or two 16-bit values
+//! weights      [chunks][9][outputs up to a multiple of 128][32 words]
+//! shared       rows of 128 bytes, one chunk of 32 words, its eight 16-byte pieces permuted so that eight rows' pieces lie in all banks:
+//!   cells      twice: the block's cells and those up to a row and a cell before and after them; then eight rows of zeros
+//!   weights    three times: [OUTPUTS], one tap of a chunk each
+//! a warp       16 DOWN cells x 8 ACROSS outputs
+//! ```
+//!
+//! A tap is no copy of the cells: the rows that `ldmatrix` is told are shifted by it, and cells beyond the board's edge are the rows of zeros. The same holds
+//! for any board. Sums run over chunks, taps and products of 8 words, in that order for every size of tiles: the same bits. Needs `sm_80`.
+//!
+//! A lane's columns of the products are the outputs `2 ACROSS t` to `2 ACROSS (t + 1)` of the warp, so that it reads and writes neighbours.
+//!
+//! Launch  [`Tiles::shape`]; grid cells x outputs; [`pack_shape`].
+//! Twin    `warpplay_cpu_ref::azero`.
+
+use super::conv::{TAPS, each, rectify};
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::{self, Shared};
+use crate::cuda::{kernel, mma, sync, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Words of a chunk of channels.
+pub const CHUNK: u32 = 32;
+/// Words of a cell's channels are a multiple of this: the depth of a product.
+pub const GROUP: u32 = 8;
+/// Threads of a block that packs observations.
+pub const PACK_THREADS: u32 = 256;
+/// Places for weights in shared memory.
+const STAGES: u32 = 3;
+/// Pieces of 16 bytes of a row.
+const PIECES: u32 = CHUNK / 4;
+
+/// A convolution with all that follows it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TensorLayer {
+    /// `[n * rows * columns, input_words]`.
+    pub input: *const u32,
+    /// `[input_words / CHUNK rounded up, 9, line, CHUNK]`.
+    pub weights: *const u32,
+    /// `[line]`.
+    pub bias: *const f32,
+    /// `[n * rows * columns, output_words]`, added before the rectifier; may be null.
+    pub residual: *const u32,
+    /// `[n * rows * columns, output_words]`.
+    pub output: *mut u32,
+    /// Positions.
+    pub n: u32,
+    /// Rows of the board.
+    pub rows: u32,
+    /// Columns of the board.
+    pub columns: u32,
+    /// Words of a cell's inputs, a multiple of [`GROUP`]; those beyond the last input are 0.
+    pub input_words: u32,
+    /// Words of a cell's outputs, a multiple of [`GROUP`].
+    pub output_words: u32,
+    /// Outputs up to a multiple of 128.
+    pub line: u32,
+}
+
+const _: () = assert!(size_of::<TensorLayer>() == 64);
+
+/// Observations `[n, planes, cells]` to be packed as cells' channels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Packing {
+    /// `[n, planes, cells]`.
+    pub observations: *const f32,
+    /// `[n * cells, words]`.
+    pub packed: *mut u32,
+    /// Positions.
+    pub n: u32,
+    /// Cells of the board.
+    pub cells: u32,
+    /// Planes of an observation.
+    pub planes: u32,
+    /// Words of a cell.
+    pub words: u32,
+}
+
+const _: () = assert!(size_of::<Packing>() == 32);
+
+/// Launch shape of the kernels that pack `n` observations of `cells` cells, `words` words each.
+pub const fn pack_shape(n: u32, cells: u32, words: u32) -> LaunchShape {
+    LaunchShape::new((n * cells).div_ceil(PACK_THREADS / GROUP) * (words / GROUP), PACK_THREADS)
+}
+
+/// A size of tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Cells of a block.
+    pub cells: u32,
+    /// Outputs of a block.
+    pub outputs: u32,
+}
+
+/// Tiles for large batches: four warps of 64 x 64.
+pub const LARGE: Tiles = Tiles { cells: 128, outputs: 128 };
+/// Tiles for all else: four warps of 16 x 32.
+pub const SMALL: Tiles = Tiles { cells: 64, outputs: 32 };
+/// Threads of a block.
+pub const THREADS: u32 = 4 * thread::WARP;
+
+impl Tiles {
+    /// Rows of shared memory for cells: the tile and what is around it.
+    const fn halo(&self, columns: u32) -> u32 {
+        self.cells + 2 * (columns + 1)
+    }
+
+    /// Rows of shared memory before the weights: two halos and eight rows of zeros.
+    const fn rows(&self, columns: u32) -> u32 {
+        (2 * self.halo(columns)).next_multiple_of(8) + 8
+    }
+
+    /// Dynamic shared memory for boards with `columns` columns: rows of 128 bytes, and what makes the first begin at a multiple of that.
+    pub const fn shared_bytes(&self, columns: u32) -> u32 {
+        (self.rows(columns) + STAGES * self.outputs) * CHUNK * 4 + CHUNK * 4
+    }
+
+    /// Launch shape for `n` positions on boards of `rows` x `columns`, with `n_outputs` outputs.
+    pub const fn shape(&self, n: u32, rows: u32, columns: u32, n_outputs: u32) -> LaunchShape {
+        let (x, y) = ((n * rows * columns).div_ceil(self.cells), n_outputs.div_ceil(self.outputs));
+        LaunchShape::grid_2d(x, y, THREADS).with_shared(self.shared_bytes(columns))
+    }
+}
+
+/// A format of operands.
+pub trait Format {
+    /// Channels of a word.
+    const PER_WORD: u32;
+    /// The words of four values: two words, or four.
+    fn pack(values: [f32; 4]) -> [u32; 4];
+    /// The values of two words of two channels, or of four words of one.
+    fn unpack(words: [u32; 4]) -> [f32; 4];
+    /// A word of activations as the product takes it.
+    fn operand(word: u32) -> u32;
+    /// The warp's product of 16 x 8 words by 8 x 8.
+    ///
+    /// # Safety
+    /// As [`mma::tf32`].
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4];
+}
+
+/// 10 bits of fraction.
+pub enum Tf32 {}
+/// 7 bits of fraction, the range of `f32`.
+pub enum Bf16 {}
+/// 10 bits of fraction, up to 65,504.
+pub enum Fp16 {}
+
+impl Format for Tf32 {
+    const PER_WORD: u32 = 1;
+
+    #[inline(always)]
+    fn pack(values: [f32; 4]) -> [u32; 4] {
+        values.map(f32::to_bits)
+    }
+
+    #[inline(always)]
+    fn unpack(words: [u32; 4]) -> [f32; 4] {
+        words.map(f32::from_bits)
+    }
+
+    #[inline(always)]
+    fn operand(word: u32) -> u32 {
+        // Half of the last place that the product looks at; a NaN stays one.
+        (word as i32).saturating_add(0x1000) as u32
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { mma::tf32(c, a, b) }
+    }
+}
+
+macro_rules! short {
+    ($name:ident, $pack:ident, $unpack:expr, $product:ident) => {
+        impl Format for $name {
+            const PER_WORD: u32 = 2;
+
+            #[inline(always)]
+            fn pack(values: [f32; 4]) -> [u32; 4] {
+                [mma::$pack(values[0], values[1]), mma::$pack(values[2], values[3]), 0, 0]
+            }
+
+            #[inline(always)]
+            fn unpack(words: [u32; 4]) -> [f32; 4] {
+                let unpack: fn(u32) -> [f32; 2] = $unpack;
+                let ([a, b], [c, d]) = (unpack(words[0]), unpack(words[1]));
+                [a, b, c, d]
+            }
+
+            #[inline(always)]
+            fn operand(word: u32) -> u32 {
+                word
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn product(c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { mma::$product(c, a, b) }
+            }
+        }
+    };
+}
+
+short!(Bf16, pack_bf16, |word| [f32::from_bits(word << 16), f32::from_bits(word & 0xFFFF_0000)], bf16);
+short!(Fp16, pack_f16, mma::unpack_f16, f16);
+
+/// The permutation of a row's pieces in the weights' tile: another for each of the eight rows that `ldmatrix` reads at once.
+#[inline(always)]
+const fn twist<const ACROSS: u32>(output: u32) -> u32 {
+    output / (2 * ACROSS) % 4 * 2 + output % 2
+}
+
+/// Where a block works, and its shared memory as pieces of 16 bytes.
+struct Tile {
+    pieces: Shared<Vec4>,
+    first_cell: u32,
+    first_output: u32,
+    n_cells: u32,
+    /// Rows from one half of the cells to the other, and from the beginning to the zeros and to the weights.
+    halo: u32,
+    zeros: u32,
+    weights: u32,
+}
+
+/// Starts to copy a chunk of the block's cells, and of those around them, to half `half`.
+///
+/// # Safety
+/// Every thread of the block calls it; the layer is valid; nobody reads this half.
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
+    let words = layer.input_words - chunk * CHUNK;
+    let pieces = if words < CHUNK { words / 4 } else { PIECES };
+    let mut at = thread::thread_idx_x();
+    while at < tile.halo * PIECES {
+        let (row, piece) = (at / PIECES, at % PIECES);
+        // Wraps for cells before the first, which are no cells then.
+        let cell = (tile.first_cell + row).wrapping_sub(layer.columns + 1);
+        if cell < tile.n_cells && piece < pieces {
+            let own = half * tile.halo + row;
+            // SAFETY: a cell there is, and a piece of it.
+            unsafe {
+                let from =
+                    layer.input.add(cell as usize * layer.input_words as usize + (chunk * CHUNK + piece * 4) as usize);
+                memory::copy_async_unchecked(tile.pieces, own * PIECES + (piece ^ own % 8), from.cast::<Vec4>());
+            }
+        }
+        at += THREADS;
+    }
+}
+
+/// Starts to copy a tap's weights of a chunk to stage `stage`.
+///
+/// # Safety
+/// As [`copy_cells`].
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outputs: u32, stage: u32, step: u32) {
+    let from = (step as usize * layer.line as usize + tile.first_output as usize) * CHUNK as usize;
+    let mut at = thread::thread_idx_x();
+    while at < outputs * PIECES {
+        let (output, piece) = (at / PIECES, at % PIECES);
+        let row = tile.weights + stage * outputs + output;
+        // SAFETY: the weights are filled up to whole tiles.
+        unsafe {
+            let from = layer.weights.add(from + 4 * at as usize).cast::<Vec4>();
+            memory::copy_async_unchecked(tile.pieces, row * PIECES + (piece ^ twist::<ACROSS>(output)), from);
+        }
+        at += THREADS;
+    }
+}
+
+/// The block's tile of a convolution.
+///
+/// # Safety
+/// Every thread of a block of [`THREADS`] calls it; the layer describes valid memory; the launch has the tiles' dynamic shared memory.
+#[inline(always)]
+#[track_caller]
+unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, const WARPS_DOWN: u32>(
+    layer: &TensorLayer,
+    tiles: Tiles,
+) {
+    let lane = thread::lane();
+    let (warp_down, warp_across) = (thread::warp_index() % WARPS_DOWN, thread::warp_index() / WARPS_DOWN);
+    let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
+    let base = dynamic.base().next_multiple_of(CHUNK * 4);
+    let halo = tiles.halo(layer.columns);
+    let rows = tiles.rows(layer.columns);
+    let tile = Tile {
+        // SAFETY: the launch's dynamic memory from its first multiple of 128 on, for which there is room.
+        pieces: unsafe { Shared::from_address(base, dynamic.len() - PIECES) },
+        first_cell: thread::block_idx_x() * tiles.cells,
+        first_output: thread::block_idx_y() * tiles.outputs,
+        n_cells: layer.n * layer.rows * layer.columns,
+        halo,
+        zeros: rows - 8,
+        weights: rows,
+    };
+    let chunks = layer.input_words.div_ceil(CHUNK);
+    let steps = chunks * TAPS;
+    if thread::thread_idx_x() < 8 * PIECES {
+        // SAFETY: the rows of zeros.
+        unsafe { tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default()) };
+    }
+    // SAFETY (to the end): the caller's promise.
+    let copy = |step: u32| unsafe {
+        if step < steps {
+            copy_weights::<N>(layer, &tile, tiles.outputs, step % STAGES, step);
+            if step % TAPS == 0 {
+                copy_cells(layer, &tile, step / TAPS % 2, step / TAPS);
+            }
+        }
+        memory::async_commit();
+    };
+    // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
+    let mut on_board = [0u32; DOWN];
+    let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
+    let mut d = 0;
+    while d < DOWN {
+        let cell = tile.first_cell + first_row + 16 * d as u32;
+        let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+        let mut tap = 0;
+        while tap < TAPS {
+            // Both are one too large.
+            let (y, x) = (row + tap / 3, column + tap % 3);
+            if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                on_board[d] |= 1 << tap;
+            }
+            tap += 1;
+        }
+        d += 1;
+    }
+    // The lane's row and half of the depth of the weights' matrices: see `twist`.
+    let in_matrix = lane % 8;
+    let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
+    let own_piece = (lane / 8 % 2) ^ in_matrix;
+    let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
+    copy(0);
+    copy(1);
+    let mut step = 0;
+    while step < steps {
+        memory::async_wait::<1>();
+        // This step's tiles must be whole, and those of the last one read by all.
+        sync::sync_threads();
+        copy(step + 2);
+        let (chunk, tap) = (step / TAPS, step % TAPS);
+        let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
+        let mut at_cells = [0u32; DOWN];
+        let mut d = 0;
+        while d < DOWN {
+            let row = first_row + 16 * d as u32 + shift;
+            let row = if on_board[d] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+            at_cells[d] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
+            d += 1;
+        }
+        let row = tile.weights + step % STAGES * tiles.outputs + own_output;
+        let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
+        let words = layer.input_words - chunk * CHUNK;
+        let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
+        let mut group = 0;
+        while group < groups {
+            let mut left = [[0u32; 4]; DOWN];
+            let mut right = [[0u32; 4]; ACROSS];
+            sync::sync_warp(warp::ALL);
+            // SAFETY: rows of this step's tiles; the whole warp is here, after the barrier above.
+            unsafe {
+                let mut d = 0;
+                while d < DOWN {
+                    left[d] = mma::load_matrix_x4(at_cells[d] ^ group * 32).map(F::operand);
+                    d += 1;
+                }
+                // Two products' columns at once: outputs two further on.
+                let mut j = 0;
+                while j < ACROSS / 2 {
+                    right[j] = mma::load_matrix_x4((at_weights ^ group * 32) + j as u32 * 4 * CHUNK * 4);
+                    j += 1;
+                }
+                let mut d = 0;
+                while d < DOWN {
+                    let mut j = 0;
+                    while j < ACROSS / 2 {
+                        let [b0, b1, b2, b3] = right[j];
+                        sums[d][2 * j] = F::product(sums[d][2 * j], left[d], [b0, b1]);
+                        sums[d][2 * j + 1] = F::product(sums[d][2 * j + 1], left[d], [b2, b3]);
+                        j += 1;
+                    }
+                    d += 1;
+                }
+            }
+            group += 1;
+        }
+        step += 1;
+    }
+    let output = tile.first_output + warp_across * 8 * N + lane % 4 * 2 * N;
+    let cell = tile.first_cell + warp_down * 16 * DOWN as u32 + lane / 4;
+    each!(D in [0 1 2 3] {
+        each!(LOW in [0 1] {
+            each!(QUAD in [0 1 2 3] {
+                if D < DOWN && QUAD < ACROSS / 2 {
+                    let (a, b): ([f32; 4], [f32; 4]) = (sums[D][2 * QUAD], sums[D][2 * QUAD + 1]);
+                    let quad = [a[2 * LOW], a[2 * LOW + 1], b[2 * LOW], b[2 * LOW + 1]];
+                    let cell = cell + 16 * D as u32 + 8 * LOW as u32;
+                    if cell < tile.n_cells {
+                        // SAFETY: a cell there is; each quad of outputs is one lane's.
+                        unsafe { put_quad::<F>(layer, cell, output + 4 * QUAD as u32, quad) };
+                    }
+                }
+            });
+        });
+    });
+}
+
+/// Bias, residual and rectifier for four outputs of a cell.
+///
+/// # Safety
+/// The layer is valid, the cell one of its own; the outputs are this thread's, the first a multiple of four.
+#[inline(always)]
+#[track_caller]
+unsafe fn put_quad<F: Format>(layer: &TensorLayer, cell: u32, output: u32, quad: [f32; 4]) {
+    let word = output / F::PER_WORD;
+    if word >= layer.output_words {
+        return;
+    }
+    let at = cell as usize * layer.output_words as usize + word as usize;
+    // SAFETY: the bias is filled up to whole tiles, and the cell's words to whole groups.
+    unsafe {
+        let bias = memory::load_vec4(layer.bias.add(output as usize).cast::<Vec4>()).0;
+        let mut residual = [0.0; 4];
+        if !layer.residual.is_null() {
+            let from = layer.residual.add(at);
+            residual = F::unpack(if F::PER_WORD == 1 {
+                memory::load_vec4(from.cast::<Vec4>()).0
+            } else {
+                let Pair([low, high]) = memory::load(from.cast::<Pair>(), 0);
+                [low, high, 0, 0]
+            });
+        }
+        let mut values = [0.0; 4];
+        let mut i = 0;
+        while i < 4 {
+            values[i] = rectify(quad[i] + f32::from_bits(bias[i]) + residual[i]);
+            i += 1;
+        }
+        let words = F::pack(values);
+        let to = layer.output.add(at);
+        if F::PER_WORD == 1 {
+            memory::store_vec4(to.cast::<Vec4>(), Vec4(words));
+        } else {
+            memory::store(to.cast::<Pair>(), 0, Pair([words[0], words[1]]));
+        }
+    }
+}
+
+/// Two words that one instruction moves.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Pair([u32; 2]);
+
+/// Packs observations, a word a thread.
+///
+/// # Safety
+/// Launched with [`pack_shape`]; `packing` describes valid memory.
+#[inline(always)]
+#[track_caller]
+unsafe fn pack<F: Format>(packing: &Packing) {
+    let word = thread::index_1d();
+    let (cell, word) = (word / u64::from(packing.words), (word % u64::from(packing.words)) as u32);
+    let (position, cell_of) = (cell / u64::from(packing.cells), (cell % u64::from(packing.cells)) as usize);
+    if position >= u64::from(packing.n) {
+        return;
+    }
+    let plane = |number: u32| {
+        if number < packing.planes {
+            let plane = position as usize * packing.planes as usize + number as usize;
+            // SAFETY: one of the position's planes.
+            unsafe { memory::load(packing.observations, plane * packing.cells as usize + cell_of) }
+        } else {
+            0.0
+        }
+    };
+    let first = word * F::PER_WORD;
+    let packed = if F::PER_WORD == 1 {
+        mma::round_tf32(plane(first))
+    } else {
+        F::pack([plane(first), plane(first + 1), 0.0, 0.0])[0]
+    };
+    // SAFETY: this thread's word.
+    unsafe { memory::store(packing.packed, cell as usize * packing.words as usize + word as usize, packed) };
+}
+
+macro_rules! kernels {
+    ($format:ident, $large:ident, $small:ident, $pack:ident) => {
+        /// A convolution by large tiles.
+        ///
+        /// # Safety
+        /// Launched with the shape of [`LARGE`]. `layer` describes valid memory; the output overlaps nothing else, but may be the residual.
+        #[kernel(max_threads = THREADS, min_blocks = 2)]
+        pub unsafe fn $large(layer: TensorLayer) {
+            // SAFETY: the contract.
+            unsafe { convolve::<$format, 4, 8, 8, 2>(&layer, LARGE) };
+        }
+
+        /// A convolution by small tiles.
+        ///
+        /// # Safety
+        /// As the one by large tiles, with the shape of [`SMALL`].
+        #[kernel(max_threads = THREADS)]
+        pub unsafe fn $small(layer: TensorLayer) {
+            // SAFETY: the contract.
+            unsafe { convolve::<$format, 1, 4, 4, 4>(&layer, SMALL) };
+        }
+
+        /// Observations as channels of cells.
+        ///
+        /// # Safety
+        /// Launched with [`pack_shape`]. `packing` describes valid memory.
+        #[kernel(max_threads = PACK_THREADS)]
+        pub unsafe fn $pack(packing: Packing) {
+            // SAFETY: the contract.
+            unsafe { pack::<$format>(&packing) };
+        }
+    };
+}
+
+kernels!(Tf32, azero_layers_conv_tf32_large, azero_layers_conv_tf32_small, azero_layers_pack_tf32);
+kernels!(Bf16, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small, azero_layers_pack_bf16);
+kernels!(Fp16, azero_layers_conv_fp16_large, azero_layers_conv_fp16_small, azero_layers_pack_fp16);

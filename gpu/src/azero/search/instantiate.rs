@@ -1,0 +1,130 @@
+//! The search's kernels for a game.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{
+    expand::Evaluations,
+    finish::{Found, FoundAction},
+    step::Observations,
+    tree::{Searched, Trees},
+};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::{
+    kernel::{Kernel, KernelInfo, info},
+    ptx::PtxSet,
+};
+
+/// The kernels of a game's search, and where they are. Implemented by [`azero_search_kernels!`](crate::azero_search_kernels).
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait SearchKernels: Searched {
+    /// [`begin`](super::begin::begin).
+    type Begin: Kernel<Params = (Trees<Self>, Observations)> + Default;
+    /// [`add_noise`](super::begin::add_noise).
+    type Noise: Kernel<Params = (Trees<Self>, f64, f32)> + Default;
+    /// [`step`](super::step::step).
+    type Step: Kernel<Params = (Trees<Self>, Evaluations, Observations, f32, u32)> + Default;
+    /// [`playouts`](super::playouts::playouts).
+    type Playouts: Kernel<Params = (Trees<Self>, *mut f32, u32, u32)> + Default;
+    /// [`finish`](super::finish::finish).
+    type Finish: Kernel<Params = (Trees<Self>, *mut Found, *mut FoundAction, u32)> + Default;
+
+    /// The module that holds the kernels.
+    const PTX: &'static PtxSet;
+
+    /// Descriptions of all kernels.
+    fn kernels() -> [KernelInfo; 5] {
+        [
+            info::<Self::Begin>(),
+            info::<Self::Noise>(),
+            info::<Self::Step>(),
+            info::<Self::Playouts>(),
+            info::<Self::Finish>(),
+        ]
+    }
+}
+
+/// Instantiates the search's kernels for a game that is [`Searched`](crate::azero::search::Searched), in a module of their own.
+///
+/// `azero_search_kernels!(module, Game, "suffix", PTX)`: as `mcts_kernels!`.
+#[macro_export]
+macro_rules! azero_search_kernels {
+    ($module:ident, $game:ty, $suffix:literal, $ptx:path) => {
+        #[doc = concat!("Kernels of the search of `", stringify!($game), "`.")]
+        pub mod $module {
+            #[allow(unused_imports, reason = "names that the game's type may need")]
+            use super::*;
+            use $crate::azero::search::expand::Evaluations;
+            use $crate::azero::search::finish::{self, Found, FoundAction};
+            use $crate::azero::search::step::{self, Observations};
+            use $crate::azero::search::tree::Trees;
+            use $crate::azero::search::{begin, playouts};
+            use $crate::cuda::{kernel, shared_array};
+
+            /// # Safety
+            /// As [`begin::begin`].
+            #[kernel(suffix = $suffix, max_threads = 32)]
+            pub unsafe fn azero_search_begin(trees: Trees<$game>, out: Observations) {
+                // SAFETY: the kernel's contract is that of the function.
+                unsafe { begin::begin(trees, out) }
+            }
+
+            /// # Safety
+            /// As [`begin::add_noise`].
+            #[kernel(suffix = $suffix, max_threads = 32)]
+            pub unsafe fn azero_search_noise(trees: Trees<$game>, alpha: f64, epsilon: f32) {
+                // SAFETY: the kernel's contract is that of the function.
+                unsafe { begin::add_noise(trees, alpha, epsilon) }
+            }
+
+            /// # Safety
+            /// As [`step::step`].
+            #[kernel(suffix = $suffix, max_threads = 512)]
+            pub unsafe fn azero_search_step(
+                trees: Trees<$game>,
+                evaluations: Evaluations,
+                out: Observations,
+                c_puct: f32,
+                n_leaves: u32,
+            ) {
+                let scratch = step::Scratch { values: shared_array![f32; 16], faults: shared_array![u32; 16] };
+                // SAFETY: the kernel's contract is that of the function.
+                unsafe { step::step(trees, evaluations, out, c_puct, n_leaves, scratch) }
+            }
+
+            /// # Safety
+            /// As [`playouts::playouts`].
+            #[kernel(suffix = $suffix, max_threads = 128)]
+            pub unsafe fn azero_search_playouts(
+                trees: Trees<$game>,
+                values: *mut f32,
+                row_stride: u32,
+                n_playouts: u32,
+            ) {
+                // SAFETY: the kernel's contract is that of the function.
+                unsafe { playouts::playouts(trees, values, row_stride, n_playouts, shared_array![u32; 32]) }
+            }
+
+            /// # Safety
+            /// As [`finish::finish`].
+            #[kernel(suffix = $suffix, max_threads = 64)]
+            pub unsafe fn azero_search_finish(
+                trees: Trees<$game>,
+                found: *mut Found,
+                actions: *mut FoundAction,
+                n_trees: u32,
+            ) {
+                // SAFETY: the kernel's contract is that of the function.
+                unsafe { finish::finish(trees, found, actions, n_trees) }
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl $crate::azero::search::SearchKernels for $game {
+            type Begin = $module::azero_search_begin;
+            type Noise = $module::azero_search_noise;
+            type Step = $module::azero_search_step;
+            type Playouts = $module::azero_search_playouts;
+            type Finish = $module::azero_search_finish;
+            const PTX: &'static $crate::ptx::PtxSet = &$ptx;
+        }
+    };
+}

@@ -1,0 +1,142 @@
+//! Loss of policy and value, and its gradient by the outputs of the network.
+//!
+//! ```text
+//! policy   - Σ over legal actions: share of visits · ln softmax(logits)       softmax over legal actions only
+//! value    weight · (tanh(z) - result)²
+//! both averaged over the batch
+//! ```
+//!
+//! One warp, one position; lane `l` has the actions `l`, `l + 32`, …: a word of the legal actions' bits each time.
+//! Launch  [`shape`]: [`ROWS`] positions a block.
+//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Silver et al. 2017.
+
+use super::quad::{line_length, store_quad};
+use super::samples::{Batch, Samples, words};
+use crate::cuda::{kernel, math, memory, sync, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Positions, so warps, of a block.
+pub const ROWS: u32 = 8;
+/// Threads of a block.
+pub const BLOCK: u32 = ROWS * thread::WARP;
+/// Numbers that [`azero_train_loss`] leaves for each position: loss of the policy, of the value, whether the likeliest action is the most visited, 0.
+pub const OUTCOME: usize = 4;
+
+/// Launch shape for `n` positions.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::new(if n == 0 { 1 } else { n.div_ceil(ROWS) }, BLOCK)
+}
+
+/// What the loss works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// All positions.
+    pub samples: Samples,
+    /// Those of the step.
+    pub batch: Batch,
+    /// `[n, line_length(actions)]`.
+    pub logits: *const f32,
+    /// Of the value before tanh, `[n, 4]`, the first of each four.
+    pub value: *const f32,
+    /// Gradient by the logits, written.
+    pub logit_gradient: *mut f32,
+    /// Gradient by the value before tanh, `[n, 4]`, written.
+    pub value_gradient: *mut f32,
+    /// `[n, OUTCOME]`, written.
+    pub outcomes: *mut f32,
+    /// Actions.
+    pub actions: u32,
+    /// Weight of the value's loss.
+    pub value_weight: f32,
+}
+
+const _: () = assert!(size_of::<Loss>() == 120);
+
+/// Loss and gradient of each position of the step.
+///
+/// # Safety
+/// Launched with [`shape`]. `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_loss(loss: Loss) {
+    let Loss { samples, batch, actions, .. } = loss;
+    let row = thread::block_idx_x() * ROWS + thread::warp_index();
+    // The whole warp has one position: it leaves together.
+    if row >= batch.n {
+        return;
+    }
+    let (n_words, line, lane) = (words(actions), line_length(actions), thread::lane());
+    // SAFETY: the contract: the position exists, and so does what is looked up of it; its outputs are this warp's.
+    unsafe {
+        let sample = batch.sample(row);
+        let logits = loss.logits.add(row as usize * line as usize);
+        let legal = samples.legal.add(sample * n_words as usize);
+        let is_legal = |word: u32| memory::load(legal, word as usize) >> lane & 1 != 0;
+        let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
+        let mut word = 0;
+        while word < n_words {
+            let action = word * thread::WARP + lane;
+            if is_legal(word) {
+                let logit = memory::load(logits, action as usize);
+                if logit > most {
+                    (most, likeliest) = (logit, action);
+                }
+            }
+            word += 1;
+        }
+        let (most, likeliest) = warp::reduce_argmax(most, likeliest);
+        let mut sum = 0.0;
+        let mut word = 0;
+        while word < n_words {
+            if is_legal(word) {
+                sum += math::exp(memory::load(logits, (word * thread::WARP + lane) as usize) - most);
+            }
+            word += 1;
+        }
+        let sum = warp::reduce_sum(sum);
+        let count = batch.n as f32;
+        let gradient = loss.logit_gradient.add(row as usize * line as usize);
+        let mut word = 0;
+        while word < n_words {
+            let action = word * thread::WARP + lane;
+            if action < line {
+                let mut share = 0.0;
+                if is_legal(word) {
+                    share = math::exp(memory::load(logits, action as usize) - most) / sum;
+                }
+                memory::store(gradient, action as usize, share / count);
+            }
+            word += 1;
+        }
+        // The gradient is there for the lanes that have the visits.
+        sync::sync_warp(warp::ALL);
+        let log_sum = math::ln(sum) + most;
+        let total = memory::load(samples.total, sample) as f32;
+        let (mut policy, mut visits, mut visited) = (0.0, 0, u32::MAX);
+        let mut at = memory::load(samples.first, sample) + lane;
+        let end = memory::load(samples.first, sample + 1);
+        while at < end {
+            let visit = memory::load(samples.visits, at as usize);
+            let share = visit.count as f32 / total;
+            policy += share * (log_sum - memory::load(logits, visit.action as usize));
+            let before = memory::load(gradient.cast_const(), visit.action as usize);
+            memory::store(gradient, visit.action as usize, before - share / count);
+            if visit.count > visits {
+                (visits, visited) = (visit.count, visit.action);
+            }
+            at += thread::WARP;
+        }
+        let policy = warp::reduce_sum(policy);
+        let most_visits = warp::reduce_max_u32(visits);
+        let visited = warp::reduce_min_u32(if visits == most_visits { visited } else { u32::MAX });
+        if lane == 0 {
+            let value = libm::tanhf(memory::load(loss.value, row as usize * 4));
+            let distance = value - memory::load(samples.values, sample);
+            let by_value = 2.0 * loss.value_weight * distance * (1.0 - value * value) / count;
+            store_quad(loss.value_gradient, row as usize * 4, [by_value, 0.0, 0.0, 0.0]);
+            let hit = if likeliest == visited { 1.0 } else { 0.0 };
+            let of_value = loss.value_weight * distance * distance;
+            store_quad(loss.outcomes, row as usize * OUTCOME, [policy, of_value, hit, 0.0]);
+        }
+    }
+}

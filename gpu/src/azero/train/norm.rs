@@ -1,0 +1,398 @@
+//! Batch norm over the pixels of a batch, with the ReLU and the residual sum that follow it.
+//!
+//! ```text
+//! values    [n_pixels, channels]           channels last, a multiple of 4
+//! parts     [2, n_parts, channels]         of PART_ROWS pixels each: mean and sum of squared distances from it; or the sums of the backward pass
+//! a block   32 quads of channels x 8 lanes of pixels; thread (lane, quad) has the pixels lane, lane + 8, … of its part in registers
+//! ```
+//!
+//! | kernel | what |
+//! |---|---|
+//! | `azero_train_norm_parts` | mean, and sum of squared distances from it, of each part |
+//! | `azero_train_norm_finish` | the batch's mean and variance, the running ones; or the running ones to be used |
+//! | `azero_train_norm_apply` | `relu((x - mean) · inverse · weight + bias [+ residual])` |
+//! | `azero_train_norm_back_parts` | sums of the gradient, and of gradient times normalised value, of each part |
+//! | `azero_train_norm_back_finish` | gradients of bias and weight |
+//! | `azero_train_norm_back_apply` | gradient of x; and the gradient that the residual gets |
+//!
+//! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
+//!
+//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Ioffe and Szegedy 2015; libtorch's running statistics.
+
+use super::quad::{add, load_quad, store_quad};
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, math, shared_array, sync, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+/// Pixels of a part.
+pub const PART_ROWS: u32 = 64;
+/// Pixels that a block reads at once.
+const LANES: u32 = BLOCK / thread::WARP;
+/// Pixels of a thread.
+const OWN: usize = (PART_ROWS / LANES) as usize;
+/// Channels of a block.
+const BLOCK_CHANNELS: u32 = thread::WARP * 4;
+
+/// Parts of a batch.
+pub const fn n_parts(n_pixels: u32) -> u32 {
+    n_pixels.div_ceil(PART_ROWS)
+}
+
+/// Launch shape of the kernels that go through all pixels: a block for each part.
+pub const fn shape(n_pixels: u32, channels: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_parts(n_pixels), channels.div_ceil(BLOCK_CHANNELS), BLOCK)
+}
+
+/// Launch shape of the kernels that finish: a warp for each channel.
+pub const fn finish_shape(channels: u32) -> LaunchShape {
+    LaunchShape::new(channels.div_ceil(LANES), BLOCK)
+}
+
+/// One norm in a step: what all kernels here take.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Norm {
+    /// Values before the norm, `[n_pixels, channels]`.
+    pub input: *const f32,
+    /// Values after norm, residual and ReLU, of the same shape. Written by apply, read by the backward kernels.
+    pub output: *mut f32,
+    /// What is added before the ReLU, of the same shape; null without.
+    pub residual: *const f32,
+    /// Factor and term, `[channels]` each.
+    pub weight: *const f32,
+    /// See `weight`.
+    pub bias: *const f32,
+    /// Mean and inverse deviation that the batch is normalised with, `[2, channels]`.
+    pub moments: *mut f32,
+    /// Running mean and variance, `[2, channels]`.
+    pub running: *mut f32,
+    /// `[2, n_parts, channels]`.
+    pub parts: *mut f32,
+    /// Gradient of `output`; apply leaves there what passes the ReLU, where `keep` is 1.
+    pub output_gradient: *mut f32,
+    /// Gradient of `input`, written.
+    pub input_gradient: *mut f32,
+    /// Gradients of `weight` and `bias`, written.
+    pub weight_gradient: *mut f32,
+    /// See `weight_gradient`.
+    pub bias_gradient: *mut f32,
+    /// Pixels of the batch.
+    pub n_pixels: u32,
+    /// Channels, a multiple of 4.
+    pub channels: u32,
+    /// Share of the batch in the new running statistics; below 0: the running ones are used and stay.
+    pub momentum: f32,
+    /// Added to the variance.
+    pub epsilon: f32,
+    /// 1 where `output_gradient` is to hold what passes the ReLU.
+    pub keep: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Norm>() == 120);
+
+/// Where a thread is: its first pixel, the one after its part's last, its quad's first channel, and whether there is one.
+struct Place {
+    first: u32,
+    end: u32,
+    channel: u32,
+    active: bool,
+}
+
+impl Norm {
+    #[inline(always)]
+    fn place(&self) -> Place {
+        let from = thread::block_idx_x() * PART_ROWS;
+        let end = if self.n_pixels - from < PART_ROWS { self.n_pixels } else { from + PART_ROWS };
+        let channel = thread::block_idx_y() * BLOCK_CHANNELS + thread::lane() * 4;
+        Place { first: from + thread::warp_index(), end, channel, active: channel < self.channels }
+    }
+
+    #[inline(always)]
+    fn at(&self, pixel: u32, channel: u32) -> usize {
+        pixel as usize * self.channels as usize + channel as usize
+    }
+
+    /// Place of a part's quad in the first or second half of the parts.
+    #[inline(always)]
+    fn part_at(&self, half: u32, channel: u32) -> usize {
+        self.at(half * n_parts(self.n_pixels) + thread::block_idx_x(), channel)
+    }
+}
+
+/// A pixel's gradient behind the ReLU, and its normalised value.
+#[inline(always)]
+#[track_caller]
+unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
+    // SAFETY: the caller's pixel and channel exist.
+    let (input, output, gradient) = unsafe {
+        (load_quad(norm.input, at), load_quad(norm.output.cast_const(), at), load_quad(norm.output_gradient, at))
+    };
+    let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
+    let mut j = 0;
+    while j < 4 {
+        passed[j] = if output[j] > 0.0 { gradient[j] } else { 0.0 };
+        normal[j] = (input[j] - mean[j]) * inverse[j];
+        j += 1;
+    }
+    (passed, normal)
+}
+
+/// Sum of the lanes' quads of one column of the block, in the order of the lanes, on every lane. All threads call it.
+#[inline(always)]
+#[track_caller]
+fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
+    // SAFETY: a place for each thread of the block.
+    unsafe { scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits))) };
+    // All lanes' quads must be there.
+    sync::sync_threads();
+    let mut sum = [0.0; 4];
+    let mut lane = 0;
+    while lane < LANES {
+        // SAFETY: as above.
+        let quad = unsafe { scratch.get_unchecked(lane * thread::WARP + thread::lane()) };
+        sum = add(sum, quad.0.map(f32::from_bits));
+        lane += 1;
+    }
+    sum
+}
+
+/// Mean of each part, and the sum of squared distances from it.
+///
+/// # Safety
+/// Launched with [`shape`]. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_parts(norm: Norm) {
+    let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
+    let Place { first, end, channel, active } = norm.place();
+    let count = (end - thread::block_idx_x() * PART_ROWS) as f32;
+    let mut values = [[0.0; 4]; OWN];
+    let mut sum = [0.0; 4];
+    let mut i = 0;
+    while i < OWN {
+        let pixel = first + i as u32 * LANES;
+        if active && pixel < end {
+            // SAFETY: pixel and channel exist.
+            values[i] = unsafe { load_quad(norm.input, norm.at(pixel, channel)) };
+            sum = add(sum, values[i]);
+        }
+        i += 1;
+    }
+    let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
+    let mut square = [0.0; 4];
+    let mut i = 0;
+    while i < OWN {
+        if first + (i as u32) * LANES < end {
+            let mut j = 0;
+            while j < 4 {
+                let distance = values[i][j] - mean[j];
+                square[j] += distance * distance;
+                j += 1;
+            }
+        }
+        i += 1;
+    }
+    let square = sum_of_lanes(square, squares);
+    if active && thread::warp_index() == 0 {
+        // SAFETY: the part is this block's, the quad this thread's.
+        unsafe {
+            store_quad(norm.parts, norm.part_at(0, channel), mean);
+            store_quad(norm.parts, norm.part_at(1, channel), square);
+        }
+    }
+}
+
+/// Mean and inverse deviation of the batch, and the running statistics; or, with a momentum below 0, those of the running statistics.
+///
+/// The running variance follows the batch's variance over n - 1.
+///
+/// # Safety
+/// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_finish(norm: Norm) {
+    let channel = thread::block_idx_x() * LANES + thread::warp_index();
+    // A warp beyond the last channel computes the last one again and writes nothing: all lanes shuffle.
+    let writes = channel < norm.channels && thread::lane() == 0;
+    let channel = if channel < norm.channels { channel } else { norm.channels - 1 } as usize;
+    let channels = norm.channels as usize;
+    let training = norm.momentum >= 0.0;
+    let parts = if training { n_parts(norm.n_pixels) } else { 0 };
+    let count = norm.n_pixels as f32;
+    let size = |part: u32| {
+        let left = norm.n_pixels - part * PART_ROWS;
+        (if left < PART_ROWS { left } else { PART_ROWS }) as f32
+    };
+    // SAFETY: parts and channel exist; the channel is this warp's.
+    unsafe {
+        let mut sum = 0.0;
+        let mut part = thread::lane();
+        while part < parts {
+            sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel) * size(part);
+            part += thread::WARP;
+        }
+        let mean = warp::reduce_sum(sum) / count;
+        let mut squares = 0.0;
+        let mut part = thread::lane();
+        while part < parts {
+            let distance = memory::load(norm.parts.cast_const(), part as usize * channels + channel) - mean;
+            let own = memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
+            squares += own + size(part) * distance * distance;
+            part += thread::WARP;
+        }
+        let squares = warp::reduce_sum(squares);
+        if writes {
+            let running_mean = memory::load(norm.running.cast_const(), channel);
+            let running_variance = memory::load(norm.running.cast_const(), channels + channel);
+            let (mean, variance) = if training { (mean, squares / count) } else { (running_mean, running_variance) };
+            memory::store(norm.moments, channel, mean);
+            memory::store(norm.moments, channels + channel, 1.0 / math::sqrt(variance + norm.epsilon));
+            if training {
+                let unbiased = if count > 1.0 { squares / (count - 1.0) } else { variance };
+                let rest = 1.0 - norm.momentum;
+                memory::store(norm.running, channel, rest * running_mean + norm.momentum * mean);
+                memory::store(norm.running, channels + channel, rest * running_variance + norm.momentum * unbiased);
+            }
+        }
+    }
+}
+
+/// `relu((x - mean) · inverse · weight + bias [+ residual])`.
+///
+/// # Safety
+/// Launched with [`shape`], after the finish. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_apply(norm: Norm) {
+    let Place { first, end, channel, active } = norm.place();
+    if !active {
+        return;
+    }
+    // SAFETY: pixels and channels exist; each quad is one thread's.
+    unsafe {
+        let mean = load_quad(norm.moments, channel as usize);
+        let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
+        let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
+        let mut pixel = first;
+        while pixel < end {
+            let at = norm.at(pixel, channel);
+            let input = load_quad(norm.input, at);
+            let residual = if norm.residual.is_null() { [0.0; 4] } else { load_quad(norm.residual, at) };
+            let mut output = [0.0; 4];
+            let mut j = 0;
+            while j < 4 {
+                let value = (input[j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residual[j];
+                // Not `max`: a NaN must stay one, so that it is found in the loss.
+                output[j] = if value <= 0.0 { 0.0 } else { value };
+                j += 1;
+            }
+            store_quad(norm.output, at, output);
+            pixel += LANES;
+        }
+    }
+}
+
+/// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
+///
+/// # Safety
+/// Launched with [`shape`], after apply. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
+    let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
+    let Place { first, end, channel, active } = norm.place();
+    let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
+    if active {
+        // SAFETY: pixels and channels exist.
+        unsafe {
+            let mean = load_quad(norm.moments, channel as usize);
+            let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
+            let mut pixel = first;
+            while pixel < end {
+                let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
+                let mut j = 0;
+                while j < 4 {
+                    sum[j] += gradient[j];
+                    product[j] += gradient[j] * normal[j];
+                    j += 1;
+                }
+                pixel += LANES;
+            }
+        }
+    }
+    let sum = sum_of_lanes(sum, sums);
+    let product = sum_of_lanes(product, products);
+    if active && thread::warp_index() == 0 {
+        // SAFETY: the part is this block's, the quad this thread's.
+        unsafe {
+            store_quad(norm.parts, norm.part_at(0, channel), sum);
+            store_quad(norm.parts, norm.part_at(1, channel), product);
+        }
+    }
+}
+
+/// Gradients of bias and weight.
+///
+/// # Safety
+/// Launched with [`finish_shape`], after the parts. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
+    let channel = thread::block_idx_x() * LANES + thread::warp_index();
+    // As in the forward finish.
+    let writes = channel < norm.channels && thread::lane() == 0;
+    let channel = if channel < norm.channels { channel } else { norm.channels - 1 } as usize;
+    let (channels, parts) = (norm.channels as usize, n_parts(norm.n_pixels));
+    let (mut sum, mut product) = (0.0, 0.0);
+    // SAFETY: parts and channel exist; the channel is this warp's.
+    unsafe {
+        let mut part = thread::lane();
+        while part < parts {
+            sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel);
+            product += memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
+            part += thread::WARP;
+        }
+        let (sum, product) = (warp::reduce_sum(sum), warp::reduce_sum(product));
+        if writes {
+            memory::store(norm.bias_gradient, channel, sum);
+            memory::store(norm.weight_gradient, channel, product);
+        }
+    }
+}
+
+/// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
+///
+/// # Safety
+/// Launched with [`shape`], after the finish. `norm` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
+    let Place { first, end, channel, active } = norm.place();
+    if !active {
+        return;
+    }
+    let count = norm.n_pixels as f32;
+    // SAFETY: pixels and channels exist; each quad is one thread's.
+    unsafe {
+        let mean = load_quad(norm.moments, channel as usize);
+        let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
+        let weight = load_quad(norm.weight, channel as usize);
+        let sum = load_quad(norm.bias_gradient, channel as usize).map(|sum| sum / count);
+        let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
+        let mut pixel = first;
+        while pixel < end {
+            let at = norm.at(pixel, channel);
+            let (gradient, normal) = passed(&norm, at, mean, inverse);
+            let mut input = [0.0; 4];
+            let mut j = 0;
+            while j < 4 {
+                input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
+                j += 1;
+            }
+            store_quad(norm.input_gradient, at, input);
+            if norm.keep != 0 {
+                store_quad(norm.output_gradient, at, gradient);
+            }
+            pixel += LANES;
+        }
+    }
+}

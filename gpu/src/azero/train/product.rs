@@ -1,0 +1,525 @@
+//! Convolutions and linear layers, forward and backward, as matrix products in single precision.
+//!
+//! ```text
+//! values    [n_positions · rows · columns, channels]    a line for each square ("pixel") of each position, channels last, a multiple of 4
+//! weights   [side², n_inputs, n_outputs]                tap (row, then column of the kernel), input channel, output channel
+//! ```
+//!
+//! | kernel | result | first operand | second operand | summed over |
+//! |---|---|---|---|---|
+//! | `azero_train_forward_*` | outputs `[pixels, n_outputs]` | inputs at the pixel moved by each tap | weights | taps, input channels |
+//! | `azero_train_backward_*` | gradient of inputs `[pixels, n_inputs]` | gradient of outputs at the pixel moved by each tap | weights, taps in reverse order | taps, output channels |
+//! | `azero_train_gradient_*` | gradient of weights `[side² · n_inputs (+ 4), n_outputs]`, in parts | inputs at the pixel moved by the row's tap | gradient of outputs | pixels |
+//!
+//! What a tap finds outside the board is 0. A linear layer is the same with boards of one square. Tiles of both operands lie in shared memory, a small
+//! tile of the result in each thread's registers:
+//!
+//! ```text
+//! shared, two of each, so that one is filled while the other is read:
+//!   first   [DEPTH][ROWS + 4]      element (depth, row)
+//!   second  [DEPTH][COLS + 4]      element (depth, column)
+//! a thread  4 R rows x 4 C columns, in quads that lie ROWS / R and COLS / C apart
+//! ```
+//!
+//! Sums are in ascending order of the depth, by fused multiply-adds; both sizes of tiles give the same bits.
+//!
+//! Launch  [`Tiles::shape`] of [`LARGE`] or [`SMALL`]; grid rows x columns x parts.
+//! Twin    `warpplay_cpu_ref::azero::training`.
+
+use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
+use super::quad::{add, load_quad, store_quad};
+use crate::cuda::math::fma;
+use crate::cuda::memory::Vec4;
+use crate::cuda::shared::Shared;
+use crate::cuda::{kernel, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// A size of tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Rows of the result that a block makes.
+    pub rows: u32,
+    /// Columns of the result that a block makes.
+    pub cols: u32,
+    /// Depths that are in shared memory at once.
+    pub depth: u32,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// Tiles for large batches.
+pub const LARGE: Tiles = Tiles { rows: 128, cols: 128, depth: 16, threads: 256 };
+/// Tiles for all else: more blocks.
+pub const SMALL: Tiles = Tiles { rows: 32, cols: 32, depth: 32, threads: 64 };
+
+impl Tiles {
+    /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
+    pub const fn shape(&self, n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
+        LaunchShape {
+            grid: [n_rows.div_ceil(self.rows), n_cols.div_ceil(self.cols), n_parts],
+            ..LaunchShape::new(1, self.threads)
+        }
+    }
+}
+
+/// Words of a tile pair in shared memory, large and small; their lines are four longer than the tile.
+const LARGE_WORDS: usize = 2 * 16 * (128 + 4);
+const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
+
+/// One layer's product: what all kernels here take.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// Inputs of the layer, `[pixels, n_inputs]`; not for backward.
+    pub inputs: *const f32,
+    /// `[side², n_inputs, n_outputs]`; not for gradient.
+    pub weights: *const f32,
+    /// Gradient of the outputs, `[pixels, n_outputs]`; not for forward.
+    pub output_gradient: *const f32,
+    /// Forward: `[n_outputs]`, added to every line.
+    pub bias: *const f32,
+    /// What the kernel writes. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
+    pub result: *mut f32,
+    /// Positions.
+    pub n_positions: u32,
+    /// Rows of a board.
+    pub rows: u32,
+    /// Columns of a board.
+    pub columns: u32,
+    /// Side of the kernel, 3 or 1.
+    pub side: u32,
+    /// Channels of the inputs, a multiple of 4.
+    pub n_inputs: u32,
+    /// Channels of the outputs, a multiple of 4.
+    pub n_outputs: u32,
+    /// Gradient: pixels of a part.
+    pub part: u32,
+    /// Forward: 1 where ReLU follows. Backward: 1 to add to what the result holds. Gradient: 1 for four more lines, of which the first is the gradient
+    /// of the bias.
+    pub option: u32,
+}
+
+const _: () = assert!(size_of::<Product>() == 72);
+
+impl Product {
+    /// Lines of inputs and outputs.
+    #[inline(always)]
+    pub const fn pixels(&self) -> u32 {
+        self.n_positions * self.rows * self.columns
+    }
+}
+
+/// What becomes of a product's result.
+trait Output: Copy {
+    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Places outside the result are given too.
+    ///
+    /// # Safety
+    /// The output describes valid memory; every quad is given once.
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]);
+}
+
+/// Adds the bias, and applies ReLU where it follows.
+#[derive(Clone, Copy)]
+struct Activated {
+    bias: *const f32,
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
+    /// Outputs up to this become 0: 0 with ReLU, else minus infinity.
+    floor: f32,
+}
+
+impl Output for Activated {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            // SAFETY: inside the bias and the result.
+            unsafe {
+                let bias = load_quad(self.bias, col as usize);
+                let mut z = [0.0; 4];
+                let mut j = 0;
+                while j < 4 {
+                    z[j] = quad[j] + bias[j];
+                    // Not `max`: a NaN must stay one, so that it is found in the loss.
+                    z[j] = if z[j] <= self.floor { 0.0 } else { z[j] };
+                    j += 1;
+                }
+                store_quad(self.result, row as usize * self.ld as usize + col as usize, z);
+            }
+        }
+    }
+}
+
+/// Adds to what is there, or replaces it.
+#[derive(Clone, Copy)]
+struct Added {
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
+    add: bool,
+}
+
+impl Output for Added {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            let at = row as usize * self.ld as usize + col as usize;
+            // SAFETY: inside the result; the quad is this thread's.
+            unsafe {
+                let before = if self.add { load_quad(self.result, at) } else { [0.0; 4] };
+                store_quad(self.result, at, add(quad, before));
+            }
+        }
+    }
+}
+
+/// Stores a part of a gradient.
+#[derive(Clone, Copy)]
+struct Part {
+    result: *mut f32,
+    n_rows: u32,
+    ld: u32,
+}
+
+impl Output for Part {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
+        if row < self.n_rows && col < self.ld {
+            // SAFETY: inside the part.
+            unsafe { store_quad(self.result, row as usize * self.ld as usize + col as usize, quad) };
+        }
+    }
+}
+
+/// A thread's share of an operand's tile: which quads it brings, and how far along the depth it is.
+///
+/// Along the depth, neighbouring threads read neighbouring quads of a line, and all quads of a thread are at one depth; across, all quads of a thread
+/// are at one place of their lines.
+#[derive(Clone, Copy)]
+struct Share<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QUADS: usize> {
+    operand: O,
+    own: [O::Own; QUADS],
+    places: [O::Place; QUADS],
+}
+
+impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QUADS: usize>
+    Share<O, SIZE, DEPTH, THREADS, QUADS>
+{
+    /// Neighbouring threads that bring one line.
+    const ACROSS: u32 = if O::ALONG_DEPTH { DEPTH / 4 } else { SIZE / 4 };
+
+    #[inline(always)]
+    #[track_caller]
+    fn new(operand: O, first: u32, depth: u32) -> Self {
+        let me = thread::thread_idx_x();
+        let (line, quad) = (me / Self::ACROSS, me % Self::ACROSS * 4);
+        let (outer, inner) = if O::ALONG_DEPTH { (first + line, depth + quad) } else { (first + quad, depth + line) };
+        let mut share = Self { operand, own: [operand.own(outer); QUADS], places: [operand.place(inner); QUADS] };
+        let mut i = 1;
+        while i < QUADS {
+            let further = i as u32 * (THREADS / Self::ACROSS);
+            if O::ALONG_DEPTH {
+                share.own[i] = operand.own(outer + further);
+            } else {
+                share.places[i] = operand.place(inner + further);
+            }
+            i += 1;
+        }
+        share
+    }
+
+    /// Reads the thread's quads and moves on by a tile.
+    ///
+    /// # Safety
+    /// The operand describes valid memory.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn fetch(&mut self) -> [[f32; 4]; QUADS] {
+        let mut quads = [[0.0; 4]; QUADS];
+        let mut i = 0;
+        while i < QUADS {
+            let (own, place) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
+            // SAFETY: the caller's promise.
+            quads[i] = unsafe { self.operand.quad(&self.own[own], &self.places[place]) };
+            i += 1;
+        }
+        let mut i = 0;
+        while i < QUADS && !(O::ALONG_DEPTH && i > 0) {
+            self.operand.advance(&mut self.places[i], DEPTH);
+            i += 1;
+        }
+        quads
+    }
+
+    /// Puts the quads into the tile, whose lines are one depth each.
+    #[inline(always)]
+    #[track_caller]
+    fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
+        let me = thread::thread_idx_x();
+        let mut i = 0;
+        while i < QUADS {
+            let line = me / Self::ACROSS + i as u32 * (THREADS / Self::ACROSS);
+            let quad = me % Self::ACROSS * 4;
+            if O::ALONG_DEPTH {
+                let mut j = 0;
+                while j < 4 {
+                    // SAFETY: quad + j is below the tile's depth, line below its size.
+                    unsafe { tile.set_unchecked(from + (quad + j) * (SIZE + 4) + line, quads[i][j as usize]) };
+                    j += 1;
+                }
+            } else {
+                set_quad(tile, from + line * (SIZE + 4) + quad, quads[i]);
+            }
+            i += 1;
+        }
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    unsafe {
+        Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
+            .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))
+    };
+}
+
+#[inline(always)]
+#[track_caller]
+fn get_quad(tile: Shared<f32>, at: u32) -> [f32; 4] {
+    // SAFETY: as `set_quad`.
+    let words = unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).get_unchecked(at / 4) };
+    words.0.map(f32::from_bits)
+}
+
+/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
+///
+/// # Safety
+/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory, and operands are 0 beyond
+/// `to`; the shared arrays hold two tiles each.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "what a product is made of")]
+unsafe fn product<
+    A: Operand,
+    B: Operand,
+    O: Output,
+    const ROWS: u32,
+    const COLS: u32,
+    const DEPTH: u32,
+    const THREADS: u32,
+    const R: usize,
+    const C: usize,
+    const QUADS_A: usize,
+    const QUADS_B: usize,
+>(
+    a: A,
+    b: B,
+    out: O,
+    from: u32,
+    to: u32,
+    tile_a: Shared<f32>,
+    tile_b: Shared<f32>,
+) {
+    let (first_row, first_col) = (thread::block_idx_x() * ROWS, thread::block_idx_y() * COLS);
+    let me = thread::thread_idx_x();
+    let across = COLS / (4 * C as u32);
+    let (my_row, my_col) = (me / across * 4, me % across * 4);
+    let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
+    let mut share_a = Share::<A, ROWS, DEPTH, THREADS, QUADS_A>::new(a, first_row, from);
+    let mut share_b = Share::<B, COLS, DEPTH, THREADS, QUADS_B>::new(b, first_col, from);
+    if from < to {
+        // SAFETY: the caller's promise.
+        let (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
+        share_a.put(tile_a, 0, quads_a);
+        share_b.put(tile_b, 0, quads_b);
+    }
+    // The first tiles must be whole.
+    sync::sync_threads();
+    let mut depth = from;
+    let mut half = 0;
+    while depth < to {
+        let next = depth + DEPTH;
+        let mut quads_a = [[0.0; 4]; QUADS_A];
+        let mut quads_b = [[0.0; 4]; QUADS_B];
+        if next < to {
+            // SAFETY: the caller's promise.
+            (quads_a, quads_b) = unsafe { (share_a.fetch(), share_b.fetch()) };
+        }
+        let from_a = half * DEPTH * (ROWS + 4);
+        let from_b = half * DEPTH * (COLS + 4);
+        let mut k = 0;
+        while k < DEPTH {
+            let mut left = [[0.0; 4]; R];
+            let mut right = [[0.0; 4]; C];
+            let mut r = 0;
+            while r < R {
+                left[r] = get_quad(tile_a, from_a + k * (ROWS + 4) + r as u32 * (ROWS / R as u32) + my_row);
+                r += 1;
+            }
+            let mut c = 0;
+            while c < C {
+                right[c] = get_quad(tile_b, from_b + k * (COLS + 4) + c as u32 * (COLS / C as u32) + my_col);
+                c += 1;
+            }
+            let mut r = 0;
+            while r < R {
+                let mut c = 0;
+                while c < C {
+                    let mut i = 0;
+                    while i < 4 {
+                        let mut j = 0;
+                        while j < 4 {
+                            sums[r][c][i][j] = fma(left[r][i], right[c][j], sums[r][c][i][j]);
+                            j += 1;
+                        }
+                        i += 1;
+                    }
+                    c += 1;
+                }
+                r += 1;
+            }
+            k += 1;
+        }
+        half = 1 - half;
+        if next < to {
+            share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
+            share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
+        }
+        // The next tiles must be whole, and the present ones read by all.
+        sync::sync_threads();
+        depth = next;
+    }
+    let mut r = 0;
+    while r < R {
+        let mut i = 0;
+        while i < 4 {
+            let mut c = 0;
+            while c < C {
+                let row = first_row + r as u32 * (ROWS / R as u32) + my_row + i as u32;
+                let col = first_col + c as u32 * (COLS / C as u32) + my_col;
+                // SAFETY: each quad of the tile is one thread's.
+                unsafe { out.put(row, col, sums[r][c][i]) };
+                c += 1;
+            }
+            i += 1;
+        }
+        r += 1;
+    }
+}
+
+impl Product {
+    #[inline(always)]
+    fn activated(&self) -> Activated {
+        let floor = if self.option != 0 { 0.0 } else { f32::NEG_INFINITY };
+        Activated { bias: self.bias, result: self.result, n_rows: self.pixels(), ld: self.n_outputs, floor }
+    }
+
+    #[inline(always)]
+    fn added(&self) -> Added {
+        Added { result: self.result, n_rows: self.pixels(), ld: self.n_inputs, add: self.option != 0 }
+    }
+
+    /// The block's part of the gradient, and its pixels.
+    #[inline(always)]
+    fn own_part(&self) -> (Part, u32, u32) {
+        let n_rows = self.side * self.side * self.n_inputs + if self.option != 0 { 4 } else { 0 };
+        let z = thread::block_idx_z();
+        let size = n_rows as usize * self.n_outputs as usize;
+        let result = self.result.wrapping_add(z as usize * size);
+        let (from, pixels) = (z * self.part, self.pixels());
+        let to = if pixels - from < self.part { pixels } else { from + self.part };
+        (Part { result, n_rows, ld: self.n_outputs }, from, to)
+    }
+}
+
+macro_rules! kernels {
+    ($words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
+        $forward:ident, $backward:ident, $gradient:ident) => {
+        /// Outputs of a layer.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `pixels` x `n_outputs`, one part. `layer` describes valid memory; channels are multiples of 4.
+        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        pub unsafe fn $forward(layer: Product) {
+            let depth = layer.side * layer.side * layer.n_inputs;
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Window::inputs(&layer), Weights::new(&layer), layer.activated(), 0, depth,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Gradient of a layer's inputs.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `pixels` x `n_inputs`, one part. `layer` describes valid memory; channels are multiples of 4.
+        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        pub unsafe fn $backward(layer: Product) {
+            let depth = layer.side * layer.side * layer.n_outputs;
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Window::output_gradient(&layer), Turned::new(&layer), layer.added(), 0, depth,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+
+        /// Gradient of a layer's weights, and of its bias, in parts.
+        ///
+        /// # Safety
+        /// Launched with the tiles' shape for `side² · n_inputs` (four more with the bias) x `n_outputs`, a part for each `part` pixels. `layer` describes
+        /// valid memory; channels are multiples of 4.
+        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        pub unsafe fn $gradient(layer: Product) {
+            let (out, from, to) = layer.own_part();
+            // SAFETY: the contract; the arrays hold two tiles.
+            unsafe {
+                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                    Shifted::new(&layer, to), Gradient::new(&layer, to), out, from, to,
+                    shared_array![f32; $words], shared_array![f32; $words],
+                );
+            }
+        }
+    };
+}
+
+kernels!(LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
+    azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
+kernels!(SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
+    azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
+
+/// Threads of a block of [`azero_train_gate`].
+pub const GATE_BLOCK: u32 = 256;
+
+/// Launch shape of [`azero_train_gate`] for `n` values, a multiple of 4.
+pub const fn gate_shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n / 4, GATE_BLOCK)
+}
+
+/// Gradient before a ReLU: 0 where its output is not positive.
+///
+/// # Safety
+/// Launched with [`gate_shape`]. Both arrays hold `n` values, a multiple of 4.
+#[kernel(max_threads = GATE_BLOCK)]
+pub unsafe fn azero_train_gate(outputs: *const f32, gradient: *mut f32, n: u32) {
+    let Some(quad) = thread::index_1d_below(n / 4) else { return };
+    let at = quad as usize * 4;
+    // SAFETY: the quad is in both arrays, and this thread's.
+    unsafe {
+        let (outputs, mut values) = (load_quad(outputs, at), load_quad(gradient, at));
+        let mut j = 0;
+        while j < 4 {
+            values[j] = if outputs[j] > 0.0 { values[j] } else { 0.0 };
+            j += 1;
+        }
+        store_quad(gradient, at, values);
+    }
+}

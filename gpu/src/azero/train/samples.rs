@@ -1,0 +1,117 @@
+//! The positions that are learned from, in device memory, and the batch of a step.
+//!
+//! ```text
+//! planes    [n, words(planes · cells)] u32     bit plane · cells + cell of the observation
+//! legal     [n, words(actions)] u32            a bit for each legal action
+//! first     [n + 1] u32                        where a position's visits begin
+//! visits    [first[n]] (action, count)         of the search; actions ascending
+//! total     [n] u32                            sum of a position's counts
+//! values    [n] f32                            how the game ended
+//! ```
+//!
+//! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
+
+use super::quad::{line_length, store_quad};
+use crate::cuda::{kernel, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Words that hold `bits` bits.
+pub const fn words(bits: u32) -> u32 {
+    bits.div_ceil(32)
+}
+
+/// An action and how often the search took it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Visit {
+    /// The action.
+    pub action: u32,
+    /// The count.
+    pub count: u32,
+}
+
+/// All positions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Samples {
+    /// See the module.
+    pub planes: *const u32,
+    /// See the module.
+    pub legal: *const u32,
+    /// See the module.
+    pub first: *const u32,
+    /// See the module.
+    pub visits: *const Visit,
+    /// See the module.
+    pub total: *const u32,
+    /// See the module.
+    pub values: *const f32,
+}
+
+/// Which positions a step works on. The launches of a step are the same for all steps: the step is read from device memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Order of the positions.
+    pub order: *const u32,
+    /// The step, or null for step 0.
+    pub step: *const u32,
+    /// Place in the order of step 0's first position.
+    pub from: u32,
+    /// Positions of a step.
+    pub n: u32,
+}
+
+const _: () = assert!(size_of::<Samples>() == 48 && size_of::<Batch>() == 24 && size_of::<Visit>() == 8);
+
+impl Batch {
+    /// Position `number` of the step.
+    ///
+    /// # Safety
+    /// `step` is null or valid; the order holds the step's positions; `number` is below `n`.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn sample(&self, number: u32) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let step = if self.step.is_null() { 0 } else { memory::load(self.step, 0) };
+            memory::load(self.order, self.from as usize + step as usize * self.n as usize + number as usize) as usize
+        }
+    }
+}
+
+/// Launch shape of [`azero_train_gather`].
+pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
+    LaunchShape::linear(n * cells * (line_length(planes) / 4), BLOCK)
+}
+
+/// Observations `[n, cells, line_length(planes)]` of a batch, 0 or 1.
+///
+/// # Safety
+/// Launched with [`shape`]. `samples` and `batch` describe valid memory; `observations` holds the batch.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_gather(samples: Samples, batch: Batch, observations: *mut f32, cells: u32, planes: u32) {
+    let quads = line_length(planes) / 4;
+    let Some(at) = thread::index_1d_below(batch.n * cells * quads) else { return };
+    let (pixel, quad) = (at / quads, at % quads);
+    let (number, cell) = (pixel / cells, pixel % cells);
+    let mut values = [0.0; 4];
+    // SAFETY: the position exists; its words hold all planes; the quad is this thread's.
+    unsafe {
+        let own = batch.sample(number) * words(planes * cells) as usize;
+        let mut j = 0;
+        while j < 4 {
+            let plane = quad * 4 + j;
+            if plane < planes {
+                let bit = plane * cells + cell;
+                let word = memory::load(samples.planes, own + (bit / 32) as usize);
+                values[j as usize] = (word >> (bit % 32) & 1) as f32;
+            }
+            j += 1;
+        }
+        store_quad(observations, at as usize * 4, values);
+    }
+}

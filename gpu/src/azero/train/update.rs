@@ -1,0 +1,254 @@
+//! Gradients from their parts, Adam with L2, and what a step reports.
+//!
+//! ```text
+//! parameters   all weights of products first, then biases and norms: the first `n_decayed` values have the L2 term
+//! gradients, first and second moments   of the same shape
+//! ```
+//!
+//! | kernel | one thread |
+//! |---|---|
+//! | `azero_train_sum_parts` | a quad of a product's gradient: its parts in order |
+//! | `azero_train_adam` | a quad of the parameters |
+//! | `azero_train_finish` | one block: the step's losses, the gradient's length; moves on to the next step |
+//!
+//! Twin    `warpplay_cpu_ref::azero::training`.   Source: Kingma and Ba 2015; the L2 term is a part of the gradient, as in OpenSpiel.
+
+use super::loss::OUTCOME;
+use super::quad::{add, load_quad, store_quad};
+use crate::cuda::{block, kernel, math, memory, shared_array, thread};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+/// Warps of a block.
+const WARPS: usize = (BLOCK / thread::WARP) as usize;
+
+/// Launch shape of [`azero_train_sum_parts`] and [`azero_train_adam`] for `n` values, a multiple of 4.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n / 4, BLOCK)
+}
+
+/// Partial sums that [`azero_train_adam`] leaves for `n` parameters: two for each block.
+pub const fn n_partial(n: u32) -> u32 {
+    2 * shape(n).grid[0]
+}
+
+/// Sum over the parts of a gradient `[n_parts, n_weights + n_rest]`, in order: the first `n_weights` values, and `n_bias` values of the rest.
+///
+/// # Safety
+/// Launched with `shape(n_weights + n_bias)`. `weights` and `bias` hold their values, `parts` all parts of `part` values; numbers are multiples of 4.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_sum_parts(
+    parts: *const f32,
+    weights: *mut f32,
+    bias: *mut f32,
+    n_parts: u32,
+    part: u32,
+    n_weights: u32,
+    n_bias: u32,
+) {
+    let Some(quad) = thread::index_1d_below((n_weights + n_bias) / 4) else { return };
+    let at = quad as usize * 4;
+    let mut sum = [0.0; 4];
+    let mut number = 0;
+    // SAFETY: the quad is in every part, and this thread's in the result.
+    unsafe {
+        while number < n_parts {
+            sum = add(sum, load_quad(parts, number as usize * part as usize + at));
+            number += 1;
+        }
+        if at < n_weights as usize {
+            store_quad(weights, at, sum);
+        } else {
+            store_quad(bias, at - n_weights as usize, sum);
+        }
+    }
+}
+
+/// What differs from step to step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Rate {
+    /// Learning rate / (1 - beta1^t).
+    pub step_size: f32,
+    /// √(1 - beta2^t).
+    pub root: f32,
+}
+
+/// What the update works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Adam {
+    /// All parameters.
+    pub parameters: *mut f32,
+    /// Their gradients without the L2 term.
+    pub gradients: *const f32,
+    /// Means of gradients.
+    pub first: *mut f32,
+    /// Means of squares.
+    pub second: *mut f32,
+    /// Of each step.
+    pub rates: *const Rate,
+    /// The step.
+    pub step: *const u32,
+    /// `[n_partial]`: for each block the sum of squares of the gradient with the L2 term, and of the parameters that have one.
+    pub partials: *mut f32,
+    /// Parameters.
+    pub n: u32,
+    /// Those of them that have the L2 term.
+    pub n_decayed: u32,
+    /// Factor of the L2 term's gradient.
+    pub decay: f32,
+    /// Share of the mean that stays.
+    pub beta1: f32,
+    /// Share of the mean square that stays.
+    pub beta2: f32,
+    /// Added to the root.
+    pub epsilon: f32,
+}
+
+const _: () = assert!(size_of::<Adam>() == 80 && size_of::<Rate>() == 8);
+
+/// One parameter's step: returns the new value.
+#[inline(always)]
+pub fn stepped(adam: &Adam, rate: &Rate, value: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
+    *first = adam.beta1 * *first + (1.0 - adam.beta1) * gradient;
+    *second = adam.beta2 * *second + (1.0 - adam.beta2) * gradient * gradient;
+    value - rate.step_size * *first / (math::sqrt(*second) / rate.root + adam.epsilon)
+}
+
+/// Updates all parameters.
+///
+/// # Safety
+/// Launched with `shape(n)`, after the gradients. `adam` describes valid memory; numbers are multiples of 4.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_adam(adam: Adam) {
+    let scratch = shared_array![f32; WARPS];
+    let at = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * 4;
+    let (mut squares, mut decayed) = (0.0, 0.0);
+    // SAFETY: the quad is this thread's; a pair of partial sums is this block's.
+    unsafe {
+        if at < adam.n {
+            let rate = memory::load(adam.rates, memory::load(adam.step, 0) as usize);
+            let at = at as usize;
+            let mut values = load_quad(adam.parameters, at);
+            let gradients = load_quad(adam.gradients, at);
+            let (mut first, mut second) = (load_quad(adam.first, at), load_quad(adam.second, at));
+            let decays = at < adam.n_decayed as usize;
+            let mut j = 0;
+            while j < 4 {
+                let mut gradient = gradients[j];
+                if decays {
+                    gradient += adam.decay * values[j];
+                    decayed += values[j] * values[j];
+                }
+                squares += gradient * gradient;
+                values[j] = stepped(&adam, &rate, values[j], gradient, &mut first[j], &mut second[j]);
+                j += 1;
+            }
+            store_quad(adam.parameters, at, values);
+            store_quad(adam.first, at, first);
+            store_quad(adam.second, at, second);
+        }
+        let squares = block::sum(squares, scratch);
+        let decayed = block::sum(decayed, scratch);
+        if thread::thread_idx_x() == 0 {
+            let own = thread::block_idx_x() as usize * 2;
+            memory::store(adam.partials, own, squares);
+            memory::store(adam.partials, own + 1, decayed);
+        }
+    }
+}
+
+/// What a step reports.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct StepReport {
+    /// Mean loss of the policy before the update.
+    pub policy_loss: f32,
+    /// Mean loss of the value, with its weight.
+    pub value_loss: f32,
+    /// L2 term.
+    pub l2_loss: f32,
+    /// Length of the gradient, L2 term included.
+    pub gradient_norm: f32,
+    /// Share of positions whose likeliest action is the most visited.
+    pub accuracy: f32,
+}
+
+/// What the end of a step works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Finish {
+    /// `[n, OUTCOME]`.
+    pub outcomes: *const f32,
+    /// `[n_partial]`.
+    pub partials: *const f32,
+    /// Of each step.
+    pub reports: *mut StepReport,
+    /// The step, moved on.
+    pub step: *mut u32,
+    /// Positions of the step.
+    pub n: u32,
+    /// Partial sums.
+    pub n_partial: u32,
+    /// As in [`Adam`].
+    pub decay: f32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Finish>() == 48 && size_of::<StepReport>() == 20);
+
+/// Launch shape of [`azero_train_finish`].
+pub const fn finish_shape() -> LaunchShape {
+    LaunchShape::new(1, BLOCK)
+}
+
+/// Writes the step's report and moves on to the next step.
+///
+/// # Safety
+/// Launched with [`finish_shape`], last of the step. `finish` describes valid memory.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn azero_train_finish(finish: Finish) {
+    let scratch = shared_array![f32; WARPS];
+    let me = thread::thread_idx_x();
+    let mut sums = [0.0; 5];
+    // SAFETY: outcomes and partial sums exist; one thread writes.
+    unsafe {
+        let mut row = me;
+        while row < finish.n {
+            let outcome = load_quad(finish.outcomes, row as usize * OUTCOME);
+            let mut j = 0;
+            while j < 3 {
+                sums[j] += outcome[j];
+                j += 1;
+            }
+            row += BLOCK;
+        }
+        let mut at = me;
+        while at < finish.n_partial / 2 {
+            sums[3] += memory::load(finish.partials, at as usize * 2);
+            sums[4] += memory::load(finish.partials, at as usize * 2 + 1);
+            at += BLOCK;
+        }
+        let mut j = 0;
+        while j < 5 {
+            sums[j] = block::sum(sums[j], scratch);
+            j += 1;
+        }
+        if me == 0 {
+            let count = finish.n as f32;
+            let step = memory::load(finish.step.cast_const(), 0);
+            let report = StepReport {
+                policy_loss: sums[0] / count,
+                value_loss: sums[1] / count,
+                l2_loss: 0.5 * finish.decay * sums[4],
+                gradient_norm: math::sqrt(sums[3]),
+                accuracy: sums[2] / count,
+            };
+            memory::store(finish.reports, step as usize, report);
+            memory::store(finish.step, 0, step + 1);
+        }
+    }
+}

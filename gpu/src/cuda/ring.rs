@@ -1,0 +1,164 @@
+//! A ring of slots in shared memory that one warp fills from global memory while others work on what is there (`sm_90` on).
+//!
+//! A stage is a piece of global memory that one instruction copies (a bulk copy). A slot has two barrier objects: *full* counts the bytes that arrive, *empty* the
+//! groups of threads that are done with it.
+//!
+//! ```text
+//! one thread            fill(stage) for every stage, in order
+//! the others            wait(stage), use the slot, release(stage) once a group
+//! ```
+//!
+//! Under `simt` the threads that fill and those that use walk in step: a stage is a barrier of the block, so every thread of the block must go through all
+//! stages, either filling or using, and a ring has two slots at least.
+
+use super::memory::Vec4;
+use super::shared::Shared;
+
+/// The block's barrier under `simt`, at one place whoever calls; nothing on the device.
+#[inline(always)]
+pub fn sync_simt() {
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::simt::hooks::sync_threads();
+}
+
+/// The ring.
+#[derive(Clone, Copy)]
+pub struct Ring {
+    slots: Shared<Vec4>,
+    full: Shared<u64>,
+    empty: Shared<u64>,
+    n_slots: u32,
+    stage_vectors: u32,
+}
+
+impl Ring {
+    /// A ring of `n_slots` slots of `stage_vectors` vectors each; `objects` are two words a slot.
+    #[inline(always)]
+    pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32) -> Self {
+        // SAFETY: part of `objects`, whose length the caller answers for with every use of an object below.
+        let part = |first| unsafe { Shared::from_address(objects.base() + 8 * first, n_slots) };
+        Self { slots, full: part(0), empty: part(n_slots), n_slots, stage_vectors }
+    }
+
+    /// Makes the objects ready, `groups` groups of threads releasing every stage. One thread of the block calls it, before a barrier.
+    #[inline(always)]
+    pub fn open(self, groups: u32) {
+        let mut slot = 0;
+        while slot < self.n_slots {
+            #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+            // SAFETY: words of shared memory (bounds checked) that are used for nothing else.
+            unsafe {
+                core::arch::asm!("mbarrier.init.shared::cta.b64 [{0}], 1; mbarrier.init.shared::cta.b64 [{1}], {2}; fence.mbarrier_init.release.cluster;",
+                    in(reg32) self.full.address_of(slot), in(reg32) self.empty.address_of(slot), in(reg32) groups, options(nostack, preserves_flags))
+            };
+            #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+            super::trap();
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = groups;
+                self.full.set(slot, 0);
+                self.empty.set(slot, 0);
+            }
+            slot += 1;
+        }
+    }
+
+    /// Slot and round of a stage, counted from 0 for the whole launch.
+    #[inline(always)]
+    fn place(self, stage: u32) -> (u32, u32) {
+        (stage % self.n_slots, stage / self.n_slots)
+    }
+
+    /// Shared address of a stage's slot.
+    #[inline(always)]
+    pub fn address_of(self, stage: u32) -> u32 {
+        self.slots.base() + self.place(stage).0 * self.stage_vectors * 16
+    }
+
+    /// Fetches stage `stage` from `from` as soon as its slot is free. One thread of the block calls it.
+    ///
+    /// # Safety
+    /// `from` holds the stage, aligned to 16 bytes, and nobody writes it.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn fill(self, stage: u32, from: *const Vec4) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        {
+            let (slot, round) = self.place(stage);
+            let bytes = self.stage_vectors * 16;
+            // SAFETY: the slot is below the number of slots; the caller vouches for the source.
+            unsafe {
+                let (full, empty) = (self.full.address_of_unchecked(slot), self.empty.address_of_unchecked(slot));
+                wait_parity(empty, (round & 1) ^ 1);
+                core::arch::asm!(
+                    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};",
+                    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{2}], [{3}], {1}, [{0}];",
+                    in(reg32) full, in(reg32) bytes, in(reg32) self.address_of(stage), in(reg64) from, options(nostack, preserves_flags)
+                );
+            }
+        }
+        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+        {
+            let _ = (stage, from);
+            super::trap()
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let first = self.place(stage).0 * self.stage_vectors;
+            for at in 0..self.stage_vectors {
+                // SAFETY: the caller vouches for the source.
+                self.slots.set(first + at, unsafe { super::memory::load(from, at as usize) });
+            }
+        }
+    }
+
+    /// Waits until stage `stage` is there.
+    #[inline(always)]
+    pub fn wait(self, stage: u32) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        {
+            let (slot, round) = self.place(stage);
+            // SAFETY: the slot is below the number of slots.
+            unsafe { wait_parity(self.full.address_of_unchecked(slot), round & 1) };
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = stage;
+            sync_simt();
+        }
+    }
+
+    /// Says that this thread's group is done with stage `stage`; one thread of the group calls it.
+    #[inline(always)]
+    pub fn release(self, stage: u32) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        {
+            let (slot, _) = self.place(stage);
+            // SAFETY: the slot is below the number of slots.
+            unsafe {
+                core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{0}];", in(reg32) self.empty.address_of_unchecked(slot), options(nostack, preserves_flags))
+            };
+        }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
+        let _ = stage;
+    }
+
+    /// What the warp of the thread that fills does instead of [`wait`](Ring::wait), after [`fill`](Ring::fill).
+    #[inline(always)]
+    pub fn pass(self) {
+        sync_simt();
+    }
+}
+
+#[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+#[inline(always)]
+unsafe fn wait_parity(object: u32, parity: u32) {
+    let mut done = 0u32;
+    while done == 0 {
+        // SAFETY: the caller gives a barrier object.
+        unsafe {
+            core::arch::asm!("{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{1}], {2}; selp.u32 {0}, 1, 0, p; }}",
+                out(reg32) done, in(reg32) object, in(reg32) parity, options(nostack, preserves_flags))
+        };
+    }
+}

@@ -1,0 +1,78 @@
+//! The folded network as the kernels of `fused` read it.
+
+use warpplay_gpu::azero::fused::format::{Bf16, Format, Fp16, Split, Tf32};
+use warpplay_gpu::azero::fused::tower::{n_weight_bytes, weight_place};
+use warpplay_gpu::azero::fused::{PLANES, WIDTH};
+use warpplay_gpu::cuda::memory::Vec4;
+use warpplay_gpu::cuda::mma;
+
+use crate::Precision;
+use crate::azero::folded::{FoldedConv, FoldedNetwork};
+
+/// The convolutions' weights, stage after stage.
+pub(super) fn tower_weights(network: &FoldedNetwork, precision: Precision) -> Vec<Vec4> {
+    match precision {
+        Precision::Fp16 => pack::<Fp16>(network, |values| [pairs(values, mma::pack_f16), Vec4::default()]),
+        Precision::Bf16 => pack::<Bf16>(network, |values| [pairs(values, mma::pack_bf16), Vec4::default()]),
+        Precision::Tf32 => {
+            pack::<Tf32>(network, |v| [Vec4([0, 1, 2, 3].map(|at| mma::round_tf32(v[at]))), Vec4::default()])
+        }
+        // Fp64 is refused before; single precision is the split form.
+        Precision::Fp32 | Precision::Fp64 => pack::<Split>(network, |values| {
+            [
+                pairs(values, |low, high| mma::split_f16(low, high)[0]),
+                pairs(values, |low, high| mma::split_f16(low, high)[1]),
+            ]
+        }),
+    }
+}
+
+fn pairs(values: [f32; 8], pack: impl Fn(f32, f32) -> u32) -> Vec4 {
+    Vec4([0, 2, 4, 6].map(|at| pack(values[at], values[at + 1])))
+}
+
+fn pack<F: Format>(network: &FoldedNetwork, chunk: impl Fn([f32; 8]) -> [Vec4; 2]) -> Vec<Vec4> {
+    let n_torso = 2 * network.torso.len() as u32;
+    let mut packed = vec![Vec4::default(); n_weight_bytes::<F>(n_torso) / 16];
+    let convs =
+        std::iter::once((&network.input, PLANES)).chain(network.torso.iter().flatten().map(|conv| (conv, WIDTH)));
+    let mut first = 0;
+    for (conv, channels) in convs {
+        for output in 0..WIDTH {
+            for tap in 0..9 {
+                for input in (0..channels).step_by(F::CHANNELS as usize) {
+                    let mut values = [0.0; 8];
+                    for at in 0..F::CHANNELS {
+                        values[at as usize] = weight(conv, output, input + at, tap);
+                    }
+                    let (place, _) = weight_place::<F>(channels, output, input, tap);
+                    for (part, words) in chunk(values).into_iter().enumerate().take(F::PARTS as usize) {
+                        packed[first + place as usize + 256 * part] = words;
+                    }
+                }
+            }
+        }
+        first += (9 * channels * WIDTH / F::CHANNELS * F::PARTS) as usize;
+    }
+    packed
+}
+
+/// A weight, 0 for channels that the network has not.
+fn weight(conv: &FoldedConv, output: u32, input: u32, tap: u32) -> f32 {
+    if input as usize >= conv.n_inputs {
+        return 0.0;
+    }
+    conv.weight[(output as usize * conv.n_inputs + input as usize) * 9 + tap as usize]
+}
+
+/// Biases of all convolutions, `[n_convs, 128]`.
+pub(super) fn tower_biases(network: &FoldedNetwork) -> Vec<f32> {
+    let torso = network.torso.iter().flatten().flat_map(|conv| &conv.bias);
+    network.input.bias.iter().chain(torso).copied().collect()
+}
+
+/// The rows `[n_outputs, n_inputs]` of a linear layer as `[n_inputs, n_outputs]`.
+pub(super) fn turned(weight: &[f32], n_outputs: usize) -> Vec<f32> {
+    let n_inputs = weight.len() / n_outputs;
+    (0..n_inputs).flat_map(|input| (0..n_outputs).map(move |output| weight[output * n_inputs + input])).collect()
+}

@@ -1,0 +1,185 @@
+//! Trees in device memory: a move is queued as a whole and waited for once.
+
+use std::collections::HashMap;
+
+use warpplay_gpu::azero::search::tree::{self, fault};
+use warpplay_gpu::azero::search::{SearchKernels, finish};
+
+use super::estimator::Leaves;
+use super::kernels::{Arrays, Kernels, Rows};
+use super::options::SearchOptions;
+use super::searcher::{ActionVisits, Decision, Task, not_finite};
+use crate::azero::{Evaluator, Inputs, Outputs};
+use crate::{Device, Error, Graph, Result, Stream};
+
+/// Steps of one recorded graph at most.
+const GRAPH_STEPS: u32 = 32;
+/// Numbers of trees for which graphs are recorded: the capacity in so many parts. A search of fewer positions is filled up to the next.
+const SIZES: u32 = 8;
+
+/// A search with its trees in device memory.
+pub(super) struct DeviceTrees<G: SearchKernels> {
+    // Before the buffers whose addresses they hold.
+    graphs: HashMap<u32, Graph>,
+    /// Whether the evaluator can be recorded.
+    records: bool,
+    work: Work<G>,
+    stream: Stream,
+}
+
+/// Everything that launches use.
+struct Work<G: SearchKernels> {
+    kernels: Kernels<G>,
+    arrays: Arrays<G>,
+    source: Source,
+}
+
+/// What evaluates, with its device memory.
+enum Source {
+    Network(Box<Evaluator>, Inputs, Outputs),
+    Uniform,
+    Playouts(u32),
+}
+
+impl Source {
+    fn rows(&mut self) -> Rows<'_> {
+        match self {
+            Self::Network(evaluator, inputs, outputs) => {
+                Rows::Network(inputs, outputs, evaluator.observation(), evaluator.value_of())
+            }
+            Self::Uniform => Rows::Uniform,
+            Self::Playouts(_) => Rows::Playouts,
+        }
+    }
+}
+
+impl<G: SearchKernels> Work<G> {
+    /// Queues the evaluation of the leaves that wait, in `row_stride` rows a tree.
+    fn evaluate(&mut self, stream: &Stream, n_trees: u32, row_stride: u32) -> Result<()> {
+        match &mut self.source {
+            Source::Network(evaluator, inputs, outputs) => {
+                evaluator.enqueue(stream, inputs, (n_trees * row_stride) as usize, outputs)
+            }
+            Source::Uniform => Ok(()),
+            Source::Playouts(n) => self.kernels.playouts(stream, &mut self.arrays, *n, n_trees, row_stride),
+        }
+    }
+
+    fn step(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32, strides: (u32, u32)) -> Result<()> {
+        let rows = &mut self.source.rows();
+        self.kernels.step(stream, &mut self.arrays, rows, options.c_puct, n_trees, strides)
+    }
+
+    /// Queues everything before the first simulations' evaluation.
+    fn begin(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32) -> Result<()> {
+        self.kernels.begin(stream, &mut self.arrays, &mut self.source.rows(), n_trees)?;
+        self.evaluate(stream, n_trees, 1)?;
+        self.step(stream, options, n_trees, (1, 0))?;
+        if let Some(noise) = options.noise {
+            self.kernels.noise(stream, &mut self.arrays, noise, n_trees)?;
+        }
+        self.step(stream, options, n_trees, (1, options.leaves))
+    }
+
+    /// Queues `steps` steps.
+    fn steps(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32, steps: u32) -> Result<()> {
+        for _ in 0..steps {
+            self.evaluate(stream, n_trees, options.leaves)?;
+            self.step(stream, options, n_trees, (options.leaves, options.leaves))?;
+        }
+        Ok(())
+    }
+}
+
+impl<G: SearchKernels> DeviceTrees<G> {
+    /// Takes the memory for `n_trees` trees.
+    pub fn new(device: &Device, options: &SearchOptions, leaves: Leaves, n_trees: u32) -> Result<Self> {
+        let stream = device.stream()?;
+        let kernels = Kernels::load(device)?;
+        let arrays = Arrays::new(&stream, options, n_trees, matches!(leaves, Leaves::Playouts(_)))?;
+        let source = match leaves {
+            Leaves::Uniform => Source::Uniform,
+            Leaves::Playouts(n) => Source::Playouts(n),
+            Leaves::Network(evaluator) => {
+                let n_rows = n_trees as usize * options.leaves as usize;
+                let inputs = Inputs::new(&stream, evaluator.shape(), n_rows)?;
+                let outputs = Outputs::new(&stream, evaluator.shape(), n_rows)?;
+                Source::Network(evaluator, inputs, outputs)
+            }
+        };
+        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, source }, stream })
+    }
+
+    /// Searches up to as many positions as there are trees.
+    pub fn search(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Decision>> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let part = self.work.arrays.n_trees.div_ceil(SIZES);
+        let n_trees = (tasks.len() as u32).next_multiple_of(part).min(self.work.arrays.n_trees);
+        let positions: Vec<(G, tree::Task)> = tasks
+            .iter()
+            .map(|task| {
+                let temperature = options.temperature_at(task.ply);
+                let key = task.key(options.seed);
+                (task.position, tree::Task { key, temperature, simulations: options.simulations })
+            })
+            .collect();
+        self.work.arrays.write(&self.stream, &positions, n_trees as usize)?;
+        self.work.begin(&self.stream, options, n_trees)?;
+        self.run_steps(options, n_trees)?;
+        let Work { kernels, arrays, source } = &mut self.work;
+        kernels.finish(&self.stream, arrays, n_trees)?;
+        let (found, actions) = arrays.read(&self.stream, tasks.len())?;
+        let precision = match source {
+            Source::Network(evaluator, ..) => evaluator.precision(),
+            _ => crate::Precision::Fp32,
+        };
+        let rows = actions.chunks_exact(G::MAX_LEGAL as usize);
+        let decisions = found.iter().zip(rows).zip(tasks).map(|((found, actions), task)| match found.faults {
+            0 => Ok(decision(found, actions)),
+            faults => {
+                let what = if faults & fault::VALUE != 0 { "value" } else { "policy logit" };
+                Err(not_finite(what, task, precision))
+            }
+        });
+        decisions.collect()
+    }
+
+    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one.
+    fn run_steps(&mut self, options: &SearchOptions, n_trees: u32) -> Result<()> {
+        let steps = options.steps();
+        let chunk = steps.min(GRAPH_STEPS);
+        if self.records && steps > 1 && !self.graphs.contains_key(&n_trees) {
+            let work = &mut self.work;
+            match self.stream.capture(|stream| work.steps(stream, options, n_trees, chunk)) {
+                Ok(graph) => {
+                    self.graphs.insert(n_trees, graph);
+                }
+                // An evaluator that waits, or replays a graph of its own, runs as it is.
+                Err(Error::Capture { .. }) => self.records = false,
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(graph) = self.graphs.get(&n_trees) else { return self.work.steps(&self.stream, options, n_trees, steps) };
+        for _ in 0..steps / chunk {
+            self.stream.launch_graph(graph)?;
+        }
+        self.work.steps(&self.stream, options, n_trees, steps % chunk)
+    }
+}
+
+fn decision(found: &finish::Found, actions: &[finish::FoundAction]) -> Decision {
+    let visits = |action: &finish::FoundAction| ActionVisits {
+        action: action.action,
+        visits: action.visits,
+        prior: action.prior,
+        value: action.value,
+    };
+    Decision {
+        action: found.action,
+        value: found.value,
+        actions: actions[..found.n_children as usize].iter().map(visits).collect(),
+        n_nodes: found.n_nodes,
+    }
+}

@@ -1,0 +1,171 @@
+//! Trees in host memory: the plain search, with leaves evaluated together.
+
+use rayon::prelude::*;
+use warpplay_cpu_ref::azero::search as reference;
+use warpplay_cpu_ref::mcts as reference_mcts;
+use warpplay_gpu::azero::observation::{Observed, n_observation};
+use warpplay_gpu::azero::search::Searched;
+use warpplay_gpu::azero::search::tree::MAX_PATH;
+
+use super::estimator::Leaves;
+use super::options::SearchOptions;
+use super::searcher::{ActionVisits, Decision, Task, not_finite};
+use crate::azero::{Evaluation, Evaluator, ObservationLayout, ValueOf};
+use crate::mcts::{Adapted, Player};
+use crate::{Error, Result};
+
+/// A device game as the plain search takes it, with its own list of legal actions.
+#[derive(Clone)]
+struct Position<G>(Adapted<G>);
+
+impl<G: Observed> reference_mcts::Game for Position<G> {
+    fn max_actions(&self) -> usize {
+        self.0.max_actions()
+    }
+
+    fn to_move(&self) -> usize {
+        self.0.to_move()
+    }
+
+    fn is_legal(&self, action: usize) -> bool {
+        self.0.is_legal(action)
+    }
+
+    fn apply(&mut self, action: usize) {
+        self.0.apply(action);
+    }
+
+    fn result_after(&self, action: usize) -> Option<reference_mcts::GameResult> {
+        self.0.result_after(action)
+    }
+
+    fn result(&self) -> Option<reference_mcts::GameResult> {
+        self.0.result()
+    }
+
+    fn legal_actions(&self, out: &mut Vec<usize>) {
+        let legal = self.0.0.legal();
+        out.clear();
+        out.extend((0..G::n_legal(&legal)).map(|n| G::nth_legal(&legal, n) as usize));
+    }
+
+    fn playout(&self, stream: &mut reference_mcts::Stream) -> (reference_mcts::GameResult, u32) {
+        self.0.playout(stream)
+    }
+}
+
+/// A search with its trees in host memory.
+pub(super) struct HostTrees {
+    leaves: Leaves,
+    arrays: Arrays,
+}
+
+/// Memory that is used again from step to step.
+#[derive(Default)]
+struct Arrays {
+    observations: Vec<f32>,
+    masks: Vec<u8>,
+    evaluation: Evaluation,
+}
+
+impl HostTrees {
+    pub fn new(leaves: Leaves) -> Self {
+        Self { leaves, arrays: Arrays::default() }
+    }
+
+    /// Searches all positions.
+    pub fn search<G: Searched>(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Decision>> {
+        let params = reference::Params {
+            leaves: options.leaves as usize,
+            c_puct: options.c_puct,
+            noise: options.noise.map(|noise| reference::Noise { alpha: noise.alpha, epsilon: noise.epsilon }),
+            max_nodes: options.capacity::<G>() as usize,
+            max_path: MAX_PATH as usize,
+        };
+        let jobs: Vec<_> = tasks
+            .iter()
+            .map(|task| reference::Task {
+                position: Position(Adapted(task.position)),
+                key: task.key(options.seed),
+                temperature: options.temperature_at(task.ply),
+                simulations: options.simulations as usize,
+            })
+            .collect();
+        let Self { leaves, arrays } = self;
+        let found = reference::search(params, jobs, |waiting| match leaves {
+            Leaves::Uniform => Ok::<_, Error>(reference::uniform(waiting)),
+            Leaves::Playouts(n) => Ok(reference::playouts(waiting, *n)),
+            Leaves::Network(evaluator) => arrays.evaluate(evaluator, waiting),
+        })?;
+        let checked = found.into_iter().zip(tasks).map(|(found, task)| match found.fault {
+            None => Ok(decision(found)),
+            Some(fault) => {
+                let what = match fault {
+                    reference::Fault::Value => "value",
+                    reference::Fault::Logit => "policy logit",
+                };
+                Err(not_finite(what, task, self.leaves.precision()))
+            }
+        });
+        checked.collect()
+    }
+}
+
+fn decision(found: reference::Found) -> Decision {
+    let visits = |action: &reference::FoundAction| ActionVisits {
+        action: action.action as u32,
+        visits: action.visits,
+        prior: action.prior,
+        value: action.value,
+    };
+    Decision {
+        action: found.action as u32,
+        value: found.value,
+        actions: found.actions.iter().map(visits).collect(),
+        n_nodes: found.n_nodes as u32,
+    }
+}
+
+impl Arrays {
+    /// Evaluates all leaves by the network, as many at a time as it takes.
+    fn evaluate<G: Observed>(
+        &mut self,
+        evaluator: &mut Evaluator,
+        leaves: &[reference::Leaf<'_, Position<G>>],
+    ) -> Result<reference::Batch> {
+        let n = n_observation::<G>() as usize;
+        let n_actions = G::MAX_ACTIONS as usize;
+        let (layout, value_of) = (evaluator.observation(), evaluator.value_of());
+        let mut batch = reference::Batch::default();
+        for leaves in leaves.chunks(evaluator.max_batch()) {
+            self.observations.resize(leaves.len() * n, 0.0);
+            self.masks.resize(leaves.len() * n_actions, 0);
+            (self.observations.par_chunks_exact_mut(n))
+                .zip(self.masks.par_chunks_exact_mut(n_actions))
+                .zip(leaves)
+                .for_each(|((observation, mask), leaf)| observe(&leaf.position.0.0, layout, observation, mask));
+            evaluator.evaluate_into(&self.observations, &self.masks, &mut self.evaluation)?;
+            batch.values.extend(self.evaluation.values.iter().zip(leaves).map(|(&value, leaf)| {
+                let turned = value_of == ValueOf::Mover && leaf.position.0.0.to_move() == Player::Second;
+                if turned { -value as f32 } else { value as f32 }
+            }));
+            batch.logits.extend(self.evaluation.policy_logits.iter().map(|&logit| logit as f32));
+        }
+        Ok(batch)
+    }
+}
+
+/// What the network sees of a position.
+fn observe<G: Observed>(position: &G, layout: ObservationLayout, observation: &mut [f32], mask: &mut [u8]) {
+    let cells = (G::BOARD.0 * G::BOARD.1) as usize;
+    for (plane, values) in (0u32..).zip(observation.chunks_exact_mut(cells)) {
+        let bits = position.plane(plane, position.to_move(), layout.into());
+        for (cell, value) in values.iter_mut().enumerate() {
+            *value = (bits >> cell & 1) as f32;
+        }
+    }
+    let legal = position.legal();
+    for (action, value) in (0u32..).zip(mask) {
+        *value = u8::from(G::allows(&legal, action));
+    }
+}

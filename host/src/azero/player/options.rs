@@ -1,0 +1,148 @@
+//! Options of a search.
+
+use serde::{Deserialize, Serialize};
+use warpplay_gpu::azero::search::Searched;
+use warpplay_gpu::azero::search::tree::MAX_LEAVES;
+
+use crate::named::named;
+use crate::{Backend, Device, Error, Result};
+
+/// Most simulations of a move.
+pub const MAX_SIMULATIONS: u32 = 1 << 20;
+/// Most playouts of a leaf.
+pub const MAX_PLAYOUTS: u32 = 1 << 15;
+
+named! {
+    /// Where the trees are.
+    Trees, "trees":
+    /// In device memory on CUDA and `simt`, in host memory on the CPU back end.
+    Auto = "auto",
+    /// In device memory, grown by kernels: nothing crosses to the host within a move.
+    Device = "device",
+    /// In host memory, grown by the plain program on all cores; leaves go to the device together and their evaluations come back.
+    Host = "host",
+}
+
+impl Trees {
+    /// What [`Trees::Auto`] means on a device.
+    pub(super) fn chosen(self, device: &Device) -> Result<Self> {
+        match (self, device.backend()) {
+            (Self::Auto, Backend::Cpu) => Ok(Self::Host),
+            (Self::Auto, _) => Ok(Self::Device),
+            (Self::Device, Backend::Cpu) => Err(Error::option("trees", self, "auto or host on the CPU back end")),
+            _ => Ok(self),
+        }
+    }
+}
+
+/// `(1 - epsilon) · prior + epsilon · Dirichlet(alpha)` at the root.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Concentration: small numbers give few actions most of the noise. 0.01 to 100.
+    pub alpha: f64,
+    /// Share of the noise, 0 to 1.
+    pub epsilon: f32,
+}
+
+impl Default for Noise {
+    /// OpenSpiel's: alpha 1, a quarter.
+    fn default() -> Self {
+        Self { alpha: 1.0, epsilon: 0.25 }
+    }
+}
+
+/// Options of a search by the PUCT rule; [`warpplay_gpu::azero::search`] says what each does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchOptions {
+    /// Simulations of a move, 1 to [`MAX_SIMULATIONS`]. Default 100.
+    pub simulations: u32,
+    /// Simulations that are evaluated together, 1 to 16. Default 4.
+    pub leaves: u32,
+    /// Weight of the priors, above 0. Default 2.
+    pub c_puct: f32,
+    /// Noise at the root. Default none; self-play has it.
+    pub noise: Option<Noise>,
+    /// Temperature of the choice of a move in the first [`temperature_plies`](Self::temperature_plies) actions of a game, 0 to 100. Default 1.
+    pub temperature: f32,
+    /// Actions of a game with temperature; later the most visited is played. Default 0; self-play has 20.
+    pub temperature_plies: u32,
+    /// Nodes of a tree. Default 24 for each simulation; a leaf whose children do not fit stays a leaf.
+    pub max_nodes: Option<u32>,
+    /// Seed of all random numbers. Default 0.
+    pub seed: u64,
+    /// Where the trees are.
+    pub trees: Trees,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            simulations: 100,
+            leaves: 4,
+            c_puct: 2.0,
+            noise: None,
+            temperature: 1.0,
+            temperature_plies: 0,
+            max_nodes: None,
+            seed: 0,
+            trees: Trees::Auto,
+        }
+    }
+}
+
+impl SearchOptions {
+    /// The defaults of self-play: with noise, and with temperature in the first 20 actions.
+    pub fn self_play() -> Self {
+        Self { noise: Some(Noise::default()), temperature_plies: 20, ..Self::default() }
+    }
+
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for the first that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        let within = |name, value: u32, most: u32| match (1..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::option(name, value, format!("1 to {most}"))),
+        };
+        within("simulations", self.simulations, MAX_SIMULATIONS)?;
+        within("leaves", self.leaves, MAX_LEAVES)?;
+        if !(self.c_puct > 0.0 && self.c_puct <= 1e6) {
+            return Err(Error::option("c_puct", self.c_puct, "above 0, at most 1e6"));
+        }
+        if let Some(Noise { alpha, epsilon }) = self.noise {
+            if !(0.01..=100.0).contains(&alpha) {
+                return Err(Error::option("noise alpha", alpha, "0.01 to 100"));
+            }
+            if !(0.0..=1.0).contains(&epsilon) {
+                return Err(Error::option("noise epsilon", epsilon, "0 to 1"));
+            }
+        }
+        if !(0.0..=100.0).contains(&self.temperature) {
+            return Err(Error::option("temperature", self.temperature, "0 to 100"));
+        }
+        if self.temperature > 0.0 && self.temperature < 0.01 {
+            return Err(Error::option("temperature", self.temperature, "0, or 0.01 to 100"));
+        }
+        match self.max_nodes {
+            Some(n) if !(2..=1 << 28).contains(&n) => Err(Error::option("max_nodes", n, format!("2 to {}", 1 << 28))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nodes of a tree of `G`: the root's children always fit.
+    pub(super) fn capacity<G: Searched>(&self) -> u32 {
+        let least = 1 + G::MAX_LEGAL;
+        self.max_nodes.unwrap_or(1 + G::MAX_LEGAL.min(24) * (self.simulations + 1)).max(least)
+    }
+
+    /// Steps of a move.
+    pub(super) fn steps(&self) -> u32 {
+        self.simulations.div_ceil(self.leaves)
+    }
+
+    /// The temperature at a ply.
+    pub(super) fn temperature_at(&self, ply: u32) -> f32 {
+        if ply < self.temperature_plies { self.temperature } else { 0.0 }
+    }
+}

@@ -1,0 +1,365 @@
+//! A training's whole state in a file.
+//!
+//! ```text
+//! safetensors   __metadata__  one entry, `warpplay_azero_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file
+//!               layers.…      the network, under libtorch's names: any reader of weight files can use a checkpoint
+//!               moment1.…, moment2.…   what Adam remembers, in the same shapes, without running statistics
+//! ```
+//!
+//! All tensors are F32: nothing is rounded.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::engine::State;
+use super::{EpochReport, Losses, Options};
+use crate::atomic_file;
+use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::sealed::{DIGITS, seal, set_digits};
+use crate::tensors::{self, Tensor};
+use crate::{Error, Result};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+/// Name of the metadata.
+const KEY: &str = "warpplay_azero_checkpoint";
+
+/// Sums over the steps done of an epoch that is not finished.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sums {
+    pub policy_loss: f64,
+    pub value_loss: f64,
+    pub l2_loss: f64,
+    pub gradient_norm: f64,
+    pub accuracy: f64,
+    pub seconds: f64,
+}
+
+/// Where a training stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Place {
+    /// Epochs done.
+    pub epochs: Vec<EpochReport>,
+    /// Steps done of the next one.
+    pub step: u32,
+    /// Updates done.
+    pub updates: u64,
+    pub sums: Sums,
+}
+
+/// Everything needed to go on with a training as if it had never stopped.
+///
+/// Its file is a weight file too: it holds the network under libtorch's names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    pub(super) options: Options,
+    pub(super) data_checksum: u64,
+    pub(super) place: Place,
+    pub(super) state: State,
+}
+
+/// An `f64` of any kind, by its bits.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Bits(u64);
+
+impl From<f64> for Bits {
+    fn from(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+}
+
+impl From<Bits> for f64 {
+    fn from(bits: Bits) -> Self {
+        f64::from_bits(bits.0)
+    }
+}
+
+/// An [`EpochReport`]'s numbers by their bits: training losses, L2 term, gradient, seconds, rate; then those of validation.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EpochEntry {
+    epoch: u32,
+    steps: u32,
+    numbers: [Bits; 7],
+    validation: Option<[Bits; 3]>,
+}
+
+impl From<&EpochReport> for EpochEntry {
+    fn from(report: &EpochReport) -> Self {
+        let EpochReport { epoch, steps, train, l2_loss, gradient_norm, validation, seconds, positions_per_second } =
+            report;
+        let of = |losses: &Losses| [losses.policy_loss, losses.value_loss, losses.accuracy];
+        let [policy, value, accuracy] = of(train);
+        let numbers = [policy, value, accuracy, *l2_loss, *gradient_norm, *seconds, *positions_per_second];
+        let validation = validation.as_ref().map(|losses| of(losses).map(Bits::from));
+        Self { epoch: *epoch, steps: *steps, numbers: numbers.map(Bits::from), validation }
+    }
+}
+
+impl From<EpochEntry> for EpochReport {
+    fn from(entry: EpochEntry) -> Self {
+        let [policy, value, accuracy, l2_loss, gradient_norm, seconds, positions_per_second] =
+            entry.numbers.map(f64::from);
+        let of = |[policy_loss, value_loss, accuracy]: [f64; 3]| Losses { policy_loss, value_loss, accuracy };
+        Self {
+            epoch: entry.epoch,
+            steps: entry.steps,
+            train: of([policy, value, accuracy]),
+            l2_loss,
+            gradient_norm,
+            validation: entry.validation.map(|bits| of(bits.map(f64::from))),
+            seconds,
+            positions_per_second,
+        }
+    }
+}
+
+/// The JSON of a checkpoint.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta<'a> {
+    checksum: Cow<'a, str>,
+    version: u32,
+    library: Cow<'a, str>,
+    shape: NetworkShape,
+    observation: ObservationLayout,
+    value_of: ValueOf,
+    data_checksum: u64,
+    updates: u64,
+    step: u32,
+    sums: [Bits; 6],
+    options: Cow<'a, Options>,
+    epochs: Vec<EpochEntry>,
+}
+
+impl Checkpoint {
+    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, or if a parameter is not finite: the file that was there is unchanged.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        atomic_file::write(path, &self.to_bytes(path)?)
+    }
+
+    /// Reads it and checks every field.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, is damaged in any byte, or holds what no training can
+    /// come to.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_bytes(path, &mut atomic_file::read(path)?)
+    }
+
+    /// The network as it was.
+    pub fn network(&self) -> &Network {
+        &self.state.network
+    }
+
+    /// The options of the training.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The epochs done.
+    pub fn epochs(&self) -> &[EpochReport] {
+        &self.place.epochs
+    }
+
+    /// Updates done.
+    pub fn updates(&self) -> u64 {
+        self.place.updates
+    }
+
+    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
+        let State { network, first, second } = &self.state;
+        let mut tensors = Vec::new();
+        let mut bad = None;
+        for (prefix, set) in [("", network), ("moment1.", first), ("moment2.", second)] {
+            set.visit(|name, dims, values| {
+                if prefix.is_empty() || !is_statistic(name) {
+                    let name = format!("{prefix}{name}");
+                    bad = bad.take().or_else(|| check_values(&name, values).err());
+                    tensors.push(Tensor::single(name, dims.to_vec(), values.iter().copied()));
+                }
+            });
+        }
+        if let Some(reason) = bad {
+            return Err(wrong(reason));
+        }
+        let Place { epochs, step, updates, sums } = &self.place;
+        let Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds } = *sums;
+        let sums = [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds].map(Bits::from);
+        let meta = Meta {
+            checksum: "0".repeat(DIGITS).into(),
+            version: VERSION,
+            library: env!("CARGO_PKG_VERSION").into(),
+            shape: network.shape(),
+            observation: network.observation(),
+            value_of: network.value_of(),
+            data_checksum: self.data_checksum,
+            updates: *updates,
+            step: *step,
+            sums,
+            options: Cow::Borrowed(&self.options),
+            epochs: epochs.iter().map(EpochEntry::from).collect(),
+        };
+        // What could not be read back must not be written.
+        check_meta(&meta).map_err(wrong)?;
+        let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
+        let mut bytes = tensors::to_bytes(path, &tensors, KEY, &meta)?;
+        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
+        set_digits(&mut bytes, sum);
+        Ok(bytes)
+    }
+
+    /// Reads the bytes of a file. The checksum's digits are overwritten.
+    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
+        let wrong = |reason: String| Error::file(path, None, reason);
+        if bytes.is_empty() {
+            return Err(wrong("the file is empty, expected a checkpoint".into()));
+        }
+        let Some((digits, sum)) = seal(bytes) else {
+            // Tells other files of the format from files that are none.
+            tensors::parse(path, bytes)?;
+            return Err(wrong(format!("no checkpoint: the metadata {KEY} with a checksum is missing")));
+        };
+        let digits = String::from_utf8_lossy(&digits).into_owned();
+        let found = format!("{sum:016x}");
+        if digits != found {
+            return Err(wrong(format!("damaged checkpoint: its checksum is {found}, the file says {digits}")));
+        }
+        let file = tensors::parse(path, bytes)?;
+        let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
+        let text = header.metadata().as_ref().and_then(|entries| entries.get(KEY));
+        let text = text.ok_or_else(|| wrong(format!("no checkpoint: the metadata {KEY} is missing")))?;
+        /// What every version has.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let read = |error: serde_json::Error| wrong(format!("metadata {KEY}: {error}"));
+        let Version { version } = serde_json::from_str(text).map_err(read)?;
+        if version != VERSION {
+            return Err(wrong(format!("checkpoint of format version {version}, expected {VERSION}")));
+        }
+        let meta: Meta<'_> = serde_json::from_str(text).map_err(read)?;
+        check_meta(&meta).map_err(wrong)?;
+        let set = |prefix: &str| -> Result<Network> {
+            let mut network = Network::zeros(meta.shape)?.with_meaning(meta.observation, meta.value_of);
+            let mut failed = None;
+            let mut dims_of = Vec::new();
+            network.visit(|_, dims, _| dims_of.push(dims.to_vec()));
+            let mut dims_of = dims_of.into_iter();
+            network.visit_mut(|name, _, values| {
+                let dims = dims_of.next().unwrap_or_default();
+                if failed.is_some() || !prefix.is_empty() && is_statistic(name) {
+                    return;
+                }
+                match tensor(path, &file, &format!("{prefix}{name}"), &dims) {
+                    Ok(found) => *values = found,
+                    Err(error) => failed = Some(error),
+                }
+            });
+            failed.map_or(Ok(network), Err)
+        };
+        let [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds] = meta.sums.map(f64::from);
+        Ok(Self {
+            state: State { network: set("")?, first: set("moment1.")?, second: set("moment2.")? },
+            options: meta.options.into_owned(),
+            data_checksum: meta.data_checksum,
+            place: Place {
+                epochs: meta.epochs.into_iter().map(EpochReport::from).collect(),
+                step: meta.step,
+                updates: meta.updates,
+                sums: Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds },
+            },
+        })
+    }
+
+    /// That a training with these options and positions may go on from here.
+    pub(super) fn check_fits(&self, options: &Options, data_checksum: u64) -> Result<()> {
+        // Exhaustive, so that a new option is thought of here.
+        let Options {
+            batch,
+            epochs: _,
+            steps: _,
+            learning_rate,
+            weight_decay,
+            value_weight,
+            momentum,
+            beta1,
+            beta2,
+            epsilon,
+            validation,
+            seed,
+        } = options;
+        let old = &self.options;
+        same("batch", batch, &old.batch)?;
+        same("learning_rate", learning_rate, &old.learning_rate)?;
+        same("weight_decay", weight_decay, &old.weight_decay)?;
+        same("value_weight", value_weight, &old.value_weight)?;
+        same("momentum", momentum, &old.momentum)?;
+        same("beta1", beta1, &old.beta1)?;
+        same("beta2", beta2, &old.beta2)?;
+        same("epsilon", epsilon, &old.epsilon)?;
+        same("validation", validation, &old.validation)?;
+        same("seed", seed, &old.seed)?;
+        if data_checksum != self.data_checksum {
+            let text = |checksum: u64| format!("positions with checksum {checksum:016x}");
+            return Err(Error::shape("positions to learn from", text(self.data_checksum), text(data_checksum)));
+        }
+        Ok(())
+    }
+}
+
+fn is_statistic(name: &str) -> bool {
+    name.ends_with(".running_mean") || name.ends_with(".running_var")
+}
+
+fn tensor(path: &Path, file: &safetensors::SafeTensors<'_>, name: &str, dims: &[usize]) -> Result<Vec<f32>> {
+    let wrong = |reason: String| Error::file(path, None, reason);
+    let view = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
+    if view.shape() != dims || view.dtype() != safetensors::Dtype::F32 {
+        let (dtype, found) = (view.dtype(), view.shape());
+        return Err(wrong(format!("tensor {name} is {dtype} {found:?}, expected F32 {dims:?}")));
+    }
+    // F32 is widened exactly, and comes back exactly.
+    let values: Vec<f32> = tensors::values(path, name, &view)?.into_iter().map(|value| value as f32).collect();
+    check_values(name, &values).map_err(wrong)?;
+    Ok(values)
+}
+
+/// An option that must not change.
+fn same<T: PartialEq + ToString>(name: &'static str, new: &T, old: &T) -> Result<()> {
+    match new == old {
+        true => Ok(()),
+        false => Err(Error::option(name, new.to_string(), format!("{} as in the checkpoint", old.to_string()))),
+    }
+}
+
+fn check_values(name: &str, values: &[f32]) -> Result<(), String> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(at) => Err(format!("tensor {name}, element {at} is {}, expected a finite number", values[at])),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a checkpoint's numbers, if anything.
+fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
+    meta.options.check().map_err(|error| error.to_string())?;
+    meta.shape.check().map_err(|error| error.to_string())?;
+    let steps: u64 = meta.epochs.iter().map(|epoch| u64::from(epoch.steps)).sum();
+    if steps + u64::from(meta.step) != meta.updates {
+        let expected = format!("the {steps} steps of the epochs done and {} more", meta.step);
+        return Err(format!("updates is {}, expected {expected}", meta.updates));
+    }
+    match meta.epochs.iter().zip(1..).find(|(epoch, number)| epoch.epoch != *number) {
+        Some((epoch, number)) => Err(format!("epochs holds {}, expected {number}", epoch.epoch)),
+        None => Ok(()),
+    }
+}

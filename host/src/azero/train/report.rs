@@ -1,0 +1,47 @@
+//! What a training says about itself.
+
+use serde::{Deserialize, Serialize};
+
+/// What the network says of positions, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Losses {
+    /// Cross-entropy between the search's shares of visits and the policy.
+    pub policy_loss: f64,
+    /// Squared error of the value, with its weight.
+    pub value_loss: f64,
+    /// Share of positions whose likeliest legal action is the most visited one.
+    pub accuracy: f64,
+}
+
+/// An epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochReport {
+    /// From 1.
+    pub epoch: u32,
+    /// Steps of the epoch; fewer than there are batches where [`Options::steps`](super::Options::steps) ended it.
+    pub steps: u32,
+    /// Averages over the epoch's positions, each before its batch's update, with the batch's statistics.
+    pub train: Losses,
+    /// L2 term, average over the steps.
+    pub l2_loss: f64,
+    /// Length of the gradient, average over the steps.
+    pub gradient_norm: f64,
+    /// Averages over the positions for validation after the epoch, with the running statistics.
+    pub validation: Option<Losses>,
+    /// Seconds of the steps.
+    pub seconds: f64,
+    /// Positions learned from a second.
+    pub positions_per_second: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedBy {
+    /// All epochs are done.
+    Epochs,
+    /// All steps are done.
+    Steps,
+    /// The caller asked for it.
+    Request,
+}

@@ -1,0 +1,227 @@
+//! Positions to learn from.
+
+use warpplay_gpu::azero::train::samples::{Visit, words};
+
+use crate::azero::{NetworkShape, ObservationLayout, ValueOf};
+use crate::fnv::Fnv;
+use crate::{Error, Result};
+
+/// Positions, each with what the search and the game found out about it: which actions the search took how often, and how the game ended.
+///
+/// Observations are of zeros and ones, and kept as bits; so are the legal actions. A position of checkers takes some 200 bytes.
+///
+/// ```
+/// use warpplay::azero::train::Samples;
+/// use warpplay::azero::{NetworkShape, ObservationLayout, ValueOf};
+///
+/// let shape = NetworkShape { rows: 1, columns: 2, planes: 1, actions: 3, ..NetworkShape::default() };
+/// let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::Mover)?;
+/// samples.push(0, &[0.0, 1.0], &[1, 0, 1], &[(0, 30), (2, 10)], 1.0)?;
+/// let error = samples.push(0, &[0.0, 1.0], &[1, 0, 1], &[(1, 30)], 1.0).unwrap_err();
+/// assert!(error.to_string().contains("action 1, which is illegal"));
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    pub(super) cells: u32,
+    pub(super) planes: u32,
+    pub(super) actions: u32,
+    pub(super) observation: ObservationLayout,
+    pub(super) value_of: ValueOf,
+    /// Of each position the bits `plane · cells + cell`.
+    pub(super) bits: Vec<u32>,
+    /// Of each position a bit for each legal action.
+    pub(super) legal: Vec<u32>,
+    /// Where each position's visits begin, and the end.
+    pub(super) first: Vec<u32>,
+    pub(super) visits: Vec<Visit>,
+    /// Sum of each position's counts.
+    pub(super) total: Vec<u32>,
+    pub(super) values: Vec<f32>,
+    /// The game of each position.
+    pub(super) games: Vec<u64>,
+}
+
+/// Most positions of a set.
+const MAX_SAMPLES: usize = u32::MAX as usize / 2;
+
+impl Samples {
+    /// No positions yet, for networks of a shape, whose observations and values mean this.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a size that is not allowed.
+    pub fn new(shape: NetworkShape, observation: ObservationLayout, value_of: ValueOf) -> Result<Self> {
+        shape.check()?;
+        Ok(Self {
+            cells: shape.cells() as u32,
+            planes: shape.planes,
+            actions: shape.actions,
+            observation,
+            value_of,
+            bits: Vec::new(),
+            legal: Vec::new(),
+            first: vec![0],
+            visits: Vec::new(),
+            total: Vec::new(),
+            values: Vec::new(),
+            games: Vec::new(),
+        })
+    }
+
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// What the observations show.
+    pub fn observation(&self) -> ObservationLayout {
+        self.observation
+    }
+
+    /// Whose result the values are.
+    pub fn value_of(&self) -> ValueOf {
+        self.value_of
+    }
+
+    /// Adds a position of game `game`.
+    ///
+    /// * `observation`: `[planes, rows, columns]`, zeros and ones.
+    /// * `legal`: `[actions]`, not 0 for a legal action.
+    /// * `visits`: actions and how often the search took them; any order.
+    /// * `value`: how the game ended, -1 to 1.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a wrong length, another number in the observation, no legal action, no visit, a visit of an illegal action or two entries of
+    /// one, counts beyond 2^32, or a value outside; nothing is added then.
+    pub fn push(
+        &mut self,
+        game: u64,
+        observation: &[f32],
+        legal: &[u8],
+        visits: &[(u32, u32)],
+        value: f64,
+    ) -> Result<()> {
+        let expect = |what: &str, expected: usize, got: usize| match got == expected {
+            true => Ok(()),
+            false => Err(Error::shape(what, expected, got)),
+        };
+        expect("length of the observation", (self.planes * self.cells) as usize, observation.len())?;
+        expect("length of the legal actions' mask", self.actions as usize, legal.len())?;
+        if let Some(at) = observation.iter().position(|&value| value != 0.0 && value != 1.0) {
+            return Err(Error::shape(format!("element {at} of the observation"), "0 or 1", observation[at]));
+        }
+        if legal.iter().all(|&legal| legal == 0) {
+            return Err(Error::shape("legal actions of a position", "at least one", "none"));
+        }
+        if !(-1.0..=1.0).contains(&value) {
+            return Err(Error::shape("value of a position", "-1 to 1", value));
+        }
+        if self.len() >= MAX_SAMPLES {
+            return Err(Error::shape("positions of a set", format!("at most {MAX_SAMPLES}"), self.len() + 1));
+        }
+        let mut sorted = visits.to_vec();
+        sorted.sort_unstable();
+        let mut total = 0u32;
+        for (number, &(action, count)) in sorted.iter().enumerate() {
+            if legal.get(action as usize).is_none_or(|&legal| legal == 0) {
+                let got = format!("{count} of action {action}, which is illegal");
+                return Err(Error::shape("visits of a position", "legal actions only", got));
+            }
+            if number > 0 && sorted[number - 1].0 == action {
+                return Err(Error::shape("visits of a position", "one entry an action", format!("two of {action}")));
+            }
+            total = total.checked_add(count).ok_or_else(|| {
+                Error::shape("visits of a position", format!("at most {} in all", u32::MAX), "more")
+            })?;
+        }
+        if total == 0 {
+            return Err(Error::shape("visits of a position", "at least one", "none"));
+        }
+        let visited = sorted.iter().filter(|(_, count)| *count > 0);
+        let end = self.visits.len() + sorted.len();
+        u32::try_from(end).map_err(|_| Error::shape("visits of all positions", format!("at most {}", u32::MAX), end))?;
+        self.visits.extend(visited.map(|&(action, count)| Visit { action, count }));
+        self.bits.extend(packed(observation.iter().map(|&value| value != 0.0)));
+        self.legal.extend(packed(legal.iter().map(|&legal| legal != 0)));
+        self.first.push(self.visits.len() as u32);
+        self.total.push(total);
+        self.values.push(value as f32);
+        self.games.push(game);
+        Ok(())
+    }
+
+    /// That a network of this shape and meaning can learn from them.
+    pub(super) fn check(&self, shape: NetworkShape, observation: ObservationLayout, value_of: ValueOf) -> Result<()> {
+        let own = (self.planes, self.cells as usize, self.actions);
+        let other = (shape.planes, shape.cells(), shape.actions);
+        if own != other {
+            let text = |(planes, cells, actions)| format!("{planes} planes of {cells} squares, {actions} actions");
+            return Err(Error::shape("positions to learn from", text(other), text(own)));
+        }
+        if (self.observation, self.value_of) != (observation, value_of) {
+            let text = |observation, value_of| format!("observation {observation}, value of {value_of}");
+            let (expected, got) = (text(observation, value_of), text(self.observation, self.value_of));
+            return Err(Error::shape("positions to learn from", expected, got));
+        }
+        Ok(())
+    }
+
+    /// A number that any change of a position changes.
+    pub(super) fn checksum(&self) -> u64 {
+        let mut sum = Fnv::default();
+        sum.add(format!("{} {} {} {} {}", self.planes, self.cells, self.actions, self.observation, self.value_of).as_bytes());
+        for part in [&self.bits, &self.legal, &self.first, &self.total] {
+            sum.add(bytemuck::cast_slice(part));
+        }
+        sum.add(bytemuck::cast_slice(&self.visits));
+        sum.add(bytemuck::cast_slice(&self.values));
+        sum.add(bytemuck::cast_slice(&self.games));
+        sum.value()
+    }
+
+    /// Words of a position's observation.
+    pub(super) fn observation_words(&self) -> usize {
+        words(self.planes * self.cells) as usize
+    }
+
+    /// Words of a position's legal actions.
+    pub(super) fn legal_words(&self) -> usize {
+        words(self.actions) as usize
+    }
+
+    /// Whether action `action` is legal in position `sample`.
+    pub(super) fn is_legal(&self, sample: usize, action: usize) -> bool {
+        self.legal[sample * self.legal_words() + action / 32] >> (action % 32) & 1 != 0
+    }
+
+    /// Visits of position `sample`.
+    pub(super) fn visits_of(&self, sample: usize) -> &[Visit] {
+        &self.visits[self.first[sample] as usize..self.first[sample + 1] as usize]
+    }
+
+    /// Positions for training, and for validation: all those of about a share of the games, drawn by the seed. No game is in both.
+    pub(super) fn split(&self, validation: f64, seed: u64) -> (Vec<u32>, Vec<u32>) {
+        let mut games: Vec<u64> = self.games.clone();
+        games.sort_unstable();
+        games.dedup();
+        let order = super::order::shuffled(games.len() as u32, seed, super::order::SPLIT);
+        let n = (games.len() as f64 * validation).round() as usize;
+        let mut apart: Vec<u64> = order[..n.min(games.len())].iter().map(|&at| games[at as usize]).collect();
+        apart.sort_unstable();
+        (0..self.len() as u32).partition(|&sample| apart.binary_search(&self.games[sample as usize]).is_err())
+    }
+}
+
+/// Bits in words, the first the lowest.
+fn packed(bits: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+    let mut words = vec![0; bits.len().div_ceil(32)];
+    for (at, bit) in bits.enumerate() {
+        words[at / 32] |= u32::from(bit) << (at % 32);
+    }
+    words
+}

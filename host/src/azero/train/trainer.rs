@@ -1,0 +1,415 @@
+//! The trainer: epochs, validation, divergence.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::checkpoint::{Checkpoint, Place, Sums};
+use super::device::STEPS_AT_ONCE;
+use super::engine::{Engine, Setup, State, StepReport};
+use super::{EpochReport, Losses, Options, Samples, StoppedBy, device, order, plain};
+use crate::azero::Network;
+use crate::{Backend, Device, Error, Result};
+
+/// Choices for a [`Trainer`].
+#[derive(Clone, Debug, Default)]
+pub struct TrainerBuilder {
+    options: Options,
+    network: Option<Network>,
+    resume: Option<Checkpoint>,
+}
+
+impl TrainerBuilder {
+    /// All options at once.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Positions of a step. Default 1024.
+    pub fn batch(mut self, n: u32) -> Self {
+        self.options.batch = n;
+        self
+    }
+
+    /// Times that all positions are learned from. Default 10.
+    pub fn epochs(mut self, n: u32) -> Self {
+        self.options.epochs = n;
+        self
+    }
+
+    /// Most steps in all. Default: the epochs alone count.
+    pub fn steps(mut self, n: u64) -> Self {
+        self.options.steps = Some(n);
+        self
+    }
+
+    /// Adam's learning rate. Default 0.001.
+    pub fn learning_rate(mut self, rate: f64) -> Self {
+        self.options.learning_rate = rate;
+        self
+    }
+
+    /// Factor of the L2 term. Default 0.0001.
+    pub fn weight_decay(mut self, factor: f64) -> Self {
+        self.options.weight_decay = factor;
+        self
+    }
+
+    /// Factor of the value's loss. Default 1.
+    pub fn value_weight(mut self, factor: f64) -> Self {
+        self.options.value_weight = factor;
+        self
+    }
+
+    /// Share of a batch in the norms' running statistics. Default 0.1.
+    pub fn momentum(mut self, share: f64) -> Self {
+        self.options.momentum = share;
+        self
+    }
+
+    /// Share of the games that are kept for validation. Default 0.
+    pub fn validation(mut self, share: f64) -> Self {
+        self.options.validation = share;
+        self
+    }
+
+    /// Orders positions, and draws the games for validation. Default 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// The network to begin with.
+    pub fn network(mut self, network: Network) -> Self {
+        self.network = Some(network);
+        self
+    }
+
+    /// Goes on from a checkpoint; its network takes the place of the other. Options other than `epochs` and `steps` must be the same.
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
+        self
+    }
+
+    /// Opens a training on a device: kernels on [`Device::cuda`] and [`Device::simt`], the plain program on [`Device::cpu`].
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
+    /// [`Error::Order`] without a network and checkpoint; [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's;
+    /// [`Error::Memory`] if the device has not enough.
+    pub fn build(self, device: &Device, samples: &Arc<Samples>) -> Result<Trainer> {
+        let Self { options, network, resume } = self;
+        options.check()?;
+        let data_checksum = samples.checksum();
+        let (state, place) = match (resume, network) {
+            (Some(checkpoint), _) => {
+                checkpoint.check_fits(&options, data_checksum)?;
+                (checkpoint.state, checkpoint.place)
+            }
+            (None, Some(network)) => {
+                check_finite(&network)?;
+                let zeros = Network::zeros(network.shape())?;
+                let zeros = zeros.with_meaning(network.observation(), network.value_of());
+                (State { network, first: zeros.clone(), second: zeros }, Place::default())
+            }
+            (None, None) => {
+                let reason = "there is no network to train: give one, or a checkpoint".into();
+                return Err(Error::Order { what: "trainer", reason });
+            }
+        };
+        let network = &state.network;
+        samples.check(network.shape(), network.observation(), network.value_of())?;
+        let (train, validation) = samples.split(options.validation, options.seed);
+        if options.batch as usize > train.len() {
+            return Err(Error::option("batch", options.batch, format!("at most the {} training positions", train.len())));
+        }
+        let setup = Setup { options: options.clone(), samples: Arc::clone(samples), state };
+        let engine = match device.backend() {
+            Backend::Cpu => plain::open(setup)?,
+            _ => device::open(device, setup)?,
+        };
+        Ok(Trainer { engine, device: device.clone(), options, train, validation, data_checksum, place })
+    }
+}
+
+/// That training can begin.
+fn check_finite(network: &Network) -> Result<()> {
+    let mut bad = None;
+    network.visit(|name, _, values| {
+        if let (None, Some(at)) = (&bad, values.iter().position(|value| !value.is_finite())) {
+            bad = Some((name.to_string(), at, values[at]));
+        }
+    });
+    match bad {
+        Some((name, at, value)) => {
+            Err(Error::shape(format!("tensor {name}, element {at}"), "a finite number", value))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A network in training.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::sync::Arc;
+/// use warpplay::Device;
+/// use warpplay::azero::train::{Samples, Trainer};
+/// use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
+///
+/// // Four positions of one square and two planes; the action to take is the plane that is set.
+/// let shape = NetworkShape {
+///     rows: 1, columns: 1, planes: 2, width: 8, depth: 1, value_hidden: 8, actions: 2, ..NetworkShape::default()
+/// };
+/// let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::First)?;
+/// for game in 0..4 {
+///     let action = (game % 2) as usize;
+///     let mut planes = [0.0; 2];
+///     planes[action] = 1.0;
+///     samples.push(game, &planes, &[1, 1], &[(action as u32, 10)], 1.0 - 2.0 * action as f64)?;
+/// }
+/// let network = Network::seeded(shape, 1)?;
+/// let builder = Trainer::builder().network(network).batch(4).epochs(100).learning_rate(0.01);
+/// let mut trainer = builder.build(&Device::cpu(), &Arc::new(samples))?;
+/// trainer.run(|_| ControlFlow::Continue(()))?;
+/// let last = trainer.epochs().last().expect("a hundred");
+/// assert!(last.train.accuracy == 1.0 && last.train.policy_loss < 0.1);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Trainer {
+    engine: Box<dyn Engine>,
+    device: Device,
+    options: Options,
+    /// Positions for training and for validation.
+    train: Vec<u32>,
+    validation: Vec<u32>,
+    data_checksum: u64,
+    place: Place,
+}
+
+/// What a training's caller is told while it runs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TrainEvent<'a> {
+    /// A step was done. On a device with memory of its own they are told some at a time, since the trainer waits for the device to know them.
+    Step {
+        /// The epoch, from 1.
+        epoch: u32,
+        /// Steps done of it.
+        step: u32,
+        /// Steps of an epoch.
+        steps: u32,
+        /// What it found, before its update.
+        report: StepReport,
+    },
+    /// An epoch was done.
+    Epoch(&'a EpochReport),
+}
+
+impl Trainer {
+    /// A builder with the default options.
+    pub fn builder() -> TrainerBuilder {
+        TrainerBuilder::default()
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Steps of an epoch.
+    pub fn steps_per_epoch(&self) -> u32 {
+        self.train.len() as u32 / self.options.batch
+    }
+
+    /// Epochs that are done.
+    pub fn epochs(&self) -> &[EpochReport] {
+        &self.place.epochs
+    }
+
+    /// Updates that are done.
+    pub fn updates(&self) -> u64 {
+        self.place.updates
+    }
+
+    /// Positions that are trained on, and positions for validation.
+    pub fn n_positions(&self) -> (usize, usize) {
+        (self.train.len(), self.validation.len())
+    }
+
+    /// Trains until the last epoch or step is done, or `watch` answers `Break`, which is heeded between two steps. A training that it stopped goes on when
+    /// `run` is called again.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if a loss or gradient is not finite: the state is again that before the epoch, or that from which `run` went on within it, and
+    /// can still be saved. Errors of the device.
+    pub fn run(&mut self, mut watch: impl FnMut(TrainEvent<'_>) -> ControlFlow<()>) -> Result<StoppedBy> {
+        loop {
+            if self.place.epochs.len() >= self.options.epochs as usize {
+                return Ok(StoppedBy::Epochs);
+            }
+            if self.options.steps.is_some_and(|most| self.place.updates >= most) {
+                return Ok(StoppedBy::Steps);
+            }
+            if !self.epoch(&mut watch)? {
+                return Ok(StoppedBy::Request);
+            }
+            if let Some(report) = self.place.epochs.last()
+                && watch(TrainEvent::Epoch(report)).is_break()
+            {
+                return Ok(StoppedBy::Request);
+            }
+        }
+    }
+
+    /// The rest of one epoch; whether it was finished.
+    fn epoch(&mut self, watch: &mut impl FnMut(TrainEvent<'_>) -> ControlFlow<()>) -> Result<bool> {
+        let steps = self.steps_per_epoch();
+        let (batch, number) = (self.options.batch as usize, self.place.epochs.len() as u32);
+        let shuffled = order::shuffled(self.train.len() as u32, self.options.seed, number.into());
+        let order: Vec<u32> = shuffled.into_iter().map(|at| self.train[at as usize]).collect();
+        let left = self.options.steps.map_or(u64::MAX, |most| most - self.place.updates);
+        let end = u64::from(steps).min(u64::from(self.place.step).saturating_add(left)) as u32;
+        let kept = (self.engine.state()?, self.place.clone());
+        let mut goes_on = true;
+        while goes_on && self.place.step < end {
+            // On the CPU every step may be the last that the caller wants.
+            let at_once = if self.device.backend() == Backend::Cpu { 1 } else { STEPS_AT_ONCE as u32 };
+            let from = self.place.step;
+            let to = end.min(from + at_once);
+            let start = Instant::now();
+            let reports = self.engine.train(&order[from as usize * batch..to as usize * batch], self.place.updates)?;
+            let seconds = start.elapsed().as_secs_f64();
+            for report in reports {
+                let step = self.place.step + 1;
+                if !report.is_finite() {
+                    self.engine.set_state(&kept.0)?;
+                    self.place = kept.1;
+                    return Err(Error::Diverged { epoch: number + 1, step, steps });
+                }
+                self.place.step = step;
+                self.place.updates += 1;
+                self.place.sums.add(&report);
+                goes_on &= watch(TrainEvent::Step { epoch: number + 1, step, steps, report }).is_continue();
+            }
+            self.place.sums.seconds += seconds;
+        }
+        if self.place.step < end {
+            return Ok(false);
+        }
+        let validation = self.validate()?;
+        // The last update may have gone wrong, which no loss of the epoch shows.
+        let sound = match &validation {
+            Some(losses) => (losses.policy_loss + losses.value_loss).is_finite(),
+            None => check_finite(&self.engine.state()?.network).is_ok(),
+        };
+        if !sound {
+            self.engine.set_state(&kept.0)?;
+            self.place = kept.1;
+            return Err(Error::Diverged { epoch: number + 1, step: end, steps });
+        }
+        let sums = std::mem::take(&mut self.place.sums);
+        self.place.epochs.push(sums.report(number + 1, self.place.step, self.options.batch, validation));
+        self.place.step = 0;
+        Ok(goes_on)
+    }
+
+    fn validate(&mut self) -> Result<Option<Losses>> {
+        if self.validation.is_empty() {
+            return Ok(None);
+        }
+        let validation = std::mem::take(&mut self.validation);
+        let found = self.engine.evaluate(&validation);
+        self.validation = validation;
+        Ok(Some(mean(found?, self.validation.len())))
+    }
+
+    /// What the present network says of some positions, by their numbers in the samples, on average; with the running statistics.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no position or one that is not there; errors of the device.
+    pub fn evaluate(&mut self, positions: &[u32]) -> Result<Losses> {
+        if positions.is_empty() {
+            return Err(Error::shape("positions to evaluate", "at least one", 0));
+        }
+        Ok(mean(self.engine.evaluate(positions)?, positions.len()))
+    }
+
+    /// The gradient of the loss of one batch of positions, by their numbers in the samples, at the present network and without the L2 term. Running
+    /// statistics are 0 in it. For tests and diagnosis: nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no position, more than a batch, or one that is not there; errors of the device.
+    pub fn gradient(&mut self, positions: &[u32]) -> Result<Network> {
+        if positions.is_empty() || positions.len() > self.options.batch as usize {
+            return Err(Error::shape("positions of a batch", format!("1 to {}", self.options.batch), positions.len()));
+        }
+        self.engine.gradient(positions)
+    }
+
+    /// The present network.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn network(&mut self) -> Result<Network> {
+        Ok(self.engine.state()?.network)
+    }
+
+    /// The present state, to go on from later as if nothing had happened.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
+            options: self.options.clone(),
+            data_checksum: self.data_checksum,
+            place: self.place.clone(),
+            state: self.engine.state()?,
+        })
+    }
+}
+
+fn mean(sums: [f64; 3], n: usize) -> Losses {
+    let [policy_loss, value_loss, accuracy] = sums.map(|sum| sum / n as f64);
+    Losses { policy_loss, value_loss, accuracy }
+}
+
+impl Sums {
+    fn add(&mut self, report: &StepReport) {
+        self.policy_loss += report.policy_loss;
+        self.value_loss += report.value_loss;
+        self.l2_loss += report.l2_loss;
+        self.gradient_norm += report.gradient_norm;
+        self.accuracy += report.accuracy;
+    }
+
+    fn report(&self, epoch: u32, steps: u32, batch: u32, validation: Option<Losses>) -> EpochReport {
+        let mean = |sum: f64| sum / f64::from(steps);
+        let train = Losses {
+            policy_loss: mean(self.policy_loss),
+            value_loss: mean(self.value_loss),
+            accuracy: mean(self.accuracy),
+        };
+        EpochReport {
+            epoch,
+            steps,
+            train,
+            l2_loss: mean(self.l2_loss),
+            gradient_norm: mean(self.gradient_norm),
+            validation,
+            seconds: self.seconds,
+            positions_per_second: f64::from(steps) * f64::from(batch) / self.seconds,
+        }
+    }
+}
+
+impl std::fmt::Debug for Trainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trainer")
+            .field("device", &self.device)
+            .field("options", &self.options)
+            .field("updates", &self.place.updates)
+            .finish()
+    }
+}
