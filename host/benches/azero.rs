@@ -5,7 +5,7 @@
 //! cargo bench -p warpplay --bench azero -- --quick
 //! cargo bench -p warpplay --bench azero -- paper --svg charts --json paper.jsonl
 //! cargo bench -p warpplay --bench azero -- speed --device cuda --batches 1,128,8192
-//! cargo bench -p warpplay --bench azero -- errors l2 player --weights NET.safetensors
+//! cargo bench -p warpplay --bench azero -- errors l2 player --games 100
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
@@ -63,10 +63,6 @@ struct Args {
     /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: String,
-
-    /// The network's weights [default: the reference network, made from its seed]
-    #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
 
     /// Seconds of one row [default: 2, or 0.2 with --quick]
     #[arg(long, value_name = "S")]
@@ -130,10 +126,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         return Err(Error::option("games", 0, "at least 1").into());
     }
     let output = Output::new(args.json.as_deref())?;
-    let network = match &args.weights {
-        Some(path) => Network::load(path)?,
-        None => Network::seeded(NetworkShape::default(), 27)?,
-    };
+    let network = Network::seeded(NetworkShape::default(), 27)?;
     let most = batches.iter().copied().max().unwrap_or(1).max(64);
     let mut bench = Bench {
         positions: Positions::random(27, most, network.observation())?,
