@@ -1,11 +1,11 @@
 //! How fast and how exact the AlphaZero network for checkers is evaluated: the kernels of the source beside ours and the CPU's, every precision and batch, errors
-//! block by block, the cache's window, and play with the published kernels.
+//! block by block, the cache's window, what a test can see, and play with the published kernels.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench azero -- --quick
 //! cargo bench -p warpplay --bench azero -- paper --svg charts --json paper.jsonl
 //! cargo bench -p warpplay --bench azero -- speed --device cuda --batches 1,128,8192
-//! cargo bench -p warpplay --bench azero -- errors l2 player --games 100
+//! cargo bench -p warpplay --bench azero -- errors l2 mistakes player --games 100
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
@@ -22,6 +22,8 @@ mod errors;
 mod l2;
 #[path = "azero/measure.rs"]
 mod measure;
+#[path = "azero/mistakes.rs"]
+mod mistakes;
 #[path = "common/output.rs"]
 mod output;
 #[path = "azero/paper.rs"]
@@ -99,6 +101,8 @@ enum Section {
     Errors,
     /// The second-level cache's window over the weights, on and off
     L2,
+    /// What wrong weights change, with all weights 0.01 and with the network's
+    Mistakes,
     /// Games played with the network: errors from the first to the last action, and what the published kernels change
     Player,
 }
@@ -154,11 +158,12 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     bench.output.text(&about)?;
     /// What measures one section.
     type Measure = fn(&mut Bench) -> anyhow::Result<()>;
-    let sections: [(Section, Measure); 5] = [
+    let sections: [(Section, Measure); 6] = [
         (Section::Paper, paper::run),
         (Section::Speed, speed::run),
         (Section::Errors, errors::run),
         (Section::L2, l2::run),
+        (Section::Mistakes, mistakes::run),
         (Section::Player, player::run),
     ];
     for (section, measure) in sections {

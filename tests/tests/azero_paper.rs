@@ -329,6 +329,51 @@ fn the_reference_vectors_by_the_sources_kernels() {
     });
 }
 
+/// Logits of positions by the plain program, in double precision.
+fn logits(network: &plain::Network<f64>, observations: &[f32], masks: &[u8]) -> Vec<f64> {
+    let mut pass = Pass::default();
+    network.forward::<plain::Parallel>(&widened(observations), masks, &mut pass);
+    pass.policy_logits
+}
+
+fn largest_change(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn leaving_out_the_bias_moves_the_reference_logits_by_two() {
+    let Some(path) = golden::shared("vectors/az_checkers_io.safetensors") else { return };
+    let tensors = Tensors::read(&path);
+    let observations: Vec<f32> = tensors.floats("obs").into_iter().map(|value| value as f32).collect();
+    let masks = tensors.bytes("mask");
+    let network = plain::Network::<f64>::seeded(plain::Shape::default(), 27);
+    let published = logits(&without_conv_bias(network), &observations, &masks);
+    let moved = largest_change(&published, &tensors.floats("policy_logits"));
+    println!("without the convolutions' bias logits move by up to {moved:.4}");
+    assert!((1.9..2.1).contains(&moved), "{moved}");
+}
+
+#[test]
+fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_place() {
+    let shape = plain::Shape { width: 32, depth: 1, ..plain::Shape::default() };
+    let (observations, masks) = (planes(2 * 320, 8), vec![1u8; 2 * 512]);
+    let reference = plain::Network::<f64>::seeded(shape, 27);
+    let mut constant = without_conv_bias(reference.clone());
+    let weights = |network: &mut plain::Network<f64>, change: &dyn Fn(&mut Vec<f64>)| {
+        let convs = network.tensors.iter_mut().filter(|tensor| tensor.name.contains("conv") && tensor.dims.len() == 4);
+        convs.for_each(|tensor| change(&mut tensor.values));
+    };
+    weights(&mut constant, &|values| values.fill(0.01));
+    let moved = |right: &plain::Network<f64>| {
+        let mut wrong = right.clone();
+        // Each kernel turned, inputs and outputs in reverse order: about as wrong as an index can be.
+        weights(&mut wrong, &|values| values.reverse());
+        largest_change(&logits(&wrong, &observations, &masks), &logits(right, &observations, &masks))
+    };
+    assert_eq!(moved(&constant), 0.0);
+    assert!(moved(&reference) > 0.5, "{}", moved(&reference));
+}
+
 /// Bank conflicts of one convolution of the source's size on `simt`.
 fn conflicts(options: Options, torso: bool) -> Result<BankReport, Error> {
     let device = Device::simt();

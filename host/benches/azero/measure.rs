@@ -119,10 +119,6 @@ pub struct Ready {
 }
 
 impl Ready {
-    pub fn call(&mut self) -> Result<()> {
-        self.evaluator.enqueue(&self.stream, &self.inputs, self.n, &mut self.outputs)
-    }
-
     /// Device seconds of a call, back to back with others, after some that are not timed.
     pub fn times(&mut self, seconds: f64) -> Result<Times> {
         let (start, end) = (self.stream.event()?, self.stream.event()?);

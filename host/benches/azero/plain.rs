@@ -23,7 +23,8 @@ pub struct Reference {
     n: usize,
 }
 
-fn converted<T: Real>(network: &Network) -> plain::Network<T> {
+/// The plain program's network of a network.
+pub fn converted<T: Real>(network: &Network) -> plain::Network<T> {
     let mut tensors = HashMap::new();
     network.visit(|name, _, values| {
         tensors.insert(name.to_string(), values);
@@ -42,6 +43,29 @@ fn converted<T: Real>(network: &Network) -> plain::Network<T> {
         actions: size(shape.actions),
     };
     plain::Network::from_tensors(shape, |name, _| tensors[name].iter().map(|&value| T::rounded(value.into())).collect())
+}
+
+/// Whether a tensor belongs to a convolution: its weights and biases are the fields of that name.
+fn of_conv(name: &str) -> bool {
+    name.ends_with("conv.weight") || name.contains("_conv_") && name.ends_with(".weight")
+}
+
+/// Changes the weights `[outputs, inputs, side, side]` and the biases of every convolution.
+pub fn change_convs(network: &mut plain::Network<f64>, mut change: impl FnMut(&[usize], &mut [f64], &mut [f64])) {
+    for place in 0..network.tensors.len() - 1 {
+        let (before, after) = network.tensors.split_at_mut(place + 1);
+        let tensor = &mut before[place];
+        if of_conv(&tensor.name) {
+            change(&tensor.dims, &mut tensor.values, &mut after[0].values);
+        }
+    }
+}
+
+/// The network as the published kernels compute it: no convolution has a bias.
+pub fn without_bias(network: &Network) -> plain::Network<f64> {
+    let mut network = converted(network);
+    change_convs(&mut network, |_, _, bias| bias.fill(0.0));
+    network
 }
 
 fn rounded(values: &[f64]) -> Vec<f32> {

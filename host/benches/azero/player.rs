@@ -1,17 +1,18 @@
 //! Games played with the network: how far its answers are off from the first action to the last, and what the published kernels change.
 //!
 //! All games are played side by side, an evaluation of all positions an action; each action is drawn from the policy. Beside the player, a sample of the same
-//! positions is evaluated in double precision and by the published kernels, which leave out the convolutions' bias.
+//! positions is evaluated in double precision, as the network is and without its convolutions' bias, which the published kernels leave out.
 
 use serde_json::json;
+use warpplay::Precision;
+use warpplay::azero::Execution;
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, legal_mask, observation};
-use warpplay::azero::paper::{Model, Options};
-use warpplay::azero::{Evaluator, Execution};
 use warpplay::mcts::Game;
-use warpplay::{Device, Precision};
+use warpplay_cpu_ref::azero::{Parallel, Pass};
 
 use crate::measure::{Bench, Draw};
 use crate::output::{Table, number, percent};
+use crate::plain::{converted, without_bias};
 
 /// Actions that one row of the table stands for.
 const ACTIONS: usize = 25;
@@ -22,7 +23,6 @@ const SAMPLE: usize = 4;
 #[derive(Clone, Copy, Default, serde::Serialize)]
 struct Stretch {
     positions: u64,
-    sampled: u64,
     largest_logit_error: f64,
     largest_value_error: f64,
     invalid: u64,
@@ -96,16 +96,8 @@ fn largest(found: &[f64], expected: &[f64]) -> f64 {
 
 fn play(bench: &Bench, precision: Precision) -> warpplay::Result<Vec<Stretch>> {
     let mut evaluator = bench.evaluator(&bench.network, precision, Execution::Auto, bench.games)?;
-    let mut exact =
-        Evaluator::builder().precision(Precision::Fp64).max_batch(SAMPLE).build(&Device::cpu(), &bench.network)?;
-    // The published kernels where there are any; they are told apart by fp32 alone.
-    let mut published = match precision {
-        Precision::Fp32 if bench.has_kernels() => {
-            let stream = bench.device.stream()?;
-            Some((Model::new(&stream, &bench.network, Options::published(), SAMPLE)?, stream))
-        }
-        _ => None,
-    };
+    let (exact, no_bias) = (converted::<f64>(&bench.network), without_bias(&bench.network));
+    let (mut expected, mut other) = (Pass::default(), Pass::default());
     let layout = bench.network.observation();
     let mut games = vec![Checkers::new(); bench.games];
     let (mut draw, mut stretches) = (Draw::new(27), Vec::<Stretch>::new());
@@ -123,21 +115,19 @@ fn play(bench: &Bench, precision: Precision) -> warpplay::Result<Vec<Stretch>> {
         let n = games.len().min(SAMPLE);
         let each = observations.len() / games.len();
         let (observations, masks) = (&observations[..n * each], &masks[..n * N_ACTIONS]);
-        let expected = exact.evaluate(observations, masks)?;
-        stretch.sampled += n as u64;
+        let observations: Vec<f64> = observations.iter().map(|&value| value.into()).collect();
+        exact.forward::<Parallel>(&observations, masks, &mut expected);
+        no_bias.forward::<Parallel>(&observations, masks, &mut other);
         let error = largest(&found.policy_logits[..n * N_ACTIONS], &expected.policy_logits);
         stretch.largest_logit_error = stretch.largest_logit_error.max(error);
-        stretch.largest_value_error = stretch.largest_value_error.max(largest(&found.values[..n], &expected.values));
-        if let Some((model, stream)) = &mut published {
-            let other = model.evaluate(stream, observations, masks)?;
-            let change = &mut stretch.without_bias;
-            change.sampled += n as u64;
-            change.largest_logit_change =
-                change.largest_logit_change.max(largest(&other.policy_logits, &expected.policy_logits));
-            change.largest_value_change = change.largest_value_change.max(largest(&other.values, &expected.values));
-            let pairs = other.policies.chunks_exact(N_ACTIONS).zip(expected.policies.chunks_exact(N_ACTIONS));
-            change.other_best_action += pairs.filter(|(other, exact)| best(other) != best(exact)).count() as u64;
-        }
+        stretch.largest_value_error = stretch.largest_value_error.max(largest(&found.values[..n], &expected.value));
+        let change = &mut stretch.without_bias;
+        change.sampled += n as u64;
+        change.largest_logit_change =
+            change.largest_logit_change.max(largest(&other.policy_logits, &expected.policy_logits));
+        change.largest_value_change = change.largest_value_change.max(largest(&other.value, &expected.value));
+        let pairs = other.policy.chunks_exact(N_ACTIONS).zip(expected.policy.chunks_exact(N_ACTIONS));
+        change.other_best_action += pairs.filter(|(other, exact)| best(other) != best(exact)).count() as u64;
 
         for (game, policy) in games.iter_mut().zip(found.policies.chunks_exact(N_ACTIONS)) {
             let mut left = draw.share() * policy.iter().sum::<f64>();

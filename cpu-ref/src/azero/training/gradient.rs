@@ -2,10 +2,10 @@
 
 use super::super::pieces::{self, Affine};
 use super::super::{Network, Program, place};
+use super::Settings;
 use super::batch_norm::{self, Statistics};
 use super::convolution::Layer;
 use super::loss::{self, Losses};
-use super::Settings;
 use crate::mlp::Real;
 
 /// Positions, and what the search and the game found out about them.

@@ -161,7 +161,9 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Err(error) => return Err(error),
             }
         }
-        let Some(graph) = self.graphs.get(&n_trees) else { return self.work.steps(&self.stream, options, n_trees, steps) };
+        let Some(graph) = self.graphs.get(&n_trees) else {
+            return self.work.steps(&self.stream, options, n_trees, steps);
+        };
         for _ in 0..steps / chunk {
             self.stream.launch_graph(graph)?;
         }

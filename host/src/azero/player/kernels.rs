@@ -227,7 +227,14 @@ impl<G: SearchKernels> Kernels<G> {
     }
 
     /// Values by playouts for the leaves that wait, `row_stride` rows a tree.
-    pub fn playouts(&self, stream: &Stream, arrays: &mut Arrays<G>, n: u32, n_trees: u32, row_stride: u32) -> Result<()> {
+    pub fn playouts(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays<G>,
+        n: u32,
+        n_trees: u32,
+        row_stride: u32,
+    ) -> Result<()> {
         let (n_trees, row_stride) = (n_trees.min(arrays.n_trees), row_stride.min(arrays.max_leaves));
         arrays.values.expect_len("values of playouts", (arrays.n_trees * arrays.max_leaves) as usize)?;
         let shape = playouts::shape::<G>(n_trees, row_stride, n);

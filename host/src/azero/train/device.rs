@@ -26,7 +26,8 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let n_order = STEPS_AT_ONCE * options.batch as usize;
     let arrays = Arrays::new(&stream, plan, &samples, &options, STEPS_AT_ONCE, n_order)?;
     let kernels = Kernels::load(device)?;
-    let mut engine = DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
+    let mut engine =
+        DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
     engine.set_state(&state)?;
     Ok(Box::new(engine))
 }

@@ -107,7 +107,14 @@ pub(super) struct Arrays {
 
 impl Arrays {
     /// Takes the memory: for steps of the plan's batch, at most `n_steps` of them and `n_order` positions at once.
-    pub fn new(stream: &Stream, plan: Plan, samples: &Samples, options: &Options, n_steps: usize, n_order: usize) -> Result<Self> {
+    pub fn new(
+        stream: &Stream,
+        plan: Plan,
+        samples: &Samples,
+        options: &Options,
+        n_steps: usize,
+        n_order: usize,
+    ) -> Result<Self> {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
@@ -315,8 +322,9 @@ impl Kernels {
         let last = arrays.plan.n_blocks() - 3;
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Arrays { parameters, activations, .. } = arrays;
-        let Activations { after, hidden, by_logits, by_value, by_hidden, by_head, by_output, by_before, by_middle, .. } =
-            activations;
+        let Activations {
+            after, hidden, by_logits, by_value, by_hidden, by_head, by_output, by_before, by_middle, ..
+        } = activations;
         let pointers = Pointers {
             observations: activations.observations.as_ptr(),
             after: after.iter().map(Buffer::as_ptr).collect(),
@@ -342,11 +350,21 @@ impl Kernels {
         }
         self.weights(stream, arrays, value_1, n, pointers.after[last + 1], by_hidden)?;
         self.inputs(stream, &pointers, value_1, n, by_hidden, by_head, false)?;
-        self.block(stream, arrays, &pointers, Back { block: last + 1, n, output: by_head, inputs: Some((by_output, false)), keep: false })?;
+        self.block(
+            stream,
+            arrays,
+            &pointers,
+            Back { block: last + 1, n, output: by_head, inputs: Some((by_output, false)), keep: false },
+        )?;
         // The policy head adds to it.
         self.weights(stream, arrays, policy, n, pointers.after[last + 2], pointers.by_logits)?;
         self.inputs(stream, &pointers, policy, n, pointers.by_logits, by_head, false)?;
-        self.block(stream, arrays, &pointers, Back { block: last + 2, n, output: by_head, inputs: Some((by_output, true)), keep: false })?;
+        self.block(
+            stream,
+            arrays,
+            &pointers,
+            Back { block: last + 2, n, output: by_head, inputs: Some((by_output, true)), keep: false },
+        )?;
         // The torso: what passes the last ReLU of a block is also the residual's, to which the first convolution adds.
         for second in (1..=last / 2).rev().map(|number| 2 * number) {
             let back = Back { block: second, n, output: by_output, inputs: Some((by_middle, false)), keep: true };
@@ -439,7 +457,8 @@ impl Kernels {
         let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
         let shape_of_sum = update::shape(plan.n_weights() + n_bias);
         let gradients = arrays.gradients.as_mut_ptr();
-        let (weights, bias) = (gradients.wrapping_add(plan.weights as usize), gradients.wrapping_add(plan.bias as usize));
+        let (weights, bias) =
+            (gradients.wrapping_add(plan.weights as usize), gradients.wrapping_add(plan.bias as usize));
         let arguments = (arrays.parts.as_ptr(), weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
         // SAFETY: as in `product`; the parts were made for the largest gradient of the plan.
         unsafe {
@@ -452,7 +471,15 @@ impl Kernels {
     }
 
     /// Norm, residual and ReLU after a convolution.
-    fn norm(&self, stream: &Stream, arrays: &mut Arrays, block: usize, n: u32, residual: Option<usize>, training: bool) -> Result<()> {
+    fn norm(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays,
+        block: usize,
+        n: u32,
+        residual: Option<usize>,
+        training: bool,
+    ) -> Result<()> {
         let mut norm = norm_of(arrays, block, n);
         norm.residual = residual.map_or(ptr::null(), |block| arrays.activations.after[block].as_ptr());
         if !training {

@@ -109,12 +109,7 @@ impl Dense {
     }
 
     fn batch(&self) -> Batch<'_, f32> {
-        Batch {
-            observations: &self.observations,
-            masks: &self.masks,
-            shares: &self.shares,
-            results: &self.results,
-        }
+        Batch { observations: &self.observations, masks: &self.masks, shares: &self.shares, results: &self.results }
     }
 }
 

@@ -3,8 +3,8 @@
 use warpplay_gpu::azero::train::line_length;
 use warpplay_gpu::azero::train::product::{LARGE, SMALL, Tiles};
 
-use crate::azero::network::{Network, Norm};
 use crate::azero::NetworkShape;
+use crate::azero::network::{Network, Norm};
 use crate::{Error, Result};
 
 /// Blocks that a gradient's product should have, if its pixels can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
@@ -140,7 +140,8 @@ impl Plan {
             // What does not fit is found below.
             at as u32
         };
-        let mut products: Vec<ProductPlan> = layers.iter().map(|layer| product(shape, batch, layer, &mut take)).collect();
+        let mut products: Vec<ProductPlan> =
+            layers.iter().map(|layer| product(shape, batch, layer, &mut take)).collect();
         let n_decayed = products.iter().map(|product| u64::from(product.n_weights())).sum::<u64>();
         for product in &mut products {
             product.bias = take(product.n_outputs);
@@ -274,8 +275,7 @@ fn affine(network: &Network) -> Vec<(&[f32], &[f32])> {
 }
 
 fn affine_mut(network: &mut Network) -> Vec<(&mut [f32], &mut [f32])> {
-    let mut list: Vec<(&mut [f32], &mut [f32])> =
-        vec![(&mut network.input_conv.weight, &mut network.input_conv.bias)];
+    let mut list: Vec<(&mut [f32], &mut [f32])> = vec![(&mut network.input_conv.weight, &mut network.input_conv.bias)];
     for block in &mut network.torso {
         list.push((&mut block.conv_1.weight, &mut block.conv_1.bias));
         list.push((&mut block.conv_2.weight, &mut block.conv_2.bias));
@@ -307,7 +307,16 @@ mod tests {
 
     #[test]
     fn a_network_comes_back_from_the_device_as_it_was() {
-        let shape = NetworkShape { rows: 3, columns: 5, planes: 5, width: 6, depth: 2, value_filters: 3, actions: 7, ..NetworkShape::default() };
+        let shape = NetworkShape {
+            rows: 3,
+            columns: 5,
+            planes: 5,
+            width: 6,
+            depth: 2,
+            value_filters: 3,
+            actions: 7,
+            ..NetworkShape::default()
+        };
         let network = Network::seeded(shape, 5).unwrap().with_meaning(ObservationLayout::Legacy, ValueOf::Mover);
         let plan = Plan::new(shape, 9).unwrap();
         let (values, running) = plan.to_device(&network);

@@ -135,16 +135,17 @@ impl Samples {
             if number > 0 && sorted[number - 1].0 == action {
                 return Err(Error::shape("visits of a position", "one entry an action", format!("two of {action}")));
             }
-            total = total.checked_add(count).ok_or_else(|| {
-                Error::shape("visits of a position", format!("at most {} in all", u32::MAX), "more")
-            })?;
+            total = total
+                .checked_add(count)
+                .ok_or_else(|| Error::shape("visits of a position", format!("at most {} in all", u32::MAX), "more"))?;
         }
         if total == 0 {
             return Err(Error::shape("visits of a position", "at least one", "none"));
         }
         let visited = sorted.iter().filter(|(_, count)| *count > 0);
         let end = self.visits.len() + sorted.len();
-        u32::try_from(end).map_err(|_| Error::shape("visits of all positions", format!("at most {}", u32::MAX), end))?;
+        u32::try_from(end)
+            .map_err(|_| Error::shape("visits of all positions", format!("at most {}", u32::MAX), end))?;
         self.visits.extend(visited.map(|&(action, count)| Visit { action, count }));
         self.bits.extend(packed(observation.iter().map(|&value| value != 0.0)));
         self.legal.extend(packed(legal.iter().map(|&legal| legal != 0)));
@@ -174,7 +175,10 @@ impl Samples {
     /// A number that any change of a position changes.
     pub(super) fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
-        sum.add(format!("{} {} {} {} {}", self.planes, self.cells, self.actions, self.observation, self.value_of).as_bytes());
+        sum.add(
+            format!("{} {} {} {} {}", self.planes, self.cells, self.actions, self.observation, self.value_of)
+                .as_bytes(),
+        );
         for part in [&self.bits, &self.legal, &self.first, &self.total] {
             sum.add(bytemuck::cast_slice(part));
         }

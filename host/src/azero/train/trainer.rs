@@ -122,7 +122,11 @@ impl TrainerBuilder {
         samples.check(network.shape(), network.observation(), network.value_of())?;
         let (train, validation) = samples.split(options.validation, options.seed);
         if options.batch as usize > train.len() {
-            return Err(Error::option("batch", options.batch, format!("at most the {} training positions", train.len())));
+            return Err(Error::option(
+                "batch",
+                options.batch,
+                format!("at most the {} training positions", train.len()),
+            ));
         }
         let setup = Setup { options: options.clone(), samples: Arc::clone(samples), state };
         let engine = match device.backend() {
@@ -142,9 +146,7 @@ fn check_finite(network: &Network) -> Result<()> {
         }
     });
     match bad {
-        Some((name, at, value)) => {
-            Err(Error::shape(format!("tensor {name}, element {at}"), "a finite number", value))
-        }
+        Some((name, at, value)) => Err(Error::shape(format!("tensor {name}, element {at}"), "a finite number", value)),
         None => Ok(()),
     }
 }
