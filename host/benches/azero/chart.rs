@@ -34,7 +34,8 @@ fn draw(svg: &mut String, title: &str, unit: &str, groups: &[Bars]) -> Result<()
     let values = || groups.iter().flat_map(|group| &group.values).map(|(_, value)| *value).filter(|&value| value > 0.0);
     let least = values().fold(f64::INFINITY, f64::min);
     let most = values().fold(0.0, f64::max);
-    let (low, high) = if least <= most { (least / 3.0, most * 3.0) } else { (1.0, 10.0) };
+    // Two decades above the bars are the legend's.
+    let (low, high) = if least <= most { (least / 3.0, most * 100.0) } else { (1.0, 10.0) };
     let n_groups = groups.len().max(1) as f64;
     let mut chart = ChartBuilder::on(&area)
         .caption(title, ("sans-serif", 16))
@@ -62,7 +63,8 @@ fn draw(svg: &mut String, title: &str, unit: &str, groups: &[Bars]) -> Result<()
         area.draw_text(&group.name, &("sans-serif", 13).into_text_style(&area), (x, y + 8))?;
     }
     if !programs.is_empty() {
-        chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        let labels = &mut chart.configure_series_labels();
+        labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
     }
     area.present()?;
     Ok(())
