@@ -439,3 +439,39 @@ fn padding_the_observation_makes_conflicts_and_none_are_there_without() -> Check
     }
     Ok(())
 }
+
+#[test]
+fn what_the_kernels_cannot_do_is_refused_by_name() -> Checked {
+    let stream = Device::simt().stream()?;
+    let refused = |shape: NetworkShape, options: Options, capacity| {
+        let network = Network::seeded(shape, 1).expect("the shape is allowed");
+        match Model::new(&stream, &network, options, capacity) {
+            Ok(_) => panic!("{shape:?} is not refused"),
+            Err(error) => error.to_string(),
+        }
+    };
+    let (shape, base) = (small().0, Options::default());
+    let expected = "option rows: 9 is not allowed (8, with the source's kernels)";
+    assert_eq!(refused(NetworkShape { rows: 9, ..shape }, base, 1), expected);
+    let planes = Options { input: InputForm::Planes, ..base };
+    let expected = "option planes: 17 is not allowed (1 to 16 with input planes)";
+    assert_eq!(refused(NetworkShape { planes: 17, ..shape }, planes, 1), expected);
+    let layers = Options { torso_layers: 3, ..base };
+    assert_eq!(refused(shape, layers, 1), "option torso layers: 3 is not allowed (1 or 8)");
+    assert!(refused(shape, base, 0).starts_with("option max batch: 0 is not allowed"));
+
+    let mut model = Model::new(&stream, &Network::seeded(shape, 1)?, base, 2)?;
+    let error = model.evaluate(&stream, &[0.0; 100], &[1; 20]).expect_err("no whole position");
+    assert_eq!(error.to_string(), "values of the positions: expected 1 to 2 times 192, got 100");
+    let error = model.evaluate(&stream, &[0.0; 192], &[1; 21]).expect_err("masks of one position");
+    assert_eq!(error.to_string(), "masks: expected 1 times 20 values, got 21");
+
+    let kernels = Kernels::load(stream.device(), base)?;
+    let layer = Affine::conv(&stream, &conv(2, 3, 9, 1))?;
+    let (x, mut out) = (stream.alloc(2 * CELLS)?, stream.alloc(3 * CELLS - 1)?);
+    let error = kernels.torso(&stream, 1, &x, &layer, &mut out).expect_err("the output is too short");
+    assert_eq!(error.to_string(), "out: expected at least 192 values, got 191");
+    let error = kernels.torso(&stream, 0, &x, &layer, &mut out).expect_err("no position");
+    assert!(error.to_string().starts_with("option positions: 0 is not allowed"), "{error}");
+    Ok(())
+}
