@@ -9,7 +9,7 @@ use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -40,6 +40,7 @@ fn families() -> Vec<Family> {
         Family { kernels: paper::KERNELS.to_vec(), set: &MLP_PAPER },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
+        Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
     ]
 }

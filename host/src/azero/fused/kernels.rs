@@ -305,6 +305,11 @@ impl DeviceNetwork {
         })
     }
 
+    /// Where the convolutions' weights lie.
+    pub fn tower_weights(&self) -> crate::L2Span {
+        crate::L2Span::of(&self.tower)
+    }
+
     /// Channels of both heads.
     pub fn filters(&self) -> u32 {
         self.value_filters + self.policy_filters

@@ -94,6 +94,10 @@ impl Engine for Fused {
         kernels.heads(stream, network, &places.planes, inputs, n as u32, outputs)
     }
 
+    fn weights(&self) -> Option<crate::L2Span> {
+        Some(self.network.tower_weights())
+    }
+
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
         let Self { kernels, network, places, boards } = self;
         let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);

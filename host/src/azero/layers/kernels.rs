@@ -74,6 +74,11 @@ impl Arrays {
         self.shape.cells() * self.format.words(self.shape.width) as usize
     }
 
+    /// Where the network lies.
+    pub fn weights(&self) -> crate::L2Span {
+        crate::L2Span::of(&self.parameters)
+    }
+
     /// # Errors
     /// [`Error::Shape`] for no position, or more than there is room for.
     pub fn check(&self, n: usize) -> Result<()> {

@@ -96,6 +96,10 @@ impl Engine for LayersEngine {
         }
     }
 
+    fn weights(&self) -> Option<crate::L2Span> {
+        Some(self.arrays.weights())
+    }
+
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
         self.check(inputs, n)?;
         let Self { kernels, arrays, .. } = self;
