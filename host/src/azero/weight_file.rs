@@ -8,7 +8,7 @@ use safetensors::tensor::Metadata;
 
 use super::network::NORM_EPSILON;
 use super::shape::MAX_DEPTH;
-use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive};
+use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive, train};
 use crate::tensors::{self, Tensor};
 use crate::{Error, Result, atomic_file};
 
@@ -46,7 +46,8 @@ impl Network {
         let file = tensors::parse(path, bytes).map_err(|error| truncated(path, bytes).unwrap_or(error))?;
         let mut found = BTreeMap::new();
         for (name, view) in file.tensors() {
-            if name.ends_with(BATCH_COUNT) {
+            // A training's checkpoint also holds what its optimiser remembers.
+            if name.ends_with(BATCH_COUNT) || name.starts_with(train::MOMENTS) {
                 continue;
             }
             let values = narrowed(path, &name, tensors::values(path, &name, &view)?)?;
