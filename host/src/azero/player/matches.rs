@@ -242,10 +242,8 @@ impl Ready {
     fn choose(&mut self, games: &[Open], seed: u64) -> Result<Vec<u32>> {
         match self {
             Self::Search(searcher) => {
-                let tasks: Vec<_> = games
-                    .iter()
-                    .map(|game| Task { position: game.position, game: game.game, ply: game.ply })
-                    .collect();
+                let tasks: Vec<_> =
+                    games.iter().map(|game| Task { position: game.position, game: game.game, ply: game.ply }).collect();
                 let decisions = searcher.search(&tasks)?;
                 Ok(decisions.iter().map(|decision| decision.action).collect())
             }
