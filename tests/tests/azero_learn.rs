@@ -76,7 +76,9 @@ fn games_teach_a_network_what_was_played() {
     let mut trainer = builder.build(&Device::cpu(), &Arc::new(samples)).expect("a trainer");
     trainer.run(|_| ControlFlow::Continue(())).expect("a training");
     let (first, last) = (&trainer.epochs()[0].train, &trainer.epochs()[7].train);
-    assert!(last.policy_loss < 0.9 * first.policy_loss && last.accuracy > first.accuracy, "{first:?} {last:?}");
+    // Eight simulations leave visits nearly even: the cross-entropy cannot fall far.
+    assert!(last.policy_loss < first.policy_loss - 0.04 && last.accuracy > first.accuracy + 0.1, "{first:?} {last:?}");
+    assert!(last.value_loss < 0.5 * first.value_loss, "{first:?} {last:?}");
 }
 
 /// A run so small that nothing is learned.

@@ -329,6 +329,51 @@ fn the_reference_vectors_by_the_sources_kernels() {
     });
 }
 
+/// Logits of positions by the plain program, in double precision.
+fn logits(network: &plain::Network<f64>, observations: &[f32], masks: &[u8]) -> Vec<f64> {
+    let mut pass = Pass::default();
+    network.forward::<plain::Parallel>(&widened(observations), masks, &mut pass);
+    pass.policy_logits
+}
+
+fn largest_change(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn leaving_out_the_bias_moves_the_reference_logits_by_two() {
+    let Some(path) = golden::shared("vectors/az_checkers_io.safetensors") else { return };
+    let tensors = Tensors::read(&path);
+    let observations: Vec<f32> = tensors.floats("obs").into_iter().map(|value| value as f32).collect();
+    let masks = tensors.bytes("mask");
+    let network = plain::Network::<f64>::seeded(plain::Shape::default(), 27);
+    let published = logits(&without_conv_bias(network), &observations, &masks);
+    let moved = largest_change(&published, &tensors.floats("policy_logits"));
+    println!("without the convolutions' bias logits move by up to {moved:.4}");
+    assert!((1.9..2.1).contains(&moved), "{moved}");
+}
+
+#[test]
+fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_place() {
+    let shape = plain::Shape { width: 32, depth: 1, ..plain::Shape::default() };
+    let (observations, masks) = (planes(2 * 320, 8), vec![1u8; 2 * 512]);
+    let reference = plain::Network::<f64>::seeded(shape, 27);
+    let mut constant = without_conv_bias(reference.clone());
+    let weights = |network: &mut plain::Network<f64>, change: &dyn Fn(&mut Vec<f64>)| {
+        let convs = network.tensors.iter_mut().filter(|tensor| tensor.name.contains("conv") && tensor.dims.len() == 4);
+        convs.for_each(|tensor| change(&mut tensor.values));
+    };
+    weights(&mut constant, &|values| values.fill(0.01));
+    let moved = |right: &plain::Network<f64>| {
+        let mut wrong = right.clone();
+        // Each kernel turned, inputs and outputs in reverse order: about as wrong as an index can be.
+        weights(&mut wrong, &|values| values.reverse());
+        largest_change(&logits(&wrong, &observations, &masks), &logits(right, &observations, &masks))
+    };
+    assert_eq!(moved(&constant), 0.0);
+    assert!(moved(&reference) > 0.5, "{}", moved(&reference));
+}
+
 /// Bank conflicts of one convolution of the source's size on `simt`.
 fn conflicts(options: Options, torso: bool) -> Result<BankReport, Error> {
     let device = Device::simt();
@@ -392,5 +437,41 @@ fn padding_the_observation_makes_conflicts_and_none_are_there_without() -> Check
         assert_eq!(padded.requests(), plain.requests());
         assert!(padded.conflicts() > 0, "{padded:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn what_the_kernels_cannot_do_is_refused_by_name() -> Checked {
+    let stream = Device::simt().stream()?;
+    let refused = |shape: NetworkShape, options: Options, capacity| {
+        let network = Network::seeded(shape, 1).expect("the shape is allowed");
+        match Model::new(&stream, &network, options, capacity) {
+            Ok(_) => panic!("{shape:?} is not refused"),
+            Err(error) => error.to_string(),
+        }
+    };
+    let (shape, base) = (small().0, Options::default());
+    let expected = "option rows: 9 is not allowed (8, with the source's kernels)";
+    assert_eq!(refused(NetworkShape { rows: 9, ..shape }, base, 1), expected);
+    let planes = Options { input: InputForm::Planes, ..base };
+    let expected = "option planes: 17 is not allowed (1 to 16 with input planes)";
+    assert_eq!(refused(NetworkShape { planes: 17, ..shape }, planes, 1), expected);
+    let layers = Options { torso_layers: 3, ..base };
+    assert_eq!(refused(shape, layers, 1), "option torso layers: 3 is not allowed (1 or 8)");
+    assert!(refused(shape, base, 0).starts_with("option max batch: 0 is not allowed"));
+
+    let mut model = Model::new(&stream, &Network::seeded(shape, 1)?, base, 2)?;
+    let error = model.evaluate(&stream, &[0.0; 100], &[1; 20]).expect_err("no whole position");
+    assert_eq!(error.to_string(), "values of the positions: expected 1 to 2 times 192, got 100");
+    let error = model.evaluate(&stream, &[0.0; 192], &[1; 21]).expect_err("masks of one position");
+    assert_eq!(error.to_string(), "masks: expected 1 times 20 values, got 21");
+
+    let kernels = Kernels::load(stream.device(), base)?;
+    let layer = Affine::conv(&stream, &conv(2, 3, 9, 1))?;
+    let (x, mut out) = (stream.alloc(2 * CELLS)?, stream.alloc(3 * CELLS - 1)?);
+    let error = kernels.torso(&stream, 1, &x, &layer, &mut out).expect_err("the output is too short");
+    assert_eq!(error.to_string(), "out: expected at least 192 values, got 191");
+    let error = kernels.torso(&stream, 0, &x, &layer, &mut out).expect_err("no position");
+    assert!(error.to_string().starts_with("option positions: 0 is not allowed"), "{error}");
     Ok(())
 }

@@ -7,10 +7,12 @@ use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, Gomo
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero::search::SearchKernels;
-use warpplay_gpu::azero::train;
+use warpplay_gpu::azero::{self, train};
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{
+    AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -41,8 +43,10 @@ fn families() -> Vec<Family> {
         Family { kernels: paper::KERNELS.to_vec(), set: &MLP_PAPER },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
-        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
+        Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
         Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
+        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
     ]
 }
 
@@ -162,9 +166,9 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
+/// Kernels that add up in double precision: their names say so.
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
+    name.starts_with("mlp_") && name.ends_with("_f64")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -232,6 +236,8 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 8),
     ("mlp_epoch_classify", 4),
+    ("azero_search_step_", 2),
+    ("azero_search_playouts_", 2),
     ("azero_train_forward_", 2),
     ("azero_train_backward_", 2),
     ("azero_train_gradient_", 2),
@@ -239,8 +245,6 @@ const BARRIERS: &[(&str, usize)] = &[
     ("azero_train_norm_back_parts", 2),
     ("azero_train_adam", 4),
     ("azero_train_finish", 10),
-    ("azero_search_step_", 2),
-    ("azero_search_playouts_", 2),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the

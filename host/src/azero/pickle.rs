@@ -366,7 +366,7 @@ mod tests {
             (b"}(K\x01u", "byte 4: a key without a value"),
             (b"K\x01K\x02a", "byte 4: items for what is no list"),
             (b"\x8a\x09", "byte 0: the end comes too early"),
-            (b"cos\nsystem\n(X\x02\x00\x00\x00lstR.", "byte 21: a call of os.system, expected tensors by name"),
+            (b"cos\nsystem\n(X\x02\x00\x00\x00lstR.", "byte 20: a call of os.system, expected tensors by name"),
             (b"cbuiltins\nobject\n)\x81.", "byte 18: an object of builtins.object, expected tensors by name"),
             (b"i", "byte 0: operation 0x69 is not read"),
         ] {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use safetensors::{Dtype, SafeTensors};
+use safetensors::SafeTensors;
+use safetensors::tensor::Metadata;
 
 use super::network::NORM_EPSILON;
 use super::shape::MAX_DEPTH;
@@ -101,14 +102,18 @@ impl Network {
 
 /// The error that names the first tensor that a file should have and ends before, where that is what is wrong with it.
 fn truncated(path: &Path, bytes: &[u8]) -> Option<Error> {
-    let (header, metadata) = SafeTensors::read_metadata(bytes).ok()?;
-    let begin = 8 + header;
-    let end = |name: &String| metadata.info(name).map_or(0, |info| begin.saturating_add(info.data_offsets.1));
-    let mut names = metadata.offset_keys();
-    names.sort_by_key(end);
-    let name = names.into_iter().find(|name| end(name) > bytes.len())?;
-    let reason = format!("truncated: tensor {name} ends at byte {}, the file has {}", end(&name), bytes.len());
-    Some(Error::file(path, None, reason))
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let header: Metadata = serde_json::from_slice(rest.get(..length)?).ok()?;
+    // Names in the order of the file.
+    for name in header.offset_keys() {
+        let end = (8 + length).saturating_add(header.info(&name)?.data_offsets.1);
+        if end > bytes.len() {
+            let reason = format!("truncated: tensor {name} ends at byte {end}, the file has {}", bytes.len());
+            return Some(Error::file(path, None, reason));
+        }
+    }
+    None
 }
 
 /// Values in single precision, all finite.

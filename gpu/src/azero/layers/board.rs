@@ -33,6 +33,8 @@ const ROW_THREADS: u32 = 4 * thread::WARP;
 /// Inputs that are in shared memory at once there.
 const ROW_INPUTS: u32 = 8;
 
+const _: () = assert!(ROW_INPUTS == 8, "the kernel's loop is written out");
+
 /// How the blocks of one of the kernels are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
@@ -297,6 +299,9 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
         copy_cells::<1, ROW_INPUTS, ROW_THREADS>(&layer, cells, half, position, input);
         memory::async_commit();
     };
+    let above = if own_row > 0 { own_row - 1 } else { 0 };
+    let below = if own_row + 1 < SIDE { own_row + 1 } else { own_row };
+    let rows = [(own_row > 0, above), (true, own_row), (own_row + 1 < SIDE, below)];
     let mut sums = [0.0f32; 8];
     copy(0, 0);
     let mut half = 0;
@@ -308,19 +313,18 @@ pub unsafe fn azero_layers_conv_row(layer: ConvLayer) {
         if input + ROW_INPUTS < layer.n_inputs {
             copy(1 - half, input + ROW_INPUTS);
         }
-        let mut number = 0;
-        while number < ROW_INPUTS {
+        // All at once, so that the reads of one input do not wait for the products of the one before.
+        each!(NUMBER in [0 1 2 3 4 5 6 7] {
+            let number = NUMBER as u32;
             let taps = taps::<WARP_OUTPUTS>(weights, half * TILE + number * TAPS * WARP_OUTPUTS, thread::lane());
             let plane = (half * ROW_INPUTS + number) * CELLS;
             each!(Y in [0 1 2] {
-                // One too large.
-                let y = own_row + Y as u32;
-                if y >= 1 && y <= SIDE {
-                    add_row(&mut sums, taps[Y], &row(cells, plane + (y - 1) * SIDE));
-                }
+                // A row beyond the board is another with taps of 0, which adds nothing: no branch.
+                let (inside, y) = rows[Y];
+                let taps = if inside { taps[Y] } else { [0.0; 3] };
+                add_row(&mut sums, taps, &row(cells, plane + y * SIDE));
             });
-            number += 1;
-        }
+        });
         half = 1 - half;
         input += ROW_INPUTS;
     }

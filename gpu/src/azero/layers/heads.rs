@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! planes    [n, value filters + policy filters, cells]   the value's first; rectified
-//! weights   1×1 convolutions [width, filters up to a multiple of 4], linear layers [inputs, outputs]
+//! weights   1×1 convolutions [width up to a multiple of 8, filters up to a multiple of 4], linear layers [inputs, outputs]
 //! ```
 //!
 //! A sum over channels has four parts, added up in a fixed order; a sum over planes is in ascending order. Neither depends on the number of positions or on
@@ -13,6 +13,7 @@
 
 use core::marker::PhantomData;
 
+use super::conv::each;
 use super::tensor::{Bf16, Format, Fp16, Tf32};
 use crate::cuda::math::{exp2_approx, fma};
 use crate::cuda::memory::{self, Vec4};
@@ -24,6 +25,8 @@ use crate::launch::LaunchShape;
 pub const THREADS: u32 = 256;
 /// Parts of a sum over channels, each another thread's.
 pub const PARTS: u32 = 4;
+/// Channels that are read at once; the weights of planes are filled up to a multiple.
+pub const AT_ONCE: u32 = 8;
 /// Cells of a block that makes planes.
 pub const CELLS: u32 = THREADS / PARTS;
 /// Positions of a block of [`azero_layers_heads_many`]: one a warp.
@@ -37,7 +40,7 @@ const CHUNK: u32 = 256;
 pub struct Heads {
     /// The torso's output; its layout is the kernel's.
     pub features: *const u32,
-    /// `[width, filters up to a multiple of 4]`, the value's first.
+    /// `[width up to a multiple of AT_ONCE, filters up to a multiple of 4]`, the value's first.
     pub plane_weights: *const f32,
     /// `[filters up to a multiple of 4]`.
     pub plane_bias: *const f32,
@@ -93,12 +96,10 @@ pub const fn outputs_shape(n: u32, positions: u32) -> LaunchShape {
 
 /// A layout of features.
 pub trait Layout {
-    /// Channels that are read at once.
-    const AT_ONCE: u32;
-    /// Reads channels `channel` to `channel + AT_ONCE` of a cell; those beyond the width are anything finite.
+    /// Reads channels `channel` to `channel + AT_ONCE` of a cell; those beyond the width are 0.
     ///
     /// # Safety
-    /// The features are valid, position, cell and channel among them, the channel a multiple of `AT_ONCE`.
+    /// The features are valid, position, cell and channel among them, the channel a multiple of [`AT_ONCE`].
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8];
 }
 
@@ -106,15 +107,20 @@ pub trait Layout {
 pub enum Planar {}
 
 impl Layout for Planar {
-    const AT_ONCE: u32 = 1;
-
     #[inline(always)]
     #[track_caller]
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
-        let plane = position as usize * heads.width as usize + channel as usize;
-        // SAFETY: the caller's promise.
-        let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
-        [f32::from_bits(word), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        let mut values = [0.0; 8];
+        each!(I in [0 1 2 3 4 5 6 7] {
+            let channel = channel + I as u32;
+            if channel < heads.width {
+                let plane = position as usize * heads.width as usize + channel as usize;
+                // SAFETY: the caller's promise.
+                let word = unsafe { memory::load(heads.features, plane * heads.cells as usize + cell as usize) };
+                values[I] = f32::from_bits(word);
+            }
+        });
+        values
     }
 }
 
@@ -122,23 +128,25 @@ impl Layout for Planar {
 pub struct Packed<F>(PhantomData<F>);
 
 impl<F: Format> Layout for Packed<F> {
-    const AT_ONCE: u32 = 4 * F::PER_WORD;
-
     #[inline(always)]
     #[track_caller]
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let row = position as usize * heads.cells as usize + cell as usize;
         let at = row * heads.stride as usize + (channel / F::PER_WORD) as usize;
-        // SAFETY: the caller's promise; words are filled up to whole groups.
-        let [a, b, c, d] = unsafe { memory::load_vec4(heads.features.add(at).cast::<Vec4>()) }.0;
-        let (low, high) = if F::PER_WORD == 1 {
-            (F::unpack([a, b, c, d]), [0.0; 4])
-        } else {
-            (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+        // SAFETY: the caller's promise; words are filled up to whole groups, and those of eight channels are in one.
+        let (low, high) = unsafe {
+            let [a, b, c, d] = memory::load_vec4(heads.features.add(at).cast::<Vec4>()).0;
+            if F::PER_WORD == 1 {
+                (F::unpack([a, b, c, d]), F::unpack(memory::load_vec4(heads.features.add(at + 4).cast::<Vec4>()).0))
+            } else {
+                (F::unpack([a, b, 0, 0]), F::unpack([c, d, 0, 0]))
+            }
         };
         [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
     }
 }
+
+const _: () = assert!(super::tensor::GROUP.is_multiple_of(AT_ONCE));
 
 /// The planes of a block's cells.
 ///
@@ -155,7 +163,7 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let filters = heads.value_filters + heads.policy_filters;
     let line = filters.next_multiple_of(4);
     // Channels of a part, so that parts begin where reads do.
-    let share = heads.width.div_ceil(PARTS).next_multiple_of(L::AT_ONCE);
+    let share = heads.width.div_ceil(PARTS).next_multiple_of(AT_ONCE);
     let from = part * share;
     let to = if from + share < heads.width { from + share } else { heads.width };
     let mut filter = 0;
@@ -166,21 +174,15 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
             while channel < to {
                 // SAFETY: a cell of a position there is, a channel below the width.
                 let values = unsafe { L::channels(heads, position, cell_of, channel) };
-                let mut i = 0;
-                while i < L::AT_ONCE {
-                    if channel + i < to {
-                        let at = (channel + i) as usize * line as usize + filter as usize;
-                        // SAFETY: a quad of the weights.
-                        let weights = unsafe { memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()) }.0;
-                        let mut j = 0;
-                        while j < 4 {
-                            sums[j] = fma(f32::from_bits(weights[j]), values[i as usize], sums[j]);
-                            j += 1;
-                        }
-                    }
-                    i += 1;
-                }
-                channel += L::AT_ONCE;
+                each!(I in [0 1 2 3 4 5 6 7] {
+                    let at = (channel as usize + I) * line as usize + filter as usize;
+                    // SAFETY: a quad of the weights, which are filled up to whole reads.
+                    let weights = unsafe { memory::load_vec4(heads.plane_weights.add(at).cast::<Vec4>()) }.0;
+                    each!(J in [0 1 2 3] {
+                        sums[J] = fma(f32::from_bits(weights[J]), values[I], sums[J]);
+                    });
+                });
+                channel += AT_ONCE;
             }
         }
         let mut j = 0;
@@ -236,26 +238,32 @@ unsafe fn linear<const P: usize>(
             let here = if n_inputs - input < CHUNK { n_inputs - input } else { CHUNK };
             // Those before must have been read by all.
             sync::sync_threads();
-            let mut at = me;
-            while at < here * P as u32 {
-                let (position, number) = (at / here, at % here);
-                let mut value = 0.0;
-                if first + position < heads.n {
-                    let place = (first + position) as usize * line + (from * heads.cells + input + number) as usize;
-                    // SAFETY: one of the position's planes, made by the kernel before.
-                    value = unsafe { memory::load(heads.planes.cast_const(), place) };
+            let mut p = 0;
+            while p < P as u32 {
+                let position = first + p;
+                let mut number = me;
+                while number < here {
+                    let mut value = 0.0;
+                    if position < heads.n {
+                        let place = position as usize * line + (from * heads.cells + input + number) as usize;
+                        // SAFETY: one of the position's planes, made by the kernel before.
+                        value = unsafe { memory::load(heads.planes.cast_const(), place) };
+                    }
+                    staged.set(number * P as u32 + p, value);
+                    number += THREADS;
                 }
-                staged.set(number * P as u32 + position, value);
-                at += THREADS;
+                p += 1;
             }
             // All must be there.
             sync::sync_threads();
             if output < n_outputs {
-                let mut number = 0;
-                while number < here {
+                // Weights are read ahead of the products: their way is long.
+                let weight = |number: u32| {
                     let at = (input + number) as usize * n_outputs as usize + output as usize;
                     // SAFETY: one of the layer's weights.
-                    let weight = unsafe { memory::load(weights, at) };
+                    unsafe { memory::load(weights, at) }
+                };
+                let mut add = |number: u32, weight: f32| {
                     let mut p = 0;
                     while p < P {
                         // SAFETY: staged above.
@@ -263,6 +271,20 @@ unsafe fn linear<const P: usize>(
                         sums[p] = fma(weight, value, sums[p]);
                         p += 1;
                     }
+                };
+                let mut number = 0;
+                while number + 8 <= here {
+                    let mut ahead = [0.0f32; 8];
+                    each!(I in [0 1 2 3 4 5 6 7] {
+                        ahead[I] = weight(number + I as u32);
+                    });
+                    each!(I in [0 1 2 3 4 5 6 7] {
+                        add(number + I as u32, ahead[I]);
+                    });
+                    number += 8;
+                }
+                while number < here {
+                    add(number, weight(number));
                     number += 1;
                 }
             }
@@ -334,6 +356,13 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
     }
 }
 
+/// Hyperbolic tangent with an absolute error below 3e-7. (That of `libm` is a call, for which registers are put aside.)
+#[inline(always)]
+fn tanh(x: f32) -> f32 {
+    let e = exp2_approx(-2.0 * core::f32::consts::LOG2_E * x.abs());
+    ((1.0 - e) / (1.0 + e)).copysign(x)
+}
+
 /// A position's value and policy, by a warp.
 ///
 /// # Safety
@@ -354,7 +383,7 @@ unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     unsafe {
         if lane == 0 {
             let bias = memory::load(heads.value_weights_2, heads.value_hidden as usize);
-            memory::store(heads.values, position as usize, libm::tanhf(sum + bias));
+            memory::store(heads.values, position as usize, tanh(sum + bias));
         }
         let logit = |action: u32| memory::load(heads.policy_logits.cast_const(), line + action as usize);
         let legal = |action: u32| memory::load(heads.masks, line + action as usize) != 0;
@@ -435,10 +464,24 @@ pub unsafe fn azero_layers_heads_one(heads: Heads) {
 ///
 /// # Safety
 /// Launched with [`outputs_shape`] of [`MANY`]. `heads` describes valid memory, with planes.
-#[kernel(max_threads = THREADS)]
+#[kernel(max_threads = THREADS, min_blocks = 4)]
 pub unsafe fn azero_layers_heads_many(heads: Heads) {
     // SAFETY: the contract; the arrays are as large as they must be.
     unsafe { make_outputs::<8>(&heads, shared_array![f32; MANY_STAGED], shared_array![f32; MANY_PARTS]) };
 }
 
 const _: () = assert!(MANY == 8 && MANY <= THREADS / thread::WARP);
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::tanh;
+
+    #[test]
+    fn tanh_is_near() {
+        for step in -4000..=4000 {
+            let x = step as f32 / 333.0;
+            assert!((f64::from(tanh(x)) - f64::from(x).tanh()).abs() < 3e-7, "{x}");
+        }
+        assert!(tanh(f32::NAN).is_nan() && tanh(f32::INFINITY) == 1.0 && tanh(-1e30) == -1.0);
+    }
+}

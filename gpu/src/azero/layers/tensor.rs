@@ -157,7 +157,8 @@ impl Format for Tf32 {
 
     #[inline(always)]
     fn pack(values: [f32; 4]) -> [u32; 4] {
-        values.map(f32::to_bits)
+        // The NaN that half a last place more does not make a number.
+        values.map(|value| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() })
     }
 
     #[inline(always)]
@@ -167,8 +168,8 @@ impl Format for Tf32 {
 
     #[inline(always)]
     fn operand(word: u32) -> u32 {
-        // Half of the last place that the product looks at; a NaN stays one.
-        (word as i32).saturating_add(0x1000) as u32
+        // Half of the last place that the product looks at: it leaves out the rest.
+        word.wrapping_add(0x1000)
     }
 
     #[inline(always)]
@@ -280,6 +281,64 @@ unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outp
     }
 }
 
+/// A warp's operands of one group of words: rows of cells, and columns of weights, two products' at once.
+type Operands = ([[u32; 4]; 4], [[u32; 4]; 4]);
+
+/// Reads a group's operands: the lane's addresses are those of group 0.
+///
+/// # Safety
+/// The whole warp calls it; the tiles are whole.
+#[inline(always)]
+#[track_caller]
+unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
+    at_cells: &[u32; 4],
+    at_weights: u32,
+    group: u32,
+) -> Operands {
+    let (mut left, mut right) = ([[0u32; 4]; 4], [[0u32; 4]; 4]);
+    sync::sync_warp(warp::ALL);
+    // SAFETY: the caller's promise; the warp is together since the barrier above.
+    unsafe {
+        each!(D in [0 1 2 3] {
+            if D < DOWN {
+                left[D] = mma::load_matrix_x4(at_cells[D] ^ group * 32).map(F::operand);
+            }
+        });
+        // Two products' columns at once: outputs four further on.
+        each!(J in [0 1 2 3] {
+            if J < ACROSS / 2 {
+                right[J] = mma::load_matrix_x4((at_weights ^ group * 32) + J as u32 * 4 * CHUNK * 4);
+            }
+        });
+    }
+    (left, right)
+}
+
+/// Adds a group's products to the warp's sums.
+///
+/// # Safety
+/// The whole warp calls it.
+#[inline(always)]
+#[track_caller]
+unsafe fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
+    sums: &mut [[[f32; 4]; 8]; 4],
+    (left, right): &Operands,
+) {
+    sync::sync_warp(warp::ALL);
+    each!(J in [0 1 2 3] {
+        each!(D in [0 1 2 3] {
+            if D < DOWN && J < ACROSS / 2 {
+                let [b0, b1, b2, b3] = right[J];
+                // SAFETY: the caller's promise; the warp is together since the barrier above.
+                unsafe {
+                    sums[D][2 * J] = F::product(sums[D][2 * J], left[D], [b0, b1]);
+                    sums[D][2 * J + 1] = F::product(sums[D][2 * J + 1], left[D], [b2, b3]);
+                }
+            }
+        });
+    });
+}
+
 /// The block's tile of a convolution.
 ///
 /// # Safety
@@ -323,28 +382,28 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         memory::async_commit();
     };
     // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
-    let mut on_board = [0u32; DOWN];
+    let mut on_board = [0u32; 4];
     let first_row = warp_down * 16 * DOWN as u32 + lane % 16;
-    let mut d = 0;
-    while d < DOWN {
-        let cell = tile.first_cell + first_row + 16 * d as u32;
-        let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
-        let mut tap = 0;
-        while tap < TAPS {
-            // Both are one too large.
-            let (y, x) = (row + tap / 3, column + tap % 3);
-            if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
-                on_board[d] |= 1 << tap;
+    each!(D in [0 1 2 3] {
+        if D < DOWN {
+            let cell = tile.first_cell + first_row + 16 * D as u32;
+            let (row, column) = (cell / layer.columns % layer.rows, cell % layer.columns);
+            let mut tap = 0;
+            while tap < TAPS {
+                // Both are one too large.
+                let (y, x) = (row + tap / 3, column + tap % 3);
+                if cell < tile.n_cells && y >= 1 && y <= layer.rows && x >= 1 && x <= layer.columns {
+                    on_board[D] |= 1 << tap;
+                }
+                tap += 1;
             }
-            tap += 1;
         }
-        d += 1;
-    }
+    });
     // The lane's row and half of the depth of the weights' matrices: see `twist`.
     let in_matrix = lane % 8;
     let own_output = warp_across * 8 * N + in_matrix / 2 * 2 * N + in_matrix % 2 + lane / 16 * 2;
     let own_piece = (lane / 8 % 2) ^ in_matrix;
-    let mut sums = [[[0.0f32; 4]; ACROSS]; DOWN];
+    let mut sums = [[[0.0f32; 4]; 8]; 4];
     copy(0);
     copy(1);
     let mut step = 0;
@@ -355,49 +414,37 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         copy(step + 2);
         let (chunk, tap) = (step / TAPS, step % TAPS);
         let shift = (tap / 3 * layer.columns + tap % 3) + chunk % 2 * tile.halo;
-        let mut at_cells = [0u32; DOWN];
-        let mut d = 0;
-        while d < DOWN {
-            let row = first_row + 16 * d as u32 + shift;
-            let row = if on_board[d] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
-            at_cells[d] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
-            d += 1;
-        }
+        let mut at_cells = [0u32; 4];
+        each!(D in [0 1 2 3] {
+            if D < DOWN {
+                let row = first_row + 16 * D as u32 + shift;
+                let row = if on_board[D] >> tap & 1 != 0 { row } else { tile.zeros + row % 8 };
+                at_cells[D] = base + row * (CHUNK * 4) + ((lane / 16) ^ (row % 8)) * 16;
+            }
+        });
         let row = tile.weights + step % STAGES * tiles.outputs + own_output;
         let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
         let words = layer.input_words - chunk * CHUNK;
         let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
-        let mut group = 0;
-        while group < groups {
-            let mut left = [[0u32; 4]; DOWN];
-            let mut right = [[0u32; 4]; ACROSS];
-            sync::sync_warp(warp::ALL);
-            // SAFETY: rows of this step's tiles; the whole warp is here, after the barrier above.
-            unsafe {
-                let mut d = 0;
-                while d < DOWN {
-                    left[d] = mma::load_matrix_x4(at_cells[d] ^ group * 32).map(F::operand);
-                    d += 1;
-                }
-                // Two products' columns at once: outputs two further on.
-                let mut j = 0;
-                while j < ACROSS / 2 {
-                    right[j] = mma::load_matrix_x4((at_weights ^ group * 32) + j as u32 * 4 * CHUNK * 4);
-                    j += 1;
-                }
-                let mut d = 0;
-                while d < DOWN {
-                    let mut j = 0;
-                    while j < ACROSS / 2 {
-                        let [b0, b1, b2, b3] = right[j];
-                        sums[d][2 * j] = F::product(sums[d][2 * j], left[d], [b0, b1]);
-                        sums[d][2 * j + 1] = F::product(sums[d][2 * j + 1], left[d], [b2, b3]);
-                        j += 1;
-                    }
-                    d += 1;
-                }
+        // SAFETY (to the end of the turn): rows of this step's tiles.
+        let read = |group: u32| unsafe { read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group) };
+        if groups == CHUNK / GROUP {
+            // The next group is read before the present one is multiplied.
+            let mut present = read(0);
+            each!(G in [0 1 2 3] {
+                let next = if G < 3 { read(G as u32 + 1) } else { present };
+                // SAFETY: the whole warp is here.
+                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+                present = next;
+            });
+        } else {
+            let mut group = 0;
+            while group < groups {
+                let present = read(group);
+                // SAFETY: the whole warp is here.
+                unsafe { multiply::<F, DOWN, ACROSS>(&mut sums, &present) };
+                group += 1;
             }
-            group += 1;
         }
         step += 1;
     }

@@ -4,14 +4,13 @@ mod graphs;
 #[allow(unsafe_code)]
 mod kernels;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use super::engine::{BlockOutput, Engine, Inputs, Outputs};
 use super::folded::FoldedNetwork;
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 use graphs::Graphs;
 use kernels::{Arrays, Conv, Kernels};
+use plan::Format;
 
 /// Opens the engine with memory for `capacity` positions.
 ///
@@ -24,9 +23,9 @@ pub(in crate::azero) fn build(
     precision: Precision,
     capacity: usize,
 ) -> Result<Box<dyn Engine>> {
-    check_precision(device, precision)?;
+    let format = format(device, precision)?;
     let kernels = Kernels::load(device)?;
-    let arrays = Arrays::new(stream, network, capacity)?;
+    let arrays = Arrays::new(stream, network, format, capacity)?;
     // `simt` has nothing to gain from a recording.
     let graphs = (device.backend() == Backend::Cuda).then(Graphs::default);
     Ok(Box::new(LayersEngine { graphs, kernels, arrays }))
@@ -34,17 +33,15 @@ pub(in crate::azero) fn build(
 
 /// # Errors
 /// [`Error::Option`] if the device has no tensor cores of short formats, which came with compute capability 8.0, and `precision` asks for them; or if
-/// `precision` is for the CPU alone.
-fn check_precision(device: &Device, precision: Precision) -> Result<()> {
-    if precision == Precision::Fp64 {
-        return Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with execution layers"));
-    }
+/// `precision` is for the CPU alone. `simt` has such tensor cores.
+fn format(device: &Device, precision: Precision) -> Result<Format> {
     let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
-    if major < 8 && precision != Precision::Fp32 {
-        let allowed = format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
-        return Err(Error::option("precision", precision, allowed));
+    let allowed = || format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
+    match Format::of(precision) {
+        None => Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with kernels")),
+        Some(format) if major < 8 && format != Format::Fp32 => Err(Error::option("precision", precision, allowed())),
+        Some(format) => Ok(format),
     }
-    Ok(())
 }
 
 struct LayersEngine {
@@ -99,6 +96,10 @@ impl Engine for LayersEngine {
         }
     }
 
+    fn weights(&self) -> Option<crate::L2Span> {
+        Some(self.arrays.weights())
+    }
+
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
         self.check(inputs, n)?;
         let Self { kernels, arrays, .. } = self;
@@ -111,8 +112,9 @@ impl Engine for LayersEngine {
                 Conv::First(block) => (format!("torso_{block}_mid"), &arrays.middle),
                 Conv::Second(block) => (format!("torso_{block}"), &arrays.features),
             };
-            let mut values = vec![0.0; n * shape.n_block()];
-            stream.read_into(buffer, 0, &mut values)?;
+            let mut words = vec![0; n * arrays.n_features()];
+            stream.read_into(buffer, 0, &mut words)?;
+            let values = arrays.format.unpack(&words, shape.width, shape.cells());
             found.push(BlockOutput { name, values });
         }
         kernels.heads(stream, arrays, inputs, n, None)?;

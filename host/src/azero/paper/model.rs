@@ -154,13 +154,16 @@ impl Model {
     }
 
     fn count(&self, observations: &[f32]) -> Result<usize> {
-        let each = self.shape.n_observation();
-        let n = observations.len() / each;
-        if n * each == observations.len() && (1..=self.capacity).contains(&n) {
+        self.positions(observations.len(), self.shape.n_observation())
+    }
+
+    /// The number of positions that have `len` values, `each` a position.
+    pub(super) fn positions(&self, len: usize, each: usize) -> Result<usize> {
+        let n = len / each;
+        if n * each == len && (1..=self.capacity).contains(&n) {
             return Ok(n);
         }
-        let expected = format!("1 to {} times {each} values", self.capacity);
-        Err(Error::shape("observations", expected, observations.len()))
+        Err(Error::shape("values of the positions", format!("1 to {} times {each}", self.capacity), len))
     }
 
     fn check(&self, n: usize) -> Result<()> {

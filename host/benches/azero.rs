@@ -1,0 +1,175 @@
+//! How fast and how exact the AlphaZero network for checkers is evaluated: the kernels of the source beside ours and the CPU's, every precision and batch, errors
+//! block by block, the cache's window, what a test can see, and play with the published kernels.
+//!
+//! ```text
+//! cargo bench -p warpplay --bench azero -- --quick
+//! cargo bench -p warpplay --bench azero -- paper --svg charts --json paper.jsonl
+//! cargo bench -p warpplay --bench azero -- speed --device cuda --batches 1,128,8192
+//! cargo bench -p warpplay --bench azero -- errors l2 mistakes player --games 100
+//! ```
+//!
+//! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
+//! otherwise; the first run is told apart and in no mean. Positions are distinct ones of random games from a fixed seed.
+//!
+//! A good result on an H200: the whole model faster than PyTorch's best at every batch, and every error within its precision's bound.
+//! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
+
+#[path = "azero/chart.rs"]
+mod chart;
+#[path = "azero/errors.rs"]
+mod errors;
+#[path = "azero/l2.rs"]
+mod l2;
+#[path = "azero/measure.rs"]
+mod measure;
+#[path = "azero/mistakes.rs"]
+mod mistakes;
+#[path = "common/output.rs"]
+mod output;
+#[path = "azero/paper.rs"]
+mod paper;
+#[path = "azero/plain.rs"]
+mod plain;
+#[path = "azero/player.rs"]
+mod player;
+#[path = "common/program.rs"]
+mod program;
+#[path = "azero/published.rs"]
+mod published;
+#[path = "azero/speed.rs"]
+mod speed;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+use warpplay::azero::{MAX_BATCH, Network, NetworkShape};
+use warpplay::{Backend, Device, Error};
+
+use measure::{Bench, Positions};
+use output::Output;
+
+/// Speed and exactness of the AlphaZero network
+#[derive(Parser, Debug)]
+#[command(name = "azero")]
+struct Args {
+    /// What to measure [default: all]
+    #[arg(value_name = "SECTION", value_enum)]
+    sections: Vec<Section>,
+
+    /// Small and short: a look at everything, no figures to keep
+    #[arg(long)]
+    quick: bool,
+
+    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: String,
+
+    /// Seconds of one row [default: 2, or 0.2 with --quick]
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+
+    /// Positions of a call, separated by commas [default: 1, 2, 8, 64, 128, 512, 1024, 8192; 1 and 8 with --quick]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    batches: Vec<usize>,
+
+    /// Games of section player [default: 1000, or 20 with --quick]
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
+
+    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write the charts of section paper to this folder, which must be there
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+
+    /// Given by cargo; has no meaning here
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// The source's table: kernel, layer, block and model, by its kernels, by ours and on the CPU
+    Paper,
+    /// Every precision, execution and batch, against PyTorch's figures
+    Speed,
+    /// Mean and largest error after every block, for every precision
+    Errors,
+    /// The second-level cache's window over the weights, on and off
+    L2,
+    /// What wrong weights change, with all weights 0.01 and with the network's
+    Mistakes,
+    /// Games played with the network: errors from the first to the last action, and what the published kernels change
+    Player,
+}
+
+fn main() -> ExitCode {
+    program::exit(run(&Args::parse()))
+}
+
+/// Runs the sections; returns how many rows failed.
+fn run(args: &Args) -> anyhow::Result<usize> {
+    let device = Device::parse(&args.device)?;
+    let seconds = program::seconds(args.seconds, args.quick)?;
+    let batches = match (&args.batches[..], device.backend(), args.quick) {
+        ([], Backend::Simt, _) => vec![1],
+        ([], _, true) => vec![1, 8],
+        ([], ..) => vec![1, 2, 8, 64, 128, 512, 1024, 8192],
+        (given, ..) => given.to_vec(),
+    };
+    for &batch in &batches {
+        if !(1..=MAX_BATCH).contains(&batch) {
+            return Err(Error::option("batches", batch, format!("1 to {MAX_BATCH}")).into());
+        }
+    }
+    if args.games == Some(0) {
+        return Err(Error::option("games", 0, "at least 1").into());
+    }
+    let output = Output::new(args.json.as_deref())?;
+    let network = Network::seeded(NetworkShape::default(), 27)?;
+    let most = batches.iter().copied().max().unwrap_or(1).max(64);
+    let mut bench = Bench {
+        positions: Positions::random(27, most, network.observation())?,
+        games: args.games.unwrap_or(if args.quick { 20 } else { 1000 }),
+        svg: args.svg.clone(),
+        quick: args.quick,
+        device,
+        seconds,
+        batches,
+        network,
+        output,
+    };
+    let threads = rayon::current_num_threads();
+    bench.output.json(&json!({
+        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
+        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
+        "cpu_threads": threads, "positions": bench.positions.len(), "shape": bench.network.shape(),
+    }))?;
+    let (name, cpu) = (bench.device.name(), Device::cpu().name());
+    let about = format!(
+        "device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row, {} distinct positions\n",
+        bench.device,
+        bench.positions.len()
+    );
+    bench.output.text(&about)?;
+    /// What measures one section.
+    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
+    let sections: [(Section, Measure); 6] = [
+        (Section::Paper, paper::run),
+        (Section::Speed, speed::run),
+        (Section::Errors, errors::run),
+        (Section::L2, l2::run),
+        (Section::Mistakes, mistakes::run),
+        (Section::Player, player::run),
+    ];
+    for (section, measure) in sections {
+        if args.sections.is_empty() || args.sections.contains(&section) {
+            measure(&mut bench)?;
+        }
+    }
+    Ok(bench.output.n_failed())
+}

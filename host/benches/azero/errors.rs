@@ -1,0 +1,112 @@
+//! Mean and largest error after every block.
+
+use serde_json::json;
+use warpplay::azero::paper::measure::{ATOL, Errors, RTOL};
+use warpplay::azero::paper::{Model, Options};
+use warpplay::azero::{BlockOutput, Evaluation, Evaluator, Execution};
+use warpplay::{Device, Precision, Result};
+
+use crate::measure::Bench;
+use crate::output::Table;
+
+/// What one program found.
+struct Found {
+    blocks: Vec<BlockOutput>,
+    evaluation: Evaluation,
+}
+
+pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let headers = ["precision", "execution", "after", "mean error", "largest", "verdict"];
+    let mut table = Table::new("ERRORS after every block, against double precision", 3, &headers);
+    let n = if bench.quick || bench.device.backend() == warpplay::Backend::Simt { 1 } else { 64 };
+    let expected = plain(bench, Precision::Fp64, n)?;
+    let mut programs = vec![("cpu-ref".to_string(), Precision::Fp32, plain(bench, Precision::Fp32, n))];
+    if bench.has_kernels() {
+        for precision in Bench::PRECISIONS {
+            for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
+                if execution == Execution::Paper && precision != Precision::Fp32 {
+                    continue;
+                }
+                bench.output.progress(&format!("errors of {precision} {execution}"));
+                programs.push((execution.to_string(), precision, kernels(bench, precision, execution, n)));
+            }
+        }
+        programs.push(("paper as published: no bias".to_string(), Precision::Fp32, published(bench, n)));
+    }
+    for (name, precision, found) in programs {
+        match found {
+            Ok(found) => rows(bench, &mut table, &name, precision, &found, &expected)?,
+            Err(error) => {
+                let cell = bench.refused(&error);
+                table.row(vec![precision.to_string(), name, cell]);
+            }
+        }
+    }
+    table.note(format!(
+        "Verdict of the source: every error at most {ATOL:e} + {RTOL:e} of the expected value's size. {n} positions."
+    ));
+    table.print(&bench.output)
+}
+
+fn evaluated(evaluator: &mut Evaluator, bench: &Bench, n: usize) -> Result<Found> {
+    let (observations, masks) = bench.positions.first(n);
+    Ok(Found { blocks: evaluator.blocks(&observations)?, evaluation: evaluator.evaluate(&observations, &masks)? })
+}
+
+fn plain(bench: &Bench, precision: Precision, n: usize) -> Result<Found> {
+    let mut evaluator = Evaluator::builder().precision(precision).max_batch(n).build(&Device::cpu(), &bench.network)?;
+    evaluated(&mut evaluator, bench, n)
+}
+
+fn kernels(bench: &Bench, precision: Precision, execution: Execution, n: usize) -> Result<Found> {
+    evaluated(&mut bench.evaluator(&bench.network, precision, execution, n)?, bench, n)
+}
+
+fn published(bench: &Bench, n: usize) -> Result<Found> {
+    let stream = bench.device.stream()?;
+    let mut model = Model::new(&stream, &bench.network, Options::published(), n)?;
+    let (observations, masks) = bench.positions.first(n);
+    Ok(Found {
+        blocks: model.block_outputs(&stream, &observations)?,
+        evaluation: model.evaluate(&stream, &observations, &masks)?,
+    })
+}
+
+fn rows(
+    bench: &mut Bench,
+    table: &mut Table,
+    name: &str,
+    precision: Precision,
+    found: &Found,
+    expected: &Found,
+) -> anyhow::Result<()> {
+    let widened = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+    let mut all: Vec<(String, Errors)> = Vec::new();
+    for block in &found.blocks {
+        let Some(expected) = expected.blocks.iter().find(|expected| expected.name == block.name) else { continue };
+        all.push((block.name.clone(), Errors::between(&widened(&block.values), &widened(&expected.values))));
+    }
+    let (found, expected) = (&found.evaluation, &expected.evaluation);
+    for (name, found, expected) in [
+        ("value", &found.values, &expected.values),
+        ("policy logits", &found.policy_logits, &expected.policy_logits),
+        ("policy", &found.policies, &expected.policies),
+    ] {
+        all.push((name.to_string(), Errors::between(found, expected)));
+    }
+    for (after, errors) in all {
+        bench.output.json(&json!({
+            "section": "errors", "precision": precision, "execution": name, "after": after, "errors": errors, "device": bench.device.to_string(),
+        }))?;
+        let verdict = if errors.within { "within" } else { "not within" };
+        table.row(vec![
+            precision.to_string(),
+            name.to_string(),
+            after,
+            format!("{:.1e}", errors.mean),
+            format!("{:.1e}", errors.largest),
+            verdict.to_string(),
+        ]);
+    }
+    Ok(())
+}
