@@ -22,8 +22,8 @@
 //!
 //! # Features
 //!
-//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
-//! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
+//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku`,
+//! `mcts-boards` and `mcts-checkers` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
 //! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for.
 #![cfg_attr(
     target_arch = "nvptx64",

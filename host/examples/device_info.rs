@@ -11,7 +11,8 @@ use warpplay::{Backend, Device, DeviceInfo, Error, Module, PtxSet};
 use warpplay_gpu::ptx::embedded;
 
 /// The modules that this program carries.
-const MODULES: [PtxSet; 3] = [embedded::MCTS_CONNECT4, embedded::MCTS_GOMOKU, embedded::MCTS_BOARDS];
+const MODULES: [PtxSet; 4] =
+    [embedded::MCTS_CONNECT4, embedded::MCTS_GOMOKU, embedded::MCTS_BOARDS, embedded::MCTS_CHECKERS];
 
 fn main() {
     println!("warpplay {}", env!("CARGO_PKG_VERSION"));

@@ -33,6 +33,8 @@
 //! | `azero_train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero_learn.rs` | recorded games are read wrongly; a run of learning loses its place |
 //! | `azero_files.rs` | a network's file is read wrongly, or a damaged one is accepted |
+//! | `azero_rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
+//! | `azero_cli.rs` | the commands of `azero_checkers` that others rely on have changed |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
