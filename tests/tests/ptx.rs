@@ -9,11 +9,9 @@ use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
-use warpplay_gpu::azero::train;
-use warpplay_gpu::kernel::KernelInfo;
-use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{
+    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -46,7 +44,9 @@ fn families() -> Vec<Family> {
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
-        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
+        Family { kernels: azero::search::KERNELS.to_vec(), set: &AZERO_SEARCH },
+        Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
     ]
 }
 

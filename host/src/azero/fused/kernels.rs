@@ -152,6 +152,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) if an array is too short.
+    #[allow(clippy::too_many_arguments, reason = "one of each kind")]
     pub fn tower(
         &self,
         stream: &Stream,
