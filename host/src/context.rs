@@ -49,7 +49,7 @@ impl Limits {
         max_block: [1024, 1024, 64],
         max_threads: 1024,
         max_shared_bytes: 227 * 1024,
-        max_cluster: 8,
+        max_cluster: 16,
         cooperative: true,
     };
 

@@ -1,9 +1,9 @@
 //! Files of named tensors in the safetensors format.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use safetensors::tensor::TensorView;
+use safetensors::tensor::{TensorInfo, TensorView};
 use safetensors::{Dtype, SafeTensors};
 
 use crate::{Error, Result};
@@ -38,6 +38,34 @@ pub(crate) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) 
     let views = views.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let metadata = HashMap::from([(key.to_string(), value.to_string())]);
     safetensors::serialize(views, Some(metadata)).map_err(failed)
+}
+
+/// The bytes of a file with these tensors and any number of lines of metadata: the same at every call. The tensors stand in their order, so those with wider
+/// elements come first.
+pub(crate) fn to_bytes_described(
+    path: &Path,
+    tensors: &[Tensor],
+    metadata: BTreeMap<String, String>,
+) -> Result<Vec<u8>> {
+    let failed = |error: &dyn std::fmt::Display| Error::file(path, None, format!("cannot be written: {error}"));
+    let mut at = 0;
+    let infos = tensors.iter().map(|tensor| {
+        let data_offsets = (at, at + tensor.bytes.len());
+        at = data_offsets.1;
+        (tensor.name.clone(), TensorInfo { dtype: tensor.dtype, shape: tensor.shape.clone(), data_offsets })
+    });
+    // Sorted: the crate's own map of metadata has an order that changes.
+    let mut header: BTreeMap<String, serde_json::Value> = BTreeMap::new();
+    for (name, info) in infos {
+        header.insert(name, serde_json::to_value(info).map_err(|error| failed(&error))?);
+    }
+    header.insert("__metadata__".into(), serde_json::to_value(metadata).map_err(|error| failed(&error))?);
+    let mut header = serde_json::to_vec(&header).map_err(|error| failed(&error))?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header);
+    bytes.extend(tensors.iter().flat_map(|tensor| &tensor.bytes));
+    Ok(bytes)
 }
 
 /// The header of a file's bytes, checked against their number.

@@ -27,8 +27,11 @@
 //! | `mlp_files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp_cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
 //! | `azero_reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
+//! | `azero_evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
 //! | `azero_paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
 //! | `azero_layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
+//! | `azero_train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
+//! | `azero_learn.rs` | recorded games are read wrongly; a run of learning loses its place |
 //! | `azero_files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |

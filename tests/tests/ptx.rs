@@ -10,6 +10,10 @@ use warpplay_gpu::azero;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
 use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::azero::train;
+use warpplay_gpu::kernel::KernelInfo;
+use warpplay_gpu::mlp::{epoch, layers, paper};
+use warpplay_gpu::ptx::embedded::{AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -42,6 +46,7 @@ fn families() -> Vec<Family> {
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
+        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
     ]
 }
 
@@ -170,7 +175,10 @@ fn is_double(name: &str) -> bool {
 fn is_fused(name: &str) -> bool {
     let layers =
         name.strip_prefix("mlp_layers_").is_some_and(|rest| rest.ends_with("_large") || rest.ends_with("_small"));
-    layers || name == "mlp_epoch_train" || name.starts_with("mlp_paper_matmul_") && !is_double(name)
+    let train = ["forward_", "backward_", "gradient_"];
+    let train =
+        name.strip_prefix("azero_train_").is_some_and(|rest| train.iter().any(|product| rest.starts_with(product)));
+    layers || train || name == "mlp_epoch_train" || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 
 #[test]
@@ -196,7 +204,7 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
 
 /// Barriers in each kernel's PTX. More would be a barrier that the compiler copied into both arms of a branch (a hang or a race); fewer, a missing one.
 /// `play` holds the playouts twice, once for a new child and once for a node that did not grow: all threads of a block take the same of the two.
-const BARRIERS: [(&str, usize); 31] = [
+const BARRIERS: &[(&str, usize)] = &[
     ("mcts_select_", 2),
     ("mcts_expand_1_", 3),
     ("mcts_expand_2_", 0),
@@ -228,6 +236,13 @@ const BARRIERS: [(&str, usize); 31] = [
     ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 8),
     ("mlp_epoch_classify", 4),
+    ("azero_train_forward_", 2),
+    ("azero_train_backward_", 2),
+    ("azero_train_gradient_", 2),
+    ("azero_train_norm_parts", 2),
+    ("azero_train_norm_back_parts", 2),
+    ("azero_train_adam", 4),
+    ("azero_train_finish", 10),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the

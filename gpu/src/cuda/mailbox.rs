@@ -5,6 +5,7 @@
 //!
 //! Under `simt` a wait is a cluster barrier: every thread of the cluster must wait once a round.
 
+use super::memory::Vec4;
 use super::shared::Shared;
 
 /// A barrier object that counts the bytes that arrive at this block.
@@ -61,6 +62,31 @@ impl Mailbox {
                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [to], {3}, [box]; }}",
                 in(reg32) array.address_of_unchecked(index), in(reg32) self.object.address_of_unchecked(0), in(reg32) rank, in(reg64) value,
                 options(nostack, preserves_flags)
+            )
+        };
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            array.set_in_cluster_unchecked(rank, index, value)
+        };
+    }
+
+    /// As [`send`](Mailbox::send), 16 bytes.
+    ///
+    /// # Safety
+    /// As [`send`](Mailbox::send).
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn send_vec4(self, array: Shared<Vec4>, rank: u32, index: u32, value: Vec4) {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+        // SAFETY: as in `send`.
+        unsafe {
+            let v = value.0;
+            core::arch::asm!(
+                "{{ .reg .b32 to, box; mapa.shared::cluster.u32 to, {0}, {2}; mapa.shared::cluster.u32 box, {1}, {2};",
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [to], {{{3}, {4}, {5}, {6}}}, [box]; }}",
+                in(reg32) array.address_of_unchecked(index), in(reg32) self.object.address_of_unchecked(0), in(reg32) rank,
+                in(reg32) v[0], in(reg32) v[1], in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags)
             )
         };
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]

@@ -75,17 +75,17 @@ impl Ring {
         self.slots.base() + self.place(stage).0 * self.stage_vectors * 16
     }
 
-    /// Fetches stage `stage` from `from` as soon as its slot is free. One thread of the block calls it.
+    /// Fetches stage `stage`, `vectors` vectors from `from` on, as soon as its slot is free. One thread of the block calls it.
     ///
     /// # Safety
-    /// `from` holds the stage, aligned to 16 bytes, and nobody writes it.
+    /// `from` holds the vectors, no more than a slot has, and nobody writes them.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn fill(self, stage: u32, from: *const Vec4) {
+    pub unsafe fn fill(self, stage: u32, from: *const Vec4, vectors: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
             let (slot, round) = self.place(stage);
-            let bytes = self.stage_vectors * 16;
+            let bytes = vectors * 16;
             // SAFETY: the slot is below the number of slots; the caller vouches for the source.
             unsafe {
                 let (full, empty) = (self.full.address_of_unchecked(slot), self.empty.address_of_unchecked(slot));
@@ -99,13 +99,13 @@ impl Ring {
         }
         #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
         {
-            let _ = (stage, from);
+            let _ = (stage, from, vectors);
             super::trap()
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let first = self.place(stage).0 * self.stage_vectors;
-            for at in 0..self.stage_vectors {
+            for at in 0..vectors {
                 // SAFETY: the caller vouches for the source.
                 self.slots.set(first + at, unsafe { super::memory::load(from, at as usize) });
             }

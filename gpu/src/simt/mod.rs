@@ -173,9 +173,9 @@ fn check(shape: &LaunchShape, max_threads: u32) -> Result<(), String> {
             shared::LIMIT
         ));
     }
-    if !(1..=8).contains(&shape.cluster) || !shape.grid[0].is_multiple_of(shape.cluster) {
+    if !(1..=16).contains(&shape.cluster) || !shape.grid[0].is_multiple_of(shape.cluster) {
         return Err(format!(
-            "clusters of {} blocks do not fit a grid of {} blocks in x (1 to 8, a divisor of the grid's x)",
+            "clusters of {} blocks do not fit a grid of {} blocks in x (1 to 16, a divisor of the grid's x)",
             shape.cluster, shape.grid[0]
         ));
     }

@@ -842,8 +842,8 @@ fn shapes_are_checked() {
     assert_contains(&text(LaunchShape { block: [1, 1, 65], ..big }), &["at most 64 in z"]);
     assert_contains(&text(big.with_shared(232_449)), &["232449 bytes", "at most 232448"]);
     assert_contains(&text(LaunchShape::new(6, 1).with_cluster(4)), &["clusters of 4 blocks", "a divisor"]);
-    assert_contains(&text(LaunchShape::new(16, 1).with_cluster(16)), &["1 to 8"]);
-    assert_contains(&text(LaunchShape::new(16, 1).with_cluster(0)), &["1 to 8"]);
+    assert_contains(&text(LaunchShape::new(32, 1).with_cluster(32)), &["1 to 16"]);
+    assert_contains(&text(LaunchShape::new(16, 1).with_cluster(0)), &["1 to 16"]);
     assert_contains(&text(LaunchShape::new(17, 1024).cooperative()), &["at most 16384 threads"]);
     assert_contains(
         &text(LaunchShape { grid: [i32::MAX as u32, 65_535, 65_535], ..big.cooperative() }),

@@ -68,3 +68,48 @@ fn fold(conv: &Conv, norm: &Norm, side: usize) -> FoldedConv {
         .collect();
     FoldedConv { n_outputs, n_inputs, side, weight, bias }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::azero::{Evaluation, Evaluator};
+    use crate::{Device, Precision};
+
+    /// A network with a folded one's convolutions, and norms that do nothing.
+    fn unfolded(network: &Network) -> Network {
+        let folded = FoldedNetwork::new(network);
+        let conv = |conv: &FoldedConv| Conv { weight: conv.weight.clone(), bias: conv.bias.clone() };
+        let mut plain = Network::zeros(network.shape()).unwrap();
+        plain.visit_mut(|name, _, values| match name.rsplit_once('.') {
+            Some((layer, "weight")) if layer.contains("batch_norm") => values.fill(1.0),
+            Some((_, "running_var")) => values.fill((1.0 - NORM_EPSILON) as f32),
+            _ => {}
+        });
+        plain.input_conv = conv(&folded.input);
+        for (block, [conv_1, conv_2]) in plain.torso.iter_mut().zip(&folded.torso) {
+            (block.conv_1, block.conv_2) = (conv(conv_1), conv(conv_2));
+        }
+        (plain.value_conv, plain.policy_conv) = (conv(&folded.value_conv), conv(&folded.policy_conv));
+        (plain.value_linear_1, plain.value_linear_2) = (folded.value_linear_1, folded.value_linear_2);
+        plain.policy_linear = folded.policy_linear;
+        plain
+    }
+
+    #[test]
+    fn a_folded_network_says_the_same() {
+        let shape = NetworkShape { width: 24, depth: 3, value_filters: 2, actions: 40, ..NetworkShape::default() };
+        let network = Network::seeded(shape, 8).unwrap();
+        let observations: Vec<f32> = (0..3 * shape.n_observation()).map(|at| (at * at % 7 == 1).into()).collect();
+        let masks = [1; 3 * 40];
+        let evaluate = |network: &Network| -> Evaluation {
+            let builder = Evaluator::builder().precision(Precision::Fp64);
+            builder.build(&Device::cpu(), network).unwrap().evaluate(&observations, &masks).unwrap()
+        };
+        let (folded, expected) = (evaluate(&unfolded(&network)), evaluate(&network));
+        let pairs = folded.values.iter().zip(&expected.values);
+        for (folded, expected) in pairs.chain(folded.policy_logits.iter().zip(&expected.policy_logits)) {
+            // Each weight was rounded once more; signs in a sum of 216 products differ.
+            assert!((folded - expected).abs() < 2e-6 * (1.0 + expected.abs()), "{folded}, expected {expected}");
+        }
+    }
+}

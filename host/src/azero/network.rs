@@ -107,6 +107,17 @@ impl Network {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for a size that is not allowed.
     pub fn zeros(shape: NetworkShape) -> Result<Self> {
+        Self::from_tensors(shape, |_, dims| Ok(vec![0.0; dims.iter().product()]))
+    }
+
+    /// A network of the values that `values` gives for each tensor's name and dimensions: as many as the dimensions say.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for a size that is not allowed; the first error of `values`.
+    pub(in crate::azero) fn from_tensors(
+        shape: NetworkShape,
+        mut values: impl FnMut(&str, &[usize]) -> Result<Vec<f32>>,
+    ) -> Result<Self> {
         shape.check()?;
         let mut network = Self {
             shape,
@@ -123,7 +134,9 @@ impl Network {
             policy_norm: Norm::default(),
             policy_linear: Linear::default(),
         };
-        network.visit_mut(|_, dims, values| values.resize(dims.iter().product(), 0.0));
+        for (name, dims, field) in tensors(shape) {
+            *field.of_mut(&mut network) = values(&name, &dims)?;
+        }
         Ok(network)
     }
 

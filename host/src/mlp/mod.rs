@@ -57,7 +57,7 @@
 //!
 //! | [`Execution`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `Epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units (128 under `simt`), 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, fp32; compute capability 9.0 |
+//! | `Epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, fp32; compute capability 9.0 |
 //! | `Layers` | a few kernels a layer, replayed as a CUDA graph | everything but fp64; tf32, bf16 and fp16 from compute capability 8.0 on |
 //! | `Paper` | the kernels of the source one by one ([`paper`]), in all the forms of [`PaperOptions`] | SGD without weight decay, fp32 |
 //! | `Plain` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and fp16; [`Residence::Host`] is not needed there |

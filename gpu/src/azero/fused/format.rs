@@ -1,6 +1,7 @@
 //! How activations and weights are held, and what multiplies them.
 
 use super::{WIDTH, places};
+use crate::cuda::memory::Vec4;
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
 use crate::cuda::shared::Shared;
 use crate::cuda::wgmma::{self, Tiles};
@@ -22,6 +23,15 @@ pub trait Format {
     /// # Safety
     /// As [`wgmma::f16_n256`]; `R` is 128, 64 or 32.
     unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32);
+
+    /// One step by a warp: 16 places, 16 outputs, two chunks' channels. `a` is the shared address of the lane's row for
+    /// [`mma::load_matrix_x4`] (rows 0 to 7 and 8 to 15 of the first chunk, then of the second), `a_part` bytes to the second part; `w` are operands B of outputs 0 to 7 and
+    /// 8 to 15, `second` their second parts. The sum is that of `sums[0]` and `sums[2]` for outputs 0 to 7, of `sums[1]` and `sums[3]` for 8 to 15; `odd` says which
+    /// are added to where a format has a choice.
+    ///
+    /// # Safety
+    /// As [`mma::load_matrix_x4`].
+    unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, a_part: u32, w: Vec4, second: Vec4);
 
     /// Writes the values of two neighbouring rows of the fragment, which are 0 or more, and a warp's 16 channels: `values[4 j + c]` as
     /// in [`wgmma`], `j` 0 and 1. `at` is what [`Format::row_address`] gave.
@@ -115,7 +125,7 @@ macro_rules! by_registers {
 }
 
 macro_rules! short_format {
-    ($format:ident, $name:literal, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
+    ($format:ident, $name:literal, $product:path, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
         impl Format for $format {
             const NAME: &'static str = $name;
             const CHANNELS: u32 = 8;
@@ -134,6 +144,21 @@ macro_rules! short_format {
                 let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
                 let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
                 by_registers!(d, R, $n256, $n128, $n64, a, b, add)
+            }
+
+            #[inline(always)]
+            unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let x = mma::load_matrix_x4(a);
+                    if odd {
+                        sums[2] = $product(sums[2], x, [w[0], w[1]]);
+                        sums[3] = $product(sums[3], x, [w[2], w[3]]);
+                    } else {
+                        sums[0] = $product(sums[0], x, [w[0], w[1]]);
+                        sums[1] = $product(sums[1], x, [w[2], w[3]]);
+                    }
+                }
             }
 
             #[inline(always)]
@@ -167,8 +192,17 @@ macro_rules! short_format {
     };
 }
 
-short_format!(Fp16, "fp16", mma::pack_f16, mma::unpack_f16, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64);
-short_format!(Bf16, "bf16", mma::pack_bf16, mma::unpack_bf16, wgmma::bf16_n256, wgmma::bf16_n128, wgmma::bf16_n64);
+short_format!(Fp16, "fp16", mma::f16, mma::pack_f16, mma::unpack_f16, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64);
+short_format!(
+    Bf16,
+    "bf16",
+    mma::bf16,
+    mma::pack_bf16,
+    mma::unpack_bf16,
+    wgmma::bf16_n256,
+    wgmma::bf16_n128,
+    wgmma::bf16_n64
+);
 
 /// Half a unit of TF32's last place, in the bits of an f32.
 const HALF_UNIT: u32 = 0x1000;
@@ -196,6 +230,21 @@ impl Format for Tf32 {
         let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
         let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
         by_registers!(d, R, wgmma::tf32_n256, wgmma::tf32_n128, wgmma::tf32_n64, a, b, add)
+    }
+
+    #[inline(always)]
+    unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, _: u32, Vec4(w): Vec4, _: Vec4) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let x = mma::load_matrix_x4(a);
+            if odd {
+                sums[2] = mma::tf32(sums[2], x, [w[0], w[1]]);
+                sums[3] = mma::tf32(sums[3], x, [w[2], w[3]]);
+            } else {
+                sums[0] = mma::tf32(sums[0], x, [w[0], w[1]]);
+                sums[1] = mma::tf32(sums[1], x, [w[2], w[3]]);
+            }
+        }
     }
 
     #[inline(always)]
@@ -271,6 +320,20 @@ impl Format for Split {
         let a = [a.offset(STEP_BYTES), a, a];
         let b = [b, b.offset(b_part), b];
         by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
+    }
+
+    #[inline(always)]
+    unsafe fn step(sums: &mut [[f32; 4]; 4], _: bool, a: u32, a_part: u32, Vec4(w): Vec4, Vec4(second): Vec4) {
+        // SAFETY: the caller's promise. The small products have sums of their own.
+        unsafe {
+            let (x, y) = (mma::load_matrix_x4(a), mma::load_matrix_x4(a + a_part));
+            sums[2] = mma::f16(sums[2], y, [w[0], w[1]]);
+            sums[3] = mma::f16(sums[3], y, [w[2], w[3]]);
+            sums[0] = mma::f16(sums[0], x, [w[0], w[1]]);
+            sums[1] = mma::f16(sums[1], x, [w[2], w[3]]);
+            sums[2] = mma::f16(sums[2], x, [second[0], second[1]]);
+            sums[3] = mma::f16(sums[3], x, [second[2], second[3]]);
+        }
     }
 
     #[inline(always)]

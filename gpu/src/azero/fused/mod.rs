@@ -4,6 +4,7 @@
 //! | module | kernels | for |
 //! |---|---|---|
 //! | [`tower`] | `azero_fused_tower_{fp16,bf16,tf32,fp32}_{1,2,4}`: the boards of a block | batches |
+//! | [`single`] | `azero_fused_single_{fp16,bf16,tf32,fp32}` | one position, or a few: all in one launch |
 //! | [`heads`] | `azero_fused_heads_{1,16}`: the positions of a block | what follows the tower |
 //!
 //! # Layout of activations
@@ -21,6 +22,7 @@
 
 pub mod format;
 pub mod heads;
+pub mod single;
 pub mod tower;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -47,5 +49,5 @@ pub const fn places(boards: u32) -> u32 {
 /// Descriptions of all kernels.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn kernels() -> Vec<KernelInfo> {
-    [tower::kernels(), heads::kernels()].concat()
+    [single::kernels(), tower::kernels(), heads::kernels()].concat()
 }

@@ -197,7 +197,7 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_til
         while in_tile < per_tile {
             if lane == 0 {
                 // SAFETY: the weights have that many stages.
-                unsafe { ring.fill(stage, from) };
+                unsafe { ring.fill(stage, from, stage_bytes::<F>() / 16) };
             }
             ring.pass();
             // SAFETY: within the weights, or just behind them.

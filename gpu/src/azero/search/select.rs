@@ -31,6 +31,8 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
     unsafe {
         let mut at = 0;
         let mut node = trees.node(tree, 0);
+        // Lane 0 writes what all have read.
+        sync::sync_warp(warp::ALL);
         let mut parent_position = 0;
         let mut path_length = 0;
         loop {

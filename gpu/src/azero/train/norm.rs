@@ -95,7 +95,9 @@ pub struct Norm {
 
 const _: () = assert!(size_of::<Norm>() == 120);
 
-/// Where a thread is: its first pixel, the one after its part's last, its quad's first channel, and whether there is one.
+/// Where a thread is: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
+/// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
+/// bring the barrier into both arms.
 struct Place {
     first: u32,
     end: u32,
@@ -107,9 +109,17 @@ impl Norm {
     #[inline(always)]
     fn place(&self) -> Place {
         let from = thread::block_idx_x() * PART_ROWS;
-        let end = if self.n_pixels - from < PART_ROWS { self.n_pixels } else { from + PART_ROWS };
         let channel = thread::block_idx_y() * BLOCK_CHANNELS + thread::lane() * 4;
-        Place { first: from + thread::warp_index(), end, channel, active: channel < self.channels }
+        let active = channel < self.channels;
+        let end = if active { from + self.part_rows() } else { 0 };
+        Place { first: from + thread::warp_index(), end, channel: if active { channel } else { 0 }, active }
+    }
+
+    /// Pixels of the block's part.
+    #[inline(always)]
+    fn part_rows(&self) -> u32 {
+        let left = self.n_pixels - thread::block_idx_x() * PART_ROWS;
+        if left < PART_ROWS { left } else { PART_ROWS }
     }
 
     #[inline(always)]
@@ -169,13 +179,13 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let Place { first, end, channel, active } = norm.place();
-    let count = (end - thread::block_idx_x() * PART_ROWS) as f32;
+    let count = norm.part_rows() as f32;
     let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
     let mut i = 0;
     while i < OWN {
         let pixel = first + i as u32 * LANES;
-        if active && pixel < end {
+        if pixel < end {
             // SAFETY: pixel and channel exist.
             values[i] = unsafe { load_quad(norm.input, norm.at(pixel, channel)) };
             sum = add(sum, values[i]);
@@ -303,22 +313,20 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let Place { first, end, channel, active } = norm.place();
     let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
-    if active {
-        // SAFETY: pixels and channels exist.
-        unsafe {
-            let mean = load_quad(norm.moments, channel as usize);
-            let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-            let mut pixel = first;
-            while pixel < end {
-                let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
-                let mut j = 0;
-                while j < 4 {
-                    sum[j] += gradient[j];
-                    product[j] += gradient[j] * normal[j];
-                    j += 1;
-                }
-                pixel += LANES;
+    // SAFETY: pixels and channels exist.
+    unsafe {
+        let mean = load_quad(norm.moments, channel as usize);
+        let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
+        let mut pixel = first;
+        while pixel < end {
+            let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
+            let mut j = 0;
+            while j < 4 {
+                sum[j] += gradient[j];
+                product[j] += gradient[j] * normal[j];
+                j += 1;
             }
+            pixel += LANES;
         }
     }
     let sum = sum_of_lanes(sum, sums);

@@ -92,7 +92,7 @@ impl Operand for Window {
         let mut tap = 0;
         while outer < self.pixels && tap < self.side * self.side {
             // Below 0 it wraps to far beyond the board.
-            let (r, c) = (row + tap / self.side - reach, column + tap % self.side - reach);
+            let (r, c) = ((row + tap / self.side).wrapping_sub(reach), (column + tap % self.side).wrapping_sub(reach));
             if r < self.rows && c < self.columns {
                 taps |= 1 << tap;
             }

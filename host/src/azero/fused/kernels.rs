@@ -1,6 +1,7 @@
 //! The kernels of `fused`, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::azero::fused::heads::{self, HeadsTask, azero_fused_heads_1, azero_fused_heads_16};
+use warpplay_gpu::azero::fused::single::{self, SingleTask};
 use warpplay_gpu::azero::fused::tower::{self, TowerTask};
 use warpplay_gpu::azero::fused::{CELLS, WIDTH};
 use warpplay_gpu::cuda::memory::Vec4;
@@ -13,6 +14,8 @@ use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, St
 
 type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTask) -> Result<()> + Send>;
 
+type LaunchSingle = Box<dyn Fn(&Stream, SingleTask) -> Result<()> + Send>;
+
 /// One form of the tower: the boards of a block.
 struct Tower {
     boards: u32,
@@ -23,6 +26,9 @@ struct Tower {
 /// The kernels for one precision.
 pub(super) struct Kernels {
     towers: Vec<Tower>,
+    single: LaunchSingle,
+    /// Positions that the kernel for one position works on at once.
+    clusters: u32,
     heads_1: Function<azero_fused_heads_1>,
     heads_16: Function<azero_fused_heads_16>,
     multiprocessors: u32,
@@ -43,6 +49,24 @@ impl Kernels {
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
             })*}};
         }
+        let mut clusters = 1;
+        macro_rules! single {
+            ($kernel:ident, $shape:ident) => {{
+                let function = module.function(single::$kernel)?;
+                clusters = function.max_active_clusters(&single::$shape(1, 1))?.max(1);
+                let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTask| {
+                    // SAFETY: `Kernels::single` has checked the arrays of the task; the shape is this kernel's own.
+                    unsafe { stream.launch(&function, single::$shape(task.n, clusters), (task,)) }
+                });
+                launch
+            }};
+        }
+        let single = match precision {
+            Precision::Fp16 => single!(azero_fused_single_fp16, shape_fp16),
+            Precision::Bf16 => single!(azero_fused_single_bf16, shape_bf16),
+            Precision::Tf32 => single!(azero_fused_single_tf32, shape_tf32),
+            Precision::Fp32 | Precision::Fp64 => single!(azero_fused_single_fp32, shape_fp32),
+        };
         match precision {
             Precision::Fp16 => add! {
                 1, azero_fused_tower_fp16_1, shape_fp16_1; 2, azero_fused_tower_fp16_2, shape_fp16_2; 4, azero_fused_tower_fp16_4, shape_fp16_4;
@@ -58,7 +82,58 @@ impl Kernels {
             },
         }
         let (heads_1, heads_16) = (module.function(azero_fused_heads_1)?, module.function(azero_fused_heads_16)?);
-        Ok(Self { towers, heads_1, heads_16, multiprocessors: device.info()?.n_multiprocessors })
+        Ok(Self { towers, single, clusters, heads_1, heads_16, multiprocessors: device.info()?.n_multiprocessors })
+    }
+
+    /// Positions that [`Kernels::single`] works on at once.
+    pub fn clusters(&self) -> u32 {
+        self.clusters
+    }
+
+    /// All of the first `n` positions, a cluster of blocks each.
+    ///
+    /// # Errors
+    /// As [`Kernels::tower`].
+    pub fn single(
+        &self,
+        stream: &Stream,
+        network: &DeviceNetwork,
+        inputs: &Inputs,
+        n: u32,
+        outputs: &mut Outputs,
+    ) -> Result<()> {
+        let (positions, actions) = (n as usize, network.actions as usize);
+        let observation = positions * (network.planes * CELLS) as usize;
+        inputs.observations.expect_len_at_least("observations", observation)?;
+        inputs.masks.expect_len_at_least("masks", positions * actions)?;
+        outputs.values.expect_len_at_least("values", positions)?;
+        outputs.policy_logits.expect_len_at_least("policy logits", positions * actions)?;
+        outputs.policies.expect_len_at_least("policies", positions * actions)?;
+        let task = SingleTask {
+            observations: inputs.observations.as_ptr(),
+            weights: network.single.as_ptr(),
+            biases: network.biases.as_ptr(),
+            head_weights: network.head_weights.as_ptr(),
+            head_biases: network.head_biases.as_ptr(),
+            value_weights_1: network.value_rows_1.as_ptr(),
+            value_bias_1: network.value_bias_1.as_ptr(),
+            value_weights_2: network.value_weights_2.as_ptr(),
+            value_bias_2: network.value_bias_2.as_ptr(),
+            policy_weights: network.policy_rows.as_ptr(),
+            policy_bias: network.policy_bias.as_ptr(),
+            masks: inputs.masks.as_ptr(),
+            values: outputs.values.as_mut_ptr(),
+            logits: outputs.policy_logits.as_mut_ptr(),
+            policies: outputs.policies.as_mut_ptr(),
+            n,
+            planes: network.planes,
+            n_convs: network.n_convs,
+            value_filters: network.value_filters,
+            policy_filters: network.policy_filters,
+            hidden: network.hidden,
+            actions: network.actions,
+        };
+        (self.single)(stream, task)
     }
 
     /// Boards of a block for `n` positions: the fewest with which all blocks run at once, else the most.
@@ -178,6 +253,7 @@ pub(super) struct Places {
 /// The network on the device.
 pub(super) struct DeviceNetwork {
     tower: Buffer<Vec4>,
+    single: Buffer<Vec4>,
     biases: Buffer<f32>,
     head_weights: Buffer<f32>,
     head_biases: Buffer<f32>,
@@ -186,6 +262,9 @@ pub(super) struct DeviceNetwork {
     value_weights_2: Buffer<f32>,
     value_bias_2: Buffer<f32>,
     policy_weights: Buffer<f32>,
+    /// The first linear layers as they are, a row an output.
+    value_rows_1: Buffer<f32>,
+    policy_rows: Buffer<f32>,
     policy_bias: Buffer<f32>,
     planes: u32,
     pub n_convs: u32,
@@ -204,6 +283,7 @@ impl DeviceNetwork {
         };
         Ok(Self {
             tower: stream.upload(&pack::tower_weights(network, precision))?,
+            single: stream.upload(&pack::single_weights(network, precision))?,
             biases: stream.upload(&pack::tower_biases(network))?,
             head_weights: stream.upload(&both(|conv| &conv.weight))?,
             head_biases: stream.upload(&both(|conv| &conv.bias))?,
@@ -213,6 +293,8 @@ impl DeviceNetwork {
             value_weights_2: stream.upload(&network.value_linear_2.weight)?,
             value_bias_2: stream.upload(&network.value_linear_2.bias)?,
             policy_weights: stream.upload(&pack::turned(&network.policy_linear.weight, shape.actions as usize))?,
+            value_rows_1: stream.upload(&network.value_linear_1.weight)?,
+            policy_rows: stream.upload(&network.policy_linear.weight)?,
             policy_bias: stream.upload(&network.policy_linear.bias)?,
             planes: shape.planes,
             n_convs: 1 + 2 * shape.depth,

@@ -86,6 +86,9 @@ struct Fused {
 impl Engine for Fused {
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         let Self { kernels, network, places, boards } = self;
+        if *boards == Some(0) || (boards.is_none() && n as u32 <= kernels.clusters()) {
+            return kernels.single(stream, network, inputs, n as u32, outputs);
+        }
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
         kernels.tower(stream, network, &inputs.observations, places, None, n as u32, boards)?;
         kernels.heads(stream, network, &places.planes, inputs, n as u32, outputs)

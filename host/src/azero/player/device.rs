@@ -136,13 +136,16 @@ impl<G: SearchKernels> DeviceTrees<G> {
             _ => crate::Precision::Fp32,
         };
         let rows = actions.chunks_exact(G::MAX_LEGAL as usize);
-        let decisions = found.iter().zip(rows).zip(tasks).map(|((found, actions), task)| match found.faults {
-            0 => Ok(decision(found, actions)),
-            faults => {
-                let what = if faults & fault::VALUE != 0 { "value" } else { "policy logit" };
-                Err(not_finite(what, task, precision))
-            }
-        });
+        let decisions =
+            found.iter().zip(rows).zip(tasks.iter().enumerate()).map(|((found, actions), (place, task))| {
+                match found.faults {
+                    0 => Ok(decision(found, actions)),
+                    faults => {
+                        let what = if faults & fault::VALUE != 0 { "value" } else { "policy logit" };
+                        Err(not_finite(what, place, task, precision))
+                    }
+                }
+            });
         decisions.collect()
     }
 

@@ -97,14 +97,14 @@ impl HostTrees {
             Leaves::Playouts(n) => Ok(reference::playouts(waiting, *n)),
             Leaves::Network(evaluator) => arrays.evaluate(evaluator, waiting),
         })?;
-        let checked = found.into_iter().zip(tasks).map(|(found, task)| match found.fault {
+        let checked = found.into_iter().zip(tasks.iter().enumerate()).map(|(found, (place, task))| match found.fault {
             None => Ok(decision(found)),
             Some(fault) => {
                 let what = match fault {
                     reference::Fault::Value => "value",
                     reference::Fault::Logit => "policy logit",
                 };
-                Err(not_finite(what, task, self.leaves.precision()))
+                Err(not_finite(what, place, task, self.leaves.precision()))
             }
         });
         checked.collect()

@@ -100,8 +100,8 @@ impl<G: SearchKernels> Searcher<G> {
     }
 }
 
-/// The error of an evaluation that is no number.
-pub(super) fn not_finite<G>(what: &str, task: &Task<G>, precision: Precision) -> Error {
-    let what = format!("{what} below game {}, ply {}", task.game, task.ply);
-    Error::NotFinite { what, position: task.game as usize, value: f64::NAN, precision }
+/// The error of an evaluation that is no number, in the tree of place `place` of those searched together.
+pub(super) fn not_finite<G>(what: &str, place: usize, task: &Task<G>, precision: Precision) -> Error {
+    let what = format!("game {}, ply {}: {what}", task.game, task.ply);
+    Error::NotFinite { what, position: place, value: f64::NAN, precision }
 }

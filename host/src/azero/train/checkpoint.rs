@@ -1,7 +1,7 @@
 //! A training's whole state in a file.
 //!
 //! ```text
-//! safetensors   __metadata__  one entry, `warpplay_azero_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file
+//! safetensors   __metadata__  that of a weight file, and `warpplay_azero_checkpoint`: a line of JSON with everything that is no tensor, and a checksum
 //!               layers.…      the network, under libtorch's names: any reader of weight files can use a checkpoint
 //!               moment1.…, moment2.…   what Adam remembers, in the same shapes, without running statistics
 //! ```
@@ -23,6 +23,8 @@ use crate::{Error, Result};
 
 /// Version of the format.
 const VERSION: u32 = 1;
+/// What the names of Adam's tensors begin with; 1 or 2 and a point follow.
+pub(in crate::azero) const MOMENTS: &str = "moment";
 /// Name of the metadata.
 const KEY: &str = "warpplay_azero_checkpoint";
 
@@ -51,7 +53,7 @@ pub(super) struct Place {
 
 /// Everything needed to go on with a training as if it had never stopped.
 ///
-/// Its file is a weight file too: it holds the network under libtorch's names.
+/// Its file is a weight file too: [`Network::load`] reads the network from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     pub(super) options: Options,
@@ -179,7 +181,7 @@ impl Checkpoint {
         let State { network, first, second } = &self.state;
         let mut tensors = Vec::new();
         let mut bad = None;
-        for (prefix, set) in [("", network), ("moment1.", first), ("moment2.", second)] {
+        for (prefix, set) in [(String::new(), network), (moment(1), first), (moment(2), second)] {
             set.visit(|name, dims, values| {
                 if prefix.is_empty() || !is_statistic(name) {
                     let name = format!("{prefix}{name}");
@@ -211,7 +213,9 @@ impl Checkpoint {
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
         let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
-        let mut bytes = tensors::to_bytes(path, &tensors, KEY, &meta)?;
+        let mut metadata = network.metadata();
+        metadata.insert(KEY.to_string(), meta);
+        let mut bytes = tensors::to_bytes_described(path, &tensors, metadata)?;
         let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
         set_digits(&mut bytes, sum);
         Ok(bytes)
@@ -269,7 +273,7 @@ impl Checkpoint {
         };
         let [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds] = meta.sums.map(f64::from);
         Ok(Self {
-            state: State { network: set("")?, first: set("moment1.")?, second: set("moment2.")? },
+            state: State { network: set("")?, first: set(&moment(1))?, second: set(&moment(2))? },
             options: meta.options.into_owned(),
             data_checksum: meta.data_checksum,
             place: Place {
@@ -315,6 +319,10 @@ impl Checkpoint {
         }
         Ok(())
     }
+}
+
+fn moment(number: u32) -> String {
+    format!("{MOMENTS}{number}.")
 }
 
 fn is_statistic(name: &str) -> bool {

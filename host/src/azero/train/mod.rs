@@ -16,8 +16,10 @@
 mod checkpoint;
 mod device;
 mod engine;
+mod initial;
 #[allow(unsafe_code)]
 mod kernels;
+pub mod learn;
 mod options;
 mod order;
 mod plain;
@@ -27,7 +29,9 @@ mod samples;
 mod trainer;
 
 pub use checkpoint::Checkpoint;
+pub(in crate::azero) use checkpoint::MOMENTS;
 pub use engine::StepReport;
+pub use initial::initial;
 pub use options::{MAX_BATCH, MAX_EPOCHS, Options};
 pub use report::{EpochReport, Losses, StoppedBy};
 pub use samples::Samples;

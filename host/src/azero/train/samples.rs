@@ -1,9 +1,12 @@
 //! Positions to learn from.
 
+use std::path::PathBuf;
+
 use warpplay_gpu::azero::train::samples::{Visit, words};
 
-use crate::azero::{NetworkShape, ObservationLayout, ValueOf};
+use crate::azero::{GameRecord, NetworkShape, ObservationLayout, ValueOf, checkers, read_records};
 use crate::fnv::Fnv;
+use crate::mcts::Game;
 use crate::{Error, Result};
 
 /// Positions, each with what the search and the game found out about it: which actions the search took how often, and how the game ended.
@@ -154,6 +157,48 @@ impl Samples {
         self.values.push(value as f32);
         self.games.push(game);
         Ok(())
+    }
+
+    /// The positions of self-play games. Every game is played again and checked.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming the game, ply and first thing that is wrong, and for no games.
+    pub fn from_records(records: &[GameRecord], observation: ObservationLayout, value_of: ValueOf) -> Result<Self> {
+        let mut samples = Self::new(NetworkShape::default(), observation, value_of)?;
+        for (number, record) in records.iter().enumerate() {
+            let wrong =
+                |reason: String| Error::shape(format!("game {number} of the records"), "a game by the rules", reason);
+            let positions = record.replay().map_err(wrong)?;
+            for (ply, (position, visits)) in positions.iter().zip(&record.visits).enumerate() {
+                let mover = position.to_move();
+                let player = match value_of {
+                    ValueOf::First => 0,
+                    ValueOf::Mover => mover.index(),
+                };
+                let observed = checkers::observation(position, mover, observation);
+                let visits: Vec<(u32, u32)> = visits.iter().map(|&[action, count]| (action, count)).collect();
+                let value = record.returns[player] as f64;
+                let legal = checkers::legal_mask(position);
+                let added = samples.push(number as u64, &observed, &legal, &visits, value);
+                added.map_err(|error| wrong(format!("ply {ply}: {error}")))?;
+            }
+        }
+        match samples.is_empty() {
+            true => Err(Error::shape("positions to learn from", "at least one", 0)),
+            false => Ok(samples),
+        }
+    }
+
+    /// The positions of files of self-play games, JSON lines.
+    ///
+    /// # Errors
+    /// [`Error::File`] naming file, line and ply of the first thing that is wrong; for a file that cannot be read or has no games.
+    pub fn read(files: &[PathBuf], observation: ObservationLayout, value_of: ValueOf) -> Result<Self> {
+        let mut records = Vec::new();
+        for file in files {
+            records.extend(read_records(file)?);
+        }
+        Self::from_records(&records, observation, value_of)
     }
 
     /// That a network of this shape and meaning can learn from them.

@@ -15,8 +15,7 @@ use kernels::{Course, DeviceSet, Kernels, Shape};
 
 /// Whether this engine can do what `setup` describes on this device.
 ///
-/// The rule: clusters of blocks are there (compute capability 9.0; under `simt` up to 8 blocks), fp32, one hidden layer of at most 16 units a block, so 256
-/// on a GPU and 128 under `simt`, a multiple of 16 pixels up to 1008, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
+/// The rule: clusters of blocks are there (compute capability 9.0), fp32, one hidden layer of at most 16 units a block, so 256, a multiple of 16 pixels up to 1008, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
 /// plain SGD without weight decay.
 ///
 /// # Errors

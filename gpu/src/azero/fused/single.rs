@@ -1,0 +1,779 @@
+//! The whole network for one position, one launch: a cluster of blocks shares out every convolution.
+//!
+//! Every block has all activations in shared memory, and makes 16 channels of one half of the board of every convolution. Its 16 warps have 16 places and an eighth of the
+//! input channels each; the eighths are added up through shared memory. What comes out goes to all blocks of the cluster, 16 bytes a time, through a [`Mailbox`]: a
+//! block goes on when all its bytes have arrived. There are two arrays, X and M, as in [`tower`](super::tower): whoever sends into one has received from everybody who read it.
+//! Weights come through a [`Ring`], a convolution a stage, and are in registers before the activations are there.
+//!
+//! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
+
+use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, tap_steps};
+use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
+use crate::cuda::mailbox::Mailbox;
+use crate::cuda::math::{exp, fma, relu};
+use crate::cuda::memory::{Vec4, load, store};
+use crate::cuda::ring::{Ring, sync_simt};
+use crate::cuda::shared::{Shared, dynamic};
+use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
+use crate::cuda::{kernel, thread, warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::kernel::{KernelInfo, info};
+use crate::launch::LaunchShape;
+
+/// Blocks of a cluster.
+pub const BLOCKS: u32 = 16;
+/// Threads of a block: one for each place and channel that it makes.
+pub const THREADS: u32 = PLACES * CHANNELS;
+/// Parts of the board.
+const HALVES: u32 = 2;
+/// Channels of a block.
+pub const CHANNELS: u32 = WIDTH * HALVES / BLOCKS;
+/// Places of a block.
+const PLACES: u32 = CELLS / HALVES;
+/// Parts of the input channels, a warp each for 16 places.
+const EIGHTHS: u32 = 8;
+/// Words of a place's sums: not a multiple of the banks.
+const SUM_STRIDE: u32 = CHANNELS + 4;
+/// Most actions, and most hidden units, of a block.
+const SHARE: u32 = 64;
+/// Bytes of the sums of the eighths.
+const SUM_BYTES: u32 = EIGHTHS * PLACES * SUM_STRIDE * 4;
+/// Bytes of what is small: head weights, planes, logits and hidden units of the block, messages, barrier objects.
+const SMALL_BYTES: u32 = (FILTERS * WIDTH + FILTERS * CELLS + 2 * SHARE) * 4 + BLOCKS * 16 + 256;
+/// Bytes of shared memory that a block may use on `sm_90`.
+const SHARED_BYTES: u32 = 232_448;
+
+/// What a launch works on. `n_convs` is 1 + 2 · depth.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SingleTask {
+    /// `[n, planes, 8, 8]`.
+    pub observations: *const f32,
+    /// Weights of all convolutions for each block, `[BLOCKS]` times [`block_bytes`], as [`weight_place`] says.
+    pub weights: *const Vec4,
+    /// `[n_convs, 128]`.
+    pub biases: *const f32,
+    /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
+    pub head_weights: *const f32,
+    /// Their biases, `[filters]`.
+    pub head_biases: *const f32,
+    /// First linear layer of the value, `[hidden, 64 value_filters]`.
+    pub value_weights_1: *const f32,
+    /// Its bias, `[hidden]`.
+    pub value_bias_1: *const f32,
+    /// Second linear layer of the value, `[hidden]`.
+    pub value_weights_2: *const f32,
+    /// Its bias, `[1]`.
+    pub value_bias_2: *const f32,
+    /// Linear layer of the policy, `[actions, 64 policy_filters]`.
+    pub policy_weights: *const f32,
+    /// Its bias, `[actions]`.
+    pub policy_bias: *const f32,
+    /// Legal actions, `[n, actions]`.
+    pub masks: *const u8,
+    /// Values, `[n]`.
+    pub values: *mut f32,
+    /// Logits, `[n, actions]`.
+    pub logits: *mut f32,
+    /// Softmax of the legal actions' logits, `[n, actions]`.
+    pub policies: *mut f32,
+    /// Positions.
+    pub n: u32,
+    /// Planes of an observation, at most [`PLANES`].
+    pub planes: u32,
+    /// Convolutions.
+    pub n_convs: u32,
+    /// Channels of the value's convolution.
+    pub value_filters: u32,
+    /// Channels of the policy's convolution; with the value's at most [`FILTERS`].
+    pub policy_filters: u32,
+    /// Units of the value's hidden layer, at most [`MAX_HIDDEN`].
+    pub hidden: u32,
+    /// Actions, at most [`MAX_ACTIONS`].
+    pub actions: u32,
+}
+
+/// Most actions.
+pub const MAX_ACTIONS: u32 = SHARE * BLOCKS;
+/// Most units of the value's hidden layer.
+pub const MAX_HIDDEN: u32 = SHARE * BLOCKS;
+
+/// Bytes of a step's weights, of one part: 16 for a lane.
+pub const STEP_BYTES: u32 = 512;
+
+/// Bytes of a convolution's weights for one block.
+pub const fn conv_bytes<F: Format>(channels: u32) -> u32 {
+    9 * tap_steps::<F>(channels) * STEP_BYTES * F::PARTS
+}
+
+/// Bytes of all weights for one block: the first convolution's, then `n_torso` more.
+pub const fn block_bytes<F: Format>(n_torso: u32) -> usize {
+    conv_bytes::<F>(PLANES) as usize + n_torso as usize * conv_bytes::<F>(WIDTH) as usize
+}
+
+/// Place of a weight within a convolution's for a block: byte of its first part; the second is [`STEP_BYTES`] further. `output` is one of the block's 16.
+pub const fn weight_place<F: Format>(output: u32, input: u32, tap: u32) -> u32 {
+    let bytes = 16 / F::CHANNELS;
+    // Within a step inputs are words of two, or of one, as operand B of `mma` has them.
+    let (pair, within) = (input / (2 * F::CHANNELS), input % (2 * F::CHANNELS));
+    let (half, within) = (within / F::CHANNELS, within % F::CHANNELS * bytes);
+    let lane = output % 8 * 4 + within / 4;
+    (pair * 9 + tap) * STEP_BYTES * F::PARTS + lane * 16 + output / 8 * 8 + half * 4 + within % 4
+}
+
+/// Slots of the ring.
+const fn n_slots<F: Format>() -> u32 {
+    let free = SHARED_BYTES - 2 * activation_bytes::<F>(1) - SUM_BYTES - SMALL_BYTES;
+    let slots = free / conv_bytes::<F>(WIDTH);
+    if slots > 8 { 8 } else { slots }
+}
+
+/// Shape for `n` positions, of which the device works on `clusters` at a time.
+fn shape<F: Format>(n: u32, clusters: u32) -> LaunchShape {
+    let bytes = 2 * activation_bytes::<F>(1) + n_slots::<F>() * conv_bytes::<F>(WIDTH) + SUM_BYTES + SMALL_BYTES;
+    LaunchShape::new(n.min(clusters) * BLOCKS, THREADS).with_shared(bytes).with_cluster(BLOCKS)
+}
+
+/// Storage in shared memory.
+#[derive(Clone, Copy)]
+struct Places {
+    x: Shared<Vec4>,
+    m: Shared<Vec4>,
+    sums: Shared<f32>,
+    head_weights: Shared<f32>,
+    planes: Shared<f32>,
+    logits: Shared<f32>,
+    hidden: Shared<f32>,
+    messages: Shared<Vec4>,
+    x_box: Mailbox,
+    m_box: Mailbox,
+    message_box: Mailbox,
+    ring: Ring,
+}
+
+impl Places {
+    #[inline(always)]
+    fn new<F: Format>() -> Self {
+        let array = activation_bytes::<F>(1);
+        let stage = conv_bytes::<F>(WIDTH);
+        let slots = n_slots::<F>();
+        let ring_at = 2 * array;
+        let sums_at = ring_at + slots * stage;
+        let heads_at = sums_at + SUM_BYTES;
+        let planes_at = heads_at + FILTERS * WIDTH * 4;
+        let logits_at = planes_at + FILTERS * CELLS * 4;
+        let messages_at = logits_at + 2 * SHARE * 4;
+        let objects_at = messages_at + BLOCKS * 16;
+        Self {
+            x: dynamic(0, array / 16),
+            m: dynamic(array, array / 16),
+            sums: dynamic(sums_at, SUM_BYTES / 4),
+            head_weights: dynamic(heads_at, FILTERS * WIDTH),
+            planes: dynamic(planes_at, FILTERS * CELLS),
+            logits: dynamic(logits_at, SHARE),
+            hidden: dynamic(logits_at + SHARE * 4, SHARE),
+            messages: dynamic(messages_at, BLOCKS),
+            x_box: Mailbox::new(dynamic(objects_at, 1)),
+            m_box: Mailbox::new(dynamic(objects_at + 8, 1)),
+            message_box: Mailbox::new(dynamic(objects_at + 16, 1)),
+            ring: Ring::new(
+                dynamic(ring_at, slots * stage / 16),
+                dynamic(objects_at + 24, 2 * slots),
+                slots,
+                stage / 16,
+            ),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn single<F: Format>(task: SingleTask) {
+    let places = Places::new::<F>();
+    let me = thread::thread_idx_x();
+    let rank = thread::block_rank_in_cluster();
+    // The same in all lanes, and known to be so.
+    let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+    let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
+    let n_mine = (task.n - cluster).div_ceil(clusters);
+    let mut weights = Weights::new::<F>(task, places.ring, rank, n_mine);
+    // What the other blocks send.
+    let array_bytes = CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1);
+    if me == 0 {
+        places.ring.open(THREADS / 32);
+        places.x_box.open();
+        places.m_box.open();
+        places.message_box.open();
+        places.x_box.expect(array_bytes);
+        places.m_box.expect(array_bytes);
+        places.message_box.expect(BLOCKS * 16);
+    }
+    let vectors = 2 * activation_bytes::<F>(1) / 16;
+    let mut at = me;
+    while at < vectors {
+        // SAFETY: both arrays have that many vectors.
+        unsafe { Shared::<Vec4>::from_address(places.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
+        at += THREADS;
+    }
+    let filters = task.value_filters + task.policy_filters;
+    let mut at = me;
+    while at < FILTERS * WIDTH {
+        // SAFETY: the array has `filters` rows; the launch's promise.
+        places
+            .head_weights
+            .set(at, if at < filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 });
+        at += THREADS;
+    }
+    sync_cluster();
+    if me == 0 {
+        // SAFETY: the objects are ready.
+        unsafe { weights.fetch_first::<F>() };
+    }
+    let (mut x_round, mut m_round) = (0, 0);
+    let mut turn = 0;
+    while turn < n_mine {
+        let position = cluster + turn * clusters;
+        // SAFETY: the launch's promise; M is not in use between two positions.
+        unsafe { load_observation::<F>(task, places.m, position) };
+        // The value of this thread's place and channel after the last block.
+        let mut kept = 0.0;
+        let mut conv = 0;
+        while conv < task.n_convs {
+            let (from, to, to_box) = match conv % 2 {
+                0 => (places.m, places.x, places.x_box),
+                _ => (places.x, places.m, places.m_box),
+            };
+            // Asked for before the waits, so that nobody waits for it.
+            // SAFETY: `n_convs` rows of 128 biases.
+            let bias = unsafe { load(task.biases, (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize) };
+            places.ring.wait(weights.stage);
+            let stage = places.ring.address_of(weights.stage);
+            // SAFETY: the stage has the weights of a whole convolution.
+            let ready = unsafe { torso_weights::<F>(stage, warp_index, conv > 0) };
+            if conv > 0 {
+                // The slot is free for the next convolution's weights while this one is worked on.
+                sync_simt();
+                // SAFETY: every warp has its weights, and says so.
+                unsafe { weights.next::<F>() };
+            }
+            if conv == 0 {
+                sync_threads();
+            } else if conv % 2 == 1 {
+                places.x_box.wait(x_round);
+                x_round += 1;
+                if me == 0 {
+                    places.x_box.expect(array_bytes);
+                }
+            } else {
+                places.m_box.wait(m_round);
+                m_round += 1;
+                if me == 0 {
+                    places.m_box.expect(array_bytes);
+                }
+            }
+            // SAFETY: whole warps; activations and weights are there.
+            let sums = unsafe {
+                match conv {
+                    0 => input_sums::<F>(from, rank, stage, warp_index),
+                    _ => torso_sums::<F>(from, rank, &ready, warp_index),
+                }
+            };
+            write_sums(places.sums, sums, warp_index);
+            sync_threads();
+            let value = relu(read_sum(places.sums) + bias + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+            if conv % 2 == 0 {
+                kept = value;
+            }
+            // SAFETY: all of the cluster send as many bytes as are expected; whoever reads the array has received what comes before.
+            unsafe { send::<F>(to, to_box, rank, warp_index, value) };
+            if conv == 0 {
+                // SAFETY: the slot's last readers have passed a barrier.
+                unsafe { weights.next::<F>() };
+            }
+            conv += 1;
+        }
+        places.x_box.wait(x_round);
+        x_round += 1;
+        if me == 0 {
+            places.x_box.expect(array_bytes);
+        }
+        // SAFETY: X is complete; the launch's promise.
+        unsafe { heads::<F>(task, places, rank, warp_index, position, turn) };
+        turn += 1;
+    }
+}
+
+/// What is fetched next.
+#[derive(Clone, Copy)]
+struct Weights {
+    ring: Ring,
+    /// Of this block.
+    first: *const Vec4,
+    /// Convolution whose weights are used next, counted over all positions.
+    stage: u32,
+    /// Convolution whose weights are fetched next.
+    fetched: u32,
+    /// Convolutions of a position, of all positions.
+    n_convs: u32,
+    all: u32,
+}
+
+impl Weights {
+    #[inline(always)]
+    fn new<F: Format>(task: SingleTask, ring: Ring, rank: u32, n_positions: u32) -> Self {
+        let bytes = block_bytes::<F>(task.n_convs - 1);
+        // SAFETY: one part a block.
+        let first = unsafe { task.weights.add(rank as usize * bytes / 16) };
+        Self { ring, first, stage: 0, fetched: 0, n_convs: task.n_convs, all: task.n_convs * n_positions }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch_first<F: Format>(&mut self) {
+        while self.fetched < n_slots::<F>() && self.fetched < self.all {
+            // SAFETY: the caller's promise.
+            unsafe { self.fetch_next::<F>() };
+        }
+    }
+
+    /// The warp is done with the present stage: it goes on to the next, and another one is fetched.
+    #[inline(always)]
+    unsafe fn next<F: Format>(&mut self) {
+        if thread::lane() == 0 {
+            self.ring.release(self.stage);
+        }
+        self.stage += 1;
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.fetch_next::<F>() };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch_next<F: Format>(&mut self) {
+        if self.fetched == self.all {
+            return;
+        }
+        let conv = self.fetched % self.n_convs;
+        let (offset, bytes) = match conv {
+            0 => (0, conv_bytes::<F>(PLANES)),
+            _ => (conv_bytes::<F>(PLANES) + (conv - 1) * conv_bytes::<F>(WIDTH), conv_bytes::<F>(WIDTH)),
+        };
+        // SAFETY: the weights of that convolution.
+        unsafe { self.ring.fill(self.fetched, self.first.add((offset / 16) as usize), bytes / 16) };
+        self.fetched += 1;
+    }
+}
+
+/// Place of a square in an array.
+#[inline(always)]
+fn place_of(cell: u32) -> u32 {
+    (cell / SIDE + 1) * ROW_PLACES + cell % SIDE + 1
+}
+
+/// Planes as the first channels of M, the others up to [`PLANES`] zeroed.
+#[inline(always)]
+unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
+    let chunks = PLANES / F::CHANNELS;
+    let mut item = thread::thread_idx_x();
+    while item < CELLS * chunks {
+        let (cell, chunk) = (item % CELLS, item / CELLS);
+        let mut values = [0.0; 8];
+        let mut at = 0;
+        while at < F::CHANNELS {
+            let plane = chunk * F::CHANNELS + at;
+            if plane < task.planes {
+                // SAFETY: the observation has that plane.
+                values[at as usize] =
+                    unsafe { load(task.observations, ((position * task.planes + plane) * CELLS + cell) as usize) };
+            }
+            at += 1;
+        }
+        let packed = F::pack(values);
+        let index = chunk * chunk_bytes(1) / 16 + place_of(cell);
+        to.set(index, Vec4(packed[0]));
+        if F::PARTS == 2 {
+            to.set(index + to.len() / 2, Vec4(packed[1]));
+        }
+        item += THREADS;
+    }
+}
+
+/// Shared address of the lane's row of operand A for the warp's 16 places, tap (-1, -1), first pair of chunks.
+#[inline(always)]
+fn rows_of(from: Shared<Vec4>, rank: u32, warp_index: u32) -> u32 {
+    let lane = thread::lane();
+    let row = rank % HALVES * (SIDE / HALVES) + 2 * (warp_index % 2) + lane / 8 % 2;
+    from.base() + lane / 16 * chunk_bytes(1) + (row * ROW_PLACES + lane % 8) * 16
+}
+
+/// Bytes from an array's first part to its second.
+#[inline(always)]
+fn part_bytes<F: Format>() -> u32 {
+    WIDTH / F::CHANNELS * chunk_bytes(1)
+}
+
+/// The warp's part of the first convolution: every eighth step.
+#[inline(always)]
+unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
+    let a = rows_of(from, rank, warp_index);
+    let mut sums = [[0.0; 4]; 4];
+    let mut step = warp_index / 2;
+    while step < 9 * tap_steps::<F>(PLANES) {
+        let (pair, tap) = (step / 9, step % 9);
+        sync_warp(warp::ALL);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [w, second] = step_weights::<F>(weights, step);
+            let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * ROW_PLACES + tap % 3) * 16;
+            F::step(&mut sums, false, a, part_bytes::<F>(), w, second);
+        }
+        step += EIGHTHS;
+    }
+    [add(sums[0], sums[2]), add(sums[1], sums[3])]
+}
+
+/// The lane's operands of a step, both parts.
+#[inline(always)]
+unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
+    let address = weights + step * STEP_BYTES * F::PARTS + thread::lane() * 16;
+    // SAFETY: the stage has that step.
+    unsafe {
+        let first = Shared::from_address(address, 1).get_unchecked(0);
+        let second = if F::PARTS == 2 { Shared::from_address(address + STEP_BYTES, 1).get_unchecked(0) } else { first };
+        [first, second]
+    }
+}
+
+/// The lane's operands of all its steps: an eighth of the channels, nine taps, twice as many where steps or parts are twice as many. Zeros if there are no such.
+#[inline(always)]
+unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) -> [Vec4; 18] {
+    let mut ready = [Vec4([0; 4]); 18];
+    if wanted {
+        let first = warp_index / 2 * (tap_steps::<F>(WIDTH) / EIGHTHS) * 9;
+        macro_rules! take {
+            ($($tap:literal)*) => {$(
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let [w, second] = step_weights::<F>(weights, first + $tap);
+                    ready[$tap] = w;
+                    if F::PARTS == 2 {
+                        ready[$tap + 9] = second;
+                    } else if tap_steps::<F>(WIDTH) == 2 * EIGHTHS {
+                        ready[$tap + 9] = step_weights::<F>(weights, first + 9 + $tap)[0];
+                    }
+                }
+            )*};
+        }
+        take!(0 1 2 3 4 5 6 7 8);
+    }
+    ready
+}
+
+/// The warp's part of another convolution: an eighth of the channels.
+#[inline(always)]
+unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18], warp_index: u32) -> [[f32; 4]; 2] {
+    let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
+    let a = rows_of(from, rank, warp_index) + warp_index / 2 * pairs * 2 * chunk_bytes(1);
+    let mut sums = [[0.0; 4]; 4];
+    sync_warp(warp::ALL);
+    macro_rules! taps {
+        ($first:literal, $($tap:literal)*) => {$(
+            // SAFETY: the caller's promise.
+            unsafe {
+                let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * ROW_PLACES + $tap % 3) * 16;
+                F::step(&mut sums, $tap % 2 == 1, a, part_bytes::<F>(), ready[$first + $tap], ready[$tap + 9]);
+            }
+        )*};
+    }
+    taps!(0, 0 1 2 3 4 5 6 7 8);
+    if pairs == 2 {
+        taps!(9, 0 1 2 3 4 5 6 7 8);
+    }
+    [add(sums[0], sums[2]), add(sums[1], sums[3])]
+}
+
+#[inline(always)]
+fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+}
+
+/// Puts a warp's sums where the threads of their places and channels find them: `[eighth][place][channel]`.
+#[inline(always)]
+fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
+    let lane = thread::lane();
+    let at = (warp_index / 2 * PLACES + warp_index % 2 * 16 + lane / 4) * SUM_STRIDE + lane % 4 * 2;
+    let pair = |low: f32, high: f32| u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
+    // SAFETY: the array has that many pairs.
+    let pairs = unsafe { Shared::<u64>::from_address(sums.base(), sums.len() / 2) };
+    pairs.set(at / 2, pair(c[0][0], c[0][1]));
+    pairs.set(at / 2 + 4, pair(c[1][0], c[1][1]));
+    pairs.set(at / 2 + 4 * SUM_STRIDE, pair(c[0][2], c[0][3]));
+    pairs.set(at / 2 + 4 * SUM_STRIDE + 4, pair(c[1][2], c[1][3]));
+}
+
+/// The sum of this thread's place and channel.
+#[inline(always)]
+fn read_sum(sums: Shared<f32>) -> f32 {
+    let me = thread::thread_idx_x();
+    let at = me / CHANNELS * SUM_STRIDE + me % CHANNELS;
+    let eighth = |number: u32| sums.get(number * PLACES * SUM_STRIDE + at);
+    ((eighth(0) + eighth(1)) + (eighth(2) + eighth(3))) + ((eighth(4) + eighth(5)) + (eighth(6) + eighth(7)))
+}
+
+/// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring places.
+#[inline(always)]
+unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
+    let (me, lane) = (thread::thread_idx_x(), thread::lane());
+    let of = |number: u32| warp::shuffle(warp::ALL, value, (lane & !7) + number);
+    let packed = F::pack([of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]);
+    let first = rank / HALVES * CHANNELS;
+    // Words of 8 channels: chunks of the first part, then of the second.
+    let index = |channel: u32, second: u32, place: u32| {
+        let chunk = (first + channel) / F::CHANNELS;
+        let chunk = if F::PARTS == 2 { chunk + second * (WIDTH / F::CHANNELS) } else { chunk + second };
+        chunk * (chunk_bytes(1) / 16) + place_of(rank % HALVES * PLACES + place)
+    };
+    let both = F::PARTS == 2 || F::CHANNELS < 8;
+    if me % 8 == 0 {
+        let (channel, place) = (me % CHANNELS, me / CHANNELS);
+        to.set(index(channel, 0, place), Vec4(packed[0]));
+        if both {
+            to.set(index(channel, 1, place), Vec4(packed[1]));
+        }
+    }
+    sync_threads();
+    if warp_index != rank {
+        let mut channel = 0;
+        while channel < CHANNELS {
+            // SAFETY: places of the array, ranks of the cluster; the caller's promise.
+            unsafe {
+                let at = index(channel, 0, lane);
+                mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
+                if both {
+                    let at = index(channel, 1, lane);
+                    mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
+                }
+            }
+            channel += 8;
+        }
+    }
+}
+
+/// Value, logits and policy.
+#[inline(always)]
+unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_index: u32, position: u32, turn: u32) {
+    let me = thread::thread_idx_x();
+    let lane = thread::lane();
+    // Planes, in every block: 8 lanes share a square's channels.
+    let (cell, share) = (me / 8, me % 8);
+    let chunks = WIDTH / F::CHANNELS;
+    let mut sums = [0.0f32; FILTERS as usize];
+    let mut chunk = share;
+    while chunk < chunks {
+        let index = chunk * (chunk_bytes(1) / 16) + place_of(cell);
+        let first: Vec4 = places.x.get(index);
+        let second: Vec4 = if F::PARTS == 2 { places.x.get(index + part_bytes::<F>() / 16) } else { first };
+        let values = F::unpack(first.0, second.0);
+        let weight = |filter: u32, at: u32| places.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
+        let mut at = 0;
+        while at < F::CHANNELS {
+            let value = values[at as usize];
+            sums[0] = fma(value, weight(0, at), sums[0]);
+            sums[1] = fma(value, weight(1, at), sums[1]);
+            sums[2] = fma(value, weight(2, at), sums[2]);
+            sums[3] = fma(value, weight(3, at), sums[3]);
+            at += 1;
+        }
+        chunk += 8;
+    }
+    let mut distance = 1;
+    while distance < 8 {
+        sums[0] += warp::shuffle_xor(warp::ALL, sums[0], distance);
+        sums[1] += warp::shuffle_xor(warp::ALL, sums[1], distance);
+        sums[2] += warp::shuffle_xor(warp::ALL, sums[2], distance);
+        sums[3] += warp::shuffle_xor(warp::ALL, sums[3], distance);
+        distance *= 2;
+    }
+    let filters = task.value_filters + task.policy_filters;
+    if share < filters {
+        let sum = match share {
+            0 => sums[0],
+            1 => sums[1],
+            2 => sums[2],
+            _ => sums[3],
+        };
+        // SAFETY: one bias a filter.
+        places.planes.set(share * CELLS + cell, relu(sum + unsafe { load(task.head_biases, share as usize) }));
+    }
+    sync_threads();
+    // The block's actions and hidden units, a warp each.
+    let value_inputs = task.value_filters * CELLS;
+    let policy_inputs = task.policy_filters * CELLS;
+    let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
+    let mut number = warp_index;
+    while number < actions + units {
+        if number < actions {
+            let action = rank * actions + number;
+            // SAFETY: rows of the policy's matrix.
+            unsafe {
+                let mut logit = f32::NEG_INFINITY;
+                if action < task.actions {
+                    logit = row_product(task.policy_weights, action, policy_inputs, places.planes, value_inputs)
+                        + load(task.policy_bias, action as usize);
+                }
+                if lane == 0 {
+                    places.logits.set(number, logit);
+                }
+            }
+        } else {
+            let unit = rank * units + number - actions;
+            // SAFETY: rows of the value's matrix.
+            unsafe {
+                let mut part = 0.0;
+                if unit < task.hidden {
+                    let sum = row_product(task.value_weights_1, unit, value_inputs, places.planes, 0)
+                        + load(task.value_bias_1, unit as usize);
+                    part = relu(sum) * load(task.value_weights_2, unit as usize);
+                }
+                if lane == 0 {
+                    places.hidden.set(number - actions, part);
+                }
+            }
+        }
+        number += THREADS / 32;
+    }
+    sync_threads();
+    let base = position as usize * task.actions as usize;
+    // SAFETY: masks, logits and probabilities of the position.
+    unsafe {
+        if warp_index == 0 {
+            let legal = |number: u32| {
+                let action = rank * actions + number;
+                number < actions && action < task.actions && load(task.masks, base + action as usize) != 0
+            };
+            let mut most = f32::NEG_INFINITY;
+            let mut number = lane;
+            while number < actions {
+                let logit = places.logits.get(number);
+                if legal(number) && !(logit <= most) {
+                    most = logit;
+                }
+                number += 32;
+            }
+            let most = warp::reduce(most, |a: f32, b: f32| if a >= b { a } else { b });
+            let (mut sum, mut value) = (0.0, 0.0);
+            let mut number = lane;
+            while number < actions {
+                if legal(number) {
+                    sum += exp(places.logits.get(number) - most);
+                }
+                number += 32;
+            }
+            let mut number = lane;
+            while number < units {
+                value += places.hidden.get(number);
+                number += 32;
+            }
+            let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
+            if lane < BLOCKS {
+                places.message_box.send_vec4(
+                    places.messages,
+                    lane,
+                    rank,
+                    Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]),
+                );
+            }
+        }
+        places.message_box.wait(turn);
+        if me == 0 {
+            places.message_box.expect(BLOCKS * 16);
+        }
+        if me < actions && rank * actions + me < task.actions {
+            let mut most = f32::NEG_INFINITY;
+            let mut block = 0;
+            while block < BLOCKS {
+                let theirs = f32::from_bits(places.messages.get(block).0[0]);
+                if !(theirs <= most) {
+                    most = theirs;
+                }
+                block += 1;
+            }
+            let mut sum = 0.0;
+            let mut block = 0;
+            while block < BLOCKS {
+                let message = places.messages.get(block).0;
+                // A block without a legal action has no largest logit.
+                if f32::from_bits(message[1]) != 0.0 {
+                    sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
+                }
+                block += 1;
+            }
+            let action = rank * actions + me;
+            let logit = places.logits.get(me);
+            let legal = load(task.masks, base + action as usize) != 0;
+            store(task.logits, base + action as usize, logit);
+            store(task.policies, base + action as usize, if legal { exp(logit - most) / sum } else { 0.0 });
+        }
+        if rank == 0 && me == 0 {
+            let mut value = load(task.value_bias_2, 0);
+            let mut block = 0;
+            while block < BLOCKS {
+                value += f32::from_bits(places.messages.get(block).0[2]);
+                block += 1;
+            }
+            store(task.values, position as usize, libm::tanhf(value));
+        }
+    }
+    // The planes, logits and messages are free again.
+    sync_threads();
+}
+
+/// A row of a matrix times planes, by a warp.
+#[inline(always)]
+unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
+    let mut sum = 0.0;
+    let mut input = thread::lane();
+    while input < inputs {
+        // SAFETY: the caller gives the matrix.
+        sum = fma(unsafe { load(weights, (row * inputs + input) as usize) }, planes.get(from + input), sum);
+        input += 32;
+    }
+    warp::reduce_sum(sum)
+}
+
+macro_rules! singles {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $shape:ident;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// Launched with the shape function beside it; the task's arrays have the lengths it says, inputs and outputs are different.
+            #[kernel(max_threads = 512, min_blocks = 1)]
+            pub unsafe fn $name(task: SingleTask) {
+                // SAFETY: the caller's promise.
+                unsafe { single::<$format>(task) }
+            }
+
+            /// Launch shape of the kernel of that name for `n` positions, of which the device works on `clusters` at a time.
+            pub fn $shape(n: u32, clusters: u32) -> LaunchShape {
+                shape::<$format>(n, clusters)
+            }
+        )*
+
+        /// Descriptions of the kernels.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn kernels() -> Vec<KernelInfo> {
+            vec![$(info::<$name>()),*]
+        }
+    };
+}
+
+singles! {
+    /// Half precision.
+    azero_fused_single_fp16, Fp16, shape_fp16;
+    /// bfloat16.
+    azero_fused_single_bf16, Bf16, shape_bf16;
+    /// TF32.
+    azero_fused_single_tf32, Tf32, shape_tf32;
+    /// Single precision.
+    azero_fused_single_fp32, Split, shape_fp32;
+}

@@ -1,0 +1,404 @@
+//! The search of AlphaZero and the player that uses it.
+
+use std::ops::ControlFlow;
+
+use warpplay::azero::checkers::Checkers;
+use warpplay::azero::player::{
+    ActionVisits, Contestant, Decision, Estimator, Match, MatchOptions, Noise, Player, SearchOptions, SelfPlay, Trees,
+};
+use warpplay::azero::{GameRecord, Network, NetworkShape, append_records, read_records, write_records};
+use warpplay::mcts::{Game as _, Search};
+use warpplay::{Device, Error};
+use warpplay_cpu_ref::azero::search as reference;
+use warpplay_cpu_ref::mcts::games::checkers::Checkers as PlainCheckers;
+use warpplay_cpu_ref::mcts::{Game as _, GameResult, Stream};
+use warpplay_tests::Checked;
+use warpplay_tests::backends::{for_each_device, gpu};
+
+/// A position as kernels and as the reference have it.
+#[derive(Clone, Debug)]
+struct Both {
+    kernels: Checkers,
+    plain: PlainCheckers,
+}
+
+impl Both {
+    fn start() -> Self {
+        Self { kernels: Checkers::new(), plain: PlainCheckers::new() }
+    }
+
+    fn play(&mut self, action: usize) {
+        self.kernels.apply(action as u32);
+        self.plain.apply(action);
+    }
+}
+
+/// Every position of a random game, without its end.
+fn random_game(seed: u64) -> Vec<Both> {
+    let mut stream = Stream::from_state([seed + 1, 0x9E37_79B9_7F4A_7C15]);
+    let mut both = Both::start();
+    let mut positions = Vec::new();
+    let mut legal = Vec::new();
+    while both.plain.result().is_none() {
+        positions.push(both.clone());
+        both.plain.legal_actions(&mut legal);
+        let action = legal[stream.below(legal.len() as u32) as usize];
+        both.play(action);
+    }
+    positions
+}
+
+/// What the plain search finds, on its own rules.
+fn plain_search(both: &Both, options: &SearchOptions, estimator: &Estimator, game: u64, ply: u32) -> Decision {
+    let params = reference::Params {
+        leaves: options.leaves as usize,
+        c_puct: options.c_puct,
+        noise: options.noise.map(|noise| reference::Noise { alpha: noise.alpha, epsilon: noise.epsilon }),
+        max_nodes: options.max_nodes.map_or(1 + 24 * (options.simulations as usize + 1), |n| n as usize).max(49),
+        max_path: 256,
+    };
+    let task = reference::Task {
+        position: both.plain.clone(),
+        key: reference::key(options.seed, game, u64::from(ply)),
+        temperature: if ply < options.temperature_plies { options.temperature } else { 0.0 },
+        simulations: options.simulations as usize,
+    };
+    let found = reference::search(params, vec![task], |leaves| match estimator {
+        Estimator::Playouts(n) => Ok::<_, Error>(reference::playouts(leaves, *n)),
+        _ => Ok(reference::uniform(leaves)),
+    });
+    let found = found.expect("nothing fails").remove(0);
+    let actions = found.actions.iter().map(|action| ActionVisits {
+        action: action.action as u32,
+        visits: action.visits,
+        prior: action.prior,
+        value: action.value,
+    });
+    Decision {
+        action: found.action as u32,
+        value: found.value,
+        actions: actions.collect(),
+        n_nodes: found.n_nodes as u32,
+    }
+}
+
+#[test]
+fn kernels_and_the_plain_search_agree_bit_for_bit() {
+    let noise = Some(Noise { alpha: 0.3, epsilon: 0.25 });
+    let warm = SearchOptions { temperature_plies: 1000, ..SearchOptions::default() };
+    let cases = [
+        (SearchOptions { simulations: 33, leaves: 1, ..SearchOptions::default() }, Estimator::Uniform),
+        (SearchOptions { simulations: 50, leaves: 4, noise, seed: 5, ..warm }, Estimator::Uniform),
+        (SearchOptions { simulations: 45, leaves: 8, noise, seed: 1, ..SearchOptions::default() }, Estimator::Playouts(3)),
+        (SearchOptions { simulations: 40, leaves: 16, temperature: 0.5, seed: 9, ..warm }, Estimator::Playouts(40)),
+        // A tree that is full after a few expansions, and fewer simulations than leaves.
+        (SearchOptions { simulations: 60, leaves: 3, max_nodes: Some(64), c_puct: 0.7, ..warm }, Estimator::Playouts(2)),
+        (SearchOptions { simulations: 3, leaves: 7, noise, ..warm }, Estimator::Uniform),
+    ];
+    for_each_device(|device| {
+        for (number, (options, estimator)) in cases.iter().enumerate() {
+            let mut player = Player::builder().options(*options).estimator(estimator.clone()).build(device)?;
+            let game = random_game(number as u64);
+            for at in [0, game.len() / 3, game.len() * 2 / 3, game.len() - 1] {
+                let (game_number, ply) = (number as u64, at as u32);
+                let found = player.choose_at(&game[at].kernels, game_number, ply)?;
+                let expected = plain_search(&game[at], options, estimator, game_number, ply);
+                assert_eq!(found, expected, "case {number}, ply {at}");
+                let visits: u32 = found.actions.iter().map(|action| action.visits).sum();
+                assert_eq!(visits, options.simulations);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Options that are quick under `simt`.
+fn quick(seed: u64) -> SearchOptions {
+    SearchOptions { simulations: 6, leaves: 3, seed, ..SearchOptions::self_play() }
+}
+
+/// Plays a record again by the plain rules.
+fn check_record(record: &GameRecord) {
+    let mut position = PlainCheckers::new();
+    let mut legal = Vec::new();
+    for (ply, &action) in record.actions.iter().enumerate() {
+        assert_eq!(position.result(), None, "game {}, ply {ply}", record.game);
+        assert_eq!(record.players[ply] as usize, position.to_move());
+        assert_eq!(record.boards[ply], position.board_text());
+        position.legal_actions(&mut legal);
+        let visited: Vec<usize> = record.visits[ply].iter().map(|&[action, _]| action as usize).collect();
+        assert_eq!(visited, legal, "game {}, ply {ply}", record.game);
+        assert!(legal.contains(&(action as usize)));
+        assert!((-1.0..=1.0).contains(&record.root_values[ply]));
+        position.apply(action as usize);
+    }
+    let returns = match position.result().expect("games end") {
+        GameResult::Draw => [0, 0],
+        GameResult::Win(0) => [1, -1],
+        GameResult::Win(_) => [-1, 1],
+    };
+    assert_eq!(record.returns, returns);
+    assert_eq!(record.plies as usize, record.actions.len());
+    record.replay().expect("the library agrees");
+}
+
+#[test]
+fn self_play_keeps_the_rules_and_does_not_depend_on_the_games_beside() {
+    for_each_device(|device| {
+        let games = |parallel: u32, first, n, trees| {
+            let options = SearchOptions { trees, ..quick(3) };
+            SelfPlay::builder().options(options).parallel(parallel).build(device)?.play(first, n)
+        };
+        let together = games(3, 0, 3, Trees::Device)?;
+        assert_eq!(together.len(), 3);
+        for (number, record) in together.iter().enumerate() {
+            assert_eq!((record.game, record.seed, record.network.as_str()), (number as u64, 3, "uniform"));
+            check_record(record);
+        }
+        assert_eq!(games(1, 1, 1, Trees::Device)?, together[1..2], "alone, on trees of the device");
+        assert_eq!(games(7, 0, 3, Trees::Host)?, together, "on trees of the host");
+        Ok(())
+    });
+    // Many more where they are quick.
+    let play = |parallel| {
+        let builder = SelfPlay::builder().options(quick(11)).parallel(parallel).estimator(Estimator::Playouts(4));
+        builder.build(&Device::cpu()).and_then(|mut games| games.play(0, 40)).expect("nothing fails")
+    };
+    let records = play(40);
+    records.iter().for_each(check_record);
+    assert_eq!(play(7), records);
+    assert!(records.iter().any(|record| record.returns == [1, -1]));
+    assert!(records.iter().any(|record| record.returns == [-1, 1]));
+    assert!(records.windows(2).all(|pair| pair[0].actions != pair[1].actions));
+}
+
+/// Actions after which the player to move wins within `depth` further actions, whatever the other does.
+fn winning_actions(position: &PlainCheckers, depth: u32) -> Vec<usize> {
+    let me = position.to_move();
+    let mut legal = Vec::new();
+    position.legal_actions(&mut legal);
+    legal.retain(|&action| {
+        let mut next = position.clone();
+        next.apply(action);
+        wins(&next, me, depth)
+    });
+    legal
+}
+
+/// Whether the player to move wins within nine actions, the first being `action`.
+fn wins_later(position: &PlainCheckers, action: usize) -> bool {
+    let mut next = position.clone();
+    next.apply(action);
+    wins(&next, position.to_move(), 8)
+}
+
+fn wins(position: &PlainCheckers, me: usize, depth: u32) -> bool {
+    if let Some(result) = position.result() {
+        return result == GameResult::Win(me);
+    }
+    if depth == 0 {
+        return false;
+    }
+    let mut legal = Vec::new();
+    position.legal_actions(&mut legal);
+    let after = |&action: &usize| {
+        let mut next = position.clone();
+        next.apply(action);
+        wins(&next, me, depth - 1)
+    };
+    if position.to_move() == me { legal.iter().any(after) } else { legal.iter().all(after) }
+}
+
+/// Positions of random games in which some action, but not every one, wins within five actions.
+fn forced_wins(n: usize) -> Vec<(Both, Vec<usize>)> {
+    let mut found = Vec::new();
+    for seed in 100.. {
+        for both in random_game(seed).into_iter().rev().take(6) {
+            let winning = winning_actions(&both.plain, 4);
+            let mut legal = Vec::new();
+            both.plain.legal_actions(&mut legal);
+            if !winning.is_empty() && winning.len() < legal.len() {
+                found.push((both, winning));
+            }
+        }
+        if found.len() >= n {
+            break;
+        }
+    }
+    found
+}
+
+#[test]
+fn with_playouts_it_agrees_with_the_tree_search_on_forced_wins() {
+    let positions = forced_wins(24);
+    let check = |device: &Device| -> Checked {
+        let options = SearchOptions { simulations: 800, leaves: 4, seed: 2, ..SearchOptions::default() };
+        let mut player = Player::builder().options(options).estimator(Estimator::Playouts(16)).build(device)?;
+        let builder = Search::<Checkers>::builder().n_trees(4).n_playouts(32).steps(400).no_seconds();
+        let mut search = builder.profile_steps(0).build(device)?;
+        for (both, winning) in &positions {
+            let found = player.choose(&both.kernels)?;
+            let board = both.kernels.to_text();
+            // A longer win is as good.
+            let wins = |action: u32| winning.contains(&(action as usize)) || wins_later(&both.plain, action as usize);
+            assert!(wins(found.action), "{board}: {winning:?} win, not {found:?}");
+            let other = search.run(&both.kernels)?.best.index;
+            assert!(wins(other), "{board}: {winning:?} win, the tree search says {other}");
+        }
+        Ok(())
+    };
+    let devices = [Device::cpu()].into_iter().chain(gpu());
+    devices.for_each(|device| check(&device).unwrap_or_else(|error| panic!("on {device}: {error}")));
+}
+
+/// A small network for checkers.
+fn small_network() -> Network {
+    let shape = NetworkShape { width: 8, depth: 1, value_hidden: 8, ..NetworkShape::default() };
+    Network::seeded(shape, 27).expect("an allowed shape")
+}
+
+#[test]
+fn a_network_plays_whole_games() {
+    let estimator = Estimator::network(small_network(), "small");
+    let play = |parallel| {
+        let options = SearchOptions { simulations: 12, leaves: 4, ..SearchOptions::self_play() };
+        let builder = SelfPlay::builder().options(options).parallel(parallel).estimator(estimator.clone());
+        builder.build(&Device::cpu()).and_then(|mut games| games.play(0, 6)).expect("nothing fails")
+    };
+    let records = play(6);
+    records.iter().for_each(check_record);
+    assert!(records.iter().all(|record| record.network == "small"));
+    assert!(records.iter().flat_map(|record| &record.root_values).any(|&value| value != 0.0));
+    assert_eq!(play(2), records);
+}
+
+#[test]
+fn matches_count_both_colours() {
+    let device = Device::cpu();
+    let strong = |seed| {
+        let options = SearchOptions { simulations: 60, leaves: 4, seed, ..SearchOptions::default() };
+        Contestant::Search(options, Estimator::Playouts(8))
+    };
+    let options = MatchOptions { games: 20, parallel: 20, ..MatchOptions::default() };
+    let run = |contestants| Match::new(&device, contestants, options).and_then(|mut the_match| the_match.run());
+    let report = run([strong(1), Contestant::Random]).expect("nothing fails");
+    assert_eq!(report.by_colour.map(|results| results.games()), [10, 10]);
+    assert!(report.results().score() >= 0.95, "{report}");
+    assert_eq!(report.names, ["playouts-8", "random"]);
+    let turned = run([Contestant::Random, strong(1)]).expect("nothing fails");
+    assert!(turned.results().score() <= 0.05, "{turned}");
+    let builder = Search::<Checkers>::builder().n_trees(1).n_playouts(32).steps(20).no_seconds().profile_steps(0);
+    let options = MatchOptions { games: 2, ..options };
+    let contestants = [Contestant::Mcts(Box::new(builder)), Contestant::Random];
+    let report = Match::new(&device, contestants, options).and_then(|mut the_match| the_match.run());
+    assert_eq!(report.expect("nothing fails").results().games(), 2);
+}
+
+#[test]
+fn records_are_read_as_they_were_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("games.jsonl");
+    let records = SelfPlay::builder()
+        .options(quick(1))
+        .build(&Device::cpu())
+        .and_then(|mut games| games.play(0, 4))
+        .expect("nothing fails");
+    write_records(&path, &records[..2]).expect("written");
+    append_records(&path, &records[2..]).expect("added");
+    assert_eq!(read_records(&path).expect("valid"), records);
+
+    let text = std::fs::read_to_string(&path).expect("text");
+    let broken = |change: &dyn Fn(&mut GameRecord)| {
+        let mut changed = records.clone();
+        change(&mut changed[2]);
+        write_records(&path, &changed).expect("written");
+        let error = read_records(&path).expect_err("broken").to_string();
+        assert!(error.starts_with(&format!("{}, line 3: ", path.display())), "{error}");
+        error
+    };
+    for (change, expected) in [
+        (&(|game: &mut GameRecord| game.actions[7] = 511) as &dyn Fn(&mut GameRecord), "ply 7: action 511 is illegal"),
+        (&|game| game.players[1] ^= 1, "ply 1: player"),
+        (&|game| game.boards[3] = "o".repeat(64), "ply 3: board"),
+        (&|game| drop(game.visits[2].pop()), "ply 2: visits of actions"),
+        (&|game| game.visits[4].iter_mut().for_each(|entry| entry[1] = 0), "ply 4: no action was visited"),
+        (&|game| game.root_values[0] = 1.5, "ply 0: root value 1.5, expected -1 to 1"),
+        (&|game| game.returns = [3, 3], "returns: [3, 3]"),
+        (&|game| game.plies += 1, "plies: "),
+        (&|game| drop(game.boards.pop()), "boards: "),
+    ] {
+        let error = broken(change);
+        assert!(error.contains(expected), "{error}");
+    }
+    std::fs::write(&path, &text[..text.len() - 5]).expect("cut");
+    assert!(read_records(&path).expect_err("cut").to_string().contains("line 4: not a game record"));
+    let error = append_records(&path, &records).expect_err("cut").to_string();
+    assert!(error.contains("its last line is not complete"), "{error}");
+    std::fs::write(&path, "").expect("empty");
+    assert!(read_records(&path).expect_err("empty").to_string().contains("holds no games"));
+}
+
+#[test]
+fn wrong_options_are_named() {
+    let device = Device::cpu();
+    let text = |options: SearchOptions| match Player::builder().options(options).build(&device) {
+        Err(error) => error.to_string(),
+        Ok(_) => "no error".to_string(),
+    };
+    let default = SearchOptions::default();
+    let noise = |alpha, epsilon| SearchOptions { noise: Some(Noise { alpha, epsilon }), ..default };
+    for (options, expected) in [
+        (SearchOptions { simulations: 0, ..default }, "option simulations: 0 is not allowed (1 to 1048576)"),
+        (SearchOptions { leaves: 17, ..default }, "option leaves: 17 is not allowed (1 to 16)"),
+        (SearchOptions { c_puct: f32::NAN, ..default }, "option c_puct: NaN is not allowed (above 0, at most 1e6)"),
+        (noise(0.0, 0.25), "option noise alpha: 0 is not allowed (0.01 to 100)"),
+        (noise(1.0, 1.5), "option noise epsilon: 1.5 is not allowed (0 to 1)"),
+        (SearchOptions { temperature: -1.0, ..default }, "option temperature: -1 is not allowed (0 to 100)"),
+        (SearchOptions { temperature: 1e-4, ..default }, "option temperature: 0.0001 is not allowed (0, or 0.01 to 100)"),
+        (SearchOptions { max_nodes: Some(0), ..default }, "option max_nodes: 0 is not allowed (2 to 268435456)"),
+        (
+            SearchOptions { trees: Trees::Device, ..default },
+            "option trees: device is not allowed (auto or host on the CPU back end)",
+        ),
+    ] {
+        assert_eq!(text(options), expected);
+    }
+    let error = Player::builder().estimator(Estimator::Playouts(0)).build(&device).err().expect("none");
+    assert_eq!(error.to_string(), "option playouts: 0 is not allowed (1 to 32768)");
+    let other = NetworkShape { width: 8, depth: 1, actions: 7, ..NetworkShape::default() };
+    let network = Network::seeded(other, 1).expect("an allowed shape");
+    let error = Player::builder().estimator(Estimator::network(network, "other")).build(&device).err().expect("shape");
+    assert_eq!(
+        error.to_string(),
+        "network for checkers: expected 5 planes of 8 x 8, 512 actions, got 5 planes of 8 x 8, 7 actions"
+    );
+    let error = SelfPlay::builder().parallel(0).build(&device).err().expect("none");
+    assert_eq!(error.to_string(), "option parallel: 0 is not allowed (1 to 65536)");
+    let odd = MatchOptions { games: 3, ..MatchOptions::default() };
+    let error = Match::new(&device, [Contestant::Random, Contestant::Random], odd).err().expect("odd");
+    assert_eq!(error.to_string(), "option games: 3 is not allowed (an even number, 2 to 16777216)");
+    let over = Checkers::from_text(&format!(".+{}", ".".repeat(62))).expect("a lone man");
+    let mut player = Player::builder().build(&device).expect("the defaults");
+    let error = player.choose(&over).expect_err("nobody to move").to_string();
+    assert_eq!(error, "position of checkers is finished (Win(Second)): search a position where somebody can move");
+}
+
+/// A thousand games, where a GPU makes them quick.
+#[test]
+fn a_thousand_games_end_by_the_rules() {
+    let Some(device) = gpu() else { return };
+    let options = SearchOptions { simulations: 32, leaves: 4, seed: 27, ..SearchOptions::self_play() };
+    for estimator in [Estimator::Uniform, Estimator::Playouts(32)] {
+        let builder = SelfPlay::builder().options(options).parallel(1000).estimator(estimator);
+        let mut games = builder.build(&device).expect("memory for 1,000 trees");
+        let mut n = 0;
+        let report = games.play_with(0, 1000, |record| {
+            check_record(&record);
+            n += 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        let report = report.expect("no illegal action, no NaN, no failure");
+        assert_eq!((n, report.games), (1000, 1000));
+        println!("{report:?}");
+    }
+}

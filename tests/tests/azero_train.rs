@@ -1,0 +1,408 @@
+//! Training of the residual network: kernels against the plain program, resuming, bad input.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::azero::train::{Checkpoint, Losses, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer};
+use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
+use warpplay::{Backend, Device, Error};
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+/// SplitMix64, for positions without meaning.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+/// `n` positions of `n / 4` games.
+fn positions(shape: NetworkShape, n: u64, seed: u64) -> Arc<Samples> {
+    let mut numbers = Numbers(seed);
+    let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::First).expect("a shape");
+    for sample in 0..n {
+        let observation: Vec<f32> = (0..shape.n_observation()).map(|_| numbers.below(2) as f32).collect();
+        let mut legal: Vec<u8> = (0..shape.actions).map(|_| u8::from(numbers.below(4) == 0)).collect();
+        legal[numbers.below(shape.actions.into()) as usize] = 1;
+        let visits: Vec<(u32, u32)> = (0..shape.actions)
+            .filter(|&action| legal[action as usize] != 0)
+            .map(|action| (action, 1 + numbers.below(50) as u32))
+            .collect();
+        let value = numbers.below(3) as f64 - 1.0;
+        samples.push(sample / 4, &observation, &legal, &visits, value).expect("a position");
+    }
+    Arc::new(samples)
+}
+
+/// Odd sizes everywhere: nothing fills a quad or a tile.
+fn odd_shape() -> NetworkShape {
+    NetworkShape {
+        rows: 3,
+        columns: 5,
+        planes: 5,
+        width: 6,
+        depth: 2,
+        value_filters: 3,
+        value_hidden: 7,
+        policy_filters: 2,
+        actions: 37,
+    }
+}
+
+/// All tensors of a network, one after the other, with the place of each.
+fn flat(network: &Network) -> (Vec<f64>, Vec<(String, usize)>) {
+    let (mut values, mut places) = (Vec::new(), Vec::new());
+    network.visit(|name, _, tensor| {
+        places.push((name.to_string(), tensor.len()));
+        values.extend(tensor.iter().map(|&value| f64::from(value)));
+    });
+    (values, places)
+}
+
+/// Compares two networks tensor by tensor, each within a share of its largest value: what is summed cancels.
+fn compare(what: &str, got: &Network, expected: &Network, share: f64, least: f64) {
+    let ((got, places), (expected, _)) = (flat(got), flat(expected));
+    let mut at = 0;
+    for (name, n) in places {
+        let (got, expected) = (&got[at..at + n], &expected[at..at + n]);
+        let largest = expected.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        close(&format!("{what}: {name}"), got, expected, Tolerance { abs: least + share * largest, rel: 0.0 });
+        at += n;
+    }
+}
+
+/// Kernels and plain program sum in different orders, in single precision: a few parts in a million of the largest value of a tensor.
+const GRADIENT_SHARE: f64 = 2e-5;
+
+fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
+    let network = Network::seeded(shape, 3).expect("a network");
+    let order: Vec<u32> = (0..batch).rev().collect();
+    let builder = Trainer::builder().network(network).batch(batch);
+    let mut plain = builder.clone().build(&Device::cpu(), samples).expect("a trainer");
+    let expected = plain.gradient(&order).expect("a gradient");
+    for_each_device(|device| {
+        let mut trainer = builder.clone().build(device, samples)?;
+        let before = trainer.network()?;
+        let found = trainer.gradient(&order)?;
+        compare("gradient", &found, &expected, GRADIENT_SHARE, 1e-7);
+        assert_eq!(trainer.gradient(&order)?, found, "the same bits again");
+        assert_eq!(trainer.network()?, before, "nothing changed");
+        // A part of a batch, whose statistics are its own.
+        let few = &order[..batch as usize / 2];
+        compare(
+            "gradient of few",
+            &trainer.gradient(few)?,
+            &plain_gradient(&builder, samples, few),
+            GRADIENT_SHARE,
+            1e-7,
+        );
+        Ok(())
+    });
+}
+
+fn plain_gradient(builder: &warpplay::azero::train::TrainerBuilder, samples: &Arc<Samples>, order: &[u32]) -> Network {
+    let mut plain = builder.clone().build(&Device::cpu(), samples).expect("a trainer");
+    plain.gradient(order).expect("a gradient")
+}
+
+#[test]
+fn gradients_of_odd_shapes_agree_with_the_plain_program() {
+    let shape = odd_shape();
+    gradients_agree(shape, 9, &positions(shape, 9, 1));
+    let shape = NetworkShape { rows: 1, columns: 1, depth: 0, value_filters: 1, policy_filters: 5, ..shape };
+    gradients_agree(shape, 40, &positions(shape, 40, 2));
+    let shape = NetworkShape { rows: 9, columns: 2, planes: 1, width: 33, depth: 1, ..shape };
+    gradients_agree(shape, 6, &positions(shape, 6, 3));
+}
+
+#[test]
+fn gradients_of_large_tiles_agree_with_the_plain_program() {
+    let shape = NetworkShape { width: 72, depth: 1, actions: 100, value_hidden: 12, ..NetworkShape::default() };
+    gradients_agree(shape, 8, &positions(shape, 8, 4));
+}
+
+/// Trains to the end and gives what every step reported.
+fn train(trainer: &mut Trainer) -> Result<Vec<StepReport>, Error> {
+    let mut reports = Vec::new();
+    let stopped_by = trainer.run(|event| {
+        if let TrainEvent::Step { report, .. } = event {
+            reports.push(report);
+        }
+        ControlFlow::Continue(())
+    })?;
+    assert_eq!(stopped_by, StoppedBy::Epochs);
+    Ok(reports)
+}
+
+#[test]
+fn a_few_steps_go_the_way_of_the_plain_program() {
+    let (shape, n) = (odd_shape(), 24);
+    let samples = positions(shape, n, 5);
+    let options = Options { batch: 8, epochs: 3, learning_rate: 0.002, weight_decay: 0.01, ..Options::default() };
+    let network = Network::seeded(shape, 8).expect("a network");
+    let builder = Trainer::builder().options(options).network(network);
+    let mut plain = builder.clone().build(&Device::cpu(), &samples).expect("a trainer");
+    let expected = train(&mut plain).expect("a training");
+    assert_eq!(expected.len(), 9);
+    let all: Vec<u32> = (0..n as u32).collect();
+    let (network, evaluation) = (plain.network().expect("a network"), plain.evaluate(&all).expect("losses"));
+    for_each_device(|device| {
+        let mut trainer = builder.clone().build(device, &samples)?;
+        let found = train(&mut trainer)?;
+        let numbers = |reports: &[StepReport]| -> Vec<f64> {
+            reports
+                .iter()
+                .flat_map(|step| [step.policy_loss, step.value_loss, step.l2_loss, step.gradient_norm])
+                .collect()
+        };
+        // Adam divides by the root of squares: a gradient near 0 has a sign of rounding, and its parameter steps that way. Losses do not see it.
+        close("reports", &numbers(&found), &numbers(&expected), Tolerance { abs: 1e-5, rel: 2e-4 });
+        let hits = |reports: &[StepReport]| reports.iter().map(|step| step.accuracy).collect::<Vec<_>>();
+        close("hits", &hits(&found), &hits(&expected), Tolerance { abs: 1e-6, rel: 0.0 });
+        // Nine steps of at most 0.002: what differs is a small part of the way.
+        compare("network", &trainer.network()?, &network, 0.0, 2e-3);
+        let found = trainer.evaluate(&all)?;
+        let losses = |found: &Losses| [found.policy_loss, found.value_loss];
+        close("evaluation", &losses(&found), &losses(&evaluation), Tolerance { abs: 0.0, rel: 1e-3 });
+        Ok(())
+    });
+}
+
+#[test]
+fn a_handful_of_positions_is_learned_by_heart() {
+    let shape = NetworkShape { width: 16, depth: 1, value_hidden: 16, ..odd_shape() };
+    let mut numbers = Numbers(3);
+    let mut samples = Samples::new(shape, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
+    for game in 0..6 {
+        let observation: Vec<f32> = (0..shape.n_observation()).map(|_| numbers.below(2) as f32).collect();
+        let action = numbers.below(37) as u32;
+        samples.push(game, &observation, &[1; 37], &[(action, 25)], [1.0, -1.0, 0.0][game as usize % 3]).expect("fits");
+    }
+    let samples = Arc::new(samples);
+    let network =
+        Network::seeded(shape, 2).expect("a network").with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
+    let builder = Trainer::builder().network(network).batch(6).learning_rate(0.02).weight_decay(0.0).momentum(0.5);
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        // Thread by thread a step takes long.
+        let epochs = if device.backend() == Backend::Simt { 30 } else { 120 };
+        let mut trainer = builder.clone().epochs(epochs).build(&device, &samples).expect("a trainer");
+        trainer.run(|_| ControlFlow::Continue(())).expect("a training");
+        let last = trainer.epochs().last().expect("an epoch");
+        assert!(last.train.policy_loss < 0.1 && last.train.value_loss < 0.05, "{device}: {last:?}");
+        // What inference sees is nearly that: the running statistics have followed.
+        let found = trainer.evaluate(&[0, 1, 2, 3, 4, 5]).expect("losses");
+        assert!(found.accuracy == 1.0 && found.policy_loss < 0.3, "{device}: {found:?}");
+    }
+}
+
+#[test]
+fn stopped_and_resumed_gives_the_same_bits() {
+    let shape = odd_shape();
+    let samples = positions(shape, 45, 6);
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { batch: 6, epochs: 3, validation: 0.2, ..Options::default() };
+    let builder = Trainer::builder().options(options).network(Network::seeded(shape, 1).expect("a network"));
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let mut whole = builder.clone().build(&device, &samples).expect("a trainer");
+        train(&mut whole).expect("a training");
+        let validation = whole.epochs()[2].validation.expect("there are games for it");
+        assert!(validation.policy_loss > 0.0 && whole.n_positions().1 > 0, "{validation:?}");
+        let whole = whole.checkpoint().expect("a checkpoint");
+        // Stopped in the second epoch; on a device all steps of an epoch are one piece.
+        let mut first = builder.clone().build(&device, &samples).expect("a trainer");
+        let mut seen = 0;
+        let stopped_by = first.run(|event| {
+            seen += u32::from(matches!(event, TrainEvent::Step { .. }));
+            if seen < 8 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert_eq!(stopped_by.expect("it stops"), StoppedBy::Request);
+        assert!((8..15).contains(&first.updates()), "{}", first.updates());
+        let path = folder.path().join("training.safetensors");
+        first.checkpoint().expect("a checkpoint").save(&path).expect("it is written");
+        let read = Checkpoint::load(&path).expect("it is read");
+        assert_eq!(read, first.checkpoint().expect("a checkpoint"));
+        assert_eq!(&Network::load(&path).expect("a weight file too"), read.network());
+        let mut second = builder.clone().resume(read).build(&device, &samples).expect("a trainer");
+        train_rest(&mut second);
+        let resumed = second.checkpoint().expect("a checkpoint");
+        assert_eq!(resumed.network(), whole.network(), "{device}");
+        let losses = |checkpoint: &Checkpoint| -> Vec<_> {
+            checkpoint.epochs().iter().map(|epoch| (epoch.train, epoch.validation, epoch.l2_loss)).collect()
+        };
+        assert_eq!(losses(&resumed), losses(&whole), "{device}");
+        // Every byte counts.
+        let bytes = std::fs::read(&path).expect("bytes");
+        for at in [9, bytes.len() / 3, bytes.len() - 1] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&path, damaged).expect("written");
+            assert!(matches!(Checkpoint::load(&path), Err(Error::File { .. })), "byte {at}");
+        }
+    }
+}
+
+fn train_rest(trainer: &mut Trainer) {
+    assert_eq!(trainer.run(|_| ControlFlow::Continue(())).expect("a training"), StoppedBy::Epochs);
+}
+
+#[test]
+fn what_a_checkpoint_does_not_fit_is_refused() {
+    let shape = odd_shape();
+    let samples = positions(shape, 12, 7);
+    let builder = Trainer::builder().network(Network::seeded(shape, 1).expect("a network")).batch(6).epochs(1);
+    let mut trainer = builder.clone().build(&Device::cpu(), &samples).expect("a trainer");
+    train_rest(&mut trainer);
+    let checkpoint = trainer.checkpoint().expect("a checkpoint");
+    let refused = |builder: warpplay::azero::train::TrainerBuilder, samples: &Arc<Samples>| {
+        builder.resume(checkpoint.clone()).build(&Device::cpu(), samples).unwrap_err().to_string()
+    };
+    assert_eq!(refused(builder.clone().batch(4), &samples), "option batch: 4 is not allowed (6 as in the checkpoint)");
+    let text = refused(builder.clone().learning_rate(0.5), &samples);
+    assert_eq!(text, "option learning_rate: 0.5 is not allowed (0.001 as in the checkpoint)");
+    assert!(refused(builder.clone(), &positions(shape, 12, 8)).contains("positions with checksum"));
+    // More epochs are no other training.
+    let mut more = builder.epochs(2).resume(checkpoint.clone()).build(&Device::cpu(), &samples).expect("a trainer");
+    train_rest(&mut more);
+    assert_eq!((more.epochs().len(), more.updates()), (2, 4));
+}
+
+#[test]
+fn a_training_that_diverges_says_so_and_keeps_the_state() {
+    let shape = odd_shape();
+    let samples = positions(shape, 24, 9);
+    let network = Network::seeded(shape, 1).expect("a network");
+    let builder = Trainer::builder().network(network.clone()).batch(8).epochs(2).learning_rate(1e38);
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let mut trainer = builder.clone().build(&device, &samples).expect("a trainer");
+        let error = trainer.run(|_| ControlFlow::Continue(())).unwrap_err();
+        assert!(matches!(error, Error::Diverged { epoch: 1, steps: 3, .. }), "{device}: {error}");
+        assert_eq!((trainer.network().expect("a network"), trainer.updates()), (network.clone(), 0), "{device}");
+    }
+}
+
+#[test]
+fn positions_that_cannot_be_are_refused() {
+    let shape = NetworkShape { rows: 1, columns: 2, planes: 1, actions: 3, ..NetworkShape::default() };
+    let mut samples = Samples::new(shape, ObservationLayout::Default, ValueOf::First).expect("a shape");
+    let (seen, legal) = ([0.0, 1.0], [1, 0, 1]);
+    let mut refused = |observation: &[f32], legal: &[u8], visits: &[(u32, u32)], value: f64, expected: &str| {
+        let error = samples.push(0, observation, legal, visits, value).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(samples.is_empty());
+    };
+    refused(
+        &seen,
+        &legal,
+        &[(1, 3)],
+        0.0,
+        "visits of a position: expected legal actions only, got 3 of action 1, which is illegal",
+    );
+    refused(&seen, &legal, &[(3, 3)], 0.0, "3 of action 3, which is illegal");
+    refused(&seen, &legal, &[(0, 3), (0, 1)], 0.0, "two of 0");
+    refused(&seen, &legal, &[(0, 0)], 0.0, "expected at least one, got none");
+    refused(&seen, &legal, &[(0, u32::MAX), (2, 1)], 0.0, "at most 4294967295 in all");
+    refused(&seen, &[0; 3], &[], 0.0, "legal actions of a position: expected at least one, got none");
+    refused(&[0.0, 0.5], &legal, &[(0, 3)], 0.0, "element 1 of the observation: expected 0 or 1, got 0.5");
+    refused(&[0.0], &legal, &[(0, 3)], 0.0, "length of the observation: expected 2, got 1");
+    refused(&seen, &[1; 4], &[(0, 3)], 0.0, "length of the legal actions' mask: expected 3, got 4");
+    refused(&seen, &legal, &[(0, 3)], f64::NAN, "value of a position: expected -1 to 1, got NaN");
+    samples.push(0, &seen, &legal, &[(2, 1)], -1.0).expect("a position");
+    let samples = Arc::new(samples);
+    let network = Network::seeded(shape, 1).expect("a network");
+    let builder = || Trainer::builder().network(network.clone());
+    let error = builder().batch(2).build(&Device::cpu(), &samples).unwrap_err().to_string();
+    assert_eq!(error, "option batch: 2 is not allowed (at most the 1 training positions)");
+    let mover = network.clone().with_meaning(ObservationLayout::Default, ValueOf::Mover);
+    let error = Trainer::builder().network(mover).build(&Device::cpu(), &samples).unwrap_err().to_string();
+    assert!(
+        error.contains("expected observation default, value of mover, got observation default, value of first"),
+        "{error}"
+    );
+    let error = Trainer::builder().build(&Device::cpu(), &samples).unwrap_err().to_string();
+    assert!(error.contains("there is no network to train"), "{error}");
+    for (options, expected) in [
+        (Options { batch: 1, ..Options::default() }, "option batch: 1 is not allowed (2 to 65536)"),
+        (Options { learning_rate: 0.0, ..Options::default() }, "option learning_rate: 0 is not allowed (above 0)"),
+        (Options { validation: 1.0, ..Options::default() }, "option validation: 1 is not allowed (0 to below 1)"),
+        (Options { momentum: f64::NAN, ..Options::default() }, "option momentum: NaN is not allowed (0 to 1)"),
+        (Options { steps: Some(0), ..Options::default() }, "option steps: 0 is not allowed (at least 1)"),
+    ] {
+        let error = builder().options(options).build(&Device::cpu(), &samples).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn the_plain_gradient_is_the_slope_of_the_loss_and_the_same_on_all_cores() {
+    use warpplay_cpu_ref::azero::training::{Batch, Settings};
+    use warpplay_cpu_ref::azero::{Network, Parallel, Sequential, Shape};
+    let shape = Shape {
+        rows: 2,
+        columns: 5,
+        planes: 3,
+        width: 9,
+        depth: 1,
+        value_filters: 1,
+        value_hidden: 4,
+        policy_filters: 3,
+        actions: 5,
+    };
+    let mut numbers = Numbers(12);
+    let mut uniform = || numbers.below(1 << 20) as f64 / f64::from(1 << 20);
+    let n = 7;
+    let observations: Vec<f64> = (0..n * shape.planes * shape.cells()).map(|_| uniform().round()).collect();
+    let masks = vec![1; n * shape.actions];
+    let mut shares: Vec<f64> = (0..n * shape.actions).map(|_| uniform()).collect();
+    for shares in shares.chunks_exact_mut(shape.actions) {
+        let sum: f64 = shares.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= sum);
+    }
+    let results: Vec<f64> = (0..n).map(|_| 2.0 * uniform() - 1.0).collect();
+    let batch = Batch { observations: &observations, masks: &masks, shares: &shares, results: &results };
+    let network = Network::<f64>::seeded(shape, 11);
+    let settings = Settings { weight_decay: 0.003, ..Settings::default() };
+    let found = network.gradient::<Parallel>(batch, &settings).network;
+    assert_eq!(network.gradient::<Sequential>(batch, &settings).network, found);
+    for (number, tensor) in network.tensors.iter().enumerate() {
+        if tensor.name.contains("running") {
+            continue;
+        }
+        for at in (0..tensor.values.len()).step_by(1 + tensor.values.len() / 11) {
+            let loss = |distance: f64| {
+                let mut moved = network.clone();
+                moved.tensors[number].values[at] += distance;
+                moved.gradient::<Sequential>(batch, &settings).losses.total()
+            };
+            let h = 1e-5;
+            let (slope, own) = ((loss(h) - loss(-h)) / (2.0 * h), found.tensors[number].values[at]);
+            assert!((own - slope).abs() < 1e-7 * (1.0 + own.abs()), "{} [{at}]: {own}, slope {slope}", tensor.name);
+        }
+    }
+}
+
+/// Positions a second at the default size.
+#[test]
+#[ignore = "measures"]
+fn speed_of_the_default_network() {
+    let Some(device) = warpplay_tests::backends::gpu() else { return };
+    let shape = NetworkShape::default();
+    let samples = positions(shape, 16_384, 1);
+    for batch in [128, 1024, 4096] {
+        let network = Network::seeded(shape, 1).expect("a network");
+        let builder = Trainer::builder().network(network).batch(batch).epochs(4);
+        let mut trainer = builder.build(&device, &samples).expect("a trainer");
+        trainer.run(|_| ControlFlow::Continue(())).expect("a training");
+        let rates: Vec<String> =
+            trainer.epochs().iter().map(|epoch| format!("{:.0}", epoch.positions_per_second)).collect();
+        println!("batch {batch}: {} positions/s", rates.join(", "));
+    }
+}
