@@ -7,12 +7,12 @@ use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, Gomo
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero;
-use warpplay_gpu::kernel::KernelInfo;
-use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu::azero::train;
 use warpplay_gpu::kernel::KernelInfo;
+use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
+use warpplay_gpu::mlp::{epoch, layers, paper};
+use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu::ptx::embedded::{AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
