@@ -49,7 +49,7 @@ impl Kernels {
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
             })*}};
         }
-        let mut clusters = 1;
+        let clusters;
         macro_rules! single {
             ($kernel:ident, $shape:ident) => {{
                 let function = module.function(single::$kernel)?;

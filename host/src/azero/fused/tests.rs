@@ -27,7 +27,10 @@ fn bound(precision: Precision) -> f64 {
 }
 
 fn devices() -> Vec<Device> {
-    std::iter::once(Device::simt()).chain(Device::cuda(0)).filter(|device| fits(device, SHAPE, Precision::Fp32).is_ok()).collect()
+    std::iter::once(Device::simt())
+        .chain(Device::cuda(0))
+        .filter(|device| fits(device, SHAPE, Precision::Fp32).is_ok())
+        .collect()
 }
 
 fn positions(n: usize) -> (Vec<f32>, Vec<u8>) {
@@ -71,7 +74,12 @@ fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
         assert_eq!(blocks.len(), expected.len());
         for (found, expected) in blocks.iter().zip(&expected) {
             assert_eq!((&found.name, found.values.len()), (&expected.name, expected.values.len()));
-            close(&format!("{what}: {}", found.name), &found.values, expected.values.iter().map(|&value| value.into()), bound);
+            close(
+                &format!("{what}: {}", found.name),
+                &found.values,
+                expected.values.iter().map(|&value| value.into()),
+                bound,
+            );
         }
     }
 }
