@@ -18,8 +18,8 @@
 //! `random` in more than 95 of 100 games; a network that has learned for some minutes wins most games against the one it began as. Every program
 //! checks what must hold: policies sum to 1 and illegal actions have none, games end by the rules, records replay.
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 1 everything
-//! else, with one line on stderr.
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far (`eval` alone writes nothing then, and fails); 2 a wrong command line or
+//! an option that is not allowed; 1 everything else, with one line on stderr.
 //!
 //! # Source
 //! Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference"; the game and the network are OpenSpiel's.

@@ -7,13 +7,12 @@ use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, Gomo
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero;
-use warpplay_gpu::azero::train;
-use warpplay_gpu::kernel::KernelInfo;
+use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::mlp::{epoch, layers, paper};
-use warpplay_gpu::ptx::embedded::{AZERO_LAYERS, AZERO_PAPER, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
-use warpplay_gpu::ptx::embedded::{AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER};
+use warpplay_gpu::ptx::embedded::{
+    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -46,7 +45,9 @@ fn families() -> Vec<Family> {
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
-        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
+        Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
+        Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
     ]
 }
 
@@ -166,9 +167,9 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that add up in double precision: their names say so.
+/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64")
+    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.

@@ -127,9 +127,9 @@ pub struct SelfplayArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub first: u64,
 
-    /// Games side by side; what is played does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
-    pub parallel: u32,
+    /// Games side by side; what is played does not depend on it [default: 256 on cuda, else 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub parallel: Option<u32>,
 
     #[command(flatten)]
     pub search: SearchFlags,

@@ -1,5 +1,7 @@
 //! `match`: two players, many games, both colours of every opening.
 
+use std::ops::ControlFlow;
+
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
@@ -39,7 +41,12 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     let device = Device::parse(&args.device.device)?;
     let contestants = [args.a.open()?, args.b.open()?];
     let mut games = Match::new(&device, contestants, options)?;
-    let report = games.run()?;
+    let bar = args.output.bar(u64::from(args.games));
+    let report = games.run_with(|report| {
+        bar.set_position(u64::from(report.results().games()));
+        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    bar.finish_and_clear();
     if let Some(json) = json {
         let record = Record {
             schema: SCHEMA,

@@ -67,19 +67,18 @@ pub fn run(args: &EvalArgs) -> Result<()> {
     let json = OutputFile::prepare_option(json)?;
     network::check_batch(args.batch)?;
 
-    let network = args.weights.load(args.output.quiet)?;
-    let (positions, boards) = match &args.inputs {
-        Some(path) => (Positions::load(path, network.shape())?, None),
-        None => {
-            let boards = match &args.positions {
-                Some(path) => start::read(path)?,
-                None => vec![args.start.position()?],
-            };
-            boards.iter().try_for_each(check_playable)?;
-            (Positions::of_checkers(&boards, network.observation()), Some(boards))
-        }
-    };
     let device = Device::parse(&args.device.device)?;
+    let boards = match (&args.inputs, &args.positions) {
+        (Some(_), _) => None,
+        (None, Some(path)) => Some(start::read(path)?),
+        (None, None) => Some(vec![args.start.position()?]),
+    };
+    boards.iter().flatten().try_for_each(check_playable)?;
+    let network = args.weights.load(args.output.quiet)?;
+    let positions = match (&args.inputs, &boards) {
+        (Some(path), _) => Positions::load(path, network.shape())?,
+        (None, boards) => Positions::of_checkers(boards.as_deref().unwrap_or_default(), network.observation()),
+    };
     let mut evaluator = args.run.open(&device, &network, args.batch.min(positions.len()))?;
     let (found, seconds) = network::evaluate(&mut evaluator, &positions)?;
     if let Some(out) = out {
@@ -92,8 +91,8 @@ pub fn run(args: &EvalArgs) -> Result<()> {
         };
         common::print(text)?;
         common::print(format!(
-            "{} positions in {} on {} ({}), {}, {}\n",
-            table::thousands(positions.len() as u64),
+            "{} in {} on {} ({}), {}, {}\n",
+            table::count(positions.len() as u64, "position"),
             table::seconds(seconds),
             device.backend(),
             device.name(),
@@ -157,7 +156,8 @@ fn of_boards(boards: &[Checkers], found: &[Found], top: usize, value_of: ValueOf
             let _ = writeln!(text, "\n{}{} to move, {value}", board::draw(board, None), board::colour(mover));
             for one in found.moves.iter().take(shown) {
                 let bar = "#".repeat((40.0 * one.probability).round() as usize);
-                let _ = writeln!(text, "  {:<6} {:>7.3} %  {bar}", one.name, 100.0 * one.probability);
+                let line = format!("  {:<6} {:>7.3} %  {bar}", one.name, 100.0 * one.probability);
+                let _ = writeln!(text, "{}", line.trim_end());
             }
             if found.moves.len() > shown {
                 let _ = writeln!(text, "  and {} more", found.moves.len() - shown);

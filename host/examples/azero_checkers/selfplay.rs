@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use warpplay::Device;
 use warpplay::azero::player::{SearchOptions, SelfPlay, SelfPlayReport};
 use warpplay::azero::{GameRecord, append_records};
+use warpplay::{Backend, Device};
 
 use crate::args::SelfplayArgs;
 use crate::common::{self, OutputFile};
@@ -27,7 +27,8 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     let device = Device::parse(&args.device.device)?;
     let builder = SelfPlay::builder().estimator(estimator).options(options);
     // More trees than games would only take memory.
-    let parallel = args.parallel.min(u32::try_from(args.games).unwrap_or(u32::MAX));
+    let usual = if device.backend() == Backend::Cuda { 256 } else { 16 };
+    let parallel = args.parallel.unwrap_or(usual).min(u32::try_from(args.games).unwrap_or(u32::MAX));
     let mut games = builder.parallel(parallel).build(&device)?;
     let bar = args.output.bar(args.games);
     let mut file = json.map(RecordFile::begin).transpose()?;

@@ -13,6 +13,11 @@ pub fn thousands(n: u64) -> String {
     text
 }
 
+/// A count of things.
+pub fn count(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(n), if n == 1 { "" } else { "s" })
+}
+
 /// A time in the unit that suits it.
 pub fn seconds(seconds: f64) -> String {
     match seconds {

@@ -1,7 +1,7 @@
 //! `train`: learns from recorded games of self-play.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -239,22 +239,15 @@ pub fn say(quiet: bool, text: String) -> Result<()> {
 /// start.
 fn distinct(args: &TrainArgs) -> Result<()> {
     let flags = &args.training;
-    let games = || flags.games.iter().map(|path| ("--games", Some(path.as_path())));
-    let (out, checkpoint) = (Some(flags.out.as_path()), flags.checkpoint.as_deref());
+    let games: Vec<_> = flags.games.iter().map(|path| ("--games", Some(path.as_path()))).collect();
     let weights = args.weights.path();
-    let against = |more: &[(&'static str, Option<&'_ Path>)], output: (&str, Option<&Path>)| {
-        let all: Vec<(&str, Option<&Path>)> = games().chain(more.iter().copied()).collect();
-        network::distinct(output, &all)
-    };
-    against(&[("--resume", flags.resume.as_deref())], ("--out", out))?;
-    against(&[("--out", out), ("--weights", weights.as_deref())], ("--checkpoint", checkpoint))?;
-    let read = [
-        ("--out", out),
-        ("--weights", weights.as_deref()),
-        ("--checkpoint", checkpoint),
-        ("--resume", flags.resume.as_deref()),
-    ];
-    against(&read, ("--json", args.output.json.as_deref()))
+    let out = ("--out", Some(flags.out.as_path()));
+    let (checkpoint, resume) = (("--checkpoint", flags.checkpoint.as_deref()), ("--resume", flags.resume.as_deref()));
+    let weights = ("--weights", weights.as_deref());
+    network::distinct(out, &[&games[..], &[resume]].concat())?;
+    network::distinct(checkpoint, &[&games[..], &[out, weights]].concat())?;
+    let json = ("--json", args.output.json.as_deref());
+    network::distinct(json, &[&games[..], &[out, checkpoint, resume, weights]].concat())
 }
 
 /// An epoch in a line.

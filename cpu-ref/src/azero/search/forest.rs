@@ -30,7 +30,7 @@ impl<G: Game> Forest<G> {
     pub fn receive(&mut self, batch: &Batch) {
         let counts: Vec<usize> = self.trees.iter().map(|tree| tree.leaves().count()).collect();
         let n: usize = counts.iter().sum();
-        let n_actions = if n == 0 { 0 } else { batch.logits.len() / n };
+        let n_actions = batch.logits.len().checked_div(n).unwrap_or(0);
         let starts = counts.iter().scan(0, |start, count| {
             let this = *start;
             *start += count;

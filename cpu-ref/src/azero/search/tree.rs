@@ -73,12 +73,12 @@ struct Simulation {
 }
 
 /// What was wrong with an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// A value that is not a finite number.
-    Value,
+    Value(f32),
     /// A legal action's logit that is not a finite number.
-    Logit,
+    Logit(f32),
 }
 
 /// What a search found of one action.
@@ -201,7 +201,7 @@ impl<G: Game> Tree<G> {
         if value.is_finite() {
             return value;
         }
-        self.fault = Some(Fault::Value);
+        self.fault = Some(Fault::Value(value));
         0.0
     }
 
@@ -216,8 +216,8 @@ impl<G: Game> Tree<G> {
             Some(logits) => legal.iter().map(|&action| logits[action]).collect(),
             None => vec![0.0; legal.len()],
         };
-        if weights.iter().any(|weight| !weight.is_finite()) {
-            self.fault = Some(Fault::Logit);
+        if let Some(&wrong) = weights.iter().find(|weight| !weight.is_finite()) {
+            self.fault = Some(Fault::Logit(wrong));
             weights.fill(0.0);
         }
         let largest = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -46,7 +46,7 @@ pub unsafe fn value_of(evaluations: &Evaluations, tree: u32, number: u32, leaf: 
     // SAFETY: the caller vouches for the row.
     let value = unsafe { memory::load(evaluations.values, row) };
     if !value.is_finite() {
-        return (0.0, fault::VALUE);
+        return (0.0, if value.is_nan() { fault::NAN_VALUE } else { fault::INFINITE_VALUE });
     }
     (if evaluations.uses & uses::OF_MOVER == 0 { value } else { seen_by(leaf.to_move(), value) }, 0)
 }
@@ -80,17 +80,20 @@ pub unsafe fn expand<G: Searched>(
             if uniform { 0.0 } else { memory::load(logits, G::nth_legal(&legal, rank) as usize) }
         };
 
-        let (mut largest, mut finite) = (f32::NEG_INFINITY, true);
+        let (mut largest, mut faults) = (f32::NEG_INFINITY, 0);
         let mut rank = lane;
         while rank < n {
             let logit = logit(rank);
-            finite &= logit.is_finite();
+            if !logit.is_finite() {
+                faults |= if logit.is_nan() { fault::NAN_LOGIT } else { fault::INFINITE_LOGIT };
+            }
             if logit > largest {
                 largest = logit;
             }
             rank += thread::WARP;
         }
-        let faulty = warp::any(warp::ALL, !finite);
+        let faults = warp::reduce(faults, |a, b| a | b);
+        let faulty = faults != 0;
         let largest = warp::reduce_max(largest);
         let weight = |rank: u32| if faulty { 1.0 } else { math::exp(logit(rank) - largest) };
 
@@ -122,7 +125,7 @@ pub unsafe fn expand<G: Searched>(
             trees.set_node(tree, leaf.node, Node { first_child, position: place, action_children, ..node });
             memory::store(trees.positions, trees.position_at(tree, place), position);
         }
-        if faulty { fault::LOGIT } else { 0 }
+        faults
     }
 }
 

@@ -165,10 +165,14 @@ pub struct Head {
 
 /// What was wrong with an evaluation; the bits of [`Head::faults`].
 pub mod fault {
-    /// A value that is not a finite number.
-    pub const VALUE: u32 = 1;
-    /// A legal action's logit that is not a finite number.
-    pub const LOGIT: u32 = 2;
+    /// A value that is not a number.
+    pub const NAN_VALUE: u32 = 1;
+    /// An infinite value.
+    pub const INFINITE_VALUE: u32 = 2;
+    /// A legal action's logit that is not a number.
+    pub const NAN_LOGIT: u32 = 4;
+    /// An infinite logit of a legal action.
+    pub const INFINITE_LOGIT: u32 = 8;
 }
 
 /// A position to be searched.

@@ -49,7 +49,7 @@ impl Kernels {
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
             })*}};
         }
-        let mut clusters = 1;
+        let clusters;
         macro_rules! single {
             ($kernel:ident, $shape:ident) => {{
                 let function = module.function(single::$kernel)?;
@@ -152,6 +152,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) if an array is too short.
+    #[allow(clippy::too_many_arguments, reason = "one of each kind")]
     pub fn tower(
         &self,
         stream: &Stream,

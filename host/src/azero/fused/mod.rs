@@ -3,6 +3,8 @@
 #[allow(unsafe_code)]
 mod kernels;
 mod pack;
+#[cfg(test)]
+mod tests;
 
 use warpplay_gpu::azero::fused::heads::{MAX_ACTIONS, MAX_HIDDEN};
 use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
@@ -10,7 +12,7 @@ use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
 use super::engine::{BlockOutput, Engine, Inputs, Outputs};
 use super::folded::FoldedNetwork;
 use super::{Execution, NetworkShape};
-use crate::{Buffer, Device, Error, Precision, Result, Stream};
+use crate::{Device, Error, Precision, Result, Stream};
 use kernels::{DeviceNetwork, Kernels, Places};
 
 /// Whether this engine can do it on this device.
@@ -55,32 +57,33 @@ pub(in crate::azero) fn build(
     precision: Precision,
     capacity: usize,
 ) -> Result<Box<dyn Engine>> {
-    probe(device, stream, network, precision, capacity, None)
-}
-
-pub(in crate::azero) fn probe(
-    device: &Device,
-    stream: &Stream,
-    network: &FoldedNetwork,
-    precision: Precision,
-    capacity: usize,
-    boards: Option<u32>,
-) -> Result<Box<dyn Engine>> {
-    let kernels = Kernels::load(device, precision)?;
-    let network = DeviceNetwork::new(stream, network, precision)?;
-    let places = Places {
-        planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
-        scratch: stream.alloc(kernels.n_scratch())?,
-    };
-    Ok(Box::new(Fused { kernels, network, places, boards }))
+    Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
 }
 
 struct Fused {
     kernels: Kernels,
     network: DeviceNetwork,
     places: Places,
-    /// Boards of a block instead of the rule's, for measurements.
+    /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
     boards: Option<u32>,
+}
+
+impl Fused {
+    fn new(
+        device: &Device,
+        stream: &Stream,
+        network: &FoldedNetwork,
+        precision: Precision,
+        capacity: usize,
+    ) -> Result<Self> {
+        let kernels = Kernels::load(device, precision)?;
+        let network = DeviceNetwork::new(stream, network, precision)?;
+        let places = Places {
+            planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
+            scratch: stream.alloc(kernels.n_scratch())?,
+        };
+        Ok(Self { kernels, network, places, boards: None })
+    }
 }
 
 impl Engine for Fused {

@@ -141,8 +141,13 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 match found.faults {
                     0 => Ok(decision(found, actions)),
                     faults => {
-                        let what = if faults & fault::VALUE != 0 { "value" } else { "policy logit" };
-                        Err(not_finite(what, place, task, precision))
+                        let (what, value) = match () {
+                            () if faults & fault::NAN_VALUE != 0 => ("value", f64::NAN),
+                            () if faults & fault::INFINITE_VALUE != 0 => ("value", f64::INFINITY),
+                            () if faults & fault::NAN_LOGIT != 0 => ("policy logit", f64::NAN),
+                            () => ("policy logit", f64::INFINITY),
+                        };
+                        Err(not_finite(what, value, place, task, precision))
                     }
                 }
             });

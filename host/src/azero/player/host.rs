@@ -100,11 +100,11 @@ impl HostTrees {
         let checked = found.into_iter().zip(tasks.iter().enumerate()).map(|(found, (place, task))| match found.fault {
             None => Ok(decision(found)),
             Some(fault) => {
-                let what = match fault {
-                    reference::Fault::Value => "value",
-                    reference::Fault::Logit => "policy logit",
+                let (what, value) = match fault {
+                    reference::Fault::Value(value) => ("value", value),
+                    reference::Fault::Logit(logit) => ("policy logit", logit),
                 };
-                Err(not_finite(what, place, task, self.leaves.precision()))
+                Err(not_finite(what, f64::from(value), place, task, self.leaves.precision()))
             }
         });
         checked.collect()

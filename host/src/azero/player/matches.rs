@@ -1,5 +1,6 @@
 //! Matches: two players, many games at once, alternating colours.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -196,6 +197,15 @@ impl Match {
     /// # Errors
     /// As [`SelfPlay::play_with`](super::SelfPlay::play_with).
     pub fn run(&mut self) -> Result<MatchReport> {
+        self.run_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// The same; `watch` is told the results so far after each move of the games that go on. When it answers `Break`, no more is played, and the report is of
+    /// the games that are over.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with(&mut self, mut watch: impl FnMut(&MatchReport) -> ControlFlow<()>) -> Result<MatchReport> {
         let start = Instant::now();
         let options = self.options;
         let mut to_begin = (0..u64::from(options.games)).map(|game| Open::new(game, &options));
@@ -231,6 +241,10 @@ impl Match {
                 still_open.extend(to_begin.next());
             }
             open = still_open;
+            report.seconds = start.elapsed().as_secs_f64();
+            if watch(&report).is_break() {
+                break;
+            }
         }
         report.seconds = start.elapsed().as_secs_f64();
         Ok(report)

@@ -10,6 +10,8 @@ mod one;
 mod options;
 mod searcher;
 mod self_play;
+#[cfg(test)]
+mod tests;
 
 pub use estimator::Estimator;
 pub use matches::{Contestant, Match, MatchOptions, MatchReport, Results};

@@ -101,7 +101,7 @@ impl<G: SearchKernels> Searcher<G> {
 }
 
 /// The error of an evaluation that is no number, in the tree of place `place` of those searched together.
-pub(super) fn not_finite<G>(what: &str, place: usize, task: &Task<G>, precision: Precision) -> Error {
+pub(super) fn not_finite<G>(what: &str, value: f64, place: usize, task: &Task<G>, precision: Precision) -> Error {
     let what = format!("game {}, ply {}: {what}", task.game, task.ply);
-    Error::NotFinite { what, position: place, value: f64::NAN, precision }
+    Error::NotFinite { what, position: place, value, precision }
 }

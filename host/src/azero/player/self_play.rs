@@ -113,7 +113,8 @@ impl Open {
         record.boards.push(self.position.board_text());
         play_checked(&mut self.position, decision.action, record.plies)?;
         record.visits.push(decision.actions.iter().map(|action| [action.action, action.visits]).collect());
-        record.root_values.push(decision.value);
+        // Without the sign of a zero.
+        record.root_values.push(decision.value + 0.0);
         record.actions.push(decision.action);
         record.plies += 1;
         let outcome = self.position.outcome_after(decision.action);
