@@ -91,10 +91,16 @@ fn kernels_and_the_plain_search_agree_bit_for_bit() {
     let cases = [
         (SearchOptions { simulations: 33, leaves: 1, ..SearchOptions::default() }, Estimator::Uniform),
         (SearchOptions { simulations: 50, leaves: 4, noise, seed: 5, ..warm }, Estimator::Uniform),
-        (SearchOptions { simulations: 45, leaves: 8, noise, seed: 1, ..SearchOptions::default() }, Estimator::Playouts(3)),
+        (
+            SearchOptions { simulations: 45, leaves: 8, noise, seed: 1, ..SearchOptions::default() },
+            Estimator::Playouts(3),
+        ),
         (SearchOptions { simulations: 40, leaves: 16, temperature: 0.5, seed: 9, ..warm }, Estimator::Playouts(40)),
         // A tree that is full after a few expansions, and fewer simulations than leaves.
-        (SearchOptions { simulations: 60, leaves: 3, max_nodes: Some(64), c_puct: 0.7, ..warm }, Estimator::Playouts(2)),
+        (
+            SearchOptions { simulations: 60, leaves: 3, max_nodes: Some(64), c_puct: 0.7, ..warm },
+            Estimator::Playouts(2),
+        ),
         (SearchOptions { simulations: 3, leaves: 7, noise, ..warm }, Estimator::Uniform),
     ];
     for_each_device(|device| {
@@ -384,7 +390,10 @@ fn wrong_options_are_named() {
         (noise(0.0, 0.25), "option noise alpha: 0 is not allowed (0.01 to 100)"),
         (noise(1.0, 1.5), "option noise epsilon: 1.5 is not allowed (0 to 1)"),
         (SearchOptions { temperature: -1.0, ..default }, "option temperature: -1 is not allowed (0 to 100)"),
-        (SearchOptions { temperature: 1e-4, ..default }, "option temperature: 0.0001 is not allowed (0, or 0.01 to 100)"),
+        (
+            SearchOptions { temperature: 1e-4, ..default },
+            "option temperature: 0.0001 is not allowed (0, or 0.01 to 100)",
+        ),
         (SearchOptions { max_nodes: Some(0), ..default }, "option max_nodes: 0 is not allowed (2 to 268435456)"),
         (
             SearchOptions { trees: Trees::Device, ..default },
