@@ -24,7 +24,7 @@ use kernels::{DeviceNetwork, Kernels, Places};
 /// The first that forbids it, and what is allowed.
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
-    if !device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0)) {
+    if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
         return Err(Error::option(
             "execution",
             Execution::Fused,
@@ -64,6 +64,7 @@ struct Fused {
     kernels: Kernels,
     network: DeviceNetwork,
     places: Places,
+    capacity: usize,
     /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
     boards: Option<u32>,
 }
@@ -82,13 +83,13 @@ impl Fused {
             planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
             scratch: stream.alloc(kernels.n_scratch())?,
         };
-        Ok(Self { kernels, network, places, boards: None })
+        Ok(Self { kernels, network, places, capacity, boards: None })
     }
 }
 
 impl Engine for Fused {
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
-        let Self { kernels, network, places, boards } = self;
+        let Self { kernels, network, places, boards, .. } = self;
         if *boards == Some(0) || (boards.is_none() && n as u32 <= kernels.clusters()) {
             return kernels.single(stream, network, inputs, n as u32, outputs);
         }
@@ -98,11 +99,11 @@ impl Engine for Fused {
     }
 
     fn weights(&self) -> Option<crate::L2Span> {
-        Some(self.network.tower_weights())
+        Some(self.network.weights(self.capacity as u32 <= self.kernels.clusters()))
     }
 
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
-        let Self { kernels, network, places, boards } = self;
+        let Self { kernels, network, places, boards, .. } = self;
         let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
         let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));

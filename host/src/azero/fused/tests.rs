@@ -34,7 +34,9 @@ fn devices() -> Vec<Device> {
 }
 
 fn positions(n: usize) -> (Vec<f32>, Vec<u8>) {
-    let observations = (0..n * SHAPE.n_observation()).map(|at| f32::from(at * at % 7 == 1)).collect();
+    // Observations need not be planes of bits.
+    let value = |at: usize| [0.0, 1.0, 0.0, -0.75, -0.0, 1.0, 0.3][at * at % 7];
+    let observations = (0..n * SHAPE.n_observation()).map(value).collect();
     let masks = (0..n * SHAPE.actions as usize).map(|at| u8::from(at % 3 != 1 || at % 75 == 0)).collect();
     (observations, masks)
 }
