@@ -9,6 +9,7 @@
 //! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
 //! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
 //! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
+//! | `azero` | the kernels of the AlphaZero network, its search and its training; needs one of the features `azero-…` |
 //! | `mlp` | the kernels of multilayer perceptrons; needs one of the features `mlp-…` |
 //!
 //! # Kernels
@@ -19,12 +20,18 @@
 //! | perceptrons, as in the source | the table of `mlp`: `mlp_paper_matmul_tiled_16`, `mlp_paper_softmax_gradient_fused` and others | `shape…` in each kernel's module | `warpplay_cpu_ref::mlp::pieces` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //! | perceptrons, layer by layer | the same table: `mlp_layers_forward_images_split`, `mlp_layers_update` and others | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | the same; optimisers: PyTorch's definitions |
 //! | perceptrons, an epoch a launch | `mlp_epoch_train`, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the cut into blocks is ours |
+//! | AlphaZero, as in the source | `azero::paper` | `shape…` in each kernel's module | `warpplay_cpu_ref::azero::pieces` | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
+//! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
+//! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the cut is ours |
+//! | its search | `azero::search` | the same | `warpplay_cpu_ref::azero::search` | Silver et al., "AlphaZero"; OpenSpiel's PUCT value |
+//! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
 //!
 //! # Features
 //!
-//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku`,
-//! `mcts-boards` and `mcts-checkers` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
-//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for.
+//! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
+//! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
+//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-paper`, `azero-layers`, `azero-fused`,
+//! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

@@ -66,6 +66,10 @@ struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: String,
 
+    /// The network's weights [default: the reference network, made from its seed]
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+
     /// Seconds of one row [default: 2, or 0.2 with --quick]
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
@@ -130,7 +134,17 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         return Err(Error::option("games", 0, "at least 1").into());
     }
     let output = Output::new(args.json.as_deref())?;
-    let network = Network::seeded(NetworkShape::default(), 27)?;
+    let network = match &args.weights {
+        Some(path) => Network::load(path)?,
+        None => Network::seeded(NetworkShape::default(), 27)?,
+    };
+    let (shape, checkers) = (network.shape(), NetworkShape::default());
+    let sizes = |shape: NetworkShape| [shape.rows, shape.columns, shape.planes, shape.actions];
+    if sizes(shape) != sizes(checkers) || shape.depth == 0 {
+        return Err(
+            Error::option("weights", format!("{shape:?}"), "a network of checkers with at least one block").into()
+        );
+    }
     let most = batches.iter().copied().max().unwrap_or(1).max(64);
     let mut bench = Bench {
         positions: Positions::random(27, most, network.observation())?,

@@ -20,6 +20,9 @@
 //!
 //! | engine | builder | what it does | source |
 //! | --- | --- | --- | --- |
+//! | [`azero::Evaluator`] | [`azero::EvaluatorBuilder`] | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
+//! | [`azero::player::SelfPlay`], [`azero::player::Player`], [`azero::player::Match`] | see there | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
+//! | [`azero::train::Trainer`] | see there | the network's training from records of games | the same |
 //! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
 //! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //! | [`mlp::Classifier`] | (none: [`mlp::Classifier::new`]) | classes and probabilities of images, accuracy on a labelled set | the same |
@@ -59,7 +62,7 @@
 //!
 //! # Where to read on
 //!
-//! [`mcts`] and [`mlp`] for the two families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
+//! [`azero`], [`mcts`] and [`mlp`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
 //! `docs/mlp-accuracy-gap.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
 //! why.
 #![deny(unsafe_code)]

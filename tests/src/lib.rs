@@ -29,6 +29,7 @@
 //! | `azero_reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero_evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
 //! | `azero_paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
+//! | `azero_fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
 //! | `azero_layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero_train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero_learn.rs` | recorded games are read wrongly; a run of learning loses its place |

@@ -42,7 +42,8 @@ fn records_that_cannot_be_are_refused() {
     let path = folder.path().join("games.jsonl");
     let refused = |text: &[u8], expected: &[&str]| {
         std::fs::write(&path, text).expect("written");
-        let error = Samples::read(&[path.clone()], ObservationLayout::Egocentric, ValueOf::Mover).unwrap_err();
+        let error =
+            Samples::read(std::slice::from_ref(&path), ObservationLayout::Egocentric, ValueOf::Mover).unwrap_err();
         let error = error.to_string();
         assert!(expected.iter().all(|part| error.contains(part)), "{error}");
     };

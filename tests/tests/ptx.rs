@@ -6,12 +6,12 @@ use warpplay::PtxSet;
 use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
+use warpplay_gpu::azero;
 use warpplay_gpu::azero::search::SearchKernels;
-use warpplay_gpu::azero::{self, train};
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
 use warpplay_gpu::ptx::embedded::{
-    AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
 };
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
@@ -45,8 +45,9 @@ fn families() -> Vec<Family> {
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
+        Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
         Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
-        Family { kernels: train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
     ]
 }
 
@@ -166,9 +167,9 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that add up in double precision: their names say so.
+/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64")
+    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -178,7 +179,11 @@ fn is_fused(name: &str) -> bool {
     let train = ["forward_", "backward_", "gradient_"];
     let train =
         name.strip_prefix("azero_train_").is_some_and(|rest| train.iter().any(|product| rest.starts_with(product)));
-    layers || train || name == "mlp_epoch_train" || name.starts_with("mlp_paper_matmul_") && !is_double(name)
+    // The convolutions on tensor cores have no products beside theirs, and packing none at all.
+    let heads = ["azero_layers_heads_", "azero_layers_planes"].iter().any(|prefix| name.starts_with(prefix));
+    let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.contains(format));
+    let azero = heads || name.starts_with("azero_layers_conv_") && !short;
+    layers || train || azero || name == "mlp_epoch_train" || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 
 #[test]
@@ -191,7 +196,7 @@ fn f32_arithmetic_stays_f32_and_is_not_fused() {
             let (double, fused) = (body.contains(".f64"), body.contains("fma.rn.f32"));
             assert_eq!(double, is_double(kernel.name), "whether {} for {arch} computes with f64", kernel.name);
             assert_eq!(fused, is_fused(kernel.name), "whether {} for {arch} has a fused multiply-add", kernel.name);
-            let approximate = kernel.name.starts_with("mlp_epoch_");
+            let approximate = ["mlp_epoch_", "azero_layers_heads_"].iter().any(|name| kernel.name.starts_with(name));
             assert_eq!(
                 body.contains(".approx"),
                 approximate,
@@ -236,8 +241,11 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_gradient_", 2),
     ("mlp_epoch_train", 8),
     ("mlp_epoch_classify", 4),
-    ("azero_search_step_", 2),
-    ("azero_search_playouts_", 2),
+    ("azero_layers_conv_large", 2),
+    ("azero_layers_conv_small", 2),
+    ("azero_layers_conv_", 1),
+    ("azero_layers_planes", 2),
+    ("azero_layers_heads_", 5),
     ("azero_train_forward_", 2),
     ("azero_train_backward_", 2),
     ("azero_train_gradient_", 2),
@@ -288,7 +296,8 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "mlp_epoch_",
             ];
             let body = body(ptx, kernel.name);
-            let atomic = body.contains("atom.") || body.contains("red.global");
+            // Words, since `cp.async.cg.shared.global` has one of them in it.
+            let atomic = body.split_whitespace().any(|word| word.starts_with("atom.") || word.starts_with("red."));
             let may = may.iter().any(|name| kernel.name.starts_with(name));
             assert!(!atomic || may, "{} for {arch}", kernel.name);
         }

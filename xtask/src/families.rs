@@ -27,6 +27,12 @@ pub const FAMILIES: &[Family] = &[
         arguments: &["train", "--device", "auto", "--lr", "0.1", "--epochs", "5"],
         bench: "mlp",
     },
+    Family {
+        name: "azero",
+        example: "azero_checkers",
+        arguments: &["selfplay", "--device", "auto", "--games", "2", "--simulations", "32"],
+        bench: "azero",
+    },
 ];
 
 /// The names that `run` and `bench` accept.

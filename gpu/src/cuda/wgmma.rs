@@ -1,5 +1,8 @@
 //! Tensor cores driven by a warpgroup: four warps multiply 64 rows at once, the second operand straight from shared memory (`sm_90a` only).
 //!
+//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, three products a call, and are ended by
+//! `complete_n256` and its like. Of the first:
+//!
 //! `D += A B` with A 64×16 in registers, B 16×32 in shared memory, D 64×32 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
 //! each 8 columns of D are spread over the lanes as in [`mma`](super::mma): words `a[0..4]`; `d[4 j + c]` is `c[c]` of columns 8j … 8j + 7.
 //!

@@ -12,6 +12,9 @@ use crate::output::{Table, maybe, number};
 use crate::plain::Reference;
 use crate::published::SOURCE_SPEEDUPS;
 
+/// Runs of the CPU on more than one position: they take seconds, and differ little.
+const CPU_RUNS: usize = 3;
+
 /// One row.
 struct Row {
     level: Level,
@@ -44,6 +47,7 @@ fn rows(bench: &mut Bench, n: usize, runs: usize) -> anyhow::Result<Vec<Row>> {
             if all_cores && part != Part::Network {
                 continue;
             }
+            let runs = if n == 1 { runs } else { runs.min(CPU_RUNS) };
             let times = reference.times(level, part, runs, all_cores);
             rows.push(Row { level, part, program: program.to_string(), copies: false, times, errors: None });
         }
@@ -224,7 +228,7 @@ fn print(bench: &mut Bench, n: usize, runs: usize, rows: &[Row]) -> anyhow::Resu
         ];
         table.row(cells.into_iter().chain(errors).collect());
     }
-    table.note("cpu-ref: wall time. Ours, layer and block: by the difference of networks of 8 and 2 blocks, a layer being half a block; ours has no convolution alone.".into());
+    table.note("cpu-ref: wall time, of 3 runs where there is more than one position. Ours, layer and block: by the difference of networks of 8 and 2 blocks, a layer being half a block; ours has no convolution alone.".into());
     let said: Vec<String> = SOURCE_SPEEDUPS.iter().map(|(what, ratio)| format!("{what} {ratio} times")).collect();
     table.note(format!("The source says of its kernels, against the library's: {}.", said.join(", ")));
     table.print(&bench.output)

@@ -86,6 +86,7 @@ struct Times {
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<()> {
     args.output.start_log();
+    network::distinct(("--json", args.output.json.as_deref()), &[("--weights", args.weights.path().as_deref())])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let (batches, precisions) = chosen(&args.bench, device.backend());
@@ -150,7 +151,7 @@ fn distinct_positions(n: usize) -> Vec<Checkers> {
         let mut z = state;
         z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z >> 32) * u64::from(n) >> 32) as u32
+        (((z >> 32) * u64::from(n)) >> 32) as u32
     };
     while positions.len() < n {
         let mut position = Checkers::new();

@@ -25,6 +25,9 @@ impl Gate {
             return Err(Error::option("gate", games, "an even number, since each opening is played with both colours"));
         }
         let options = MatchOptions { games, seed: search.seed, ..MatchOptions::default() };
+        if games > 0 {
+            options.check()?;
+        }
         Ok((games > 0).then_some(Self { options, search, score }))
     }
 

@@ -56,6 +56,10 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     let options = args.search.options(SearchOptions { simulations: SIMULATIONS, ..SearchOptions::default() })?;
     let start = args.start.position()?;
     check_playable(&start)?;
+    crate::network::distinct(
+        ("--json", args.output.json.as_deref()),
+        &[("--weights", args.weights.path().as_deref())],
+    )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
@@ -250,7 +254,7 @@ fn call(position: &Checkers) -> String {
 fn why_not(position: &Checkers, action: u32) -> String {
     let name = Checkers::action_name(action);
     let moves = position.moves();
-    let reason = match (position.jumper().is_some(), moves.jumps && action % 2 == 0) {
+    let reason = match (position.jumper().is_some(), moves.jumps && action.is_multiple_of(2)) {
         (true, _) => "the piece that has jumped must jump on",
         (false, true) => "capturing is compulsory",
         (false, false) => "it is not among the legal moves",

@@ -37,7 +37,7 @@ pub struct TrainFlags {
     pub resume: Option<PathBuf>,
 
     /// Games of the gate match between the new and the old network; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
     pub gate: u32,
 
     /// Share of the points that passes the gate, a draw being half a point

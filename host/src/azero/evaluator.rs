@@ -194,7 +194,8 @@ impl Evaluator {
     }
 
     /// Enqueues the evaluation of the first `n` positions of `inputs`, which are in the device's memory already and stay there; so do the results. The
-    /// stream may be any of the device. Nothing is allocated, nothing waited for, and values are not looked at: a position without a legal
+    /// stream may be any of the device; the evaluator keeps what layers leave for each other in one place, so before another stream is used, or
+    /// [`Evaluator::evaluate`] is called, this one has to be synchronised. Nothing is allocated, nothing waited for, and values are not looked at: a position without a legal
     /// action, or with numbers that are not finite, gives results without meaning.
     ///
     /// # Errors

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// Most nodes of a pickle.
 const MAX_NODES: usize = 1 << 20;
+/// Most arguments of a call: a tensor has seven.
+const MAX_ARGUMENTS: usize = 16;
 
 /// Number of a node.
 pub(super) type NodeId = usize;
@@ -307,6 +309,12 @@ impl Reader<'_> {
         let (Node::Global(function), Node::Tuple(arguments)) = (&self.nodes[function], &self.nodes[arguments]) else {
             return Err("a call of what is no function".into());
         };
+        if arguments.len() > MAX_ARGUMENTS {
+            return Err(format!(
+                "a call of {function} with {} arguments, at most {MAX_ARGUMENTS} are expected",
+                arguments.len()
+            ));
+        }
         let node = match (&function[..], arguments.is_empty()) {
             ("collections.OrderedDict", true) => Node::Dict(Vec::new()),
             ("torch._utils._rebuild_tensor_v2" | "torch._utils._rebuild_parameter", _) => {

@@ -153,7 +153,12 @@ pub fn append_records(path: &Path, records: &[GameRecord]) -> Result<()> {
             return Err(Error::file(path, None, "its last line is not complete, remove it before games are added"));
         }
     }
-    file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)
+    let before = file.metadata().map_err(failed)?.len();
+    file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(|error| {
+        // The first error is the one to tell: what was written of a line is taken away where that can still be done.
+        let _ = file.set_len(before);
+        failed(error)
+    })
 }
 
 /// Reads games, and plays every one again.

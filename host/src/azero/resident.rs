@@ -32,7 +32,7 @@ pub(super) fn check_memory(device: &Device, shape: NetworkShape, capacity: usize
 impl Resident {
     pub fn new(engine: Box<dyn Engine>, stream: Stream, shape: NetworkShape, capacity: usize) -> Result<Self> {
         let (n_observation, n_actions) = (shape.n_observation(), shape.actions as usize);
-        Ok(Self {
+        let resident = Self {
             engine,
             inputs: Inputs::new(&stream, shape, capacity)?,
             outputs: Outputs::new(&stream, shape, capacity)?,
@@ -44,7 +44,10 @@ impl Resident {
             stream,
             n_observation,
             n_actions,
-        })
+        };
+        // Other streams may use the engine next: what was uploaded and zeroed has to be there.
+        resident.stream.synchronize()?;
+        Ok(resident)
     }
 
     /// Brings `n` positions to the device.

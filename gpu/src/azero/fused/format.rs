@@ -209,9 +209,8 @@ const HALF_UNIT: u32 = 0x1000;
 
 #[inline(always)]
 fn to_tf32(value: f32) -> u32 {
-    // Not beyond the NaN whose bits can take the half unit: it stays a NaN.
-    let bits = value.to_bits();
-    (if bits < 0x7FFF_0000 { bits } else { 0x7FFF_0000 }) + HALF_UNIT
+    // A NaN whose bits can take the half unit: it stays a NaN.
+    (if value.is_nan() { 0x7FFF_0000 } else { value.to_bits() }) + HALF_UNIT
 }
 
 #[inline(always)]
@@ -259,8 +258,8 @@ impl Format for Tf32 {
     #[inline(always)]
     unsafe fn load(at: RowAddress) -> [f32; 8] {
         let address = tf32_address(at);
-        // SAFETY: as in `store`.
         let get = |offset| {
+            // SAFETY: as in `store`.
             from_tf32(unsafe { Shared::<u32>::from_address(address, 0).get_unchecked(offset_words(at, offset)) })
         };
         [get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)]

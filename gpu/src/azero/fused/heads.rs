@@ -75,8 +75,8 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let mut at = me;
     while at < positions * inputs {
         let (position, input) = (at / inputs, at % inputs);
-        // SAFETY: the planes have that place.
         let value = match first + position < task.n {
+            // SAFETY: the planes have that place.
             true => unsafe { load(task.planes, (first + position) as usize * inputs as usize + input as usize) },
             false => 0.0,
         };
@@ -178,7 +178,7 @@ unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, 
         while action < task.actions {
             let logit = logits.get(row * task.actions + action);
             store(task.logits, base + action as usize, logit);
-            if load(task.masks, base + action as usize) != 0 && !(logit <= most) {
+            if load(task.masks, base + action as usize) != 0 && (logit > most || logit.is_nan()) {
                 most = logit;
             }
             action += 32;
@@ -211,7 +211,7 @@ fn warp_max(value: f32) -> f32 {
     let mut distance = 16;
     while distance > 0 {
         let other = warp::shuffle_xor(warp::ALL, most, distance);
-        if !(other <= most) {
+        if other > most || other.is_nan() {
             most = other;
         }
         distance /= 2;

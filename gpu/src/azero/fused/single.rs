@@ -217,10 +217,12 @@ unsafe fn single<F: Format>(task: SingleTask) {
     let filters = task.value_filters + task.policy_filters;
     let mut at = me;
     while at < FILTERS * WIDTH {
-        // SAFETY: the array has `filters` rows; the launch's promise.
-        places
-            .head_weights
-            .set(at, if at < filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 });
+        let weight = match at < filters * WIDTH {
+            // SAFETY: the array has `filters` rows; the launch's promise.
+            true => unsafe { load(task.head_weights, at as usize) },
+            false => 0.0,
+        };
+        places.head_weights.set(at, weight);
         at += THREADS;
     }
     sync_cluster();
@@ -654,7 +656,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut number = lane;
             while number < actions {
                 let logit = places.logits.get(number);
-                if legal(number) && !(logit <= most) {
+                if legal(number) && (logit > most || logit.is_nan()) {
                     most = logit;
                 }
                 number += 32;
@@ -692,7 +694,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut block = 0;
             while block < BLOCKS {
                 let theirs = f32::from_bits(places.messages.get(block).0[0]);
-                if !(theirs <= most) {
+                if theirs > most || theirs.is_nan() {
                     most = theirs;
                 }
                 block += 1;

@@ -3,7 +3,7 @@
 //! A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
 //! operand W comes through a [`Ring`] that a warp of its own fills; operand X, the activations, stays in shared memory, and a tap is the
 //! same tiles from another place on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
-//! is both (`IN_PLACE`), and every thread keeps its part of a block's input in global memory until it is added.
+//! is both (`in_place`), and every thread keeps its part of a block's input in global memory until it is added.
 
 use super::format::{
     Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
@@ -281,8 +281,12 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
         }
         // SAFETY: the launch's promise; X is complete.
         unsafe { heads::<F, BOARDS>(task, places, tile) };
-        // X is overwritten by the next tile's first convolution only after the barrier behind its observations.
-        sync_simt();
+        // X is overwritten by the next tile's first convolution only after the barrier behind its observations; in place, by these already.
+        if in_place::<F>(BOARDS) {
+            sync_some(WORKERS_BARRIER, WORKERS);
+        } else {
+            sync_simt();
+        }
         tile += thread::grid_dim_x();
     }
 }
@@ -448,7 +452,7 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
     conv: u32,
     kept: *mut Vec4,
 ) {
-    let residual = conv > 0 && conv % 2 == 0;
+    let residual = conv > 0 && conv.is_multiple_of(2);
     for_each_pair!(|PAIR| {
         if PAIR * 8 < R {
             let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
@@ -479,7 +483,7 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
                 }
                 v = [relu(v[0]), relu(v[1]), relu(v[2]), relu(v[3]), relu(v[4]), relu(v[5]), relu(v[6]), relu(v[7])];
                 F::store(at, v);
-                if in_place::<F>(BOARDS) && conv % 2 == 0 {
+                if in_place::<F>(BOARDS) && conv.is_multiple_of(2) {
                     keep(kept, PAIR, v);
                 }
             }

@@ -12,6 +12,11 @@
 //! have the order of [`conv`](super::conv), and so the same bits: a product with 0 that is left out changes none.
 //!
 //! Launch  [`board_shape`], [`row_shape`]; `ConvLayer` as for [`conv`](super::conv).
+#![allow(
+    clippy::absurd_extreme_comparisons,
+    clippy::out_of_bounds_indexing,
+    reason = "turns of `each!` have constants: what would be out of bounds stands behind a condition that is false"
+)]
 
 use super::conv::{ConvLayer, LINE, TAPS, copy_lines, each, get_quad, rectify};
 use crate::cuda::math::fma;

@@ -211,10 +211,12 @@ unsafe fn convolve<
     let neighbours = Neighbours::new(layer, first_cell + gathered_cell);
     let own_weights = layer.weights.wrapping_add(first_output as usize);
     let (tile_weights, tile_cells) = (INPUTS * TAPS * OUTPUTS, INPUTS * TAPS * CELLS);
-    // SAFETY (both): the caller's promise; weights are filled up to whole tiles.
-    let copy = |half: u32, input: u32| unsafe {
-        let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
-        copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
+    let copy = |half: u32, input: u32| {
+        // SAFETY: the caller's promise; weights are filled up to whole tiles.
+        unsafe {
+            let from = own_weights.add(input as usize * TAPS as usize * layer.line as usize);
+            copy_lines::<THREADS>(weights, half * tile_weights, from, layer.line, OUTPUTS, tile_weights / 4);
+        }
     };
     let put = |half: u32, values: [f32; 9]| {
         let mut tap = 0;

@@ -307,7 +307,7 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
     let me = thread::thread_idx_x();
     let first = thread::block_idx_x() * P as u32;
     let mut shares = [0.0f32; P];
-    // SAFETY (to the end): the caller's promise.
+    // SAFETY: to the end, the caller's promise.
     unsafe {
         let n_inputs = heads.value_filters * heads.cells;
         linear::<P>(heads, first, 0, n_inputs, heads.value_weights_1, heads.value_hidden, staged, |unit, sums| {
@@ -379,7 +379,7 @@ unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     }
     let sum = warp::reduce_sum(sum);
     let line = position as usize * heads.actions as usize;
-    // SAFETY (whole body): the position's own places.
+    // SAFETY: for the whole body, the position's own places.
     unsafe {
         if lane == 0 {
             let bias = memory::load(heads.value_weights_2, heads.value_hidden as usize);

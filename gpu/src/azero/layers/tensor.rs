@@ -253,7 +253,7 @@ unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
             unsafe {
                 let from =
                     layer.input.add(cell as usize * layer.input_words as usize + (chunk * CHUNK + piece * 4) as usize);
-                memory::copy_async_unchecked(tile.pieces, own * PIECES + (piece ^ own % 8), from.cast::<Vec4>());
+                memory::copy_async_unchecked(tile.pieces, own * PIECES + (piece ^ (own % 8)), from.cast::<Vec4>());
             }
         }
         at += THREADS;
@@ -301,13 +301,13 @@ unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
     unsafe {
         each!(D in [0 1 2 3] {
             if D < DOWN {
-                left[D] = mma::load_matrix_x4(at_cells[D] ^ group * 32).map(F::operand);
+                left[D] = mma::load_matrix_x4(at_cells[D] ^ (group * 32)).map(F::operand);
             }
         });
         // Two products' columns at once: outputs four further on.
         each!(J in [0 1 2 3] {
             if J < ACROSS / 2 {
-                right[J] = mma::load_matrix_x4((at_weights ^ group * 32) + J as u32 * 4 * CHUNK * 4);
+                right[J] = mma::load_matrix_x4((at_weights ^ (group * 32)) + J as u32 * 4 * CHUNK * 4);
             }
         });
     }
@@ -371,15 +371,17 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         // SAFETY: the rows of zeros.
         unsafe { tile.pieces.set_unchecked(tile.zeros * PIECES + thread::thread_idx_x(), Vec4::default()) };
     }
-    // SAFETY (to the end): the caller's promise.
-    let copy = |step: u32| unsafe {
-        if step < steps {
-            copy_weights::<N>(layer, &tile, tiles.outputs, step % STAGES, step);
-            if step % TAPS == 0 {
-                copy_cells(layer, &tile, step / TAPS % 2, step / TAPS);
+    let copy = |step: u32| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if step < steps {
+                copy_weights::<N>(layer, &tile, tiles.outputs, step % STAGES, step);
+                if step.is_multiple_of(TAPS) {
+                    copy_cells(layer, &tile, step / TAPS % 2, step / TAPS);
+                }
             }
+            memory::async_commit();
         }
-        memory::async_commit();
     };
     // The cells whose rows this lane names to ldmatrix: a bit for each tap that is on the board.
     let mut on_board = [0u32; 4];
@@ -426,8 +428,10 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
         let at_weights = base + row * (CHUNK * 4) + own_piece * 16;
         let words = layer.input_words - chunk * CHUNK;
         let groups = if words < CHUNK { words / GROUP } else { CHUNK / GROUP };
-        // SAFETY (to the end of the turn): rows of this step's tiles.
-        let read = |group: u32| unsafe { read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group) };
+        let read = |group: u32| {
+            // SAFETY: rows of this step's tiles.
+            unsafe { read_group::<F, DOWN, ACROSS>(&at_cells, at_weights, group) }
+        };
         if groups == CHUNK / GROUP {
             // The next group is read before the present one is multiplied.
             let mut present = read(0);

@@ -27,7 +27,7 @@ struct Tower {
 pub(super) struct Kernels {
     towers: Vec<Tower>,
     single: LaunchSingle,
-    /// Positions that the kernel for one position works on at once.
+    /// Positions that the kernel for one position works on at once; 0 where the device has no room for a cluster.
     clusters: u32,
     heads_1: Function<azero_fused_heads_1>,
     heads_16: Function<azero_fused_heads_16>,
@@ -49,14 +49,14 @@ impl Kernels {
                 towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
             })*}};
         }
-        let mut clusters = 1;
+        let clusters;
         macro_rules! single {
             ($kernel:ident, $shape:ident) => {{
                 let function = module.function(single::$kernel)?;
-                clusters = function.max_active_clusters(&single::$shape(1, 1))?.max(1);
+                clusters = function.max_active_clusters(&single::$shape(1, 1))?;
                 let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTask| {
                     // SAFETY: `Kernels::single` has checked the arrays of the task; the shape is this kernel's own.
-                    unsafe { stream.launch(&function, single::$shape(task.n, clusters), (task,)) }
+                    unsafe { stream.launch(&function, single::$shape(task.n, clusters.max(1)), (task,)) }
                 });
                 launch
             }};
@@ -152,6 +152,7 @@ impl Kernels {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) if an array is too short.
+    #[allow(clippy::too_many_arguments, reason = "one of each kind")]
     pub fn tower(
         &self,
         stream: &Stream,
@@ -305,9 +306,9 @@ impl DeviceNetwork {
         })
     }
 
-    /// Where the convolutions' weights lie.
-    pub fn tower_weights(&self) -> crate::L2Span {
-        crate::L2Span::of(&self.tower)
+    /// Where the convolutions' weights lie: those of [`Kernels::single`], or those of the tower.
+    pub fn weights(&self, single: bool) -> crate::L2Span {
+        crate::L2Span::of(if single { &self.single } else { &self.tower })
     }
 
     /// Channels of both heads.

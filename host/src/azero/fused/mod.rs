@@ -3,6 +3,8 @@
 #[allow(unsafe_code)]
 mod kernels;
 mod pack;
+#[cfg(test)]
+mod tests;
 
 use warpplay_gpu::azero::fused::heads::{MAX_ACTIONS, MAX_HIDDEN};
 use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
@@ -10,7 +12,7 @@ use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
 use super::engine::{BlockOutput, Engine, Inputs, Outputs};
 use super::folded::FoldedNetwork;
 use super::{Execution, NetworkShape};
-use crate::{Buffer, Device, Error, Precision, Result, Stream};
+use crate::{Device, Error, Precision, Result, Stream};
 use kernels::{DeviceNetwork, Kernels, Places};
 
 /// Whether this engine can do it on this device.
@@ -22,7 +24,7 @@ use kernels::{DeviceNetwork, Kernels, Places};
 /// The first that forbids it, and what is allowed.
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
-    if !device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0)) {
+    if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
         return Err(Error::option(
             "execution",
             Execution::Fused,
@@ -55,37 +57,39 @@ pub(in crate::azero) fn build(
     precision: Precision,
     capacity: usize,
 ) -> Result<Box<dyn Engine>> {
-    probe(device, stream, network, precision, capacity, None)
-}
-
-pub(in crate::azero) fn probe(
-    device: &Device,
-    stream: &Stream,
-    network: &FoldedNetwork,
-    precision: Precision,
-    capacity: usize,
-    boards: Option<u32>,
-) -> Result<Box<dyn Engine>> {
-    let kernels = Kernels::load(device, precision)?;
-    let network = DeviceNetwork::new(stream, network, precision)?;
-    let places = Places {
-        planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
-        scratch: stream.alloc(kernels.n_scratch())?,
-    };
-    Ok(Box::new(Fused { kernels, network, places, boards }))
+    Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
 }
 
 struct Fused {
     kernels: Kernels,
     network: DeviceNetwork,
     places: Places,
-    /// Boards of a block instead of the rule's, for measurements.
+    capacity: usize,
+    /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
     boards: Option<u32>,
+}
+
+impl Fused {
+    fn new(
+        device: &Device,
+        stream: &Stream,
+        network: &FoldedNetwork,
+        precision: Precision,
+        capacity: usize,
+    ) -> Result<Self> {
+        let kernels = Kernels::load(device, precision)?;
+        let network = DeviceNetwork::new(stream, network, precision)?;
+        let places = Places {
+            planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
+            scratch: stream.alloc(kernels.n_scratch())?,
+        };
+        Ok(Self { kernels, network, places, capacity, boards: None })
+    }
 }
 
 impl Engine for Fused {
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
-        let Self { kernels, network, places, boards } = self;
+        let Self { kernels, network, places, boards, .. } = self;
         if *boards == Some(0) || (boards.is_none() && n as u32 <= kernels.clusters()) {
             return kernels.single(stream, network, inputs, n as u32, outputs);
         }
@@ -95,11 +99,11 @@ impl Engine for Fused {
     }
 
     fn weights(&self) -> Option<crate::L2Span> {
-        Some(self.network.tower_weights())
+        Some(self.network.weights(self.capacity as u32 <= self.kernels.clusters()))
     }
 
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
-        let Self { kernels, network, places, boards } = self;
+        let Self { kernels, network, places, boards, .. } = self;
         let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
         let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));

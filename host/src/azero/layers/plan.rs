@@ -75,7 +75,7 @@ impl Format {
             let word = row[(channel / self.per_word()) as usize];
             match self {
                 Self::Fp32 | Self::Tf32 => f32::from_bits(word),
-                Self::Bf16 => f32::from_bits(if channel % 2 == 0 { word << 16 } else { word & 0xFFFF_0000 }),
+                Self::Bf16 => f32::from_bits(if channel.is_multiple_of(2) { word << 16 } else { word & 0xFFFF_0000 }),
                 Self::Fp16 => mma::unpack_f16(word)[channel as usize % 2],
             }
         };
@@ -248,7 +248,7 @@ pub(super) enum Form {
 impl Form {
     /// The form for `n` positions and `n_outputs` outputs.
     pub fn choose(shape: &NetworkShape, n: u32, n_outputs: u32) -> Self {
-        let wide = n_outputs % LINE == 0 || n_outputs % LINE > LINE - WARP_OUTPUTS;
+        let wide = n_outputs.is_multiple_of(LINE) || n_outputs % LINE > LINE - WARP_OUTPUTS;
         let blocks = |shape: LaunchShape| shape.n_blocks();
         if (shape.rows, shape.columns) == (SIDE, SIDE) {
             // A board a thread takes eight times as long as a row, whatever their number, until there are enough to fill the multiprocessors.

@@ -57,7 +57,9 @@ impl Default for MatchOptions {
 }
 
 impl MatchOptions {
-    fn check(&self) -> Result<()> {
+    /// # Errors
+    /// [`Error::Option`] for the first value that is not allowed.
+    pub fn check(&self) -> Result<()> {
         if self.games == 0 || self.games % 2 == 1 || self.games > 1 << 24 {
             return Err(Error::option("games", self.games, format!("an even number, 2 to {}", 1 << 24)));
         }

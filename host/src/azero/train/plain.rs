@@ -8,8 +8,8 @@ use warpplay_cpu_ref::azero::training::{Adam, Batch, Settings, Training, loss};
 
 use super::engine::{Engine, Setup, State, StepReport};
 use super::{Options, Samples};
-use crate::Result;
 use crate::azero::{Network, NetworkShape};
+use crate::{Error, Result};
 
 /// Opens it.
 ///
@@ -113,6 +113,14 @@ impl Dense {
     }
 }
 
+/// Whether an order has existing positions only.
+fn check_order(samples: &Samples, order: &[u32]) -> Result<()> {
+    match order.iter().find(|&&sample| sample as usize >= samples.len()) {
+        Some(beyond) => Err(Error::shape("position of an order", format!("below {}", samples.len()), beyond)),
+        None => Ok(()),
+    }
+}
+
 impl Engine for PlainEngine {
     fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>> {
         let mut reports = Vec::new();
@@ -136,6 +144,7 @@ impl Engine for PlainEngine {
     }
 
     fn evaluate(&mut self, order: &[u32]) -> Result<[f64; 3]> {
+        check_order(&self.samples, order)?;
         let mut sums = [0.0; 3];
         let mut pass = reference::Pass::default();
         let actions = self.samples.actions as usize;
@@ -157,6 +166,7 @@ impl Engine for PlainEngine {
     }
 
     fn gradient(&mut self, order: &[u32]) -> Result<Network> {
+        check_order(&self.samples, order)?;
         let dense = Dense::of(&self.samples, order);
         let settings = Settings { weight_decay: 0.0, ..self.settings };
         let gradient = self.training.network.gradient::<Parallel>(dense.batch(), &settings);

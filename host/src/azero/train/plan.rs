@@ -132,6 +132,15 @@ impl Plan {
             return Err(Error::shape("squares of a batch", format!("at most {}", 1u32 << 30), pixels));
         }
         let layers = layers(shape);
+        for layer in &layers {
+            let line = |n: u32| u64::from(line_length(n));
+            let weights = u64::from(layer.n_taps) * line(layer.n_channels) * line(layer.n_units);
+            // Parts of a gradient, and the values of a batch, are counted in 32 bits too.
+            let most = weights.saturating_mul(2).max(pixels * line(layer.n_channels).max(line(layer.n_units)) / 4);
+            if most > 1 << 31 {
+                return Err(Error::shape("values of a layer", format!("at most {}", 1u32 << 31), most));
+            }
+        }
         let n_convs = layers.len() - 3;
         let mut place = 0u64;
         let mut take = |n: u32| {

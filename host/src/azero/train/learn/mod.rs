@@ -170,7 +170,7 @@ impl Learner {
                 iteration,
                 self_play,
                 training: training.epochs().to_vec(),
-                accepted: gate.results().score() > self.report.options.threshold,
+                accepted: gate.results().score() >= self.report.options.threshold,
                 gate,
                 seconds: start.elapsed().as_secs_f64(),
             };

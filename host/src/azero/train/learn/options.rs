@@ -64,7 +64,7 @@ impl Default for LearnOptions {
 
 impl LearnOptions {
     /// # Errors
-    /// [`Error::Option`] for the first value that is not allowed. Options of matches are checked when they begin.
+    /// [`Error::Option`] for the first value that is not allowed.
     pub fn check(&self) -> Result<()> {
         if !(1..=100_000).contains(&self.iterations) {
             return Err(Error::option("iterations", self.iterations, "1 to 100000"));
@@ -80,6 +80,7 @@ impl LearnOptions {
         }
         self.search.check()?;
         self.gate_search.check()?;
+        self.gate.check()?;
         self.train.check()?;
         self.shape.check()
     }
