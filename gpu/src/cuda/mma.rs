@@ -106,7 +106,12 @@ macro_rules! load_matrix {
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32) -> [u32; 4] {
-            #[cfg(target_arch = "nvptx64")]
+            #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
+            {
+                let _ = address;
+                super::trap()
+            }
+            #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
             {
                 let mut d = [0u32; 4];
                 // SAFETY: the caller vouches for the rows and the warp.

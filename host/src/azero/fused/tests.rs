@@ -53,7 +53,8 @@ fn close(what: &str, found: &[f32], expected: impl IntoIterator<Item = f64>, bou
 fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
     let what = format!("{precision} on {device}, {n} positions, {boards} boards a block");
     let network = Network::seeded(SHAPE, 4).unwrap().with_meaning(ObservationLayout::Default, ValueOf::First);
-    let mut plain = Evaluator::builder().precision(Precision::Fp64).build(&Device::cpu(), &network).unwrap();
+    let mut plain =
+        Evaluator::builder().precision(Precision::Fp64).max_batch(n).build(&Device::cpu(), &network).unwrap();
     let (observations, masks) = positions(n);
     let expected = plain.evaluate(&observations, &masks).unwrap();
     let stream = device.stream().unwrap();
@@ -72,7 +73,8 @@ fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
     if boards > 0 {
         let blocks = engine.blocks(&stream, &inputs, n).unwrap();
         // The CPU gives blocks of the same names in single precision.
-        let expected = Evaluator::builder().build(&Device::cpu(), &network).unwrap().blocks(&observations).unwrap();
+        let expected =
+            Evaluator::builder().max_batch(n).build(&Device::cpu(), &network).unwrap().blocks(&observations).unwrap();
         assert_eq!(blocks.len(), expected.len());
         for (found, expected) in blocks.iter().zip(&expected) {
             assert_eq!((&found.name, found.values.len()), (&expected.name, expected.values.len()));
