@@ -320,6 +320,8 @@ fn the_reference_vectors_by_the_sources_kernels() {
                     head @ ("value_head_plane" | "policy_head_planes") => {
                         tensors.floats(head)[..block.values.len()].to_vec()
                     }
+                    // Of the middles of blocks the reference has the first only.
+                    name if name.ends_with("_mid") && name != "torso_0_mid" => continue,
                     name => tensors.floats(&format!("first4.{name}")),
                 };
                 close(&block.name, &widened(&block.values), &expected, BLOCKS);

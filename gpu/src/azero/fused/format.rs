@@ -34,7 +34,7 @@ pub trait Format {
     unsafe fn step(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, a_part: u32, w: Vec4, second: Vec4);
 
     /// Writes the values of two neighbouring rows of the fragment, which are 0 or more, and a warp's 16 channels: `values[4 j + c]` as
-    /// in [`wgmma`], `j` 0 and 1. `at` is what [`Format::row_address`] gave.
+    /// in [`wgmma`], `j` 0 and 1. `at` is the lane's [`RowAddress`].
     ///
     /// # Safety
     /// As [`store_matrix_x4_transposed`].

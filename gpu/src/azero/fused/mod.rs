@@ -14,7 +14,7 @@
 //! that all their rows are evenly spaced, as `wgmma` wants the tiles of an operand.
 //!
 //! # Precision
-//! [`format`] says how numbers are held. `fp32` splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
+//! [`mod@format`] says how numbers are held. `fp32` splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
 //! operand, sums of 384 products in the tensor core and of these in f32. Activations beyond 65,504 become infinite in `fp16` and `fp32`.
 //!
 //! # Source

@@ -12,7 +12,7 @@ use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{exp, fma, relu};
 use crate::cuda::memory::{Vec4, load, store};
-use crate::cuda::ring::{Ring, sync_simt};
+use crate::cuda::ring::Ring;
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::{kernel, thread, warp};
@@ -251,10 +251,10 @@ unsafe fn single<F: Format>(task: SingleTask) {
             let stage = places.ring.address_of(weights.stage);
             // SAFETY: the stage has the weights of a whole convolution.
             let ready = unsafe { torso_weights::<F>(stage, warp_index, conv > 0) };
-            if conv > 0 {
-                // The slot is free for the next convolution's weights while this one is worked on.
-                sync_simt();
-                // SAFETY: every warp has its weights, and says so.
+            if conv > 0 && n_slots::<F>() == 1 {
+                // The slot is free for the next convolution's weights while this one is worked on: there is no other.
+                sync_threads();
+                // SAFETY: the slot's last readers have passed the barrier.
                 unsafe { weights.next::<F>() };
             }
             if conv == 0 {
@@ -287,7 +287,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
             }
             // SAFETY: all of the cluster send as many bytes as are expected; whoever reads the array has received what comes before.
             unsafe { send::<F>(to, to_box, rank, warp_index, value) };
-            if conv == 0 {
+            if conv == 0 || n_slots::<F>() > 1 {
                 // SAFETY: the slot's last readers have passed a barrier.
                 unsafe { weights.next::<F>() };
             }

@@ -11,7 +11,7 @@
 //! An input row is read once and used for three output rows; of 576 products of a plane and a filter, the 92 with cells beyond the edge are left out. Sums
 //! have the order of [`conv`](super::conv), and so the same bits: a product with 0 that is left out changes none.
 //!
-//! Launch  [`board_shape`], [`row_shape`]; `ConvLayer` as for [`conv`](super::conv).
+//! Launch: `shape` of the form, [`row_shape`]; `ConvLayer` as for [`conv`](super::conv).
 #![allow(
     clippy::absurd_extreme_comparisons,
     clippy::out_of_bounds_indexing,

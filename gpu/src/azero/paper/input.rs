@@ -18,7 +18,7 @@
 //! The published description says that the planes are staged, gives the array and both numbers of threads; that the array keeps the order of memory, and
 //! how the 320 threads bring their sums together, is our reading.
 //!
-//! Launch  grid [positions, outputs], block [64] or [64, planes], dynamic shared memory: the array, and 64 values (*atomic*) or 64 a plane (*planes*).
+//! Launch  grid `[positions, outputs]`, block `[64]` or `[64, planes]`, dynamic shared memory: the array, and 64 values (*atomic*) or 64 a plane (*planes*).
 //! Reads   `x` `[n, planes, 8, 8]`, `weight` `[outputs, planes, 3, 3]`, `bias` `[outputs]`, all f32.
 //! Writes  `out` `[n, outputs, 8, 8]` f32.
 //! Twin    `warpplay_cpu_ref::azero`.   Source  Paul and Xu, input kernel.
@@ -178,6 +178,8 @@ unsafe fn by_planes<const ROW_LENGTH: u32, const ATOMIC: bool>(operands: Operand
         }
         // All planes must have given their sums.
         sync_threads();
+        // Asked anew, or the compiler writes the barriers twice, once for each answer.
+        let plane = math::opaque(plane);
         if plane == 0 {
             let mut sum = if ATOMIC { sums.get_unchecked(square) } else { operands.bias(output) };
             if !ATOMIC {

@@ -114,6 +114,8 @@ unsafe fn convolve<const BANKED: bool>(
             }
             // The rows above and below are staged by other threads; the sums are cleared by others too.
             sync_threads();
+            // Asked anew: a condition that is known before a barrier and after it lets the compiler write the barrier twice, once for each answer.
+            let active = math::opaque(first + lane) < n_inputs;
             if active {
                 let start =
                     if with_bias != WITHOUT_BIAS && channel == 0 { memory::load(bias, output as usize) } else { 0.0 };
