@@ -122,7 +122,7 @@ impl Evaluation {
         self.policies.append(&mut other.policies);
     }
 
-    /// Writes the tensors `value` [n], `policy_logits` [n, actions] and `policy` [n, actions]: F64 for [`Precision::Fp64`], else F32, which loses nothing. The
+    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::Fp64`], else F32, which loses nothing. The
     /// file is written whole or not at all.
     ///
     /// # Errors
