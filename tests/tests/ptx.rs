@@ -148,7 +148,7 @@ fn each_module_is_built_for_the_baseline_first() {
     for family in families() {
         if is_there(family.set) {
             // Warpgroup products are Hopper's alone.
-            let baseline = if family.set.name == "mlp_epoch" { "sm_90a" } else { "sm_75" };
+            let baseline = if ["mlp_epoch", "azero_fused"].contains(&family.set.name) { "sm_90a" } else { "sm_75" };
             assert_eq!(family.set.images[0].arch, baseline, "{}", family.set.name);
             for image in family.set.images {
                 assert!(image.ptx.contains(&format!(".target {}", image.arch)), "{}", family.set.name);
@@ -183,7 +183,44 @@ fn is_fused(name: &str) -> bool {
     let heads = ["azero_layers_heads_", "azero_layers_planes"].iter().any(|prefix| name.starts_with(prefix));
     let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.contains(format));
     let azero = heads || name.starts_with("azero_layers_conv_") && !short;
-    layers || train || azero || name == "mlp_epoch_train" || name.starts_with("mlp_paper_matmul_") && !is_double(name)
+    // The heads in the kernels with all convolutions in one launch, and the products of the source's kernels.
+    let others = [
+        "azero_fused_heads_1",
+        "azero_fused_heads_16",
+        "azero_fused_single_bf16",
+        "azero_fused_single_fp16",
+        "azero_fused_single_fp32",
+        "azero_fused_single_tf32",
+        "azero_fused_tower_bf16_1",
+        "azero_fused_tower_bf16_2",
+        "azero_fused_tower_bf16_4",
+        "azero_fused_tower_fp16_1",
+        "azero_fused_tower_fp16_2",
+        "azero_fused_tower_fp16_4",
+        "azero_fused_tower_fp32_1",
+        "azero_fused_tower_fp32_2",
+        "azero_fused_tower_tf32_1",
+        "azero_fused_tower_tf32_2",
+        "azero_fused_tower_tf32_4",
+        "azero_paper_input_64_padded",
+        "azero_paper_input_64_plain",
+        "azero_paper_input_planes_atomic_padded",
+        "azero_paper_input_planes_atomic_plain",
+        "azero_paper_input_planes_padded",
+        "azero_paper_input_planes_plain",
+        "azero_paper_linear",
+        "azero_paper_output",
+        "azero_paper_torso_global_banked",
+        "azero_paper_torso_global_plain",
+        "azero_paper_torso_shared_banked",
+        "azero_paper_torso_shared_plain",
+    ];
+    layers
+        || train
+        || azero
+        || others.contains(&name)
+        || name == "mlp_epoch_train"
+        || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 
 #[test]
@@ -246,6 +283,36 @@ const BARRIERS: &[(&str, usize)] = &[
     ("azero_layers_conv_", 1),
     ("azero_layers_planes", 2),
     ("azero_layers_heads_", 5),
+    ("azero_paper_input_planes_atomic_padded", 2),
+    ("azero_paper_input_planes_atomic_plain", 2),
+    ("azero_paper_input_planes_padded", 2),
+    ("azero_paper_torso_global_banked", 2),
+    ("azero_paper_torso_shared_banked", 2),
+    ("azero_paper_input_planes_plain", 2),
+    ("azero_paper_torso_global_plain", 2),
+    ("azero_paper_torso_shared_plain", 2),
+    ("azero_search_playouts_checkers", 2),
+    ("azero_paper_input_64_padded", 1),
+    ("azero_paper_input_64_plain", 1),
+    ("azero_search_step_checkers", 2),
+    ("azero_fused_tower_bf16_1", 3),
+    ("azero_fused_tower_bf16_2", 3),
+    ("azero_fused_tower_bf16_4", 3),
+    ("azero_fused_tower_fp16_1", 3),
+    ("azero_fused_tower_fp16_2", 3),
+    ("azero_fused_tower_fp16_4", 3),
+    ("azero_fused_tower_fp32_1", 3),
+    ("azero_fused_tower_fp32_2", 3),
+    ("azero_fused_tower_tf32_1", 3),
+    ("azero_fused_tower_tf32_2", 3),
+    ("azero_fused_tower_tf32_4", 5),
+    ("azero_fused_single_bf16", 6),
+    ("azero_fused_single_fp16", 6),
+    ("azero_fused_single_fp32", 7),
+    ("azero_fused_single_tf32", 7),
+    ("azero_fused_heads_16", 2),
+    ("azero_fused_heads_1", 2),
+    ("azero_paper_policy", 4),
     ("azero_train_forward_", 2),
     ("azero_train_backward_", 2),
     ("azero_train_gradient_", 2),
@@ -294,6 +361,13 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "mlp_layers_update",
                 // Counts in buckets, and whether a unit was ever active: their order leaves no trace.
                 "mlp_epoch_",
+                // The source's sums by atomic additions.
+                "azero_paper_input_planes_atomic_padded",
+                "azero_paper_input_planes_atomic_plain",
+                "azero_paper_torso_global_banked",
+                "azero_paper_torso_global_plain",
+                "azero_paper_torso_shared_banked",
+                "azero_paper_torso_shared_plain",
             ];
             let body = body(ptx, kernel.name);
             // Words, since `cp.async.cg.shared.global` has one of them in it.
