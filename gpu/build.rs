@@ -16,6 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "azero-fused",
         "azero-search",
         "azero-train",
+        "cfr-small",
+        "cfr-street",
+        "cfr-explicit",
+        "cfr-subset",
+        "cfr-thesis",
+        "cfr-walk",
+        "cfr-abstraction",
     ];
     for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));

@@ -44,5 +44,6 @@
 #![forbid(unsafe_code)]
 
 pub mod azero;
+pub mod cfr;
 pub mod mcts;
 pub mod mlp;

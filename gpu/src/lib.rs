@@ -43,6 +43,8 @@ extern crate self as warpplay_gpu;
 
 #[cfg(feature = "azero")]
 pub mod azero;
+#[cfg(feature = "cfr")]
+pub mod cfr;
 pub mod cuda;
 pub mod kernel;
 pub mod launch;

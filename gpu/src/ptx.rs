@@ -62,4 +62,25 @@ pub mod embedded {
     /// The network's training.
     #[cfg(feature = "azero-train")]
     pub const AZERO_TRAIN: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_train.rs"));
+    /// Whole games of counterfactual regret minimisation in one block each.
+    #[cfg(feature = "cfr-small")]
+    pub const CFR_SMALL: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_small.rs"));
+    /// Two-player poker, a block for each betting round on a board.
+    #[cfg(feature = "cfr-street")]
+    pub const CFR_STREET: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_street.rs"));
+    /// Games whose every history is a node, and their sampled traversals.
+    #[cfg(feature = "cfr-explicit")]
+    pub const CFR_EXPLICIT: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_explicit.rs"));
+    /// Games of one card each, all deals by a recurrence over subsets.
+    #[cfg(feature = "cfr-subset")]
+    pub const CFR_SUBSET: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_subset.rs"));
+    /// The published program, level by level.
+    #[cfg(feature = "cfr-thesis")]
+    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
+    /// Many sampled deals of one betting tree at once.
+    #[cfg(feature = "cfr-walk")]
+    pub const CFR_WALK: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_walk.rs"));
+    /// Strength histograms of hands and their clusters.
+    #[cfg(feature = "cfr-abstraction")]
+    pub const CFR_ABSTRACTION: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_abstraction.rs"));
 }

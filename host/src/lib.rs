@@ -71,6 +71,7 @@ mod atomic_file;
 pub mod azero;
 #[allow(unsafe_code)]
 mod buffer;
+pub mod cfr;
 #[allow(unsafe_code)]
 mod context;
 mod device;

@@ -1,0 +1,17 @@
+//! Kernels of counterfactual regret minimisation.
+
+#[cfg(feature = "cfr-abstraction")]
+pub mod abstraction;
+#[cfg(feature = "cfr-explicit")]
+pub mod explicit;
+pub mod regret;
+#[cfg(feature = "cfr-small")]
+pub mod small;
+#[cfg(feature = "cfr-street")]
+pub mod street;
+#[cfg(feature = "cfr-subset")]
+pub mod subset;
+#[cfg(feature = "cfr-thesis")]
+pub mod thesis;
+#[cfg(feature = "cfr-walk")]
+pub mod walk;

@@ -1,0 +1,71 @@
+//! What the solver asks of each way to solve. One implementation a folder.
+
+use crate::Result;
+
+/// Values and best responses of the average profile, in chips, by seat.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::cfr) struct Measured {
+    /// Expected winnings when all play the average strategy.
+    pub values: Vec<f64>,
+    /// Expected winnings of a seat that plays its best against the others' average strategies.
+    pub best_responses: Vec<f64>,
+}
+
+impl Measured {
+    /// Σ over seats of (best response − value).
+    pub fn nash_conv(&self) -> f64 {
+        self.best_responses.iter().zip(&self.values).map(|(best, value)| best - value).sum()
+    }
+}
+
+/// Numbers of a table, in the engine's own precision.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::cfr) enum Values {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// All that a solve remembers between two iterations. Layouts: by seat; two players in vector form as `VectorGame::offset` tells, explicit trees
+/// `[infoset][action]` in the order of the tree's information sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::cfr) struct Tables {
+    /// Iterations done.
+    pub iteration: u64,
+    /// Cumulative regrets, by seat.
+    pub regrets: Vec<Values>,
+    /// Weighted sums of strategies, by seat.
+    pub averages: Vec<Values>,
+    /// Last regrets, by seat; empty unless the algorithm predicts.
+    pub predictions: Vec<Values>,
+    /// Sum over iterations of the utilities of the strategies used, by seat.
+    pub utilities: Vec<f64>,
+    /// State of the generator, where something is sampled.
+    pub random: Vec<u64>,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::F64(Vec::new())
+    }
+}
+
+/// A way to solve.
+pub(in crate::cfr) trait Engine: Send {
+    /// Does `n` more iterations.
+    fn run(&mut self, n: u32) -> Result<()>;
+
+    /// Values and exact best responses of the average profile, on the device.
+    fn measure(&mut self) -> Result<Measured>;
+
+    /// Sum over the iterations so far of the utilities of the strategies used, by seat.
+    fn utilities(&mut self) -> Result<Vec<f64>>;
+
+    /// Reads everything.
+    fn tables(&mut self) -> Result<Tables>;
+
+    /// Goes on from what was read.
+    fn set_tables(&mut self, tables: &Tables) -> Result<()>;
+
+    /// Bytes of the device that the engine has taken.
+    fn bytes(&self) -> u64;
+}

@@ -1,0 +1,167 @@
+//! What a solver is asked to do.
+
+use crate::named::named;
+
+named! {
+    /// How regrets become strategies.
+    Algorithm, "algorithm":
+    /// Counterfactual regret minimisation (Zinkevich et al., 2007).
+    Cfr = "cfr",
+    /// Negative regrets are set to 0 (Tammelin, 2014).
+    CfrPlus = "cfr_plus",
+    /// Iteration t weighs t, in regrets and average (Brown and Sandholm, 2019).
+    Lcfr = "lcfr",
+    /// Positive and negative regrets are discounted apart (the same paper).
+    Dcfr = "dcfr",
+    /// CFR+ that matches against the last regret repeated (Farina, Kroer and Sandholm, 2021).
+    PcfrPlus = "pcfr_plus",
+    /// CFR for one player at a time against the other's best response (Johanson et al., 2012).
+    CfrBr = "cfr_br",
+}
+
+named! {
+    /// Who learns in an iteration.
+    Updates, "updates":
+    /// Each seat in turn, from the strategies as renewed.
+    Alternating = "alternating",
+    /// All seats from the same strategies, in one pass.
+    Simultaneous = "simultaneous",
+}
+
+named! {
+    /// How much iteration t counts in the average strategy.
+    Averaging, "averaging":
+    /// What the algorithm is published with: `uniform` for cfr and cfr_br, `linear` for cfr_plus and lcfr, `quadratic` for dcfr and pcfr_plus.
+    Auto = "auto",
+    /// 1.
+    Uniform = "uniform",
+    /// t.
+    Linear = "linear",
+    /// t².
+    Quadratic = "quadratic",
+}
+
+named! {
+    /// What of chance and of the others is sampled in an iteration.
+    Sampling, "sampling":
+    /// Nothing: every deal in every iteration.
+    None = "none",
+    /// One deal of all cards.
+    Chance = "chance",
+    /// The board; all private hands.
+    PublicChance = "public_chance",
+    /// The board and the opponent's hand; all own hands.
+    OpponentPublic = "opponent_public",
+    /// The board and the own hand; all of the opponent's.
+    SelfPublic = "self_public",
+    /// Chance and the others' actions (Lanctot et al., 2009).
+    External = "external",
+    /// One history (the same paper).
+    Outcome = "outcome",
+}
+
+named! {
+    /// How a game is laid out for the solver.
+    Form, "form":
+    /// By the rule of `dispatch`.
+    Auto = "auto",
+    /// Every history a node; any number of players.
+    Explicit = "explicit",
+    /// Public tree × hands, the whole solve in one block's shared memory; two players.
+    Block = "block",
+    /// Public tree × hands, a block a betting round on a board; two players.
+    Street = "street",
+    /// Betting tree × cards, all deals by a recurrence over subsets; one hole card, one suit, no board.
+    Subset = "subset",
+}
+
+named! {
+    /// Arithmetic and storage of regrets and averages.
+    Numbers, "precision":
+    /// Single precision.
+    F32 = "f32",
+    /// Double precision.
+    F64 = "f64",
+    /// Single precision, stored as 16-bit integers with a scale for each vector of hands (form `street`).
+    I16 = "i16",
+}
+
+/// Options of a solve.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Options {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Who learns in an iteration.
+    pub updates: Updates,
+    /// Weights of the average.
+    pub averaging: Averaging,
+    /// What is sampled.
+    pub sampling: Sampling,
+    /// Deals, boards or traversals sampled in an iteration.
+    pub batch: u32,
+    /// Exponents α, β, γ of discounted CFR (γ only where averaging is `auto`: weight t^γ).
+    pub discounts: [f64; 3],
+    /// Exploration ε of outcome sampling.
+    pub exploration: f64,
+    /// Seed of what is sampled.
+    pub seed: u64,
+    /// Arithmetic.
+    pub numbers: Numbers,
+    /// Layout.
+    pub form: Form,
+    /// Threads of the CPU back end; `None` for all cores.
+    pub threads: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::Cfr,
+            updates: Updates::Alternating,
+            averaging: Averaging::Auto,
+            sampling: Sampling::None,
+            batch: 1,
+            discounts: [1.5, 0.0, 2.0],
+            exploration: 0.6,
+            seed: 1,
+            numbers: Numbers::F32,
+            form: Form::Auto,
+            threads: None,
+        }
+    }
+}
+
+/// What iteration t does with regrets and averages; every engine takes it from here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::cfr) struct Step {
+    /// Factor of cumulative regrets that are ≥ 0 after the iteration's were added.
+    pub positive: f64,
+    /// Factor of negative ones; 0 is CFR+.
+    pub negative: f64,
+    /// Weight of the iteration's strategy in the average.
+    pub weight: f64,
+    /// Whether the next strategy is matched from `max(cumulative + last, 0)`.
+    pub predicts: bool,
+}
+
+impl Options {
+    /// The step of iteration `t`, from 1.
+    pub(in crate::cfr) fn step(&self, t: u64) -> Step {
+        let t = t as f64;
+        let [alpha, beta, gamma] = self.discounts;
+        let part = |exponent: f64| t.powf(exponent) / (t.powf(exponent) + 1.0);
+        let (positive, negative) = match self.algorithm {
+            Algorithm::Cfr | Algorithm::CfrBr => (1.0, 1.0),
+            Algorithm::CfrPlus | Algorithm::PcfrPlus => (1.0, 0.0),
+            Algorithm::Lcfr => (t / (t + 1.0), t / (t + 1.0)),
+            Algorithm::Dcfr => (part(alpha), part(beta)),
+        };
+        let weight = match (self.averaging, self.algorithm) {
+            (Averaging::Uniform, _) | (Averaging::Auto, Algorithm::Cfr | Algorithm::CfrBr) => 1.0,
+            (Averaging::Linear, _) | (Averaging::Auto, Algorithm::CfrPlus | Algorithm::Lcfr) => t,
+            (Averaging::Quadratic, _) | (Averaging::Auto, Algorithm::PcfrPlus) => t * t,
+            (Averaging::Auto, Algorithm::Dcfr) => t.powf(gamma),
+        };
+        Step { positive, negative, weight, predicts: self.algorithm == Algorithm::PcfrPlus }
+    }
+}
