@@ -22,6 +22,11 @@ impl Tensor {
         Self { name, dtype: Dtype::F32, shape, bytes: values.flat_map(f32::to_le_bytes).collect() }
     }
 
+    /// Whole numbers of 16 bits.
+    pub fn short(name: String, shape: Vec<usize>, values: impl Iterator<Item = u16>) -> Self {
+        Self { name, dtype: Dtype::U16, shape, bytes: values.flat_map(u16::to_le_bytes).collect() }
+    }
+
     /// Double precision.
     pub fn double(name: String, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
         Self { name, dtype: Dtype::F64, shape, bytes: values.flat_map(f64::to_le_bytes).collect() }

@@ -43,6 +43,24 @@ pub(in crate::cfr) struct Tables {
     pub random: Vec<u64>,
 }
 
+impl Values {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// One of them.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Self::F32(values) => f64::from(values[at]),
+            Self::F64(values) => values[at],
+        }
+    }
+}
+
 impl Default for Values {
     fn default() -> Self {
         Self::F64(Vec::new())
@@ -51,7 +69,7 @@ impl Default for Values {
 
 /// A way to solve.
 pub(in crate::cfr) trait Engine: Send {
-    /// Does `n` more iterations.
+    /// Does `n` more iterations, and returns when they are done.
     fn run(&mut self, n: u32) -> Result<()>;
 
     /// Values and exact best responses of the average profile, on the device.

@@ -23,3 +23,9 @@ mod subset;
 mod thesis;
 mod vector;
 mod walk;
+
+pub use dispatch::{EngineName, Plan};
+pub use game_file::GameDef;
+pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
+pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
+pub use strategy::{Checkpoint, HeadToHead, Profile, Strategy, head_to_head};

@@ -1,0 +1,185 @@
+//! A solver's whole state in a file.
+//!
+//! ```text
+//! safetensors   __metadata__   warpplay_cfr_checkpoint: the problem, the options, times, and everything that is no table
+//!               regrets.0, …   cumulative regrets by seat, F32 or F64 as the solver has them
+//!               averages.0, …  weighted sums of strategies
+//!               predictions.0, …   last regrets, where the algorithm predicts
+//! ```
+
+use std::path::Path;
+
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+
+use super::sealed_file::Kind;
+use crate::cfr::dispatch::{EngineName, Plan};
+use crate::cfr::engine::{Tables, Values};
+use crate::cfr::options::Options;
+use crate::cfr::solver::{Point, Problem, Stored};
+use crate::tensors::Tensor;
+use crate::{Error, Result};
+
+const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };
+
+/// Everything needed to go on with a solve as if it had never stopped: [`SolverBuilder::resume`](crate::cfr::SolverBuilder::resume).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    head: Head,
+    tables: Tables,
+}
+
+/// What is no table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    problem: Stored,
+    layout: u64,
+    engine: EngineName,
+    isomorphism: bool,
+    options: Options,
+    iteration: u64,
+    utilities: Vec<f64>,
+    random: Vec<u64>,
+    seconds: (f64, f64),
+    trajectory: Vec<Point>,
+}
+
+impl Checkpoint {
+    pub(in crate::cfr) fn new(
+        problem: &Problem,
+        plan: &Plan,
+        options: &Options,
+        tables: Tables,
+        seconds: (f64, f64),
+        trajectory: Vec<Point>,
+    ) -> Self {
+        let head = Head {
+            problem: problem.stored(),
+            layout: plan.layout.fingerprint(),
+            engine: plan.engine,
+            isomorphism: plan.isomorphism,
+            options: *options,
+            iteration: tables.iteration,
+            utilities: tables.utilities.clone(),
+            random: tables.random.clone(),
+            seconds,
+            trajectory,
+        };
+        Self { head, tables }
+    }
+
+    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let Tables { regrets, averages, predictions, .. } = &self.tables;
+        let mut tensors = Vec::new();
+        for (name, tables) in [("regrets", regrets), ("averages", averages), ("predictions", predictions)] {
+            for (seat, values) in tables.iter().enumerate() {
+                let (name, shape) = (format!("{name}.{seat}"), vec![values.len()]);
+                tensors.push(match values {
+                    Values::F32(values) => Tensor::single(name, shape, values.iter().copied()),
+                    Values::F64(values) => Tensor::double(name, shape, values.iter().copied()),
+                });
+            }
+        }
+        KIND.write(path.as_ref(), &self.head, &tensors)
+    }
+
+    /// Reads it and checks every field.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, or is damaged in any byte.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        KIND.read(path, |head: Head, file| {
+            let n_seats = head.utilities.len();
+            let table = |name: &str| {
+                let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));
+                names.map(|name| values(path, &name, file)).collect::<Result<Vec<_>>>()
+            };
+            let predicts = head.options.step(1).predicts;
+            let tables = Tables {
+                iteration: head.iteration,
+                regrets: table("regrets")?,
+                averages: table("averages")?,
+                predictions: if predicts { table("predictions")? } else { Vec::new() },
+                utilities: head.utilities.clone(),
+                random: head.random.clone(),
+            };
+            Ok(Self { head, tables })
+        })
+    }
+
+    /// What was solved; `None` for a tree, which its program has to build again.
+    pub fn problem(&self) -> Option<Problem> {
+        self.head.problem.problem()
+    }
+
+    /// The options of the solve.
+    pub fn options(&self) -> &Options {
+        &self.head.options
+    }
+
+    /// Iterations done.
+    pub fn iteration(&self) -> u64 {
+        self.head.iteration
+    }
+
+    /// Exploitability at the times it was asked for.
+    pub fn trajectory(&self) -> &[Point] {
+        &self.head.trajectory
+    }
+
+    pub(in crate::cfr) fn isomorphism(&self) -> bool {
+        self.head.isomorphism
+    }
+
+    /// Seconds of the iterations and of the measurements.
+    pub(in crate::cfr) fn seconds(&self) -> (f64, f64) {
+        self.head.seconds
+    }
+
+    pub(in crate::cfr) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// That a solve may go on from here.
+    pub(in crate::cfr) fn check_fits(&self, plan: &Plan) -> Result<()> {
+        if plan.engine != self.head.engine {
+            let expected = format!("engine {}, which wrote it", self.head.engine);
+            return Err(Error::shape("resuming a checkpoint", expected, format!("engine {}", plan.engine)));
+        }
+        let found = plan.layout.fingerprint();
+        if found != self.head.layout {
+            let text = |fingerprint: u64| format!("a game with fingerprint {fingerprint:016x}");
+            return Err(Error::shape("resuming a checkpoint", text(self.head.layout), text(found)));
+        }
+        for (name, tables) in [("regrets", &self.tables.regrets), ("averages", &self.tables.averages)] {
+            for (seat, values) in tables.iter().enumerate() {
+                let expected = plan.layout.table_len(seat);
+                if values.len() != expected {
+                    return Err(Error::shape(format!("{name} of seat {seat}"), expected, values.len()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn values(path: &Path, name: &str, file: &SafeTensors<'_>) -> Result<Values> {
+    let wrong = |reason: String| Error::file(path, None, reason);
+    let view = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
+    let data = view.data();
+    let values = match view.dtype() {
+        Dtype::F32 => Values::F32(data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()),
+        Dtype::F64 => Values::F64(data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()),
+        other => return Err(wrong(format!("tensor {name} is of type {other}, expected F32 or F64"))),
+    };
+    match (0..values.len()).find(|&at| !values.get(at).is_finite()) {
+        Some(at) => Err(wrong(format!("tensor {name}, element {at} is {}, expected a finite number", values.get(at)))),
+        None => Ok(values),
+    }
+}

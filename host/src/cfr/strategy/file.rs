@@ -1,0 +1,137 @@
+//! A strategy's file.
+//!
+//! ```text
+//! safetensors   __metadata__   warpplay_cfr_strategy: the problem, the options of the solve, how the tables are laid out
+//!               strategy.0, …  probabilities by seat, in the layout's order: F32, or U16 in steps of 1/65535; 0 in sets never reached
+//! ```
+
+use std::path::Path;
+
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+
+use super::Strategy;
+use super::layout::{Layout, LayoutKind};
+use super::sealed_file::Kind;
+use crate::cfr::options::Options;
+use crate::cfr::solver::Stored;
+use crate::tensors::Tensor;
+use crate::{Error, Result};
+
+const KIND: Kind = Kind { key: "warpplay_cfr_strategy", name: "strategy", version: 1 };
+
+/// Steps of a probability in the compact form.
+const STEPS: f32 = 65535.0;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    problem: Stored,
+    kind: LayoutKind,
+    layout: u64,
+    isomorphism: bool,
+    options: Options,
+    iteration: u64,
+}
+
+impl Strategy {
+    /// Writes it with all its digits, 4 bytes a probability: to a new file beside `path` first, which is synced and then takes the name.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let tensor = |seat: usize, values: &[f32]| {
+            Tensor::single(format!("strategy.{seat}"), vec![values.len()], values.iter().copied())
+        };
+        self.write(path.as_ref(), tensor)
+    }
+
+    /// Writes it in half the space, each probability rounded to a multiple of 1/65535.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save).
+    pub fn save_compact(&self, path: impl AsRef<Path>) -> Result<()> {
+        let tensor = |seat: usize, values: &[f32]| {
+            let steps = values.iter().map(|value| (value * STEPS).round() as u16);
+            Tensor::short(format!("strategy.{seat}"), vec![values.len()], steps)
+        };
+        self.write(path.as_ref(), tensor)
+    }
+
+    fn write(&self, path: &Path, tensor: impl Fn(usize, &[f32]) -> Tensor) -> Result<()> {
+        let tensors = self.probabilities.iter().enumerate().map(|(seat, values)| tensor(seat, values));
+        let head = Head {
+            problem: self.problem.stored(),
+            kind: self.layout.kind(),
+            layout: self.layout.fingerprint(),
+            isomorphism: self.isomorphism,
+            options: self.options,
+            iteration: self.iteration,
+        };
+        KIND.write(path, &head, &tensors.collect::<Vec<_>>())
+    }
+
+    /// Reads it, lays the game out again and checks everything.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is no strategy, was made by a version of another format, is damaged in any byte, or holds no probabilities.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        KIND.read(path, |head: Head, file| {
+            let wrong = |reason: String| Error::file(path, None, reason);
+            let problem = head.problem.problem();
+            let problem = problem.ok_or_else(|| wrong("the strategy of a tree: load it with load_for".into()))?;
+            let layout = Layout::of(&problem, head.kind, head.isomorphism)?;
+            read(path, head, problem, layout, file)
+        })
+    }
+}
+
+fn read(
+    path: &Path,
+    head: Head,
+    problem: crate::cfr::solver::Problem,
+    layout: Layout,
+    file: &SafeTensors<'_>,
+) -> Result<Strategy> {
+    let wrong = |reason: String| Error::file(path, None, reason);
+    if layout.fingerprint() != head.layout {
+        return Err(wrong("the strategy was made for a game that is laid out in another way".into()));
+    }
+    let mut probabilities = Vec::new();
+    for seat in 0..layout.n_players() {
+        let (name, expected) = (format!("strategy.{seat}"), layout.table_len(seat));
+        let view = file.tensor(&name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
+        let data = view.data();
+        let values: Vec<f32> = match view.dtype() {
+            Dtype::F32 => data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
+            Dtype::U16 => {
+                data.as_chunks().0.iter().map(|&bytes| f32::from(u16::from_le_bytes(bytes)) / STEPS).collect()
+            }
+            other => return Err(wrong(format!("tensor {name} is of type {other}, expected F32 or U16"))),
+        };
+        if values.len() != expected {
+            return Err(wrong(format!("tensor {name} has {} values, expected {expected}", values.len())));
+        }
+        check(&layout, seat, &values).map_err(|reason| wrong(format!("tensor {name}: {reason}")))?;
+        probabilities.push(values);
+    }
+    let Head { isomorphism, options, iteration, .. } = head;
+    Ok(Strategy { problem, layout, isomorphism, options, iteration, probabilities })
+}
+
+/// That every row is 0, or sums to 1 without negative parts.
+fn check(layout: &Layout, seat: usize, values: &[f32]) -> Result<(), String> {
+    if let Some(at) = values.iter().position(|value| !(0.0..=1.0).contains(value)) {
+        return Err(format!("element {at} is {}, expected a probability", values[at]));
+    }
+    let mut wrong = None;
+    layout.each_row(seat, |row| {
+        let total: f64 = row.places().map(|at| f64::from(values[at])).sum();
+        // A step of the compact form for each action.
+        if wrong.is_none() && total != 0.0 && (total - 1.0).abs() > 2e-5 * row.n_actions as f64 {
+            wrong = Some(format!("the probabilities at element {} sum to {total}, expected 1", row.start));
+        }
+    });
+    wrong.map_or(Ok(()), Err)
+}

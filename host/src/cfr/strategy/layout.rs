@@ -1,0 +1,133 @@
+//! How the tables of a problem are laid out, as far as strategies need it.
+
+use std::sync::Arc;
+
+use crate::cfr::engine::Values;
+use crate::cfr::solver::Problem;
+use crate::cfr::vector::{Node, VectorGame};
+use crate::fnv::Fnv;
+use crate::named::named;
+use crate::{Error, Result};
+
+named! {
+    /// What a table is a table of.
+    LayoutKind, "layout":
+    /// Vectors of hands.
+    Vector = "vector",
+}
+
+/// Where the numbers of every information set stand in a seat's table.
+#[derive(Clone, Debug)]
+pub(in crate::cfr) enum Layout {
+    /// As [`VectorGame::offset`] tells: a vector of hands for each action.
+    Vector(Arc<VectorGame>),
+}
+
+/// One information set in a seat's table: action `a` stands at `start + a · stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cfr) struct Row {
+    pub start: usize,
+    pub stride: usize,
+    pub n_actions: usize,
+}
+
+impl Row {
+    /// Places of the actions.
+    pub fn places(self) -> impl Iterator<Item = usize> {
+        (0..self.n_actions).map(move |action| self.start + action * self.stride)
+    }
+}
+
+impl Layout {
+    /// Lays a problem out.
+    pub fn of(problem: &Problem, kind: LayoutKind, isomorphism: bool) -> Result<Self> {
+        let _ = (kind, isomorphism);
+        Err(Error::option("form", problem.describe(), "a problem that can be laid out"))
+    }
+
+    /// Which one it is.
+    pub fn kind(&self) -> LayoutKind {
+        match self {
+            Self::Vector(_) => LayoutKind::Vector,
+        }
+    }
+
+    /// Seats.
+    pub fn n_players(&self) -> usize {
+        match self {
+            Self::Vector(_) => 2,
+        }
+    }
+
+    /// Numbers of a seat's table.
+    pub fn table_len(&self, seat: usize) -> usize {
+        match self {
+            Self::Vector(game) => game.table_len(seat),
+        }
+    }
+
+    /// Numbers of all seats' tables.
+    pub fn len(&self) -> usize {
+        (0..self.n_players()).map(|seat| self.table_len(seat)).sum()
+    }
+
+    /// Calls `visit` with every information set of a seat, in the table's order; sets of hands that the board blocks are among them.
+    pub fn each_row(&self, seat: usize, mut visit: impl FnMut(Row)) {
+        match self {
+            Self::Vector(game) => {
+                let stride = game.hands[seat].len();
+                each_decision(game, seat, |street, board, slot, n_actions| {
+                    let start = game.offset(seat, street, board, slot);
+                    (0..stride).for_each(|hand| visit(Row { start: start + hand, stride, n_actions }));
+                });
+            }
+        }
+    }
+
+    /// A number that two layouts have in common only if their tables mean the same.
+    pub fn fingerprint(&self) -> u64 {
+        let mut sum = Fnv::default();
+        match self {
+            Self::Vector(game) => {
+                sum.add(b"vector");
+                for seat in 0..2 {
+                    game.hands[seat].iter().for_each(|hand| sum.add(&hand.to_le_bytes()));
+                }
+                for street in &game.streets {
+                    street.boards.iter().for_each(|board| sum.add(&board.cards.to_le_bytes()));
+                    for entry in &street.entries {
+                        entry.nodes.iter().for_each(|node| sum.add(format!("{node:?}").as_bytes()));
+                    }
+                }
+            }
+        }
+        sum.value()
+    }
+
+    /// Probabilities from weighted sums of strategies: sets that were never reached are left 0, which stands for uniform.
+    pub fn normalised(&self, seat: usize, sums: &Values) -> Vec<f32> {
+        let mut probabilities = vec![0.0; self.table_len(seat)];
+        self.each_row(seat, |row| {
+            let total: f64 = row.places().map(|at| sums.get(at)).sum();
+            if total > 0.0 {
+                row.places().for_each(|at| probabilities[at] = (sums.get(at) / total) as f32);
+            }
+        });
+        probabilities
+    }
+}
+
+/// Calls `visit(street, board, slot, n_actions)` for every decision of a seat.
+fn each_decision(game: &VectorGame, seat: usize, mut visit: impl FnMut(usize, usize, u32, usize)) {
+    for (number, street) in game.streets.iter().enumerate() {
+        for board in 0..street.boards.len() {
+            for node in street.entries.iter().flat_map(|entry| &entry.nodes) {
+                if let Node::Decision { seat: mover, actions, slot, .. } = node
+                    && *mover == seat
+                {
+                    visit(number, board, *slot, actions.len());
+                }
+            }
+        }
+    }
+}

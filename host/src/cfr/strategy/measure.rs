@@ -1,0 +1,109 @@
+//! What strategies are worth: values, best responses, and two strategies against each other. All exact, on the device.
+
+use serde::{Deserialize, Serialize};
+
+use super::Strategy;
+use crate::cfr::dispatch;
+use crate::cfr::engine::{Measured, Tables, Values};
+use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
+use crate::{Device, Error, Result};
+
+/// How good a profile of strategies is. Chips, arrays by seat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Σ over seats of (best response − value): 0 in an equilibrium.
+    pub nash_conv: f64,
+    /// `nash_conv` / seats.
+    pub exploitability: f64,
+    /// Expected winnings when all play it.
+    pub value: Vec<f64>,
+    /// Expected winnings of a seat that plays its best against the others.
+    pub best_response: Vec<f64>,
+}
+
+/// Two strategies against each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadToHead {
+    /// `values[seat]`: expected winnings of A in chips a hand when it sits there and B everywhere else.
+    pub values: Vec<f64>,
+    /// Their mean: what A wins a hand when seats are changed.
+    pub value: f64,
+}
+
+impl Strategy {
+    /// Values and exact best responses of the strategy, found on `device` in the given arithmetic.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::Memory`]; as the device says.
+    pub fn profile(&self, device: &Device, precision: Numbers) -> Result<Profile> {
+        let tables: Vec<&[f32]> = self.probabilities.iter().map(Vec::as_slice).collect();
+        let measured = Meter::new(self, device, precision)?.measure(&tables)?;
+        let nash_conv = measured.nash_conv();
+        Ok(Profile {
+            nash_conv,
+            exploitability: nash_conv / measured.values.len() as f64,
+            value: measured.values,
+            best_response: measured.best_responses,
+        })
+    }
+}
+
+/// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
+///
+/// # Errors
+/// [`Error::Shape`] where the two are not strategies of one game in one layout; as [`Strategy::profile`].
+pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numbers) -> Result<HeadToHead> {
+    if a.layout.fingerprint() != b.layout.fingerprint() {
+        let of = |strategy: &Strategy| format!("{} with {} values", strategy.problem.describe(), strategy.layout.len());
+        return Err(Error::shape("two strategies of one game in one layout", of(a), of(b)));
+    }
+    let mut meter = Meter::new(a, device, precision)?;
+    let mut values = Vec::new();
+    for seat in 0..a.layout.n_players() {
+        let of = |at: usize| if at == seat { &a.probabilities[at] } else { &b.probabilities[at] };
+        let tables: Vec<&[f32]> = (0..a.layout.n_players()).map(|at| of(at).as_slice()).collect();
+        values.push(meter.measure(&tables)?.values[seat]);
+    }
+    let value = values.iter().sum::<f64>() / values.len() as f64;
+    Ok(HeadToHead { values, value })
+}
+
+/// An engine that iterates nothing.
+struct Meter {
+    engine: Box<dyn crate::cfr::engine::Engine>,
+    precision: Numbers,
+}
+
+impl Meter {
+    fn new(strategy: &Strategy, device: &Device, precision: Numbers) -> Result<Self> {
+        let options = Options {
+            numbers: precision,
+            algorithm: Algorithm::Cfr,
+            sampling: Sampling::None,
+            batch: 1,
+            ..strategy.options
+        };
+        let plan = dispatch::plan_layout(device, &strategy.problem, &strategy.layout, &options, strategy.isomorphism)?;
+        Ok(Self { engine: dispatch::build(device, &plan, &options)?, precision })
+    }
+
+    fn measure(&mut self, probabilities: &[&[f32]]) -> Result<Measured> {
+        let values = |probabilities: &[f32]| match self.precision {
+            Numbers::F64 => Values::F64(probabilities.iter().map(|&value| value.into()).collect()),
+            Numbers::F32 | Numbers::I16 => Values::F32(probabilities.to_vec()),
+        };
+        let zeros = |probabilities: &[f32]| match self.precision {
+            Numbers::F64 => Values::F64(vec![0.0; probabilities.len()]),
+            Numbers::F32 | Numbers::I16 => Values::F32(vec![0.0; probabilities.len()]),
+        };
+        self.engine.set_tables(&Tables {
+            iteration: 1,
+            regrets: probabilities.iter().map(|values| zeros(values)).collect(),
+            averages: probabilities.iter().map(|table| values(table)).collect(),
+            predictions: Vec::new(),
+            utilities: vec![0.0; probabilities.len()],
+            random: Vec::new(),
+        })?;
+        self.engine.measure()
+    }
+}
