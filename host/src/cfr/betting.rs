@@ -1,5 +1,14 @@
 //! The betting of a game without its cards: the state machine, and the tree of all sequences of actions.
 
+mod count;
+mod payoffs;
+mod state;
+mod tree;
+
+pub use count::{MAX_NODES, Size};
+pub use state::BettingState;
+pub(in crate::cfr) use tree::Grown;
+
 /// What a player does.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Action {
@@ -49,6 +58,8 @@ pub enum BettingKind {
 pub struct BettingTree {
     /// Seats.
     pub n_players: usize,
+    /// Whether a history tells the size of a raise (`r8`), as in no-limit, or only that there was one (`r`).
+    pub sized: bool,
     /// The nodes.
     pub nodes: Vec<BettingNode>,
     /// Chips in the pot before the first action that nobody here put in (the pot of a spot).
@@ -57,7 +68,8 @@ pub struct BettingTree {
     pub rake: Rake,
 }
 
-/// What the house takes: a part of the pot, up to a cap. Nothing of a pot that nobody called after the first board.
+/// What the house takes at the end of a hand: a part of the pot, up to a cap. What a bet has above the highest of the others' goes back before, and is
+/// not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rake {
     /// Part of the pot, 0 to 1.

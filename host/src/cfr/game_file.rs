@@ -1,15 +1,25 @@
 //! Game definition files in the format of the Annual Computer Poker Competition (ACPC).
+//!
+//! `GAMEDEF` opens and `END GAMEDEF` closes the definition; a line of it is a keyword, an optional `=` and values between blanks. Empty lines and lines
+//! that begin with `#` are skipped, and so is all that follows the end. Keywords are matched without regard to case.
+
+mod parse;
+
+use std::fmt;
+use std::path::Path;
 
 use super::cards::Deck;
+use crate::{Error, Result};
 
-/// The rules of a poker game. Read from a file with `GameDef::read`, from text with `GameDef::parse`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// The rules of a poker game. Read from a file with [`GameDef::read`], from text with [`GameDef::parse`]; `to_string` gives the text of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GameDef {
     /// Any raise from the minimum to all-in, instead of fixed sizes.
     pub no_limit: bool,
-    /// Seats.
+    /// Seats, 2 to 10.
     pub n_players: usize,
-    /// Betting rounds.
+    /// Betting rounds, 1 to 4.
     pub n_rounds: usize,
     /// Chips of each seat; `None` without bound.
     pub stacks: Option<Vec<u32>>,
@@ -23,8 +33,163 @@ pub struct GameDef {
     pub max_raises: Vec<u32>,
     /// The deck.
     pub deck: Deck,
-    /// Private cards of a player.
+    /// Private cards of a player, 1 to 3.
     pub n_hole_cards: usize,
     /// Cards turned up at the start of each round.
     pub n_board_cards: Vec<usize>,
+}
+
+/// Most seats.
+pub const MAX_PLAYERS: usize = 10;
+/// Most betting rounds.
+pub const MAX_ROUNDS: usize = 4;
+/// Most chips in a number of the file.
+pub const MAX_CHIPS: u32 = i32::MAX as u32;
+/// Most raises of a round, and what a file means that names none.
+pub const MAX_RAISES: u32 = 255;
+/// From this number of seats on, a file must give the stacks.
+pub const STACKS_NEEDED: usize = 5;
+
+impl GameDef {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] with line and column if it cannot be read or is no definition.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))?;
+        parse::parse(&text, path)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// As [`GameDef::read`], under the name `<text>`.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse::parse(text, Path::new("<text>"))
+    }
+
+    /// Whether the rules can be played; all that is read from a file can.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the keyword of the file, its value and what is allowed.
+    pub fn check(&self) -> Result<()> {
+        self.deck.check()?;
+        self.problem().map_or(Ok(()), |problem| Err(Error::option(problem.keyword, problem.value, problem.allowed)))
+    }
+
+    /// Cards on the board when a round is played.
+    pub fn board_cards_by(&self, round: usize) -> usize {
+        self.n_board_cards.iter().take(round + 1).sum()
+    }
+
+    /// The first thing that is wrong, the deck's own size left out.
+    fn problem(&self) -> Option<Problem> {
+        let seats = self.n_players;
+        if !(2..=MAX_PLAYERS).contains(&seats) {
+            return Problem::at("numPlayers", None, seats, format!("2 to {MAX_PLAYERS}"));
+        }
+        if !(1..=MAX_ROUNDS).contains(&self.n_rounds) {
+            return Problem::at("numRounds", None, self.n_rounds, format!("1 to {MAX_ROUNDS}"));
+        }
+        if !(1..=3).contains(&self.n_hole_cards) {
+            return Problem::at("numHoleCards", None, self.n_hole_cards, "1 to 3".into());
+        }
+        let raise_sizes = if self.no_limit { 0 } else { self.n_rounds };
+        let lists = [
+            ("stack", self.stacks.as_ref().map_or(seats, Vec::len), seats, "a seat"),
+            ("blind", self.blinds.len(), seats, "a seat"),
+            ("raiseSize", self.raise_sizes.len(), raise_sizes, "a round, none in no-limit"),
+            ("firstPlayer", self.first_players.len(), self.n_rounds, "a round"),
+            ("maxRaises", self.max_raises.len(), self.n_rounds, "a round"),
+            ("numBoardCards", self.n_board_cards.len(), self.n_rounds, "a round"),
+        ];
+        for (keyword, len, expected, of) in lists {
+            if len != expected {
+                return Problem::at(keyword, None, format!("{len} values"), format!("{expected} values, one {of}"));
+            }
+        }
+        if let Some(stacks) = &self.stacks {
+            for (seat, (&stack, &blind)) in stacks.iter().zip(&self.blinds).enumerate() {
+                if stack == 0 || stack > MAX_CHIPS {
+                    return Problem::at("stack", Some(seat), stack, format!("1 to {MAX_CHIPS}"));
+                }
+                if blind > stack {
+                    let of = format!("at most the stack of seat {}, {stack}", seat + 1);
+                    return Problem::at("blind", Some(seat), blind, of);
+                }
+            }
+        }
+        let at = |values: &[u32], fails: &dyn Fn(u32) -> bool| values.iter().position(|&value| fails(value));
+        if let Some(seat) = at(&self.blinds, &|blind| blind > MAX_CHIPS) {
+            return Problem::at("blind", Some(seat), self.blinds[seat], format!("0 to {MAX_CHIPS}"));
+        }
+        if let Some(round) = at(&self.raise_sizes, &|size| size == 0 || size > MAX_CHIPS) {
+            return Problem::at("raiseSize", Some(round), self.raise_sizes[round], format!("1 to {MAX_CHIPS}"));
+        }
+        if let Some(round) = at(&self.max_raises, &|raises| raises > MAX_RAISES) {
+            return Problem::at("maxRaises", Some(round), self.max_raises[round], format!("0 to {MAX_RAISES}"));
+        }
+        if let Some(round) = self.first_players.iter().position(|&first| first >= seats) {
+            let first = self.first_players[round].saturating_add(1);
+            return Problem::at("firstPlayer", Some(round), first, format!("a seat, 1 to {seats}"));
+        }
+        let n_cards = self.deck.n_cards() as usize;
+        let mut dealt = self.n_hole_cards * seats;
+        if dealt > n_cards {
+            let allowed = format!("{} for {seats} seats and the {n_cards} cards of the deck", most(n_cards / seats));
+            return Problem::at("numHoleCards", None, self.n_hole_cards, allowed);
+        }
+        for (round, &board) in self.n_board_cards.iter().enumerate() {
+            let left = n_cards - dealt;
+            if board > left {
+                let allowed = format!("{}: the other cards of the deck's {n_cards} are dealt", most(left));
+                return Problem::at("numBoardCards", Some(round), board, allowed);
+            }
+            dealt += board;
+        }
+        None
+    }
+}
+
+fn most(n: usize) -> String {
+    if n == 0 { "none".to_string() } else { format!("at most {n}") }
+}
+
+/// What is wrong with a definition.
+struct Problem {
+    /// The keyword of the line.
+    keyword: &'static str,
+    /// Which of its values; `None` for all of them.
+    place: Option<usize>,
+    value: String,
+    allowed: String,
+}
+
+impl Problem {
+    fn at(keyword: &'static str, place: Option<usize>, value: impl ToString, allowed: String) -> Option<Self> {
+        Some(Self { keyword, place, value: value.to_string(), allowed })
+    }
+}
+
+impl fmt::Display for GameDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn list<T: ToString>(values: &[T]) -> String {
+            values.iter().map(T::to_string).collect::<Vec<_>>().join(" ")
+        }
+        let firsts: Vec<usize> = self.first_players.iter().map(|seat| seat.saturating_add(1)).collect();
+        writeln!(f, "GAMEDEF\n{}", if self.no_limit { "nolimit" } else { "limit" })?;
+        writeln!(f, "numPlayers = {}\nnumRounds = {}", self.n_players, self.n_rounds)?;
+        if let Some(stacks) = &self.stacks {
+            writeln!(f, "stack = {}", list(stacks))?;
+        }
+        writeln!(f, "blind = {}", list(&self.blinds))?;
+        if !self.no_limit {
+            writeln!(f, "raiseSize = {}", list(&self.raise_sizes))?;
+        }
+        writeln!(f, "firstPlayer = {}\nmaxRaises = {}", list(&firsts), list(&self.max_raises))?;
+        writeln!(f, "numSuits = {}\nnumRanks = {}", self.deck.n_suits, self.deck.n_ranks)?;
+        writeln!(f, "numHoleCards = {}\nnumBoardCards = {}", self.n_hole_cards, list(&self.n_board_cards))?;
+        writeln!(f, "END GAMEDEF")
+    }
 }

@@ -24,8 +24,11 @@ mod thesis;
 mod vector;
 mod walk;
 
+pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
+pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
 pub use dispatch::{EngineName, Plan};
 pub use game_file::GameDef;
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
+pub use ranking::{Category, Ranking, category};
 pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
 pub use strategy::{Checkpoint, HeadToHead, Profile, Strategy, head_to_head};
