@@ -3,6 +3,22 @@
 //! A *street* is a betting round. Its *boards* are what has been dealt by then, one for each class of boards that differ by names of suits only. Its
 //! *entries* are the betting subtrees of the round, one for each way the betting before it can end with the hand going on. Hands are numbered once, by the
 //! hands that the first board allows; a hand that a later card blocks keeps its number and has reach 0.
+//!
+//! Names of suits do not matter as long as nothing in the game tells them apart: a renaming that leaves the board, the ranges and the locked strategies as
+//! they are leaves every value as it is. So of boards that such a renaming takes into each other only one is kept, the *representative*; the others are its
+//! *members*, and their values are read from it under the renaming (Waugh, "A fast and optimal hand isomorphism algorithm", 2013, has the idea for hands).
+
+mod boards;
+mod build;
+mod entries;
+mod keys;
+mod layout;
+mod suits;
+
+pub(in crate::cfr) use build::{Setup, SetupLock};
+pub use keys::Place;
+pub use layout::VectorSize;
+pub use suits::SuitMap;
 
 use super::betting::Action;
 use super::cards::{CardSet, Deck};
@@ -22,8 +38,26 @@ pub struct VectorGame {
     pub scale: f64,
     /// Suit permutations as maps between hands, by seat: `permutations[id][seat][hand]` is the hand after renaming. 0 is the identity.
     pub permutations: Vec<[Vec<u32>; 2]>,
+    /// The same permutations as maps between suits.
+    pub suit_maps: Vec<SuitMap>,
     /// The streets.
     pub streets: Vec<Street>,
+    /// Strategies that are given and not learnt. Engines write them to the averages ([`locked_vectors`](Self::locked_vectors)) before the first iteration,
+    /// and leave those rows alone.
+    pub locks: Vec<Lock>,
+}
+
+/// The given strategy of one decision node, the same on every board.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// The street.
+    pub street: usize,
+    /// The entry of the street.
+    pub entry: usize,
+    /// The node of the entry; a decision with `locked`.
+    pub node: usize,
+    /// Probabilities `[action][hand of the seat]`; over the actions they add up to 1 for each hand.
+    pub strategy: Vec<Vec<f64>>,
 }
 
 /// A betting round on all its boards.
@@ -46,8 +80,8 @@ pub struct Board {
     pub parent: u32,
     /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt).
     pub weight: f64,
-    /// Permutations whose images are the members: counterfactual values at the parent are Σ over members m of weight · value[permutations[m][hand]].
-    /// A board that stands for itself has `[0]`.
+    /// One permutation for each member of the class, the one that takes the member to this board: counterfactual values at the parent are Σ over members m
+    /// of weight · value[permutations[m][hand]]. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
     pub members: Vec<u32>,
 }
 
@@ -95,23 +129,4 @@ pub enum Node {
         /// Payoff to a seat when hands are equal.
         tie: [f64; 2],
     },
-}
-
-impl VectorGame {
-    /// Values of a seat's table on the streets before `street`.
-    pub fn street_offset(&self, seat: usize, street: usize) -> usize {
-        let hands = self.hands[seat].len();
-        self.streets[..street].iter().map(|s| s.boards.len() * s.n_slots[seat] as usize * hands).sum()
-    }
-
-    /// Where the vector of action vector `slot` on a board begins in a seat's table.
-    pub fn offset(&self, seat: usize, street: usize, board: usize, slot: u32) -> usize {
-        let slots = self.streets[street].n_slots[seat] as usize;
-        self.street_offset(seat, street) + (board * slots + slot as usize) * self.hands[seat].len()
-    }
-
-    /// Values of a seat's table: information sets times their actions, hands blocked by the board included.
-    pub fn table_len(&self, seat: usize) -> usize {
-        self.street_offset(seat, self.streets.len())
-    }
 }

@@ -1,0 +1,230 @@
+//! What a spot is made of, as it is written in JSON.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use super::super::betting::Rake;
+use crate::{Error, Result};
+
+/// A heads-up hold'em hand from the flop, turn or river on. Seat 0 is out of position and acts first on every street.
+///
+/// The fields are those of the JSON; the ones that are `Option` or `Vec` may be left out. `hands`, `trajectory`, `ev`, `equity` and `format` may stand there
+/// too and are passed over, so that a report or an entry of a reference file can be read as a spot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "SpotFile")]
+pub struct Spot {
+    /// Chips in the pot, put in before.
+    pub pot: f64,
+    /// Chips that each player can still put in.
+    pub effective_stack: f64,
+    /// Bets where `bet_sizes` says nothing: this part of the pot, or all-in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bet_fraction_of_pot: Option<f64>,
+    /// Three cards: `Qs Jh 2h`.
+    pub flop: String,
+    /// One card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// One card; only with a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub river: Option<String>,
+    /// Hands of seats 0 and 1, as [`Range`](super::Range) reads them.
+    pub ranges: [String; 2],
+    /// Sizes of bets, by street.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bet_sizes: Option<Streets<SeatSizes>>,
+    /// Sizes of raises, by street; all-in where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raise_sizes: Option<Streets<SeatSizes>>,
+    /// Most bets and raises of a street; without bound (4 with `limit`) where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_raises: Option<Streets<u32>>,
+    /// Limit betting: chips of every bet and raise, by street. Instead of the sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Streets<f64>>,
+    /// What the house takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rake: Option<Rake>,
+    /// Strategies that are given and not learnt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<SpotLock>,
+}
+
+/// The fields as read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpotFile {
+    pot: f64,
+    effective_stack: f64,
+    bet_fraction_of_pot: Option<f64>,
+    flop: String,
+    turn: Option<String>,
+    river: Option<String>,
+    ranges: [String; 2],
+    bet_sizes: Option<Streets<SeatSizes>>,
+    raise_sizes: Option<Streets<SeatSizes>>,
+    max_raises: Option<Streets<u32>>,
+    limit: Option<Streets<f64>>,
+    rake: Option<Rake>,
+    #[serde(default)]
+    locks: Vec<SpotLock>,
+    #[serde(default, rename = "format")]
+    _format: IgnoredAny,
+    #[serde(default, rename = "hands")]
+    _hands: IgnoredAny,
+    #[serde(default, rename = "trajectory")]
+    _trajectory: IgnoredAny,
+    #[serde(default, rename = "ev")]
+    _ev: IgnoredAny,
+    #[serde(default, rename = "equity")]
+    _equity: IgnoredAny,
+}
+
+impl From<SpotFile> for Spot {
+    fn from(file: SpotFile) -> Self {
+        Self {
+            pot: file.pot,
+            effective_stack: file.effective_stack,
+            bet_fraction_of_pot: file.bet_fraction_of_pot,
+            flop: file.flop,
+            turn: file.turn,
+            river: file.river,
+            ranges: file.ranges,
+            bet_sizes: file.bet_sizes,
+            raise_sizes: file.raise_sizes,
+            max_raises: file.max_raises,
+            limit: file.limit,
+            rake: file.rake,
+            locks: file.locks,
+        }
+    }
+}
+
+/// Something for each street.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streets<T> {
+    /// Between flop and turn.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub flop: Option<T>,
+    /// Between turn and river.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub turn: Option<T>,
+    /// After the river.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub river: Option<T>,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+impl<T> Streets<T> {
+    /// Of a street, 0 for the flop.
+    pub(super) fn get(&self, street: usize) -> Option<&T> {
+        [&self.flop, &self.turn, &self.river].get(street).and_then(|of_street| of_street.as_ref())
+    }
+}
+
+/// Sizes of both seats: one list for both, or a list for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SeatSizes {
+    /// The same for both.
+    Both(Vec<Size>),
+    /// Of seat 0 and of seat 1.
+    Each([Vec<Size>; 2]),
+}
+
+impl SeatSizes {
+    pub(super) fn of(&self, seat: usize) -> &[Size] {
+        match self {
+            Self::Both(sizes) => sizes,
+            Self::Each(sizes) => &sizes[seat],
+        }
+    }
+}
+
+/// The size of a bet or raise: in JSON a number, or `"all-in"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "SizeText", into = "SizeText")]
+pub enum Size {
+    /// This part of the pot; of a raise, of the pot after the call.
+    Pot(f64),
+    /// All chips.
+    AllIn,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SizeText {
+    Pot(f64),
+    Name(String),
+}
+
+impl TryFrom<SizeText> for Size {
+    type Error = String;
+
+    fn try_from(text: SizeText) -> Result<Self, String> {
+        match text {
+            SizeText::Pot(part) => Ok(Self::Pot(part)),
+            SizeText::Name(name) if name == "all-in" => Ok(Self::AllIn),
+            SizeText::Name(name) => Err(format!("size '{name}' is not allowed (a part of the pot, or \"all-in\")")),
+        }
+    }
+}
+
+impl From<Size> for SizeText {
+    fn from(size: Size) -> Self {
+        match size {
+            Size::Pot(part) => Self::Pot(part),
+            Size::AllIn => Self::Name("all-in".to_string()),
+        }
+    }
+}
+
+/// A strategy that is given and not learnt, on every board.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpotLock {
+    /// The actions before, rounds divided by `/`: `cr50c/`. Raises name the chips put in since the start of the spot.
+    pub history: String,
+    /// Who acts there.
+    pub seat: usize,
+    /// What it does.
+    pub strategy: LockStrategy,
+}
+
+/// Probabilities in the order of the actions: fold, call, raises from the smallest; where nothing is to call, fold is left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LockStrategy {
+    /// The same for all hands.
+    All(Vec<f64>),
+    /// By hands, as [`Range`](super::Range) reads them; `rest` for those that no other names. Each hand of the seat once.
+    ByHand(BTreeMap<String, Vec<f64>>),
+}
+
+impl Spot {
+    /// Reads JSON.
+    ///
+    /// # Errors
+    /// [`Error::File`] with line and column where it is no JSON, a field is missing, unknown or of another type. What the fields say is checked when the
+    /// spot is built.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self> {
+        serde_json::from_str(text).map_err(|error| Error::file(path.as_ref(), Some(error.line() as u64), error))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be read, and as [`parse`](Self::parse).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))?;
+        Self::parse(&text, path)
+    }
+}

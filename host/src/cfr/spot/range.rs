@@ -1,0 +1,212 @@
+//! Ranges of hold'em hands in the usual notation.
+
+use super::super::cards::{CardSet, Deck, RANKS};
+use crate::{Error, Result};
+
+/// Cards of the deck that ranges are about.
+const N_CARDS: usize = 52;
+/// Pairs of its cards.
+const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
+
+/// How often a player holds each of the 1,326 hands, from 0 (never) to 1.
+///
+/// | text | hands |
+/// |---|---|
+/// | `all` | every hand |
+/// | `QQ`, `AK`, `AKs`, `AKo` | a pair; two ranks, all of them, of one suit, of two |
+/// | `AhKd` | one hand |
+/// | `66+` | this pair and the higher ones |
+/// | `A9s+` | A9s, ATs and so on to AKs: the lower card rises |
+/// | `99-66`, `A5s-A2s`, `JTs-76s` | pairs; hands with the same high card; hands as far apart |
+/// | `AQo:0.75` | with this weight |
+///
+/// Parts are divided by commas. Where two parts name the same hand, the later one counts.
+///
+/// ```
+/// use warpplay::cfr::Range;
+/// let range = Range::parse("TT+, AKs:0.5")?;
+/// assert_eq!(range.hands(0).len(), 5 * 6 + 4);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// By pair of cards low < high: `high (high − 1) / 2 + low`, which is the rising order of the sets.
+    weights: Vec<f64>,
+}
+
+/// Two ranks.
+#[derive(Clone, Copy, PartialEq)]
+struct Group {
+    high: usize,
+    low: usize,
+    suits: Suits,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Suits {
+    Any,
+    Same,
+    Different,
+}
+
+impl Range {
+    /// Reads the notation.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the part, its column and what is allowed.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut range = Self { weights: vec![0.0; N_HANDS] };
+        let mut column = 1;
+        for part in text.split(',') {
+            let at = column + part.chars().take_while(|letter| letter.is_whitespace()).count();
+            column += part.chars().count() + 1;
+            range.add(part.trim()).map_err(|allowed| Error::option("range", format!("'{}' at column {at}", part.trim()), allowed))?;
+        }
+        Ok(range)
+    }
+
+    /// Hands of positive weight that `blocked` leaves possible, with their weights, in rising order of the sets.
+    pub fn hands(&self, blocked: CardSet) -> Vec<(CardSet, f64)> {
+        let pairs = (0..N_CARDS).flat_map(|high| (0..high).map(move |low| 1u64 << high | 1 << low));
+        let held = pairs.zip(self.weights.iter().copied());
+        held.filter(|&(hand, weight)| weight > 0.0 && hand & blocked == 0).collect()
+    }
+
+    fn add(&mut self, part: &str) -> Result<(), &'static str> {
+        let (body, weight) = match part.split_once(':') {
+            None => (part, 1.0),
+            Some((body, weight)) => {
+                let weight: Option<f64> = weight.trim().parse().ok();
+                (body.trim(), weight.filter(|weight| (0.0..=1.0).contains(weight)).ok_or("a weight from 0 to 1 after ':'")?)
+            }
+        };
+        if body.eq_ignore_ascii_case("all") {
+            self.weights.fill(weight);
+        } else if let Some((first, last)) = body.split_once('-') {
+            for group in between(group(first.trim())?, group(last.trim())?)? {
+                self.set(group, weight);
+            }
+        } else if let Some(lowest) = body.strip_suffix('+') {
+            for group in upwards(group(lowest)?) {
+                self.set(group, weight);
+            }
+        } else if body.chars().count() == 4 {
+            let hand = Deck::FULL.cards(body).map_err(|_| "two different cards, as AhKd")?;
+            if let [first, second] = hand[..] {
+                self.weights[pair(first.into(), second.into())] = weight;
+            }
+        } else {
+            self.set(group(body)?, weight);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, group: Group, weight: f64) {
+        for first in 0..4 {
+            for second in 0..4 {
+                let (one, other) = (group.high * 4 + first, group.low * 4 + second);
+                let fits = match group.suits {
+                    Suits::Any => one != other,
+                    Suits::Same => first == second,
+                    Suits::Different => first != second,
+                };
+                if fits {
+                    self.weights[pair(one, other)] = weight;
+                }
+            }
+        }
+    }
+}
+
+/// Number of the hand of two different cards.
+fn pair(one: usize, other: usize) -> usize {
+    let (low, high) = (one.min(other), one.max(other));
+    high * (high - 1) / 2 + low
+}
+
+fn group(text: &str) -> Result<Group, &'static str> {
+    const ALLOWED: &str = "all, or hands as QQ, AKs, AKo, AK, AhKd, 66+, A9s+, 99-66, A5s-A2s, JTs-76s";
+    let rank = |letter: char| RANKS.find(letter.to_ascii_uppercase()).ok_or(ALLOWED);
+    let mut letters = text.chars();
+    let (Some(one), Some(other)) = (letters.next(), letters.next()) else { return Err(ALLOWED) };
+    let (one, other) = (rank(one)?, rank(other)?);
+    let suits = match (letters.next(), letters.next()) {
+        (None, _) => Suits::Any,
+        (Some('s' | 'S'), None) => Suits::Same,
+        (Some('o' | 'O'), None) => Suits::Different,
+        _ => return Err(ALLOWED),
+    };
+    if one == other && suits != Suits::Any {
+        return Err("a pair without s or o");
+    }
+    Ok(Group { high: one.max(other), low: one.min(other), suits })
+}
+
+fn upwards(lowest: Group) -> Vec<Group> {
+    let Group { high, low, suits } = lowest;
+    if high == low {
+        return (low..RANKS.len()).map(|rank| Group { high: rank, low: rank, suits }).collect();
+    }
+    (low..high).map(|low| Group { high, low, suits }).collect()
+}
+
+fn between(one: Group, other: Group) -> Result<Vec<Group>, &'static str> {
+    let (top, bottom) = if (one.high, one.low) >= (other.high, other.low) { (one, other) } else { (other, one) };
+    let suits = top.suits;
+    if suits == bottom.suits && top.high - top.low == bottom.high - bottom.low {
+        let apart = top.high - top.low;
+        return Ok((bottom.low..=top.low).map(|low| Group { high: low + apart, low, suits }).collect());
+    }
+    if suits == bottom.suits && top.high == bottom.high && bottom.low < bottom.high && top.low < top.high {
+        return Ok((bottom.low..=top.low).map(|low| Group { low, ..top }).collect());
+    }
+    Err("two pairs, or hands of one kind with the same high card or as far apart, as 99-66, A5s-A2s, JTs-76s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        Range::parse(text).expect(text).hands(0).len()
+    }
+
+    #[test]
+    fn the_notation_names_the_right_hands() {
+        for (text, hands) in [
+            ("all", 1326),
+            ("AA", 6),
+            ("AK", 16),
+            ("KA", 16),
+            ("AKs", 4),
+            ("AKo", 12),
+            ("AhKd", 1),
+            ("66+", 9 * 6),
+            ("A9s+", 5 * 4),
+            ("T9o+", 12),
+            ("A5s-A4s", 8),
+            ("a4S-a5s", 8),
+            ("99-66", 24),
+            ("JTs-76s", 20),
+            ("Q9-T7", 48),
+            (" TT+ , AKs:0.5,AA:0", 4 * 6 + 4),
+        ] {
+            assert_eq!(count(text), hands, "{text}");
+        }
+        let range = Range::parse("AK:0.25,AKs:0.5,AhKh").expect("good");
+        let hands = range.hands(1 << 51);
+        assert_eq!(hands.len(), 12);
+        assert_eq!(hands.iter().map(|&(_, weight)| weight).sum::<f64>(), 2.0 * 0.5 + 1.0 + 9.0 * 0.25);
+        assert!(hands.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_column() {
+        for text in ["", "AA,", "AX", "AAs", "AKx", "AKs:2", "AKs:-1", "AKs:", "AKs:nan", "AhAh", "AK-QQ", "AKs-AQo", "A", "66++", "AhK"] {
+            let error = Range::parse(text).expect_err(text).to_string();
+            assert!(error.starts_with("option range: '"), "{error}");
+        }
+        let error = Range::parse("AA, KK,  QZ").expect_err("no rank Z").to_string();
+        assert!(error.contains("'QZ' at column 10"), "{error}");
+    }
+}
