@@ -105,7 +105,7 @@ impl Deck {
     /// [`Error::Option`] if one is no card of the deck, or stands there twice.
     pub fn cards(self, text: &str) -> Result<Vec<u8>> {
         let letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-        let mut seen = 0;
+        let mut seen: CardSet = 0;
         letters
             .chunks(2)
             .map(|name| {

@@ -134,13 +134,13 @@ impl<T> Streets<T> {
 #[serde(untagged)]
 pub enum SeatSizes {
     /// The same for both.
-    Both(Vec<Size>),
+    Both(Vec<BetSize>),
     /// Of seat 0 and of seat 1.
-    Each([Vec<Size>; 2]),
+    Each([Vec<BetSize>; 2]),
 }
 
 impl SeatSizes {
-    pub(super) fn of(&self, seat: usize) -> &[Size] {
+    pub(super) fn of(&self, seat: usize) -> &[BetSize] {
         match self {
             Self::Both(sizes) => sizes,
             Self::Each(sizes) => &sizes[seat],
@@ -151,7 +151,7 @@ impl SeatSizes {
 /// The size of a bet or raise: in JSON a number, or `"all-in"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "SizeText", into = "SizeText")]
-pub enum Size {
+pub enum BetSize {
     /// This part of the pot; of a raise, of the pot after the call.
     Pot(f64),
     /// All chips.
@@ -165,7 +165,7 @@ enum SizeText {
     Name(String),
 }
 
-impl TryFrom<SizeText> for Size {
+impl TryFrom<SizeText> for BetSize {
     type Error = String;
 
     fn try_from(text: SizeText) -> Result<Self, String> {
@@ -177,11 +177,11 @@ impl TryFrom<SizeText> for Size {
     }
 }
 
-impl From<Size> for SizeText {
-    fn from(size: Size) -> Self {
+impl From<BetSize> for SizeText {
+    fn from(size: BetSize) -> Self {
         match size {
-            Size::Pot(part) => Self::Pot(part),
-            Size::AllIn => Self::Name("all-in".to_string()),
+            BetSize::Pot(part) => Self::Pot(part),
+            BetSize::AllIn => Self::Name("all-in".to_string()),
         }
     }
 }

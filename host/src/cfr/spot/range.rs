@@ -60,7 +60,9 @@ impl Range {
         for part in text.split(',') {
             let at = column + part.chars().take_while(|letter| letter.is_whitespace()).count();
             column += part.chars().count() + 1;
-            range.add(part.trim()).map_err(|allowed| Error::option("range", format!("'{}' at column {at}", part.trim()), allowed))?;
+            range
+                .add(part.trim())
+                .map_err(|allowed| Error::option("range", format!("'{}' at column {at}", part.trim()), allowed))?;
         }
         Ok(range)
     }
@@ -77,7 +79,10 @@ impl Range {
             None => (part, 1.0),
             Some((body, weight)) => {
                 let weight: Option<f64> = weight.trim().parse().ok();
-                (body.trim(), weight.filter(|weight| (0.0..=1.0).contains(weight)).ok_or("a weight from 0 to 1 after ':'")?)
+                (
+                    body.trim(),
+                    weight.filter(|weight| (0.0..=1.0).contains(weight)).ok_or("a weight from 0 to 1 after ':'")?,
+                )
             }
         };
         if body.eq_ignore_ascii_case("all") {
@@ -202,7 +207,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_told_with_their_column() {
-        for text in ["", "AA,", "AX", "AAs", "AKx", "AKs:2", "AKs:-1", "AKs:", "AKs:nan", "AhAh", "AK-QQ", "AKs-AQo", "A", "66++", "AhK"] {
+        for text in [
+            "", "AA,", "AX", "AAs", "AKx", "AKs:2", "AKs:-1", "AKs:", "AKs:nan", "AhAh", "AK-QQ", "AKs-AQo", "A",
+            "66++", "AhK",
+        ] {
             let error = Range::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("option range: '"), "{error}");
         }

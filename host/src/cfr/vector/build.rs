@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::super::betting::BettingTree;
-use super::super::cards::{CardSet, Deck};
+use super::super::betting::{BettingKind, BettingTree};
+use super::super::cards::{CardSet, Deck, subsets};
 use super::super::game_file::GameDef;
-use super::boards::{Class, Dealing, subsets};
+use super::boards::{Class, Dealing};
 use super::entries::cut;
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
@@ -59,8 +59,7 @@ impl VectorGame {
         if !(1..=3).contains(&game.n_hole_cards) {
             return Err(Error::option("numHoleCards", game.n_hole_cards, "1 to 3"));
         }
-        let hands: Vec<(CardSet, f64)> =
-            subsets(game.deck, 0, game.n_hole_cards as u32).into_iter().map(|hand| (hand, 1.0)).collect();
+        let hands: Vec<(CardSet, f64)> = subsets(game.deck.all(), game.n_hole_cards).map(|hand| (hand, 1.0)).collect();
         Self::from_setup(&Setup {
             deck: game.deck,
             n_hole: game.n_hole_cards,
@@ -144,7 +143,9 @@ fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
         };
         let hands = [of_seat(0)?, of_seat(1)?];
         let keeps = |lock: &SetupLock, seat: usize| {
-            let same = |vector: &Vec<f64>| hands[seat].iter().zip(vector).all(|(&image, &value)| vector[image as usize] == value);
+            let same = |vector: &Vec<f64>| {
+                hands[seat].iter().zip(vector).all(|(&image, &value)| vector[image as usize] == value)
+            };
             lock.strategy.iter().all(same)
         };
         setup.locks.iter().zip(&seats_of_locks).all(|(lock, &seat)| keeps(lock, seat)).then_some(hands)
@@ -154,7 +155,7 @@ fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
 
 fn seat_of(tree: &BettingTree, lock: &SetupLock) -> usize {
     match tree.nodes[lock.betting as usize].kind {
-        super::super::betting::BettingKind::Decision { seat, .. } => seat,
-        super::super::betting::BettingKind::Terminal => 0,
+        BettingKind::Decision { seat, .. } => seat,
+        BettingKind::Terminal => 0,
     }
 }

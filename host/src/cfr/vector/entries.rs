@@ -25,7 +25,8 @@ pub(super) fn cut(tree: &BettingTree, n_streets: usize, locks: &[SetupLock]) -> 
     let mut cut = Cut { streets: Vec::new(), locks: Vec::new() };
     let mut roots = vec![root(tree, 0)];
     for street in 0..n_streets {
-        let mut of_street = OfStreet { tree, street, last: street + 1 == n_streets, n_slots: [0; 2], exits: Vec::new() };
+        let mut of_street =
+            OfStreet { tree, street, last: street + 1 == n_streets, n_slots: [0; 2], exits: Vec::new() };
         let mut entries = Vec::with_capacity(roots.len());
         for &root in &roots {
             let nodes = of_street.entry(root, locks, entries.len(), &mut cut.locks);
@@ -58,13 +59,12 @@ impl OfStreet<'_> {
     fn entry(&mut self, root: Root, locks: &[SetupLock], entry: usize, locked: &mut Vec<Lock>) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         // Nodes to come, with the node and the action they belong to.
-        let mut open = vec![(root, None)];
+        let mut open: Vec<(Root, Option<(u32, u32)>)> = vec![(root, None)];
         while let Some((place, from)) = open.pop() {
             let number = nodes.len() as u32;
             if let Some((parent, action)) = from
                 && let Node::Decision { children, .. } = &mut nodes[parent as usize]
             {
-                let children: &mut Vec<u32> = children;
                 children[action as usize] = number;
             }
             let node = match place {
@@ -105,7 +105,7 @@ impl OfStreet<'_> {
     /// A terminal node of the tree: the end, or the way to the street where the cards are shown.
     fn end(&mut self, node: u32) -> Node {
         let pays = |strengths: [u32; 2]| {
-            let payoffs = self.tree.payoffs(node, &strengths);
+            let payoffs = self.tree.payoffs(&self.tree.nodes[node as usize], &strengths);
             [payoffs[0], payoffs[1]]
         };
         if self.tree.nodes[node as usize].folded != 0 {

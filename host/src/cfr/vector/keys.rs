@@ -1,9 +1,9 @@
 //! Names of information sets, and where a history's boards and hands lie in the tables.
 
 use super::super::betting::BettingTree;
-use super::super::cards::{CardSet, Deck, RANKS, SUITS};
-use super::suits::rename;
+use super::super::cards::CardSet;
 use super::VectorGame;
+use super::suits::rename;
 
 /// Where a hand on a board lies in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,18 @@ impl VectorGame {
     /// The key of an information set, as the reference tables spell it: `seat:hole:board:betting`, rounds of board and betting divided by `/`.
     ///
     /// * `street`, `board`: where the seat acts; `betting`: the node of `tree`; `hand`: number of the seat's hand.
-    pub fn key(&self, tree: &BettingTree, seat: usize, street: usize, board: usize, betting: u32, hand: usize) -> String {
-        let hole = cards_text(self.deck, self.hands[seat][hand]);
+    pub fn key(
+        &self,
+        tree: &BettingTree,
+        seat: usize,
+        street: usize,
+        board: usize,
+        betting: u32,
+        hand: usize,
+    ) -> String {
+        let hole = self.deck.names(self.hands[seat][hand]);
         let dealt = self.dealt(street, board).into_iter().filter(|&cards| cards != 0);
-        let board: Vec<String> = dealt.map(|cards| cards_text(self.deck, cards)).collect();
+        let board: Vec<String> = dealt.map(|cards| self.deck.names(cards)).collect();
         format!("{seat}:{hole}:{}:{}", board.join("/"), tree.history(betting))
     }
 
@@ -71,12 +79,4 @@ impl VectorGame {
             board.members.iter().find(takes).map(|&map| (first + at, map))
         })
     }
-}
-
-/// Cards by name, the lowest first: `2c3d`.
-fn cards_text(deck: Deck, cards: CardSet) -> String {
-    let letter = |letters: &str, at: u32| letters.as_bytes().get(at as usize).map_or('?', |&byte| byte as char);
-    let suits = u32::from(deck.n_suits);
-    let held = (0..deck.n_cards()).filter(|&card| cards >> card & 1 != 0);
-    held.flat_map(|card| [letter(RANKS, card / suits), letter(SUITS, card % suits)]).collect()
 }

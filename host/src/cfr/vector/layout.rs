@@ -94,6 +94,9 @@ impl VectorGame {
                 strategy.iter().enumerate().map(move |(action, vector)| (first + action * n_hands, vector.as_slice()))
             })
         };
-        self.locks.iter().filter_map(move |lock| slot_of(lock).map(|slot| (lock, slot))).flat_map(move |(lock, slot)| of_lock(lock, slot))
+        self.locks
+            .iter()
+            .filter_map(move |lock| slot_of(lock).map(|slot| (lock, slot)))
+            .flat_map(move |(lock, slot)| of_lock(lock, slot))
     }
 }

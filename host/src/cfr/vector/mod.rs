@@ -11,11 +11,14 @@
 mod boards;
 mod build;
 mod entries;
+mod evaluate;
 mod keys;
 mod layout;
 mod suits;
+mod terminals;
 
 pub(in crate::cfr) use build::{Setup, SetupLock};
+pub(in crate::cfr) use evaluate::{Evaluator, Play};
 pub use keys::Place;
 pub use layout::VectorSize;
 pub use suits::SuitMap;
@@ -107,7 +110,7 @@ pub enum Node {
         slot: u32,
         /// Number of the node in the betting tree.
         betting: u32,
-        /// Whether the strategy is given and not learnt; then the averages hold it.
+        /// Whether the strategy is given and not learnt; then the averages hold it, and best responses play it too.
         locked: bool,
     },
     /// The round is over and the next card comes.
