@@ -26,6 +26,8 @@ mod walk;
 
 pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
 pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
+pub use counts::Counts;
+pub use deal::{Deal, Deals, Lcg};
 pub use dispatch::{EngineName, Plan};
 pub use game_file::GameDef;
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};

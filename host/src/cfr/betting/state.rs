@@ -78,7 +78,8 @@ impl<'a> BettingState<'a> {
     /// The smallest and the largest total that the seat whose turn it is may raise to; equal in limit. `None` where it may not raise.
     ///
     /// A raise needs chips above the highest bet, a raise left in the round, and another seat that can still act. In limit it adds the round's size, or
-    /// goes to the stack. In no-limit the smallest is the highest bet and the last raise's increase once more, or all-in below that.
+    /// goes to the stack. In no-limit the smallest is the highest bet and the last raise's increase once more, or all-in below that; an all-in for less than the
+    /// smallest raise leaves the smallest where it was.
     pub fn raise_range(&self) -> Option<(u64, u64)> {
         let seat = self.turn()?;
         let at = &self.at;
