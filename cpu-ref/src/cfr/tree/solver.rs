@@ -1,0 +1,208 @@
+//! Counterfactual regret minimisation on a stored tree.
+
+use std::sync::Arc;
+
+use super::{Node, Profile, Tree};
+use crate::cfr::pieces::{add_regrets, match_predicted, match_regrets};
+use crate::cfr::{Algorithm, Options, Updates};
+
+/// All that a solve remembers between two iterations. Tables by seat, entries in the order of the tree's sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Iterations done.
+    pub iteration: u64,
+    /// Cumulative regrets.
+    pub regrets: Vec<Vec<f64>>,
+    /// Weighted sums of the strategies used.
+    pub averages: Vec<Vec<f64>>,
+    /// Regrets of the last iteration alone; they matter where the algorithm predicts.
+    pub last: Vec<Vec<f64>>,
+    /// Sums over the iterations of the expected winnings of the strategies used.
+    pub utilities: Vec<f64>,
+}
+
+/// A solve in progress.
+#[derive(Clone, Debug)]
+pub struct Solver<K> {
+    tree: Arc<Tree<K>>,
+    options: Options,
+    state: State,
+    current: Profile,
+}
+
+/// One seat's pass over the tree.
+struct Pass<'a, K> {
+    tree: &'a Tree<K>,
+    seat: usize,
+    profile: &'a Profile,
+    /// Counterfactual values of the actions, summed over the nodes of their set; the seat's table.
+    gains: &'a mut [f64],
+    /// The seat's own reach of each of its sets, at the set's offset.
+    own_reach: &'a mut [f64],
+}
+
+impl<K> Pass<'_, K> {
+    /// Expected winnings of the seat from here on; `own` is its reach, `others` chance's and the other seats'.
+    fn value(&mut self, node: u32, own: f64, others: f64) -> f64 {
+        if own == 0.0 && others == 0.0 {
+            return 0.0; // nothing here is learnt, and everybody above multiplies by 0
+        }
+        let tree = self.tree;
+        match tree.nodes()[node as usize] {
+            Node::End(row) => tree.winnings(row)[self.seat],
+            Node::Chance { first, n } => {
+                let edges = tree.children(first, n as usize).iter().zip(tree.probabilities(first, n as usize));
+                edges.map(|(&child, p)| p * self.value(child, own, others * p)).sum()
+            }
+            Node::Player { set: number, first } => {
+                let set = &tree.sets()[number as usize];
+                let strategy = self.profile.at(tree, number as usize);
+                let edges = tree.children(first, set.n_actions).iter().zip(strategy);
+                if set.seat != self.seat {
+                    return edges.map(|(&child, p)| p * self.value(child, own, others * p)).sum();
+                }
+                self.own_reach[set.offset] = own;
+                let mut value = 0.0;
+                for (action, (&child, p)) in edges.enumerate() {
+                    let of_action = self.value(child, own * p, others);
+                    self.gains[set.offset + action] += others * of_action;
+                    value += p * of_action;
+                }
+                value
+            }
+        }
+    }
+}
+
+impl<K> Solver<K> {
+    /// A solve that has done nothing yet; all strategies are uniform.
+    ///
+    /// # Panics
+    /// If [`Algorithm::CfrBr`] is asked for a game that is not for two players.
+    pub fn new(tree: Arc<Tree<K>>, options: Options) -> Self {
+        let n_players = tree.n_players();
+        assert!(options.algorithm != Algorithm::CfrBr || n_players == 2, "CFR-BR is for two players");
+        let zeros: Vec<Vec<f64>> = (0..n_players).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
+        let state = State {
+            iteration: 0,
+            regrets: zeros.clone(),
+            averages: zeros.clone(),
+            last: zeros.clone(),
+            utilities: vec![0.0; n_players],
+        };
+        let current = Profile::from_weights(&tree, &zeros);
+        Self { tree, options, state, current }
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Arc<Tree<K>> {
+        &self.tree
+    }
+
+    /// What the solve remembers.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on from `state`, which a solve of the same tree gave: the same bits as if it had never stopped.
+    ///
+    /// # Panics
+    /// If tables have another size.
+    pub fn set_state(&mut self, state: State) {
+        for seat in 0..self.tree.n_players() {
+            for table in [&state.regrets, &state.averages, &state.last] {
+                assert_eq!(table[seat].len(), self.tree.table_len(seat), "table of seat {seat}");
+            }
+        }
+        self.state = state;
+        for seat in 0..self.tree.n_players() {
+            self.renew(seat);
+        }
+    }
+
+    /// Does `n` more iterations.
+    pub fn iterate(&mut self, n: u64) {
+        for _ in 0..n {
+            self.state.iteration += 1;
+            for seat in 0..self.tree.n_players() {
+                self.pass(seat);
+                if self.options.updates == Updates::Alternating {
+                    self.renew(seat);
+                }
+            }
+            if self.options.updates == Updates::Simultaneous {
+                for seat in 0..self.tree.n_players() {
+                    self.renew(seat);
+                }
+            }
+        }
+    }
+
+    /// Updates regrets and averages of one seat from the current strategies.
+    fn pass(&mut self, seat: usize) {
+        let mut against;
+        let profile = if self.options.algorithm == Algorithm::CfrBr {
+            against = self.current.clone();
+            against.strategies[1 - seat] = self.current.best_response(&self.tree, 1 - seat);
+            &against
+        } else {
+            &self.current
+        };
+        let gains = &mut self.state.last[seat];
+        gains.fill(0.0);
+        let mut own_reach = vec![0.0; gains.len()];
+        let mut pass = Pass { tree: &self.tree, seat, profile, gains, own_reach: &mut own_reach };
+        self.state.utilities[seat] += pass.value(0, 1.0, 1.0);
+        let step = self.options.step(self.state.iteration);
+        for set in self.tree.sets().iter().filter(|set| set.seat == seat) {
+            let row = set.offset..set.offset + set.n_actions;
+            let strategy = &self.current.strategies[seat][row.clone()];
+            let gains = &mut self.state.last[seat][row.clone()];
+            let value: f64 = gains.iter().zip(strategy).map(|(of_action, p)| p * of_action).sum();
+            gains.iter_mut().for_each(|gain| *gain -= value);
+            add_regrets(step, &mut self.state.regrets[seat][row.clone()], gains);
+            for (average, p) in self.state.averages[seat][row].iter_mut().zip(strategy) {
+                *average += step.weight * own_reach[set.offset] * p;
+            }
+        }
+    }
+
+    /// Matches a seat's next strategy from its regrets.
+    fn renew(&mut self, seat: usize) {
+        for set in self.tree.sets().iter().filter(|set| set.seat == seat) {
+            let row = set.offset..set.offset + set.n_actions;
+            let (regrets, last) = (&self.state.regrets[seat][row.clone()], &self.state.last[seat][row.clone()]);
+            let strategy = &mut self.current.strategies[seat][row];
+            if self.options.predicts() {
+                match_predicted(regrets, last, strategy);
+            } else {
+                match_regrets(regrets, strategy);
+            }
+        }
+    }
+
+    /// The strategies that the next iteration starts from.
+    pub fn current(&self) -> &Profile {
+        &self.current
+    }
+
+    /// The average strategies; uniform where nobody came.
+    pub fn average(&self) -> Profile {
+        Profile::from_weights(&self.tree, &self.state.averages)
+    }
+
+    /// Expected winnings by seat when all play the average strategies.
+    pub fn values(&self) -> Vec<f64> {
+        self.average().values(&self.tree)
+    }
+
+    /// Σ over seats of (best response − value) against the average strategies.
+    pub fn nash_conv(&self) -> f64 {
+        self.average().nash_conv(&self.tree)
+    }
+
+    /// Σ of the positive cumulative regrets of all sets.
+    pub fn positive_regret(&self) -> f64 {
+        self.state.regrets.iter().flatten().map(|regret| regret.max(0.0)).sum()
+    }
+}
