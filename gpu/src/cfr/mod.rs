@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cfr-abstraction")]
 pub mod abstraction;
+pub mod beats;
 #[cfg(feature = "cfr-explicit")]
 pub mod explicit;
 pub mod regret;

@@ -1,0 +1,245 @@
+//! One of the programs, running.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::deals::{Bucketing, Unordered};
+use super::device::OnDevice;
+use super::kernels::Memory;
+use super::options::{Options, Program};
+use super::sequences::{ACTIONS, Sequences};
+use crate::cfr::betting::BettingTree;
+use crate::cfr::{GameDef, Numbers};
+use crate::{Backend, Device, Error, Result};
+
+/// What a program knows of one information set: fold, call, raise; 0 where not allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Set {
+    /// Cumulative regrets.
+    pub regrets: [f64; ACTIONS],
+    /// Sums of strategies, weighted with the own reach.
+    pub averages: [f64; ACTIONS],
+}
+
+/// Sums over the tables: what runs are compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Checksums {
+    /// Σ of the regrets.
+    pub regrets: f64,
+    /// Σ of their sizes.
+    pub regret_sizes: f64,
+    /// Σ of the sums of strategies.
+    pub averages: f64,
+}
+
+/// Times of the two phases, the mean of some iterations, by level from the root.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Profile {
+    /// Strategies and reaches, in milliseconds.
+    pub down_ms: Vec<f64>,
+    /// Utilities and regrets, in milliseconds.
+    pub up_ms: Vec<f64>,
+    /// Sequences of each level.
+    pub sequences: Vec<u32>,
+}
+
+/// What a program can do.
+pub(super) trait Running: Send {
+    /// Does `n` more iterations, and returns when they are done.
+    fn run(&mut self, n: u32) -> Result<()>;
+    /// Sum of the root's utilities over all iterations, by seat.
+    fn utilities(&self) -> Result<Vec<f64>>;
+    fn set(&self, sequence: u32, bucket: u32) -> Result<Set>;
+    fn checksums(&self) -> Result<Checksums>;
+    /// `n` iterations with a look at the clock after every level.
+    fn profile(&mut self, n: u32) -> Result<Profile>;
+}
+
+/// A game and what a program keeps of it.
+pub(super) struct Plan {
+    pub game: GameDef,
+    pub sequences: Sequences,
+    pub buckets: Box<dyn Bucketing>,
+    pub n_buckets: u32,
+}
+
+impl Plan {
+    fn of(game: &GameDef) -> Result<Self> {
+        if game.n_rounds != 1 {
+            return Err(Error::option("numRounds", game.n_rounds, "1: the dissertation's buckets are those of one round"));
+        }
+        let sequences = Sequences::of(&BettingTree::new(game)?)?;
+        if sequences.has_side_pots() {
+            return Err(Error::option("stack", "short stacks", "stacks that no line of play uses up: the dissertation knows no side pots"));
+        }
+        let buckets = Unordered::new(game)
+            .ok_or_else(|| Error::option("numHoleCards", game.n_hole_cards, "at most 8 cards of a player and the board"))?;
+        let n_buckets = buckets.n_buckets(0);
+        Ok(Self { game: game.clone(), sequences, n_buckets, buckets: Box::new(buckets) })
+    }
+}
+
+/// One of the programs on one game.
+///
+/// ```no_run
+/// use warpplay::Device;
+/// use warpplay::cfr::{GameDef, thesis};
+///
+/// let game = GameDef::read("variant_c.game")?;
+/// let mut run = thesis::Run::build(&Device::auto(), &game, &thesis::Options::default())?;
+/// run.iterate(1000)?;
+/// println!("{} s, average utilities {:?}", run.seconds(), run.average_utilities()?);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Run {
+    plan: Arc<Plan>,
+    options: Options,
+    running: Box<dyn Running>,
+    memory: Memory,
+    iterations: u64,
+    seconds: f64,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, memory, iterations, seconds, .. } = self;
+        f.debug_struct("Run")
+            .field("options", options)
+            .field("memory", memory)
+            .field("iterations", iterations)
+            .field("seconds", seconds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// Lays the game out and takes the memory.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, and for a game of more than one round, with several sizes of raise or with side pots;
+    /// [`Error::Memory`] with the bytes needed where the device has less; [`Error::Unsupported`] for a program of the GPU on the CPU back end.
+    pub fn build(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
+        options.check()?;
+        let plan = Arc::new(Plan::of(game)?);
+        let on_gpu = matches!(options.program, Program::Levels | Program::Graph);
+        let value = if on_gpu && options.numbers == Numbers::F32 { 4 } else { 8 };
+        let memory = Memory::of(&plan.sequences, plan.n_buckets, value);
+        let free = device.memory()?.free;
+        if memory.total() > free {
+            return Err(Error::Memory { device: device.to_string(), needed: memory.total(), free });
+        }
+        let running: Box<dyn Running> = match options.program {
+            Program::Levels | Program::Graph if device.backend() == Backend::Cpu => {
+                return Err(Error::Unsupported {
+                    what: format!("program {}", options.program),
+                    backend: device.backend().to_string(),
+                    remedy: "use a CUDA device, or the program recursive or iterative".into(),
+                });
+            }
+            Program::Levels | Program::Graph if options.numbers == Numbers::F64 => {
+                Box::new(OnDevice::<f64>::new(device, &plan, options)?)
+            }
+            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(device, &plan, options)?),
+            Program::Recursive | Program::Iterative => {
+                return Err(Error::Unsupported {
+                    what: format!("program {}", options.program),
+                    backend: device.backend().to_string(),
+                    remedy: "use the programs levels or graph".into(),
+                });
+            }
+        };
+        Ok(Self { plan, options: *options, running, memory, iterations: 0, seconds: 0.0 })
+    }
+
+    /// Does `n` more iterations, one deal each.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn iterate(&mut self, n: u32) -> Result<()> {
+        let start = Instant::now();
+        self.running.run(n)?;
+        self.seconds += start.elapsed().as_secs_f64();
+        self.iterations += u64::from(n);
+        Ok(())
+    }
+
+    /// Does `n` more iterations with a look at the clock after every level, for the programs that go level by level.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for the recursive program; as the device says.
+    pub fn profile(&mut self, n: u32) -> Result<Profile> {
+        let profile = self.running.profile(n)?;
+        self.iterations += u64::from(n);
+        Ok(profile)
+    }
+
+    /// Iterations so far.
+    pub fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Wall time of [`iterate`](Self::iterate) so far, deals included.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Bytes that the program has taken.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Sequences of the game.
+    pub fn n_sequences(&self) -> u32 {
+        self.plan.sequences.sequences.len() as u32
+    }
+
+    /// Buckets of the game.
+    pub fn n_buckets(&self) -> u32 {
+        self.plan.n_buckets
+    }
+
+    /// Sum over the iterations of the utilities of the strategies used, in chips, by seat.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn utilities(&self) -> Result<Vec<f64>> {
+        self.running.utilities()
+    }
+
+    /// Mean of the same over the iterations; 0 before the first.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn average_utilities(&self) -> Result<Vec<f64>> {
+        let n = self.iterations.max(1) as f64;
+        Ok(self.utilities()?.into_iter().map(|sum| sum / n).collect())
+    }
+
+    /// What is known of one information set.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there is no such sequence or bucket; as the device says.
+    pub fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
+        if sequence >= self.n_sequences() {
+            return Err(Error::option("sequence", sequence, format!("below {}", self.n_sequences())));
+        }
+        if bucket >= self.n_buckets() {
+            return Err(Error::option("bucket", bucket, format!("below {}", self.n_buckets())));
+        }
+        self.running.set(sequence, bucket)
+    }
+
+    /// Sums over the tables; reads them wholly.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn checksums(&self) -> Result<Checksums> {
+        self.running.checksums()
+    }
+}
