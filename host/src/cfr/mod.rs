@@ -20,7 +20,7 @@ mod spot;
 mod strategy;
 mod street;
 mod subset;
-mod thesis;
+pub mod thesis;
 mod vector;
 mod walk;
 

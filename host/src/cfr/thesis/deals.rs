@@ -2,9 +2,8 @@
 
 use warpplay_gpu::cfr::beats::{self, MAX_PLAYERS};
 
-use super::super::cards::CardSet;
-use super::super::game_file::GameDef;
-use super::super::ranking::Ranking;
+use crate::cfr::cards::{CardSet, choose};
+use crate::cfr::{GameDef, Ranking};
 
 /// Which bucket of a round a player's cards are in.
 pub(in crate::cfr) trait Bucketing: Send + Sync {
@@ -27,16 +26,15 @@ impl Unordered {
 
     /// The buckets of a game; `None` where a set has more cards than [`Self::MOST`] or there are 2³² sets or more.
     pub fn new(game: &GameDef) -> Option<Self> {
-        let choose = |n: u64, k: u64| (0..k).try_fold(1u64, |c, i| Some(c.checked_mul(n.checked_sub(i)?)? / (i + 1))).unwrap_or(0);
-        let n_cards = u64::from(game.deck.n_cards());
+        let n_cards = game.deck.n_cards();
         let (mut counts, mut n) = (Vec::new(), game.n_hole_cards);
         for &board in &game.n_board_cards {
             n += board;
-            counts.push(u32::try_from(choose(n_cards, n as u64)).ok()?);
+            counts.push(u32::try_from(choose(n_cards, n as u32)).ok()?);
         }
         (n <= Self::MOST).then(|| Self {
             counts,
-            binomials: (0..n_cards).map(|card| std::array::from_fn(|k| choose(card, k as u64 + 1) as u32)).collect(),
+            binomials: (0..n_cards).map(|card| std::array::from_fn(|k| choose(card, k as u32 + 1) as u32)).collect(),
         })
     }
 }

@@ -9,8 +9,7 @@ use super::device::OnDevice;
 use super::kernels::Memory;
 use super::options::{Options, Program};
 use super::sequences::{ACTIONS, Sequences};
-use crate::cfr::betting::BettingTree;
-use crate::cfr::{GameDef, Numbers};
+use crate::cfr::{BettingTree, GameDef, Numbers};
 use crate::{Backend, Device, Error, Result};
 
 /// What a program knows of one information set: fold, call, raise; 0 where not allowed.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 
-use super::super::betting::{Action, BettingKind, BettingNode, BettingTree};
+use crate::cfr::{Action, BettingKind, BettingNode, BettingTree};
 use crate::{Error, Result};
 
 /// Actions of a limit game: fold, call, raise.
