@@ -26,8 +26,7 @@ unsafe fn reach<T: Real>(phase: &Phase<T>, staged: Option<Shared<T>>, seat: u32,
 #[inline(always)]
 unsafe fn down<T: Real>(phase: Phase<T>) {
     // A value a seat and thread; neighbours in a row are neighbouring threads, so no two of a warp share a bank. Each thread reads what it wrote itself.
-    let staged =
-        phase.is(way::SHARED).then(|| shared::dynamic::<T>(0, phase.n_players * thread::block_dim_x()));
+    let staged = phase.is(way::SHARED).then(|| shared::dynamic::<T>(0, phase.n_players * thread::block_dim_x()));
     let mut place = thread::index_1d() as u32;
     let stride = thread::grid_dim_x() * thread::block_dim_x();
     while place < phase.n {

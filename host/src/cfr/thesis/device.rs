@@ -179,7 +179,8 @@ impl<T: Number> Running for OnDevice<T> {
                 stream.record(event)?;
             }
             stream.synchronize()?;
-            let took = |at: usize| Event::elapsed_ms(&events[at], &events[at + 1]).map(|ms| f64::from(ms) / f64::from(n));
+            let took =
+                |at: usize| Event::elapsed_ms(&events[at], &events[at + 1]).map(|ms| f64::from(ms) / f64::from(n));
             for level in 0..levels.len() {
                 profile.down_ms[level] += took(level)?;
                 profile.up_ms[level] += took(2 * levels.len() - 1 - level)?;

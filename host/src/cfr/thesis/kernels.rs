@@ -70,7 +70,8 @@ pub struct Memory {
 impl Memory {
     /// What a game of `n_buckets` buckets takes with values of `value` bytes.
     pub(super) fn of(sequences: &Sequences, n_buckets: u32, value: u64) -> Self {
-        let (n, ends, seats) = (sequences.sequences.len() as u64, sequences.ends.len() as u64, sequences.n_players as u64);
+        let (n, ends, seats) =
+            (sequences.sequences.len() as u64, sequences.ends.len() as u64, sequences.n_players as u64);
         let actions = ACTIONS as u64;
         Self {
             tables: 2 * n * u64::from(n_buckets) * actions * value,
@@ -131,7 +132,8 @@ impl<T: Number> Arrays<T> {
             .iter()
             .map(|end| device::End { pot: end.pots[0].chips as f32, eligible: end.pots[0].eligible })
             .collect();
-        let stakes = (0..game.n_players).flat_map(|seat| game.ends.iter().map(move |end| T::from_f64(end.stakes[seat])));
+        let stakes =
+            (0..game.n_players).flat_map(|seat| game.ends.iter().map(move |end| T::from_f64(end.stakes[seat])));
         let table = n * n_buckets as usize * ACTIONS;
         let mut reaches = stream.alloc(n * game.n_players)?;
         for seat in 0..game.n_players {
@@ -235,7 +237,14 @@ impl<T: Number> Kernels<T> {
     }
 
     /// First phase at a level. The deals uploaded last must not be used up.
-    pub fn down(&self, stream: &Stream, arrays: &mut Arrays<T>, ways: Ways, level: &Range<u32>, deal: &Deal) -> Result<()> {
+    pub fn down(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays<T>,
+        ways: Ways,
+        level: &Range<u32>,
+        deal: &Deal,
+    ) -> Result<()> {
         let phase = arrays.phase(ways, level, deal);
         // SAFETY: the shape is the kernel's own. `Arrays::new` made every array for this game, of different buffers; they are dropped with the stream's owner,
         // after its work. Callers go through the levels in their order.
@@ -243,7 +252,14 @@ impl<T: Number> Kernels<T> {
     }
 
     /// Second phase at a level.
-    pub fn up(&self, stream: &Stream, arrays: &mut Arrays<T>, ways: Ways, level: &Range<u32>, deal: &Deal) -> Result<()> {
+    pub fn up(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays<T>,
+        ways: Ways,
+        level: &Range<u32>,
+        deal: &Deal,
+    ) -> Result<()> {
         let phase = arrays.phase(ways, level, deal);
         // SAFETY: as above.
         unsafe { stream.launch(&self.up, launch_shape::<T>(&phase, ways), (phase,)) }

@@ -66,14 +66,23 @@ pub(super) struct Plan {
 impl Plan {
     fn of(game: &GameDef) -> Result<Self> {
         if game.n_rounds != 1 {
-            return Err(Error::option("numRounds", game.n_rounds, "1: the dissertation's buckets are those of one round"));
+            return Err(Error::option(
+                "numRounds",
+                game.n_rounds,
+                "1: the dissertation's buckets are those of one round",
+            ));
         }
         let sequences = Sequences::of(&BettingTree::new(game)?)?;
         if sequences.has_side_pots() {
-            return Err(Error::option("stack", "short stacks", "stacks that no line of play uses up: the dissertation knows no side pots"));
+            return Err(Error::option(
+                "stack",
+                "short stacks",
+                "stacks that no line of play uses up: the dissertation knows no side pots",
+            ));
         }
-        let buckets = Unordered::new(game)
-            .ok_or_else(|| Error::option("numHoleCards", game.n_hole_cards, "at most 8 cards of a player and the board"))?;
+        let buckets = Unordered::new(game).ok_or_else(|| {
+            Error::option("numHoleCards", game.n_hole_cards, "at most 8 cards of a player and the board")
+        })?;
         let n_buckets = buckets.n_buckets(0);
         Ok(Self { game: game.clone(), sequences, n_buckets, buckets: Box::new(buckets) })
     }

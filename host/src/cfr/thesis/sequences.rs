@@ -100,7 +100,11 @@ impl Sequences {
     /// [`Error::Option`] for more seats than the kernels know, a tree without actions, a node with two sizes of raise, or a rake.
     pub fn of(tree: &BettingTree) -> Result<Self> {
         if tree.n_players > MAX_PLAYERS {
-            return Err(Error::option("numPlayers", tree.n_players, format!("at most {MAX_PLAYERS} where deals are sampled")));
+            return Err(Error::option(
+                "numPlayers",
+                tree.n_players,
+                format!("at most {MAX_PLAYERS} where deals are sampled"),
+            ));
         }
         if tree.rake.part > 0.0 {
             return Err(Error::option("rake", tree.rake.part, "none where deals are sampled"));
@@ -151,7 +155,11 @@ impl Sequences {
                     Action::Raise(_) => 2,
                 };
                 if sequence.children[slot].is_some() {
-                    return Err(Error::option("game", "no-limit", "a game with one size of raise at a time, where deals are sampled"));
+                    return Err(Error::option(
+                        "game",
+                        "no-limit",
+                        "a game with one size of raise at a time, where deals are sampled",
+                    ));
                 }
                 sequence.children[slot] = Some(child(next));
                 sequence.costs[slot] = tree.nodes[next as usize].contributed[*seat] - node.contributed[*seat];
