@@ -1,10 +1,34 @@
-//! (module explicit)
+//! Games whose every history is a node: full traversals level by level, and sampled ones, a thread each.
+//!
+//! | kernel | what | threads |
+//! |---|---|---|
+//! | `cfr_explicit_tick` | counts the iteration | 1 |
+//! | `cfr_explicit_reach` | chance × others' reach, and own reach, of a seat's histories | a history |
+//! | `cfr_explicit_values` | values of one level from those of the next | a history |
+//! | `cfr_explicit_respond` | best responses of one level | a few a set |
+//! | `cfr_explicit_update` | regrets, averages and the next strategies | a few a set |
+//! | `cfr_explicit_profile` | averages to probabilities, in double precision | a set |
+//! | `cfr_explicit_sample_external`, `…_outcome`, `…_chance` | sampled traversals | a traversal |
+//! | `cfr_explicit_apply` | what the traversals found, into the tables | a set |
+//!
+//! Each has the suffix `_f32` or `_f64`, but `tick`. Seats that learn from the same strategies are blocks along y. All sums have a fixed order; sampled
+//! traversals add whole numbers, whose order does not matter. Twin: `warpplay_cpu_ref::cfr`. Sources: Zinkevich et al. (2007); Lanctot et al. (2009).
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::KernelInfo;
+pub mod apply;
+pub mod chance;
+pub mod external;
+mod instantiate;
+pub mod outcome;
+pub mod profile;
+pub mod random;
+pub mod reach;
+pub mod respond;
+pub mod sample;
+pub mod update;
+pub mod values;
+pub mod view;
 
-/// All kernels of the module.
+pub use instantiate::{cfr_explicit_tick, double, single};
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    Vec::new()
-}
+pub use instantiate::{Instance, kernels};
+

@@ -1,0 +1,106 @@
+//! What an iteration's traversals found goes into the tables, as their mean, and the next strategies are matched.
+//!
+//! One thread, one set; the sums are 0 again afterwards.
+//! Launch  [`shape`](super::profile::shape) for all sets.
+//! Writes  all averages; regrets and strategies of the seats that traversed.
+
+use super::super::regret::{Real, Step};
+use super::update::{current_step, match_regrets};
+use super::view::TreeView;
+use crate::cuda::{memory, thread};
+
+/// What the kernel works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Apply<T> {
+    /// The tree.
+    pub tree: TreeView,
+    /// `[n_rows + n_outcomes]` Probabilities of the strategies.
+    pub strategies: *mut T,
+    /// `[n_rows]` Cumulative regrets.
+    pub regrets: *mut T,
+    /// `[n_rows]` Sums of strategies.
+    pub averages: *mut T,
+    /// `[n_rows]` Last regrets; not used by steps that do not predict.
+    pub predictions: *mut T,
+    /// `[n_rows]` Regrets found.
+    pub found_regrets: *mut u64,
+    /// `[n_rows]` Strategies found.
+    pub found_averages: *mut u64,
+    /// `[n_seats]` Values of the root found.
+    pub found_utilities: *mut u64,
+    /// `[n_seats]` Sums of the values of the root.
+    pub utilities: *mut f64,
+    /// Steps of the iterations from `clock[1] + 1` on.
+    pub steps: *const Step<T>,
+    /// `[2]` The iteration, from 1; iterations before the first of `steps`.
+    pub clock: *const u64,
+    /// What a found regret is divided by: parts of a chip, times traversals.
+    pub regret_parts: f64,
+    /// What a found strategy is divided by.
+    pub average_parts: f64,
+    /// First seat that traversed.
+    pub first_seat: u32,
+    /// Seats that traversed.
+    pub n_learners: u32,
+}
+
+/// Takes a sum out of its place.
+#[inline(always)]
+#[track_caller]
+unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
+    // SAFETY: the caller's promise: the place is this thread's.
+    unsafe {
+        let sum = memory::load(sums, at) as i64;
+        memory::store(sums, at, 0);
+        sum as f64 / parts
+    }
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `profile::shape` after the traversals; the arrays are those of the tree.
+#[inline(always)]
+pub unsafe fn apply<T: Real>(task: Apply<T>) {
+    // SAFETY: the contract; the rows of a set are one thread's, utilities those of the first.
+    unsafe {
+        let seats = task.first_seat..task.first_seat + task.n_learners;
+        if thread::index_1d() == 0 {
+            let mut seat = seats.start;
+            while seat < seats.end {
+                let at = seat as usize;
+                let sum = memory::load(task.utilities, at) + take(task.found_utilities, at, task.regret_parts);
+                memory::store(task.utilities, at, sum);
+                seat += 1;
+            }
+        }
+        let Some(set) = thread::index_1d_below(task.tree.n_sets) else { return };
+        let step = current_step(task.steps, task.clock);
+        let (first, end) = task.tree.rows_of_set(set);
+        let mut row = first as usize;
+        while row < end as usize {
+            let found = T::from_f64(take(task.found_averages, row, task.average_parts));
+            memory::store(task.averages, row, memory::load(task.averages, row) + step.weight * found);
+            row += 1;
+        }
+        if set < task.tree.seat(seats.start).sets || set >= task.tree.seat(seats.end - 1).sets_end {
+            return;
+        }
+        let mut total = T::ZERO;
+        row = first as usize;
+        while row < end as usize {
+            let gain = T::from_f64(take(task.found_regrets, row, task.regret_parts));
+            let regret = step.regret(memory::load(task.regrets, row), gain);
+            memory::store(task.regrets, row, regret);
+            if step.predicts > T::ZERO {
+                memory::store(task.predictions, row, gain);
+            }
+            let positive = step.matched(regret, gain);
+            memory::store(task.strategies, row, positive);
+            total += positive;
+            row += 1;
+        }
+        match_regrets(task.strategies, task.strategies, first, end, total);
+    }
+}

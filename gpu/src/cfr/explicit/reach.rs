@@ -1,0 +1,66 @@
+//! Reach of a seat's histories, walked from each history to the root: (chance and the others, the seat itself).
+//!
+//! A level-by-level pass would touch every node for what only this seat's are asked for, with a launch a level; neighbours walk along the same nodes, so
+//! most loads of a walk come from the caches.
+//!
+//! One thread, one history of the seat.
+//! Launch  [`shape`]: histories along x, seats along y.
+//! Reads   the tree, `probabilities` `[n_rows + n_outcomes]`.
+//! Writes  `others`, `own` `[n_decisions]`.
+
+use super::super::regret::Real;
+use super::view::{BLOCK, TreeView};
+use crate::cuda::{memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape for seats of at most `n_members` histories.
+pub const fn shape(n_members: u32, n_seats: u32) -> LaunchShape {
+    let blocks = if n_members == 0 { 1 } else { n_members.div_ceil(BLOCK) };
+    LaunchShape::grid_2d(blocks, n_seats, BLOCK)
+}
+
+/// What the kernel works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<T> {
+    /// The tree.
+    pub tree: TreeView,
+    /// Probability of each row.
+    pub probabilities: *const T,
+    /// Reach of chance and the other seats.
+    pub others: *mut T,
+    /// Reach of the seat itself.
+    pub own: *mut T,
+    /// Seat of the blocks with y = 0.
+    pub first_seat: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `shape` for the seats from `first_seat` on; the arrays are those of the tree.
+#[inline(always)]
+pub unsafe fn reach<T: Real>(task: Reach<T>) {
+    // SAFETY: the contract; each place of the arrays is one thread's.
+    unsafe {
+        let seat = task.tree.seat(task.first_seat + thread::block_idx_y());
+        let Some(index) = thread::index_1d_below(seat.members_end - seat.members) else { return };
+        let member = (seat.members + index) as usize;
+        let mut node = memory::load(task.tree.members, member);
+        let (mut others, mut own) = (T::ONE, T::ONE);
+        while node != 0 {
+            let row = task.tree.row(node);
+            let probability = memory::load(task.probabilities, row as usize);
+            if seat.acts(row) {
+                own *= probability;
+            } else {
+                others *= probability;
+            }
+            node = memory::load(task.tree.parents, node as usize);
+        }
+        memory::store(task.others, member, others);
+        memory::store(task.own, member, own);
+    }
+}

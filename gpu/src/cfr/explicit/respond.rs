@@ -1,0 +1,95 @@
+//! Best responses of one level: in each of a seat's sets the action with the largest counterfactual value, ties to the first.
+//!
+//! The values below are those of the best response already, so levels are done from the deepest on, and all histories of a set must lie on one level.
+//!
+//! Launch  [`shape`](super::update::shape): a [`Group`] of threads a set along x, seats along y.
+//! Reads   the tree, reach of chance and the others, values of the level below.
+//! Writes  values of the seat's nodes of the level; where asked, the seat's rows of `strategies`, 0 or 1.
+
+use super::super::regret::Real;
+use super::view::{Group, TreeView};
+use crate::cuda::warp::Word;
+use crate::cuda::{math, memory, thread};
+
+/// What the kernel works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Respond<T> {
+    /// The tree.
+    pub tree: TreeView,
+    /// `[n_seats][n_levels + 1]` First set of each level.
+    pub set_levels: *const u32,
+    /// `[n_seats][n_nodes]` Value of each node.
+    pub values: *mut T,
+    /// `[n_decisions]` Reach of chance and the others.
+    pub others: *const T,
+    /// `[n_rows + n_outcomes]` Where the response is written.
+    pub strategies: *mut T,
+    /// The level.
+    pub level: u32,
+    /// Levels.
+    pub n_levels: u32,
+    /// Seat of the blocks with y = 0.
+    pub first_seat: u32,
+    /// Threads a set, a power of two.
+    pub lanes: u32,
+    /// 1 where the response is written.
+    pub writes: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched after all values of the level below; the arrays are those of the tree.
+#[inline(always)]
+pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
+    let group = Group::of_thread(task.lanes);
+    let leads = math::opaque(group.place) == 0;
+    let seat_index = task.first_seat + thread::block_idx_y();
+    // SAFETY: the contract; the nodes and rows of a set are its group's.
+    unsafe {
+        let levels = task.set_levels.add((seat_index * (task.n_levels + 1) + task.level) as usize);
+        let set = memory::load(levels, 0) + group.index;
+        if set >= memory::load(levels, 1) {
+            // The whole group: its threads share the index.
+            return;
+        }
+        let values = task.values.add(seat_index as usize * task.tree.n_nodes as usize);
+        let (first_row, end_row) = task.tree.rows_of_set(set);
+        let (first, end) = task.tree.members_of_set(set);
+        let (mut best, mut most) = (0, T::ZERO);
+        let mut action = 0;
+        while action < end_row - first_row {
+            let mut sum = T::ZERO;
+            let mut member = first + group.place;
+            while member < end {
+                let node = memory::load(task.tree.members, member as usize);
+                let child = memory::load(task.tree.first, node as usize) + action;
+                sum += memory::load(task.others, member as usize) * memory::load(values, child as usize);
+                member += group.size;
+            }
+            let sum = group.sum(sum);
+            if action == 0 || sum > most {
+                (best, most) = (action, sum);
+            }
+            action += 1;
+        }
+        let mut member = first + group.place;
+        while member < end {
+            let node = memory::load(task.tree.members, member as usize);
+            let child = memory::load(task.tree.first, node as usize) + best;
+            memory::store(values, node as usize, memory::load(values, child as usize));
+            member += group.size;
+        }
+        if leads && task.writes != 0 {
+            let mut action = 0;
+            while action < end_row - first_row {
+                let part = if action == best { T::ONE } else { T::ZERO };
+                memory::store(task.strategies, (first_row + action) as usize, part);
+                action += 1;
+            }
+        }
+    }
+}

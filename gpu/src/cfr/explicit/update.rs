@@ -1,0 +1,167 @@
+//! Regrets of a seat's information sets, its averages, and its next strategies.
+//!
+//! Launch  [`shape`]: a [`Group`] of threads a set along x, seats along y.
+//! Reads   the tree, values of the pass, reach, the iteration's [`Step`].
+//! Writes  the seat's rows of `regrets`, `averages`, `predictions` and `strategies`.
+//! Source  Zinkevich et al. (2007); the variants as `Options` of the host name them.
+
+use super::super::regret::{Real, Step, probability};
+use super::view::{BLOCK, Group, TreeView};
+use crate::cuda::warp::Word;
+use crate::cuda::{math, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape for seats of at most `n_sets` sets, `lanes` threads each.
+pub const fn shape(n_sets: u32, n_seats: u32, lanes: u32) -> LaunchShape {
+    let blocks = if n_sets == 0 { 1 } else { n_sets.div_ceil(BLOCK / lanes) };
+    LaunchShape::grid_2d(blocks, n_seats, BLOCK)
+}
+
+/// Threads for each of `n_sets` sets that have `n_members` histories together: one for about four of a set's histories.
+pub const fn lanes(n_members: u32, n_sets: u32) -> u32 {
+    let mean = n_members / if n_sets == 0 { 1 } else { n_sets };
+    let mut lanes = 1;
+    while lanes < 32 && lanes * 4 < mean {
+        lanes *= 2;
+    }
+    lanes
+}
+
+/// What the kernel works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Update<T> {
+    /// The tree.
+    pub tree: TreeView,
+    /// `[n_seats][n_nodes]` Value of each node.
+    pub values: *const T,
+    /// `[n_decisions]` Reach of chance and the others.
+    pub others: *const T,
+    /// `[n_decisions]` Own reach.
+    pub own: *const T,
+    /// `[n_rows + n_outcomes]` Probabilities of the strategies.
+    pub strategies: *mut T,
+    /// The same where it is kept twice, else `strategies` again.
+    pub copy: *mut T,
+    /// `[n_rows]` Cumulative regrets.
+    pub regrets: *mut T,
+    /// `[n_rows]` Sums of strategies.
+    pub averages: *mut T,
+    /// `[n_rows]` Last regrets; not used by steps that do not predict.
+    pub predictions: *mut T,
+    /// Steps of the iterations from `clock[1] + 1` on.
+    pub steps: *const Step<T>,
+    /// `[2]` The iteration, from 1; iterations before the first of `steps`.
+    pub clock: *const u64,
+    /// `[n_seats]` Sums of the values of the root.
+    pub utilities: *mut f64,
+    /// Seat of the blocks with y = 0.
+    pub first_seat: u32,
+    /// Threads a set, a power of two.
+    pub lanes: u32,
+}
+
+/// The iteration's step.
+///
+/// # Safety
+/// `clock` and `steps` are as [`Update`] tells.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) -> Step<T> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at = memory::load(clock, 0) - memory::load(clock, 1) - 1;
+        memory::load(steps, at as usize)
+    }
+}
+
+/// Turns the positive parts in a set's rows into probabilities; `total` is their sum.
+///
+/// # Safety
+/// The rows are valid and this thread's alone.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u32, end: u32, total: T) {
+    let mut row = first as usize;
+    while row < end as usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let part = probability(memory::load(strategies, row), total, end - first);
+            memory::store(strategies, row, part);
+            memory::store(copy, row, part);
+        }
+        row += 1;
+    }
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `shape` after reach and all values of the pass; the arrays are those of the tree.
+#[inline(always)]
+pub unsafe fn update<T: Real + Word>(task: Update<T>) {
+    let group = Group::of_thread(task.lanes);
+    let leads = math::opaque(group.place) == 0;
+    let seat_index = task.first_seat + thread::block_idx_y();
+    // SAFETY: the contract; the rows of a set are its group's, written by one thread of it.
+    unsafe {
+        let seat = task.tree.seat(seat_index);
+        let values = task.values.add(seat_index as usize * task.tree.n_nodes as usize);
+        if group.index == 0 && leads {
+            let sum = memory::load(task.utilities, seat_index as usize) + memory::load(values, 0).to_f64();
+            memory::store(task.utilities, seat_index as usize, sum);
+        }
+        if group.index >= seat.sets_end - seat.sets {
+            // The whole group: its threads share the index.
+            return;
+        }
+        let set = seat.sets + group.index;
+        let step = current_step(task.steps, task.clock);
+        let (first_row, end_row) = task.tree.rows_of_set(set);
+        let (first, end) = task.tree.members_of_set(set);
+        let weight = step.weight * memory::load(task.own, first as usize);
+        let mut total = T::ZERO;
+        let mut row = first_row;
+        while row < end_row {
+            let mut gain = T::ZERO;
+            let mut member = first + group.place;
+            while member < end {
+                let node = memory::load(task.tree.members, member as usize);
+                let child = memory::load(task.tree.first, node as usize) + (row - first_row);
+                let better = memory::load(values, child as usize) - memory::load(values, node as usize);
+                gain += memory::load(task.others, member as usize) * better;
+                member += group.size;
+            }
+            let gain = group.sum(gain);
+            if leads {
+                let at = row as usize;
+                let regret = step.regret(memory::load(task.regrets, at), gain);
+                memory::store(task.regrets, at, regret);
+                if step.predicts > T::ZERO {
+                    memory::store(task.predictions, at, gain);
+                }
+                let played = memory::load(task.strategies, at);
+                memory::store(task.averages, at, memory::load(task.averages, at) + weight * played);
+                let positive = step.matched(regret, gain);
+                memory::store(task.strategies, at, positive);
+                total += positive;
+            }
+            row += 1;
+        }
+        if leads {
+            match_regrets(task.strategies, task.copy, first_row, end_row, total);
+        }
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_a_set_follow_its_size() {
+        assert_eq!([lanes(0, 0), lanes(12, 6), lanes(2000, 100), lanes(1 << 20, 1)], [1, 1, 8, 32]);
+        assert_eq!(shape(100, 3, 8).grid, [7, 3, 1]);
+        assert_eq!(shape(0, 1, 1).grid, [1, 1, 1]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Values of the nodes of one level: the mean over the children by the probabilities of the edges.
+//!
+//! One thread, one node.
+//! Launch  [`shape`]: nodes of the level along x, seats along y; the deepest level first.
+//! Reads   the tree, `probabilities` `[n_rows + n_outcomes]`.
+//! Writes  `values` `[n_seats][n_nodes]`, those of the level's inner nodes; ends hold their payoffs.
+
+use super::super::regret::Real;
+use super::view::{BLOCK, TreeView};
+use crate::cuda::{memory, thread};
+use crate::launch::LaunchShape;
+
+/// Launch shape for a level of `n_nodes` nodes.
+pub const fn shape(n_nodes: u32, n_seats: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_nodes.div_ceil(BLOCK), n_seats, BLOCK)
+}
+
+/// What the kernel works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Values<T> {
+    /// The tree.
+    pub tree: TreeView,
+    /// Probability of each row.
+    pub probabilities: *const T,
+    /// Value of each node, by seat.
+    pub values: *mut T,
+    /// First node of the level.
+    pub start: u32,
+    /// Nodes of the level.
+    pub n: u32,
+    /// Seat of the blocks with y = 0.
+    pub first_seat: u32,
+    /// 1 where the seat's own nodes are left to [`respond`](super::respond).
+    pub skips_own: u32,
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `shape` after the level below; the arrays are those of the tree.
+#[inline(always)]
+pub unsafe fn values<T: Real>(task: Values<T>) {
+    // SAFETY: the contract; each node is one thread's, and its children lie on the level below.
+    unsafe {
+        let Some(index) = thread::index_1d_below(task.n) else { return };
+        let node = task.start + index;
+        let (first, end) = task.tree.children(node);
+        if first == end {
+            return;
+        }
+        let seat = task.first_seat + thread::block_idx_y();
+        if task.skips_own != 0 && task.tree.seat(seat).acts(task.tree.row(first)) {
+            return;
+        }
+        let values = task.values.add(seat as usize * task.tree.n_nodes as usize);
+        let mut sum = T::ZERO;
+        let mut child = first;
+        while child < end {
+            let probability = memory::load(task.probabilities, task.tree.row(child) as usize);
+            sum += probability * memory::load(values, child as usize);
+            child += 1;
+        }
+        memory::store(values, node as usize, sum);
+    }
+}
