@@ -1,1 +1,115 @@
-//! (module extensive)
+//! Games in extensive form: a trait for the rules of any game with turns, chance and hidden information, and its tree written out.
+//!
+//! A game of one's own needs one type for its states and the functions of [`Game`]:
+//!
+//! ```
+//! use warpplay::cfr::{Game, Tree, Turn};
+//!
+//! /// A coin is tossed; the first player sees it and may show it or not; the second guesses it.
+//! struct Coin;
+//!
+//! impl Game for Coin {
+//!     type State = Vec<usize>;
+//!     fn name(&self) -> String {
+//!         "coin".to_string()
+//!     }
+//!     fn n_players(&self) -> usize {
+//!         2
+//!     }
+//!     fn root(&self) -> Vec<usize> {
+//!         Vec::new()
+//!     }
+//!     fn turn(&self, state: &Vec<usize>) -> Turn {
+//!         match state[..] {
+//!             [] => Turn::Chance(vec![0.5, 0.5]),
+//!             [_] => Turn::Decision { seat: 0, n_actions: 2 },
+//!             [_, _] => Turn::Decision { seat: 1, n_actions: 2 },
+//!             [coin, shown, guess, ..] => {
+//!                 let won = if coin == guess { 1.0 } else { -1.0 } - 0.5 * shown as f64;
+//!                 Turn::End(vec![-won, won])
+//!             }
+//!         }
+//!     }
+//!     fn next(&self, state: &Vec<usize>, action: usize) -> Vec<usize> {
+//!         [&state[..], &[action]].concat()
+//!     }
+//!     fn key(&self, state: &Vec<usize>) -> String {
+//!         match state[..] {
+//!             [coin, 1] => format!("shown {coin}"),
+//!             [coin] => format!("{coin}"),
+//!             _ => "hidden".to_string(),
+//!         }
+//!     }
+//! }
+//!
+//! let tree = Tree::build(&Coin)?;
+//! assert_eq!((tree.n_nodes(), tree.sets().len()), (15, 5));
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+
+mod build;
+mod goofspiel;
+mod liars_dice;
+mod matrix;
+mod poker;
+mod tree;
+
+pub use goofspiel::{Goofspiel, PrizeOrder};
+pub use liars_dice::LiarsDice;
+pub use matrix::MatrixGame;
+pub use poker::Poker;
+pub use tree::{InformationSet, Tree};
+
+#[cfg(test)]
+pub(in crate::cfr) mod tests;
+
+/// What happens next in a state of a game.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// Something happens by chance: the probability of each outcome, above 0; together 1.
+    Chance(Vec<f64>),
+    /// A seat acts.
+    Decision {
+        /// Who, from 0.
+        seat: usize,
+        /// How many actions there are, at least 1.
+        n_actions: usize,
+    },
+    /// The game is over: the payoff to each seat.
+    End(Vec<f64>),
+}
+
+/// The rules of a game in extensive form, with perfect recall: what a player knows tells all that he knew and did before.
+pub trait Game {
+    /// A history, as far as the rules need it.
+    type State: Clone;
+
+    /// Name of the game.
+    fn name(&self) -> String;
+
+    /// Seats.
+    fn n_players(&self) -> usize;
+
+    /// The state before anything has happened.
+    fn root(&self) -> Self::State;
+
+    /// What happens next.
+    fn turn(&self, state: &Self::State) -> Turn;
+
+    /// The state after outcome or action number `action`, below the number that [`turn`](Self::turn) gives.
+    fn next(&self, state: &Self::State, action: usize) -> Self::State;
+
+    /// What the seat that acts knows: two states are in one information set if the same seat acts and the keys are equal. Asked in decisions only.
+    fn key(&self, state: &Self::State) -> String;
+
+    /// Name of an action of the seat that acts; its number unless the game knows better.
+    fn action_name(&self, state: &Self::State, action: usize) -> String {
+        let _ = state;
+        action.to_string()
+    }
+
+    /// Histories in all, where the game can tell without walking through them; so that a tree that cannot fit is refused at once.
+    fn n_histories(&self) -> Option<u128> {
+        None
+    }
+}
