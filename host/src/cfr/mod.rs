@@ -29,6 +29,7 @@ pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of
 pub use counts::Counts;
 pub use deal::{Deal, Deals, Lcg};
 pub use dispatch::{EngineName, Plan};
+pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poker, PrizeOrder, Tree, Turn};
 pub use game_file::GameDef;
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
 pub use ranking::{Category, Ranking, category};
