@@ -23,7 +23,7 @@ use super::options::{Algorithm, Numbers, Options, Sampling};
 use crate::{Device, Error, Result};
 
 #[cfg(test)]
-mod tests;
+pub(in crate::cfr) mod tests;
 
 /// Whether the engine takes this: nothing sampled, single or double precision, memory enough; cfr_br for two seats.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<()> {
