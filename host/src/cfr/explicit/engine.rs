@@ -35,8 +35,8 @@ struct Work<T: Number> {
     tree: DeviceTree,
     pass: Pass<T>,
     learnt: Learnt<T>,
-    /// For cfr_br: the strategies, with one seat's replaced by its best response.
-    answer: Option<Buffer<T>>,
+    /// For cfr_br, by seat: its strategies, and the other's best response to them. Else empty.
+    answers: Vec<Buffer<T>>,
     simultaneous: bool,
 }
 
@@ -45,12 +45,12 @@ pub(super) fn bytes<T: Number>(tree: &Tree, options: &Options) -> u64
 where
     Step<T>: bytemuck::Pod,
 {
-    let answer = if options.algorithm == Algorithm::CfrBr { tree.n_rows() + tree.outcomes.len() } else { 0 };
+    let answers = if options.algorithm == Algorithm::CfrBr { 2 * (tree.n_rows() + tree.outcomes.len()) } else { 0 };
     DeviceTree::bytes(tree)
         + Pass::<T>::bytes(tree)
         + Learnt::<T>::bytes(tree, options)
         + Measuring::bytes(tree)
-        + (size_of::<T>() * answer) as u64
+        + (size_of::<T>() * answers) as u64
 }
 
 impl<T: Number> Explicit<T>
@@ -61,16 +61,15 @@ where
     pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
         let stream = device.stream()?;
         let learnt = Learnt::new(&stream, tree, options)?;
-        let answer = match options.algorithm {
-            Algorithm::CfrBr => Some(stream.upload(&stream.read(&learnt.strategies)?)?),
-            _ => None,
-        };
+        let n_answers = if options.algorithm == Algorithm::CfrBr { 2 } else { 0 };
+        let first = stream.read(&learnt.strategies)?;
+        let answers = (0..n_answers).map(|_| stream.upload(&first)).collect::<Result<_>>()?;
         let mut work = Work {
             kernels: Kernels::load(device)?,
             tree: DeviceTree::new(&stream, tree)?,
             pass: Pass::new(&stream, tree)?,
             learnt,
-            answer,
+            answers,
             simultaneous: options.updates == Updates::Simultaneous,
         };
         let measuring = Measuring::new(device, &stream, tree)?;
@@ -93,7 +92,7 @@ where
     fn iterate(&mut self, stream: &Stream) -> Result<()> {
         let n_players = self.tree.tree.n_players;
         self.kernels.tick(stream, &mut self.learnt)?;
-        if self.answer.is_some() {
+        if !self.answers.is_empty() {
             return (0..n_players).try_for_each(|seat| self.iterate_against_best(stream, seat));
         }
         if self.simultaneous {
@@ -112,8 +111,8 @@ where
 
     /// A seat of two learns against the best response to its strategy.
     fn iterate_against_best(&mut self, stream: &Stream, seat: usize) -> Result<()> {
-        let Self { kernels, tree, pass, learnt, answer, .. } = self;
-        let Some(answer) = answer else { return Ok(()) };
+        let Self { kernels, tree, pass, learnt, answers, .. } = self;
+        let Some(answer) = answers.get_mut(seat) else { return Ok(()) };
         let (own, other) = (seat..seat + 1, 1 - seat..2 - seat);
         kernels.best_responses(stream, tree, &learnt.strategies, pass, other, Some(answer))?;
         kernels.reach(stream, tree, answer, pass, own.clone())?;
@@ -159,11 +158,8 @@ where
         let Self { stream, work, .. } = self;
         let tree = Arc::clone(&work.tree.tree);
         work.learnt.write(stream, &tree, tables)?;
-        if let Some(answer) = &mut work.answer {
-            let n = work.learnt.strategies.len();
-            stream.copy(answer, 0, &work.learnt.strategies, 0, n)?;
-        }
-        Ok(())
+        let n = work.learnt.strategies.len();
+        work.answers.iter_mut().try_for_each(|answer| stream.copy(answer, 0, &work.learnt.strategies, 0, n))
     }
 
     fn bytes(&self) -> u64 {

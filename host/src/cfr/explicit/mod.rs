@@ -2,8 +2,11 @@
 //!
 //! An iteration is one graph. A pass of a seat: reach of its histories, walked to the root; values of all nodes, a launch a level; regrets by
 //! information set, each summing its histories in a fixed order. Measures are in double precision always.
+//!
+//! On the CPU the plain program of `cpu-ref` walks the same tree, and there single precision is computed and stored in double.
 
 mod arrays;
+mod cpu;
 mod engine;
 #[allow(unsafe_code)]
 mod kernels;
@@ -20,7 +23,7 @@ pub(in crate::cfr) use number::Number;
 use super::engine::Engine;
 use super::extensive::Tree;
 use super::options::{Algorithm, Numbers, Options, Sampling};
-use crate::{Device, Error, Result};
+use crate::{Backend, Device, Error, Result};
 
 #[cfg(test)]
 pub(in crate::cfr) mod tests;
@@ -34,6 +37,7 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
         return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two seats"));
     }
     let needed = match options.numbers {
+        Numbers::F32 | Numbers::F64 if device.backend() == Backend::Cpu => cpu::bytes(tree),
         Numbers::F32 => engine::bytes::<f32>(tree, options),
         Numbers::F64 => engine::bytes::<f64>(tree, options),
         Numbers::I16 => return Err(Error::option("precision", options.numbers, "f32 or f64, on a tree")),
@@ -53,6 +57,9 @@ pub(in crate::cfr) fn enough(device: &Device, needed: u64) -> Result<()> {
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Engine>> {
     fits(device, &tree, options)?;
+    if device.backend() == Backend::Cpu {
+        return Ok(Box::new(cpu::Cpu::new(&tree, options)));
+    }
     Ok(match options.numbers {
         Numbers::F64 => Box::new(engine::Explicit::<f64>::new(device, &tree, options)?),
         Numbers::F32 | Numbers::I16 => Box::new(engine::Explicit::<f32>::new(device, &tree, options)?),
