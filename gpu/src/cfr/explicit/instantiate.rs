@@ -1,14 +1,14 @@
 //! The kernels in single and in double precision.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{
+    apply::Apply, reach::Reach, respond::Respond, sample::Sample, update::Update, values::Values, view::TreeView,
+};
 use crate::cuda::{kernel, memory, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{
     cfr::regret::Real,
     kernel::{Kernel, KernelInfo, info},
-};
-#[cfg(not(target_arch = "nvptx64"))]
-use super::{
-    apply::Apply, reach::Reach, respond::Respond, sample::Sample, update::Update, values::Values, view::TreeView,
 };
 
 /// Counts the iteration: adds 1 to `clock[0]`.

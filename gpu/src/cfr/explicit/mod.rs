@@ -28,7 +28,6 @@ pub mod update;
 pub mod values;
 pub mod view;
 
-pub use instantiate::{cfr_explicit_tick, double, single};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instantiate::{Instance, kernels};
-
+pub use instantiate::{cfr_explicit_tick, double, single};

@@ -124,11 +124,7 @@ impl<T: Number> Pass<T> {
     /// Takes the memory and writes the payoffs.
     pub fn new(stream: &Stream, tree: &Tree) -> Result<Self> {
         let n_decisions = tree.members.len();
-        Ok(Self {
-            values: payoffs(stream, tree)?,
-            others: stream.alloc(n_decisions)?,
-            own: stream.alloc(n_decisions)?,
-        })
+        Ok(Self { values: payoffs(stream, tree)?, others: stream.alloc(n_decisions)?, own: stream.alloc(n_decisions)? })
     }
 
     /// Bytes on the device.

@@ -82,7 +82,8 @@ impl Cpu {
     /// The other way round.
     fn theirs(&self, what: &str, tables: &[Values]) -> Result<Vec<Vec<f64>>> {
         let n_players = self.tree.n_players;
-        let expected = || format!("a table of f64 for each of {n_players} seats, as long as the seat's sets have actions");
+        let expected =
+            || format!("a table of f64 for each of {n_players} seats, as long as the seat's sets have actions");
         let fits = tables.len() == n_players
             && (tables.iter().enumerate())
                 .all(|(seat, table)| matches!(table, Values::F64(_)) && table.len() == self.tree.table_len(seat));

@@ -44,11 +44,31 @@ fn close(got: f64, expected: f64, relative: f64, what: &str) {
 const KUHN_RUNS: [(Algorithm, Updates, [f64; 3], f64); 7] = [
     (Algorithm::Cfr, Updates::Alternating, [0.916666666666667, 0.541666666666667, 0.388888888888889], 1.91666666666667),
     (Algorithm::Cfr, Updates::Simultaneous, [0.916666666666667, 0.625, 0.541666666666667], 1.83333333333333),
-    (Algorithm::CfrPlus, Updates::Alternating, [0.916666666666667, 0.527777777777778, 0.282634032634033], 2.57276057276057),
-    (Algorithm::CfrPlus, Updates::Simultaneous, [0.916666666666667, 0.638888888888889, 0.551406926406926], 2.20400432900433),
+    (
+        Algorithm::CfrPlus,
+        Updates::Alternating,
+        [0.916666666666667, 0.527777777777778, 0.282634032634033],
+        2.57276057276057,
+    ),
+    (
+        Algorithm::CfrPlus,
+        Updates::Simultaneous,
+        [0.916666666666667, 0.638888888888889, 0.551406926406926],
+        2.20400432900433,
+    ),
     (Algorithm::Lcfr, Updates::Alternating, [0.916666666666667, 0.527777777777778, 0.28125], 0.815104166666667),
-    (Algorithm::Dcfr, Updates::Alternating, [0.916666666666667, 0.516666666666667, 0.266369047619048], 1.06816167993482),
-    (Algorithm::PcfrPlus, Updates::Alternating, [0.916666666666667, 0.516666666666667, 0.206453634085213], 2.57654954030552),
+    (
+        Algorithm::Dcfr,
+        Updates::Alternating,
+        [0.916666666666667, 0.516666666666667, 0.266369047619048],
+        1.06816167993482,
+    ),
+    (
+        Algorithm::PcfrPlus,
+        Updates::Alternating,
+        [0.916666666666667, 0.516666666666667, 0.206453634085213],
+        2.57654954030552,
+    ),
 ];
 
 #[test]

@@ -222,7 +222,8 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             return Err(self.wrong(&what, expected, n_actions));
         }
         if met.set.level != level {
-            let expected = format!("histories of {} actions and events (pad with events of one outcome)", met.set.level);
+            let expected =
+                format!("histories of {} actions and events (pad with events of one outcome)", met.set.level);
             return Err(self.wrong(&what, expected, level));
         }
         if met.before != past[seat] {
@@ -274,8 +275,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         // Histories of each set, in their order.
         let n_nodes = tree.parents.len();
         let mut counts = vec![0u32; tree.sets.len() + 1];
-        let decisions: Vec<u32> =
-            (0..n_nodes as u32).filter(|&node| decides(tree, node as usize, row)).collect();
+        let decisions: Vec<u32> = (0..n_nodes as u32).filter(|&node| decides(tree, node as usize, row)).collect();
         for &node in &decisions {
             let place = &mut tree.places[node as usize];
             *place = new_number[*place as usize];

@@ -40,17 +40,21 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
     }
     let decisions = tree.most_decisions();
     if decisions > MAX_DECISIONS {
-        let allowed = format!("none: sampled lines have at most {MAX_DECISIONS} decisions, this game's have {decisions}");
+        let allowed =
+            format!("none: sampled lines have at most {MAX_DECISIONS} decisions, this game's have {decisions}");
         return Err(Error::option("sampling", options.sampling, allowed));
     }
     if engine::Scales::new(tree, options).is_none() {
         return Err(engine::too_coarse(options));
     }
-    enough(device, match options.numbers {
-        Numbers::F32 => engine::bytes::<f32>(tree, options),
-        Numbers::F64 => engine::bytes::<f64>(tree, options),
-        Numbers::I16 => return Err(Error::option("precision", options.numbers, "f32 or f64, on a tree")),
-    })
+    enough(
+        device,
+        match options.numbers {
+            Numbers::F32 => engine::bytes::<f32>(tree, options),
+            Numbers::F64 => engine::bytes::<f64>(tree, options),
+            Numbers::I16 => return Err(Error::option("precision", options.numbers, "f32 or f64, on a tree")),
+        },
+    )
 }
 
 /// The engine for a tree.
