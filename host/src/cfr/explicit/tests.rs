@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cfr::engine::{Tables, Values};
-use crate::cfr::extensive::tests::{KUHN, KUHN_3P, LEDUC, poker};
-use crate::cfr::extensive::{Goofspiel, LiarsDice, MatrixGame, PrizeOrder};
+use crate::cfr::extensive::tests::{KUHN, KUHN_3P, LEDUC, poker, rules};
+use crate::cfr::extensive::{Game, Goofspiel, LiarsDice, MatrixGame, Poker, PrizeOrder, Turn};
 use crate::cfr::options::Updates;
 
 /// `simt`, and the GPU where there is one.
@@ -132,15 +132,57 @@ fn a_stored_solve_goes_on_with_the_same_bits() {
     }
 }
 
+/// A game whose payoffs are a little off, each by another amount: no two actions are equally good, so that best responses do not hang on rounding.
+struct Uneven(Poker);
+
+impl Game for Uneven {
+    type State = <Poker as Game>::State;
+
+    fn name(&self) -> String {
+        "uneven poker".to_string()
+    }
+
+    fn n_players(&self) -> usize {
+        2
+    }
+
+    fn root(&self) -> Self::State {
+        self.0.root()
+    }
+
+    fn turn(&self, state: &Self::State) -> Turn {
+        match self.0.turn(state) {
+            Turn::End(payoffs) => {
+                let off = |seat: usize| {
+                    let text = format!("{seat}{state:?}");
+                    let sum = text.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+                    f64::from(sum % 1009) / 5000.0
+                };
+                Turn::End(payoffs.iter().enumerate().map(|(seat, payoff)| payoff + off(seat)).collect())
+            }
+            other => other,
+        }
+    }
+
+    fn next(&self, state: &Self::State, action: usize) -> Self::State {
+        self.0.next(state, action)
+    }
+
+    fn key(&self, state: &Self::State) -> String {
+        self.0.key(state)
+    }
+}
+
 #[test]
 fn the_plain_program_finds_the_same_tables() {
-    let (kuhn, leduc) = (Arc::new(poker(KUHN)), Arc::new(poker(LEDUC)));
+    let uneven = Uneven(Poker::new(&rules(KUHN)).expect("a game"));
+    let uneven = Arc::new(Tree::build(&uneven).expect("a tree"));
+    let leduc = Arc::new(poker(LEDUC));
     let dice = Arc::new(Tree::build(&LiarsDice::new(3, 1, 2).expect("a game")).expect("a tree"));
     let prizes = Goofspiel::new(3, 3, PrizeOrder::Ascending).expect("a game");
     let prizes = Arc::new(Tree::build(&prizes).expect("a tree"));
     for (tree, algorithm, updates, n) in [
-        // Later its responses differ where two actions are equally good but for rounding.
-        (&kuhn, Algorithm::CfrBr, Updates::Alternating, 4),
+        (&uneven, Algorithm::CfrBr, Updates::Alternating, 20),
         (&leduc, Algorithm::PcfrPlus, Updates::Alternating, 4),
         (&dice, Algorithm::Dcfr, Updates::Alternating, 20),
         (&prizes, Algorithm::Lcfr, Updates::Simultaneous, 6),
