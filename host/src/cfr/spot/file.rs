@@ -208,14 +208,22 @@ pub enum LockStrategy {
     ByHand(BTreeMap<String, Vec<f64>>),
 }
 
+/// A file of several spots: what they have in common, and each by name.
+#[derive(Deserialize)]
+struct SpotsFile {
+    spots: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+    #[serde(flatten)]
+    common: serde_json::Map<String, serde_json::Value>,
+}
+
 impl Spot {
     /// Reads JSON.
     ///
     /// # Errors
-    /// [`Error::File`] with line and column where it is no JSON, a field is missing, unknown or of another type. What the fields say is checked when the
-    /// spot is built.
-    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| Error::file(path.as_ref(), Some(error.line() as u64), error))
+    /// [`Error::File`], under the name `<text>`, with line and column where it is no JSON, or a field is missing, unknown or of another type. What the fields
+    /// say is checked when the spot is built.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_at(text, Path::new("<text>"))
     }
 
     /// Reads a file.
@@ -224,7 +232,42 @@ impl Spot {
     /// [`Error::File`] where it cannot be read, and as [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))?;
-        Self::parse(&text, path)
+        Self::parse_at(&text_of(path)?, path)
     }
+
+    /// Reads a file that holds one spot, or several under `spots`, each with the fields that stand beside `spots` where it has none of its own. One spot
+    /// alone has the file's name without its ending.
+    ///
+    /// # Errors
+    /// [`Error::File`] as [`read`](Self::read), with the spot's name.
+    pub fn read_all(path: impl AsRef<Path>) -> Result<Vec<(String, Self)>> {
+        let path = path.as_ref();
+        let text = text_of(path)?;
+        let file: serde_json::Value = serde_json::from_str(&text).map_err(|error| at_line(path, &error))?;
+        if file.get("spots").is_none() {
+            let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            return Ok(vec![(name, Self::parse_at(&text, path)?)]);
+        }
+        let file: SpotsFile = serde_json::from_str(&text).map_err(|error| at_line(path, &error))?;
+        let spot = |(name, own): (String, serde_json::Map<String, serde_json::Value>)| {
+            let mut fields = file.common.clone();
+            fields.extend(own);
+            let spot = serde_json::from_value(serde_json::Value::Object(fields));
+            spot.map_err(|error| Error::file(path, None, format!("spot {name}: {error}"))).map(|spot| (name, spot))
+        };
+        file.spots.into_iter().map(spot).collect()
+    }
+
+    fn parse_at(text: &str, path: &Path) -> Result<Self> {
+        serde_json::from_str(text).map_err(|error| at_line(path, &error))
+    }
+}
+
+fn text_of(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))
+}
+
+/// The text of the error names line and column.
+fn at_line(path: &Path, error: &serde_json::Error) -> Error {
+    Error::file(path, Some(error.line() as u64), error)
 }

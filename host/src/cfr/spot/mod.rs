@@ -2,7 +2,12 @@
 
 mod betting;
 mod file;
+mod game;
 mod range;
+mod report;
+mod solve;
 
 pub use file::{BetSize, LockStrategy, SeatSizes, Spot, SpotLock, Streets};
 pub use range::Range;
+pub use report::{HandReport, SpotReport};
+pub use solve::{SpotRun, solve_spots};

@@ -1,5 +1,7 @@
 //! Values of given strategies for every hand, in double precision on the host: what reports say of each hand, and the measure of the CPU device.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::super::engine::Values;
@@ -7,7 +9,7 @@ use super::terminals::{Removal, Shown, showdown};
 use super::{Node, VectorGame};
 
 /// Boards whose values are added one after the other before the sums are added: fixed, so that the bits do not depend on the threads.
-const CHUNK: usize = 32;
+pub(in crate::cfr) const CHUNK: usize = 32;
 
 /// How a seat plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +23,10 @@ pub(in crate::cfr) enum Play {
 }
 
 /// A game made ready for evaluations.
-pub(in crate::cfr) struct Evaluator<'a> {
-    game: &'a VectorGame,
-    removal: Removal,
-    shown: Vec<Shown>,
+pub(in crate::cfr) struct Evaluator {
+    pub game: Arc<VectorGame>,
+    pub removal: Removal,
+    pub shown: Vec<Shown>,
 }
 
 /// One evaluation: what stays the same on the way down.
@@ -34,9 +36,9 @@ struct Pass<'a> {
     averages: [&'a Values; 2],
 }
 
-impl<'a> Evaluator<'a> {
-    pub fn new(game: &'a VectorGame) -> Self {
-        Self { game, removal: Removal::new(game), shown: game.shown() }
+impl Evaluator {
+    pub fn new(game: Arc<VectorGame>) -> Self {
+        Self { removal: Removal::new(&game), shown: game.shown(), game }
     }
 
     /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, chance weighed in. `averages` are tables by seat,
@@ -66,6 +68,22 @@ impl<'a> Evaluator<'a> {
             if cards & board == 0 { self.removal.beside(&sums, seat, hand) } else { 0.0 }
         };
         self.game.hands[seat].iter().enumerate().map(beside).collect()
+    }
+
+    /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
+    pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        let mut values = self.against(seat, reach, self.game.streets[street].boards[board].cards);
+        match node {
+            Node::Fold { payoff } => values.iter_mut().for_each(|value| *value *= payoff[seat]),
+            Node::Showdown { win, lose, tie } => {
+                let [win, lose, tie] = [win, lose, tie].map(|payoff| payoff[seat]);
+                showdown(&self.removal, &self.shown[board], seat, reach, |hand, weaker, equal| {
+                    values[hand] = win * weaker + tie * equal + lose * (values[hand] - weaker - equal);
+                });
+            }
+            Node::Decision { .. } | Node::Exit { .. } => {}
+        }
+        values
     }
 
     /// Values at the end of a street, from the boards of street `street` after `parent`. `reach` is the opponent's.
@@ -117,20 +135,7 @@ impl<'a> Evaluator<'a> {
         let of_street = &self.game.streets[street];
         match &of_street.entries[entry].nodes[node] {
             Node::Exit { entry } => self.deal(pass, street + 1, board, *entry as usize, reach),
-            Node::Fold { payoff } => {
-                let mut values = self.against(pass.seat, reach, of_street.boards[board].cards);
-                values.iter_mut().for_each(|value| *value *= payoff[pass.seat]);
-                values
-            }
-            Node::Showdown { win, lose, tie } => {
-                let [win, lose, tie] = [win, lose, tie].map(|payoff| payoff[pass.seat]);
-                let all = self.against(pass.seat, reach, of_street.boards[board].cards);
-                let mut values = vec![0.0; all.len()];
-                showdown(&self.removal, &self.shown[board], pass.seat, reach, |hand, weaker, equal| {
-                    values[hand] = win * weaker + tie * equal + lose * (all[hand] - weaker - equal);
-                });
-                values
-            }
+            end @ (Node::Fold { .. } | Node::Showdown { .. }) => self.end(end, pass.seat, street, board, reach),
             Node::Decision { seat, children, slot, locked, .. } => {
                 let below = |child: u32, reach: &[f64]| self.node(pass, street, board, entry, child as usize, reach);
                 if *seat == pass.seat && pass.play == Play::Best && !locked {

@@ -80,6 +80,11 @@ impl VectorGame {
         }
     }
 
+    /// The given strategy of a node; `None` where it is learnt.
+    pub fn lock(&self, street: usize, entry: usize, node: usize) -> Option<&Lock> {
+        self.locks.iter().find(|lock| (lock.street, lock.entry, lock.node) == (street, entry, node))
+    }
+
     /// The given strategies of a seat: for each vector of its table that is locked, where it begins and what it holds.
     pub fn locked_vectors(&self, seat: usize) -> impl Iterator<Item = (usize, &[f64])> {
         let slot_of = move |lock: &Lock| match &self.streets[lock.street].entries[lock.entry].nodes[lock.node] {

@@ -18,7 +18,7 @@ mod suits;
 mod terminals;
 
 pub(in crate::cfr) use build::{Setup, SetupLock};
-pub(in crate::cfr) use evaluate::{Evaluator, Play};
+pub(in crate::cfr) use evaluate::{CHUNK, Evaluator, Play};
 pub use keys::Place;
 pub use layout::VectorSize;
 pub use suits::SuitMap;

@@ -103,23 +103,20 @@ pub(in crate::cfr) fn showdown(
     reach: &[f64],
     mut each: impl FnMut(usize, f64, f64),
 ) {
-    let (own, other) = (&shown[seat], &shown[1 - seat]);
-    let mut weaker = removal.sums();
-    let mut up_to = removal.sums();
+    let other = &shown[1 - seat];
+    // Beside a hand: the sums of the weaker ones, and of those that are not stronger.
+    let (mut weaker, mut up_to) = (removal.sums(), removal.sums());
     let (mut n_weaker, mut n_up_to) = (0, 0);
-    for &(strength, hand) in own {
-        while n_weaker < other.len() && other[n_weaker].0 < strength {
-            let opponent = usize::from(other[n_weaker].1);
-            removal.add(&mut weaker, 1 - seat, opponent, reach[opponent]);
+    for &(strength, hand) in &shown[seat] {
+        while let Some(&(_, opponent)) = other.get(n_weaker).filter(|other| other.0 < strength) {
+            removal.add(&mut weaker, 1 - seat, opponent.into(), reach[usize::from(opponent)]);
             n_weaker += 1;
         }
-        while n_up_to < other.len() && other[n_up_to].0 <= strength {
-            let opponent = usize::from(other[n_up_to].1);
-            removal.add(&mut up_to, 1 - seat, opponent, reach[opponent]);
+        while let Some(&(_, opponent)) = other.get(n_up_to).filter(|other| other.0 <= strength) {
+            removal.add(&mut up_to, 1 - seat, opponent.into(), reach[usize::from(opponent)]);
             n_up_to += 1;
         }
         let below = removal.beside(&weaker, seat, hand.into());
-        let not_above = removal.beside(&up_to, seat, hand.into());
-        each(hand.into(), below, not_above - below);
+        each(hand.into(), below, removal.beside(&up_to, seat, hand.into()) - below);
     }
 }

@@ -1,0 +1,214 @@
+//! A spot checked and laid out in vector form.
+
+use super::super::betting::{BettingKind, BettingTree};
+use super::super::cards::{CardSet, Deck, set_of};
+use super::super::vector::{Setup, SetupLock, VectorGame};
+use super::betting::{STREETS, tree};
+use super::file::{BetSize, LockStrategy, Spot, SpotLock};
+use super::range::Range;
+use crate::{Error, Result};
+
+/// How far the probabilities of a lock may be from adding up to 1.
+const LOCK_TOLERANCE: f64 = 1e-6;
+
+/// Hands with their weights.
+type Weighted = Vec<(CardSet, f64)>;
+
+impl Spot {
+    /// The spot in vector form, and its betting tree.
+    ///
+    /// * `isomorphism`: keep one board of each class that differs by names of suits only, as far as ranges and locks allow.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the field where the spot cannot be played: cards that collide, ranges that block each other out, chips or sizes that are not
+    /// positive, locks that do not fit their node; [`Error::Moves`] for a lock's history; as [`VectorGame::from_game`].
+    pub fn build(&self, isomorphism: bool) -> Result<(VectorGame, BettingTree)> {
+        let (first_street, board) = self.board()?;
+        self.check_chips(first_street)?;
+        let ranges = [self.range(0, board)?, self.range(1, board)?];
+        let tree = tree(self, first_street)?;
+        let locks: Vec<SetupLock> = self.locks.iter().map(|lock| lock.build(&tree, &ranges)).collect::<Result<_>>()?;
+        let n_dealt = [0, 1, 1];
+        let game = VectorGame::from_setup(&Setup {
+            deck: Deck::FULL,
+            n_hole: 2,
+            board,
+            n_dealt: &n_dealt[..STREETS.len() - first_street],
+            ranges,
+            tree: &tree,
+            locks: &locks,
+            isomorphism,
+        })?;
+        Ok((game, tree))
+    }
+
+    /// The first street, 0 for the flop, and the board.
+    fn board(&self) -> Result<(usize, CardSet)> {
+        let mut board: CardSet = 0;
+        let mut add = |name: &'static str, text: &str, n: usize| {
+            let wrong = || {
+                let cards = if n == 1 { "one card, as 2d" } else { "three different cards, as Qs Jh 2h" };
+                Error::option(name, format!("'{text}'"), cards)
+            };
+            let cards = Deck::FULL.cards(text).map_err(|_| wrong())?;
+            if cards.len() != n {
+                return Err(wrong());
+            }
+            if set_of(&cards) & board != 0 {
+                return Err(Error::option(
+                    name,
+                    format!("'{text}'"),
+                    format!("cards that are not on the board: {}", Deck::FULL.names(board)),
+                ));
+            }
+            board |= set_of(&cards);
+            Ok(())
+        };
+        add("flop", &self.flop, 3)?;
+        let first_street = match (&self.turn, &self.river) {
+            (None, None) => 0,
+            (None, Some(river)) => return Err(Error::option("river", river, "a river only with a turn")),
+            (Some(turn), None) => add("turn", turn, 1).map(|()| 1)?,
+            (Some(turn), Some(river)) => {
+                add("turn", turn, 1)?;
+                add("river", river, 1).map(|()| 2)?
+            }
+        };
+        Ok((first_street, board))
+    }
+
+    fn check_chips(&self, first_street: usize) -> Result<()> {
+        const POSITIVE: &str = "a positive number";
+        let positive = |name: &'static str, value: f64| {
+            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Error::option(name, value, POSITIVE)) }
+        };
+        positive("pot", self.pot)?;
+        positive("effective_stack", self.effective_stack)?;
+        self.bet_fraction_of_pot.map_or(Ok(()), |part| positive("bet_fraction_of_pot", part))?;
+        for (name, sizes) in [("bet_sizes", &self.bet_sizes), ("raise_sizes", &self.raise_sizes)] {
+            let streets = sizes.iter().flat_map(|sizes| (0..STREETS.len()).filter_map(|street| sizes.get(street)));
+            for size in streets.flat_map(|sizes| sizes.of(0).iter().chain(sizes.of(1))) {
+                if let BetSize::Pot(part) = size {
+                    positive(name, *part)?;
+                }
+            }
+        }
+        for street in first_street..STREETS.len() {
+            let name = STREETS[street];
+            match &self.limit {
+                Some(limit) => match limit.get(street) {
+                    Some(&chips) => positive("limit", chips)?,
+                    None => {
+                        return Err(Error::option(
+                            "limit",
+                            format!("nothing for the {name}"),
+                            "chips for every street to come",
+                        ));
+                    }
+                },
+                None if self.bet_fraction_of_pot.is_none()
+                    && self.bet_sizes.as_ref().is_none_or(|sizes| sizes.get(street).is_none()) =>
+                {
+                    let allowed = "sizes for every street to come, or bet_fraction_of_pot, or limit";
+                    return Err(Error::option("bet_sizes", format!("nothing for the {name}"), allowed));
+                }
+                None => {}
+            }
+        }
+        if self.limit.is_some() && (self.bet_sizes.is_some() || self.raise_sizes.is_some()) {
+            return Err(Error::option("limit", "given", "limit, or bet_sizes and raise_sizes, not both"));
+        }
+        if let Some(rake) = self.rake {
+            if !(0.0..=1.0).contains(&rake.part) {
+                return Err(Error::option("rake.part", rake.part, "0 to 1"));
+            }
+            if rake.cap < 0.0 || rake.cap.is_nan() {
+                return Err(Error::option("rake.cap", rake.cap, "0 or more"));
+            }
+        }
+        Ok(())
+    }
+
+    fn range(&self, seat: usize, board: CardSet) -> Result<Weighted> {
+        let range = Range::parse(&self.ranges[seat]).map_err(|error| match error {
+            Error::Option { value, allowed, .. } => Error::option("ranges", format!("seat {seat}: {value}"), allowed),
+            other => other,
+        })?;
+        let hands = range.hands(board);
+        if hands.is_empty() {
+            return Err(Error::option(
+                "ranges",
+                format!("seat {seat}: no hand"),
+                "a range that the board does not block",
+            ));
+        }
+        Ok(hands)
+    }
+}
+
+impl SpotLock {
+    fn build(&self, tree: &BettingTree, ranges: &[Weighted; 2]) -> Result<SetupLock> {
+        let betting = tree.find(&self.history)?;
+        let (seat, actions) = match &tree.nodes[betting as usize].kind {
+            BettingKind::Decision { seat, actions, .. } => (*seat, actions),
+            BettingKind::Terminal => {
+                return Err(Error::option(
+                    "locks",
+                    format!("history '{}'", self.history),
+                    "a history after which somebody acts",
+                ));
+            }
+        };
+        if seat != self.seat {
+            let value = format!("history '{}' for seat {}", self.history, self.seat);
+            return Err(Error::option("locks", value, format!("seat {seat}, which acts there")));
+        }
+        let names: Vec<String> = actions.iter().map(|&action| tree.spell(action)).collect();
+        let normalised = |probabilities: &[f64]| -> Result<Vec<f64>> {
+            let sum: f64 = probabilities.iter().sum();
+            let good = probabilities.iter().all(|probability| (0.0..=1.0 + LOCK_TOLERANCE).contains(probability));
+            if probabilities.len() != actions.len() || !good || (sum - 1.0).abs() > LOCK_TOLERANCE {
+                let value = format!("{probabilities:?} after '{}'", self.history);
+                return Err(Error::option(
+                    "locks",
+                    value,
+                    format!("probabilities of {} that add up to 1", names.join(", ")),
+                ));
+            }
+            Ok(probabilities.iter().map(|probability| probability / sum).collect())
+        };
+        let hands = &ranges[seat];
+        let mut of_hands: Vec<Option<Vec<f64>>> = vec![None; hands.len()];
+        match &self.strategy {
+            LockStrategy::All(probabilities) => of_hands.fill(Some(normalised(probabilities)?)),
+            LockStrategy::ByHand(parts) => {
+                for (text, probabilities) in parts.iter().filter(|(text, _)| *text != "rest") {
+                    let probabilities = normalised(probabilities)?;
+                    for (hand, _) in Range::parse(text)?.hands(0) {
+                        let Ok(at) = hands.binary_search_by_key(&hand, |&(hand, _)| hand) else { continue };
+                        if of_hands[at].replace(probabilities.clone()).is_some() {
+                            let value = format!("{} twice after '{}'", Deck::FULL.names(hand), self.history);
+                            return Err(Error::option("locks", value, "each hand once"));
+                        }
+                    }
+                }
+                if let Some(rest) = parts.get("rest") {
+                    let rest = normalised(rest)?;
+                    of_hands
+                        .iter_mut()
+                        .filter(|of_hand| of_hand.is_none())
+                        .for_each(|of_hand| *of_hand = Some(rest.clone()));
+                }
+            }
+        }
+        let mut strategy = vec![Vec::with_capacity(hands.len()); actions.len()];
+        for (of_hand, &(hand, _)) in of_hands.iter().zip(hands) {
+            let Some(of_hand) = of_hand else {
+                let value = format!("no strategy of {} after '{}'", Deck::FULL.names(hand), self.history);
+                return Err(Error::option("locks", value, "every hand of the seat, or \"rest\""));
+            };
+            strategy.iter_mut().zip(of_hand).for_each(|(vector, &probability)| vector.push(probability));
+        }
+        Ok(SetupLock { betting, strategy })
+    }
+}

@@ -1,0 +1,124 @@
+//! What comes out of a spot.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::betting::BettingTree;
+use super::super::engine::Values;
+use super::super::vector::{Evaluator, Node, Play, VectorGame};
+
+/// A solved spot. The names are those of the reference file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpotReport {
+    /// Hands of each seat that the board leaves possible.
+    pub hands: [usize; 2],
+    /// Exploitability of the average strategies in chips, half the sum of what both could gain, by iteration.
+    pub trajectory: BTreeMap<u64, f64>,
+    /// Expected share of the pot, net of later bets, by seat. They add up to the pot less the rake.
+    pub ev: [f64; 2],
+    /// Share of the pot that each seat's range wins if everybody checks to the end.
+    pub equity: [f64; 2],
+    /// Each hand of seats 0 and 1.
+    pub by_hand: [Vec<HandReport>; 2],
+    /// The actions at each node of the first street, in the order of the probabilities: by history, as `cr50`.
+    pub actions: BTreeMap<String, Vec<String>>,
+    /// Iterations done.
+    pub iterations: u64,
+    /// Seconds of the iterations; measuring is not in it.
+    pub seconds: f64,
+    /// The device that solved it, as `cuda:0`.
+    pub device: String,
+}
+
+/// A hand in a solved spot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandReport {
+    /// Its cards, as `AhKd`.
+    pub hand: String,
+    /// Its weight in the range.
+    pub weight: f64,
+    /// Expected share of the pot with it, net of later bets; 0 where the other cannot hold anything beside it.
+    pub ev: f64,
+    /// Share of the pot that it wins if everybody checks to the end.
+    pub equity: f64,
+    /// Its probabilities at each node of the first street where its seat acts, by history.
+    pub strategy: BTreeMap<String, Vec<f64>>,
+}
+
+/// How a solve went.
+pub(super) struct Run {
+    pub trajectory: BTreeMap<u64, f64>,
+    pub iterations: u64,
+    pub seconds: f64,
+    pub device: String,
+}
+
+impl SpotReport {
+    /// Evaluates the average strategies, given as tables by seat, for every hand.
+    pub(super) fn new(game: &Arc<VectorGame>, tree: &BettingTree, averages: [&Values; 2], run: Run) -> Self {
+        let evaluator = Evaluator::new(Arc::clone(game));
+        let nodes = first_street(game, tree);
+        let (mut ev, mut equity) = ([0.0; 2], [0.0; 2]);
+        let mut by_hand = [Vec::new(), Vec::new()];
+        for seat in 0..2 {
+            let values = evaluator.values(seat, Play::Average, averages);
+            let shares = evaluator.values(seat, Play::Equity, averages);
+            let beside = evaluator.beside(seat);
+            ev[seat] = evaluator.total(seat, &values);
+            equity[seat] = evaluator.total(seat, &shares);
+            let strategies: Vec<(&str, Vec<Vec<f64>>)> = nodes
+                .iter()
+                .filter(|node| node.seat == seat)
+                .map(|node| (&*node.history, game.average(averages[seat], seat, 0, 0, node.slot, node.actions.len())))
+                .collect();
+            let part = |value: f64, hand: usize| if beside[hand] > 0.0 { value / beside[hand] } else { 0.0 };
+            let report = |(hand, &cards): (usize, &u64)| HandReport {
+                hand: game.deck.names(cards),
+                weight: game.weights[seat][hand],
+                ev: part(values[hand], hand),
+                equity: part(shares[hand], hand),
+                strategy: strategies
+                    .iter()
+                    .map(|(history, strategy)| {
+                        (history.to_string(), strategy.iter().map(|vector| vector[hand]).collect())
+                    })
+                    .collect(),
+            };
+            by_hand[seat] = game.hands[seat].iter().enumerate().map(report).collect();
+        }
+        let hands = game.hands.each_ref().map(Vec::len);
+        let actions = nodes.into_iter().map(|node| (node.history, node.actions)).collect();
+        let Run { trajectory, iterations, seconds, device } = run;
+        Self { hands, trajectory, ev, equity, by_hand, actions, iterations, seconds, device }
+    }
+
+    /// Exploitability at the end, in chips; `None` where it was never measured.
+    pub fn exploitability(&self) -> Option<f64> {
+        self.trajectory.last_key_value().map(|(_, &exploitability)| exploitability)
+    }
+}
+
+/// A decision of the first street.
+struct FirstNode {
+    history: String,
+    seat: usize,
+    slot: u32,
+    actions: Vec<String>,
+}
+
+/// A spot has one board and one entry on its first street.
+fn first_street(game: &VectorGame, tree: &BettingTree) -> Vec<FirstNode> {
+    let nodes = game.streets.first().into_iter().flat_map(|street| &street.entries).flat_map(|entry| &entry.nodes);
+    let first = |node: &Node| match node {
+        Node::Decision { seat, actions, slot, betting, .. } => Some(FirstNode {
+            history: tree.history(*betting),
+            seat: *seat,
+            slot: *slot,
+            actions: actions.iter().map(|&action| tree.spell(action)).collect(),
+        }),
+        _ => None,
+    };
+    nodes.filter_map(first).collect()
+}

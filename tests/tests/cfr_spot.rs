@@ -1,0 +1,302 @@
+//! Hold'em spots: the reference file, ranges, sizes, rake, locks, batches, bad input.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use warpplay::cfr::{Algorithm, Node, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::{Device, Error};
+use warpplay_tests::golden;
+
+/// A small river spot, with changes.
+fn spot(changes: Value) -> Value {
+    let mut spot = json!({
+        "pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5,
+        "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+        "ranges": ["AA,QQ:0.5,AKs,T9s,87s", "KK,JJ,77:0.25,AQ,A5s-A4s,98s"],
+    });
+    for (field, value) in changes.as_object().into_iter().flatten() {
+        match value {
+            Value::Null => spot.as_object_mut().and_then(|spot| spot.remove(field)).map_or((), drop),
+            _ => spot[field] = value.clone(),
+        }
+    }
+    spot
+}
+
+fn parsed(changes: Value) -> Spot {
+    Spot::parse(&spot(changes).to_string()).expect("good JSON")
+}
+
+fn options(algorithm: Algorithm) -> Options {
+    Options { algorithm, numbers: Numbers::F64, ..Options::default() }
+}
+
+fn solved(spot: &Spot, iterations: u32, report: &[u32]) -> SpotReport {
+    let run = SpotRun { options: options(Algorithm::Dcfr), iterations, report: report.to_vec() };
+    spot.solve(&Device::cpu(), &run).expect("solves")
+}
+
+#[test]
+fn the_reference_s_spots_come_out() {
+    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+    let spots = Spot::read_all(&path).expect("good spots");
+    assert_eq!(spots.len(), 4);
+    for (name, spot) in spots {
+        let reference = &file["spots"][&name];
+        let river = name.starts_with("river");
+        let report = solved(&spot, if river { 300 } else { 4 }, &[1]);
+        let pair = |field: &str| [0, 1].map(|seat| reference[field][seat].as_f64().expect("a number"));
+        assert_eq!(report.hands.map(|n| n as f64), pair("hands"), "{name}");
+        for (got, want) in report.equity.iter().zip(pair("equity")) {
+            assert!((got - want).abs() < 1e-6, "{name}: equity {got}, expected {want}");
+        }
+        // After one iteration the average is uniform, whatever the algorithm.
+        let first = reference["trajectory"]["1"].as_f64().expect("a number");
+        assert!(
+            (report.trajectory[&1] - first).abs() < 1e-5 * first,
+            "{name}: {} after 1, expected {first}",
+            report.trajectory[&1]
+        );
+        assert!((report.ev[0] + report.ev[1] - spot.pot).abs() < 1e-9, "{name}: {:?}", report.ev);
+        let left = report.exploitability().expect("measured");
+        if river {
+            assert!(left < 0.1, "{name}: {left}");
+            for (got, want) in report.ev.iter().zip(pair("ev")) {
+                assert!((got - want).abs() < 2.0 * left + 0.01, "{name}: ev {got}, expected {want}");
+            }
+        }
+        for (seat, hands) in report.by_hand.iter().enumerate() {
+            assert_eq!(hands.len(), report.hands[seat]);
+            for hand in hands {
+                assert!((0.0..=1.0).contains(&hand.equity), "{hand:?}");
+                assert!(hand.ev > -spot.effective_stack && hand.ev < spot.pot + spot.effective_stack, "{hand:?}");
+                for (history, strategy) in &hand.strategy {
+                    assert_eq!(strategy.len(), report.actions[history].len());
+                    assert!((strategy.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+                }
+            }
+        }
+        assert_eq!(report.actions[""], ["c", "r50", "r300"], "{name}");
+        assert_eq!(report.actions["r50"], ["f", "c", "r300"], "{name}");
+    }
+}
+
+#[test]
+fn suits_that_do_not_matter_change_nothing() {
+    // No two suits of the flop differ but by name; the ranges name none.
+    let changes = json!({
+        "flop": "Qs Js 2s", "turn": "2d", "river": null, "ranges": ["AA,KQs,T9s", "KK,AQs,98s"], "effective_stack": 100,
+    });
+    let spot = parsed(changes);
+    let (plain, tree) = spot.build(false).expect("good");
+    let (reduced, _) = spot.build(true).expect("good");
+    assert_eq!((plain.size().boards, reduced.size().boards.clone()), (vec![1, 48], vec![1, 35]));
+    assert_eq!(reduced.size().all_boards, [1, 48]);
+    assert_eq!(plain.size().information_sets, reduced.size().information_sets);
+    assert!(tree.nodes.len() > 10);
+    // A range that tells the suits apart keeps every board.
+    let marked = Spot { ranges: ["AA,KQs,T9s,8h8c:0.5".to_string(), spot.ranges[1].clone()], ..spot };
+    assert_eq!(marked.build(true).expect("good").0.size().boards, [1, 35]);
+    let marked = Spot { ranges: ["AA,KQs,T9s,8h8s:0.5".to_string(), marked.ranges[1].clone()], ..marked };
+    assert_eq!(marked.build(true).expect("good").0.size().boards, [1, 48]);
+}
+
+#[test]
+fn sizes_make_the_tree() {
+    let actions = |changes: Value, history: &str| -> Vec<String> {
+        let (_, tree) = parsed(changes).build(true).expect("good");
+        let node = tree.find(history).expect("there");
+        match &tree.nodes[node as usize].kind {
+            warpplay::cfr::BettingKind::Decision { actions, .. } => {
+                actions.iter().map(|&action| tree.spell(action)).collect()
+            }
+            warpplay::cfr::BettingKind::Terminal => Vec::new(),
+        }
+    };
+    let sizes = json!({
+        "bet_sizes": {"river": [[0.25, 1], ["all-in"]]},
+        "raise_sizes": {"river": [0.5, "all-in"]},
+        "max_raises": {"river": 3},
+    });
+    assert_eq!(actions(sizes.clone(), ""), ["c", "r25", "r100"]);
+    assert_eq!(actions(sizes.clone(), "c"), ["c", "r300"]);
+    // The pot after the call is 150: half of it more than 25.
+    assert_eq!(actions(sizes.clone(), "r25"), ["f", "c", "r100", "r300"]);
+    assert_eq!(actions(sizes.clone(), "r25r100"), ["f", "c", "r250", "r300"]);
+    assert_eq!(actions(sizes.clone(), "r25r100r250"), ["f", "c"]);
+    // A raise adds at least as much as the one before it, and never more than there is.
+    assert_eq!(
+        actions(json!({"bet_sizes": {"river": [2]}, "raise_sizes": {"river": [0.1]}}), "r200"),
+        ["f", "c", "r300"]
+    );
+    let limit = json!({"bet_fraction_of_pot": null, "limit": {"flop": 10, "turn": 20, "river": 20}});
+    assert_eq!(actions(limit.clone(), "r20"), ["f", "c", "r40"]);
+    assert_eq!(actions(limit, "r20r40r60r80"), ["f", "c"]);
+}
+
+#[test]
+fn flop_spots_reach_the_river() {
+    let changes = json!({
+        "turn": null, "river": null, "bet_fraction_of_pot": null, "limit": {"flop": 10, "turn": 20, "river": 20}, "max_raises": {"flop": 1},
+        "ranges": ["AA,KQs", "KK,AQs"],
+    });
+    let (game, _) = parsed(changes).build(true).expect("good");
+    let size = game.size();
+    assert_eq!(size.all_boards, [1, 49, 49 * 48]);
+    // One bet on the flop: checked, or called after a bet or a check and a bet. Four on the turn: nine ways for each.
+    assert_eq!(size.entries, [1, 3, 27]);
+    assert!(
+        game.streets[2]
+            .entries
+            .iter()
+            .all(|entry| entry.nodes.iter().any(|node| matches!(node, Node::Showdown { .. })))
+    );
+}
+
+#[test]
+fn the_house_takes_its_part() {
+    let spot = parsed(json!({"rake": {"part": 0.05, "cap": 7}}));
+    let report = solved(&spot, 50, &[]);
+    let taken = 100.0 - report.ev[0] - report.ev[1];
+    assert!(taken > 5.0 && taken < 7.0 + 1e-9, "{taken}");
+    assert_eq!(report.trajectory.len(), 1);
+}
+
+#[test]
+fn locked_nodes_are_played_as_given() {
+    let always = parsed(json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}]}));
+    let report = solved(&always, 200, &[]);
+    assert!(report.by_hand[0].iter().all(|hand| hand.strategy[""] == [0.0, 1.0, 0.0]));
+    // The locked seat cannot gain by what it may not do, so the rest is an equilibrium.
+    assert!(report.exploitability().expect("measured") < 0.2, "{:?}", report.trajectory);
+    let free = solved(&parsed(json!({})), 200, &[]);
+    assert!(report.ev[0] <= free.ev[0] + 0.3, "a lock cannot help: {:?}, free {:?}", report.ev, free.ev);
+    let by_hand = parsed(
+        json!({"locks": [{"history": "r50", "seat": 1, "strategy": {"KK": [0, 1, 0], "JJ,77": [0, 0, 1], "rest": [0.5, 0.5, 0]}}]}),
+    );
+    let report = solved(&by_hand, 20, &[]);
+    for hand in &report.by_hand[1] {
+        let want = match &hand.hand {
+            hand if hand.starts_with('K') && &hand[2..3] == "K" => [0.0, 1.0, 0.0],
+            hand if (hand.starts_with('J') && &hand[2..3] == "J") || (hand.starts_with('7') && &hand[2..3] == "7") => {
+                [0.0, 0.0, 1.0]
+            }
+            _ => [0.5, 0.5, 0.0],
+        };
+        assert_eq!(hand.strategy["r50"], want, "{}", hand.hand);
+    }
+}
+
+#[test]
+fn every_algorithm_solves_a_spot() {
+    let spot = parsed(json!({}));
+    let best = solved(&spot, 1000, &[]);
+    for &algorithm in Algorithm::ALL {
+        let run = SpotRun { options: options(algorithm), iterations: 400, report: vec![100] };
+        let report = spot.solve(&Device::cpu(), &run).expect("solves");
+        let left = report.exploitability().expect("measured");
+        assert!(left < 3.0, "{algorithm}: {:?}", report.trajectory);
+        assert!(
+            (report.ev[0] - best.ev[0]).abs() < 2.0 * left + 0.1,
+            "{algorithm}: {:?}, expected {:?}",
+            report.ev,
+            best.ev
+        );
+    }
+}
+
+#[test]
+fn batches_answer_in_order_whatever_the_devices() {
+    let stacks = [50, 100, 200, 300, 400];
+    let spots: Vec<Spot> = stacks.iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    let run = SpotRun { options: options(Algorithm::CfrPlus), iterations: 30, report: vec![10] };
+    let calls = AtomicUsize::new(0);
+    let solve = |n_devices: usize| -> Vec<SpotReport> {
+        let devices = vec![Device::cpu(); n_devices];
+        let count = |_| drop(calls.fetch_add(1, Ordering::Relaxed));
+        let reports = solve_spots(&devices, &spots, &run, count).expect("devices");
+        reports.into_iter().map(|report| SpotReport { seconds: 0.0, ..report.expect("solves") }).collect()
+    };
+    let (one, three) = (solve(1), solve(3));
+    assert_eq!(one, three);
+    assert_eq!(calls.load(Ordering::Relaxed), 2 * spots.len());
+    assert!(one.windows(2).all(|pair| pair[0].ev != pair[1].ev));
+    assert!(matches!(solve_spots(&[], &spots, &run, drop), Err(Error::Option { name: "device", .. })));
+    // One bad spot does not spoil the others.
+    let mixed = [spots[0].clone(), Spot { pot: -1.0, ..spots[1].clone() }];
+    let reports = solve_spots(&[Device::cpu()], &mixed, &run, drop).expect("devices");
+    assert!(reports[0].is_ok() && reports[1].is_err());
+}
+
+#[test]
+fn a_report_can_be_read_as_a_spot_and_back() {
+    let spot = parsed(
+        json!({"locks": [{"history": "", "seat": 0, "strategy": [0, 1, 0]}], "bet_sizes": {"river": [0.5, "all-in"]}, "rake": {"part": 0.01, "cap": 1}}),
+    );
+    let text = serde_json::to_string(&spot).expect("JSON");
+    assert_eq!(Spot::parse(&text).expect("its own"), spot);
+    let report = solved(&spot, 3, &[1, 2]);
+    let text = serde_json::to_string(&report).expect("JSON");
+    assert_eq!(serde_json::from_str::<SpotReport>(&text).expect("its own"), report);
+    let both: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (both["hands"].clone(), both["trajectory"].as_object().map(|points| points.len())),
+        (json!(report.hands), Some(3))
+    );
+}
+
+#[test]
+fn bad_spots_are_errors_with_field_and_place() {
+    for (changes, told) in [
+        (json!({"flop": "Qs Jh"}), "option flop"),
+        (json!({"flop": "Qs Jh Jh"}), "option flop"),
+        (json!({"flop": "Qs Jh 1h"}), "option flop"),
+        (json!({"turn": "Qs"}), "on the board: QsJh2h"),
+        (json!({"turn": "Qs Qd"}), "option turn"),
+        (json!({"river": "2d"}), "option river"),
+        (json!({"turn": null}), "only with a turn"),
+        (json!({"pot": 0}), "option pot"),
+        (json!({"pot": -5}), "option pot: -5"),
+        (json!({"effective_stack": -300}), "option effective_stack"),
+        (json!({"bet_fraction_of_pot": -0.5}), "option bet_fraction_of_pot"),
+        (json!({"bet_fraction_of_pot": null}), "option bet_sizes: nothing for the river"),
+        (json!({"bet_sizes": {"river": [-1]}}), "option bet_sizes: -1"),
+        (json!({"raise_sizes": {"river": [[0.5], [0]]}}), "option raise_sizes: 0"),
+        (json!({"limit": {"flop": 1}}), "option limit: nothing for the river"),
+        (json!({"limit": {"river": -1}}), "option limit: -1"),
+        (json!({"limit": {"river": 10}, "bet_sizes": {"river": [1]}}), "not both"),
+        (json!({"rake": {"part": 2, "cap": 1}}), "option rake.part"),
+        (json!({"rake": {"part": 0.1, "cap": -1}}), "option rake.cap"),
+        (json!({"ranges": ["AA", "AX"]}), "seat 1: 'AX' at column 1"),
+        (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),
+        (json!({"ranges": ["AhKh", "AhQh"]}), "at least one pair of hands"),
+        (json!({"locks": [{"history": "x", "seat": 0, "strategy": [1]}]}), "column 1"),
+        (json!({"locks": [{"history": "r50f", "seat": 0, "strategy": [1]}]}), "somebody acts"),
+        (json!({"locks": [{"history": "", "seat": 1, "strategy": [1, 0, 0]}]}), "seat 0, which acts there"),
+        (json!({"locks": [{"history": "", "seat": 0, "strategy": [0.5, 0.4, 0]}]}), "add up to 1"),
+        (json!({"locks": [{"history": "", "seat": 0, "strategy": [1, 0]}]}), "c, r50, r300"),
+        (json!({"locks": [{"history": "", "seat": 0, "strategy": {"AA": [1, 0, 0]}}]}), "no strategy of"),
+        (
+            json!({"locks": [{"history": "", "seat": 0, "strategy": {"AA": [1, 0, 0], "AA,QQ": [1, 0, 0], "rest": [1, 0, 0]}}]}),
+            "twice",
+        ),
+    ] {
+        let error = parsed(changes.clone()).build(true).map(drop).expect_err(&changes.to_string()).to_string();
+        assert!(error.contains(told), "{changes}: {error}");
+    }
+    for (changes, told) in [
+        (json!({"stack": 3}), "unknown field `stack`"),
+        (json!({"pot": null}), "missing field `pot`"),
+        (json!({"pot": "much"}), "line 1"),
+        (json!({"ranges": ["AA"]}), "column"),
+        (json!({"bet_sizes": {"preflop": [1]}}), "preflop"),
+        (json!({"bet_sizes": {"river": ["half"]}}), "line 1"),
+        (json!({"locks": [{"history": "", "seat": 0, "strategy": [1], "hand": 1}]}), "unknown field `hand`"),
+    ] {
+        let error = Spot::parse(&spot(changes.clone()).to_string()).expect_err(&changes.to_string()).to_string();
+        assert!(error.starts_with("<text>, line 1: ") && error.contains(told), "{changes}: {error}");
+    }
+    assert!(matches!(Spot::read("no such file"), Err(Error::File { .. })));
+    assert!(Spot::read_all("no such file").is_err());
+}
