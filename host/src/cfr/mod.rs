@@ -34,6 +34,8 @@ pub use game_file::GameDef;
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
 pub use ranking::{Category, Ranking, category};
 pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
-pub use spot::{BetSize, LockStrategy, Range, SeatSizes, Spot, SpotLock, Streets};
+pub use spot::{
+    BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,
+};
 pub use strategy::{Checkpoint, HeadToHead, Profile, Strategy, head_to_head};
 pub use vector::{Board, Entry, Lock, Node, Place, Street, SuitMap, VectorGame, VectorSize};
