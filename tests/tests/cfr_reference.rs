@@ -2,6 +2,8 @@
 
 #[path = "cfr_reference/read.rs"]
 mod read;
+#[path = "cfr_reference/vector.rs"]
+mod vector;
 
 use std::sync::Arc;
 
@@ -61,6 +63,11 @@ fn checkpoints(trajectory: &Value) -> Vec<(u64, &Value)> {
     all
 }
 
+fn tolerance(game: &str, algorithm: &str, iteration: u64) -> Tolerance {
+    let tied = TIES.iter().filter(|tie| tie.0 == game && tie.1 == algorithm && iteration >= tie.2);
+    tied.last().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
+}
+
 fn check_table(what: &str, solver: &Solver<String>, table: &Value) {
     let (tree, average) = (solver.tree(), solver.average());
     let table = table.as_object().expect("a table");
@@ -81,8 +88,7 @@ fn check_game(name: &str, of: &Value) {
         for (iteration, point) in checkpoints(trajectory) {
             solver.iterate(iteration - solver.state().iteration);
             let what = format!("{name}, {algorithm}, iteration {iteration}");
-            let tied = TIES.iter().filter(|tie| tie.0 == name && tie.1 == algorithm && iteration >= tie.2);
-            let tolerance = tied.last().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 });
+            let tolerance = tolerance(name, algorithm, iteration);
             let got = [solver.nash_conv(), solver.positive_regret()];
             let expected = [number(&point["nash_conv"]), number(&point["regret_sum_positive"])];
             close(&what, &got, &expected, tolerance);

@@ -1,7 +1,7 @@
 //! Strategies of all players, and what they are worth.
 
 use super::best_response::BestResponse;
-use super::{Node, Tree};
+use super::{InformationSet, Node, Tree};
 use crate::cfr::pieces::normalise;
 
 /// A strategy for every seat: probabilities by information set.
@@ -21,12 +21,12 @@ impl Profile {
         Self { strategies }
     }
 
-    /// Strategies by a function of what the player knows; uniform where it gives `None`.
-    pub fn from_fn<K>(tree: &Tree<K>, strategy: impl Fn(&K) -> Option<Vec<f64>>) -> Self {
+    /// Strategies by a function of the information set, which has its key; uniform where it gives `None`.
+    pub fn from_fn<K>(tree: &Tree<K>, strategy: impl Fn(&InformationSet<K>) -> Option<Vec<f64>>) -> Self {
         let mut strategies: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
         for set in tree.sets() {
             let row = &mut strategies[set.seat][set.offset..set.offset + set.n_actions];
-            match strategy(&set.key) {
+            match strategy(set) {
                 Some(given) => row.copy_from_slice(&given),
                 None => row.fill(1.0 / set.n_actions as f64),
             }

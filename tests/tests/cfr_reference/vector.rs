@@ -1,0 +1,215 @@
+//! The vector form.
+
+use std::sync::Arc;
+
+use warpplay_cpu_ref::cfr::poker::{Betting, Deck, Poker, Rules};
+use warpplay_cpu_ref::cfr::vector::{ByHand, Evaluator, Game, Kind, Node, Place, Solver};
+use warpplay_cpu_ref::cfr::{Algorithm, Options, Updates, tree};
+use warpplay_tests::tolerance::{Tolerance, close};
+
+use super::read::{Reference, floats, number, rules};
+use super::{checkpoints, options, tolerance};
+
+/// Rules in which everything that the vector form does by tricks can go wrong: hands of some cards, several rounds, short all-ins.
+fn odd_rules(n_hole_cards: usize, n_board_cards: Vec<usize>, deck: Deck, no_limit: bool) -> Rules {
+    let n_rounds = n_board_cards.len();
+    Rules {
+        no_limit,
+        stacks: no_limit.then(|| vec![5, 4]),
+        blinds: vec![1, 2],
+        raise_sizes: if no_limit { vec![] } else { vec![2; n_rounds] },
+        first_players: vec![0; n_rounds],
+        max_raises: vec![2; n_rounds],
+        deck,
+        n_hole_cards,
+        n_board_cards,
+    }
+}
+
+/// How far no-limit Leduc goes away: its regrets are tied from the first iteration on, and the vector form adds in another order.
+fn no_limit(iteration: u64) -> Tolerance {
+    Tolerance { abs: 1e-3, rel: if iteration < 10 { 2e-3 } else { 0.1 } }
+}
+
+#[test]
+fn vectors_follow_every_trajectory() {
+    let reference = Reference::open();
+    for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p", "leduc.nolimit.2p"] {
+        let of = reference.game(name);
+        let game = Arc::new(Game::poker(&rules(of["gamedef"].as_str().expect("the game's text"))));
+        for (algorithm, trajectory) in of["trajectories"].as_object().expect("trajectories") {
+            let mut solver = Solver::new(game.clone(), options(algorithm));
+            for (iteration, point) in checkpoints(trajectory) {
+                solver.iterate(iteration - solver.iteration());
+                let what = format!("{name} in vector form, {algorithm}, iteration {iteration}");
+                let got = [solver.nash_conv(), solver.positive_regret()];
+                let expected = [number(&point["nash_conv"]), number(&point["regret_sum_positive"])];
+                let tied = name == "leduc.nolimit.2p";
+                let tolerance = if tied { no_limit(iteration) } else { tolerance(name, algorithm, iteration) };
+                close(&what, &got, &expected, tolerance);
+                close(&what, &solver.values(), &floats(&point["average_profile_value"]), tolerance);
+            }
+        }
+    }
+}
+
+/// The betting before each node of [`Game::poker`], depth first.
+fn histories(rules: &Rules, betting: &Betting, all: &mut Vec<String>) {
+    all.push(betting.history.clone());
+    for action in betting.actions(rules) {
+        histories(rules, &betting.after(rules, action), all);
+    }
+}
+
+/// Some probabilities that depend on a key, now and then 0.
+fn drawn(key: &str, n_actions: usize) -> Vec<f64> {
+    let mut state = key.bytes().fold(7_u64, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let weights: Vec<f64> = (0..n_actions)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f64 % 7.0
+        })
+        .collect();
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|weight| if sum > 0.0 { weight / sum } else { 1.0 / n_actions as f64 }).collect()
+}
+
+/// Games of one to three private cards against the explicit tree of the same rules, with strategies that differ at every information set.
+#[test]
+fn vectors_are_the_tree() {
+    let games = [
+        odd_rules(1, vec![0, 2], Deck { n_suits: 2, n_ranks: 3 }, false),
+        odd_rules(1, vec![1, 1, 1], Deck { n_suits: 2, n_ranks: 3 }, true),
+        odd_rules(2, vec![1], Deck { n_suits: 2, n_ranks: 4 }, false),
+        odd_rules(2, vec![0, 1], Deck { n_suits: 2, n_ranks: 3 }, true),
+        odd_rules(3, vec![0], Deck { n_suits: 2, n_ranks: 4 }, false),
+    ];
+    for rules in games {
+        let tree = Arc::new(tree::Tree::new(&Poker::new(rules.clone())));
+        let game = Arc::new(Game::poker(&rules));
+        let profile = tree::Profile::from_fn(&tree, |set| Some(drawn(&set.key, set.n_actions)));
+        let mut betting = Vec::new();
+        histories(&rules, &Betting::new(&rules), &mut betting);
+        let names = |cards: u64| {
+            let dealt = (0..rules.deck.n_cards() as u8).filter(move |card| cards >> card & 1 == 1);
+            dealt.map(|card| rules.deck.name(card)).collect::<String>()
+        };
+        let same = ByHand(|place: Place, hand: usize| {
+            let board: String = game.dealt(game.nodes[place.node].round, place.board).into_iter().map(&names).collect();
+            let hole = names(game.hands[place.seat][hand]);
+            Some(drawn(&format!("{}:{hole}:{board}:{}", place.seat, betting[place.node]), place.n_actions))
+        });
+        let (what, exact) = (format!("{rules:?}"), Tolerance { abs: 1e-11, rel: 1e-11 });
+        let evaluator = Evaluator::new(&game);
+        close(&what, &evaluator.values(&same), &profile.values(&tree), exact);
+        close(&what, &evaluator.best_responses(&same), &profile.best_responses(&tree), exact);
+        let options = Options { updates: Updates::Simultaneous, ..Options::default() };
+        let (mut plain, mut vector) = (tree::Solver::new(tree, options), Solver::new(game, options));
+        plain.iterate(1);
+        vector.iterate(1);
+        close(&what, &vector.utilities(), &plain.state().utilities, exact);
+        close(&what, &[vector.positive_regret()], &[plain.positive_regret()], exact);
+    }
+}
+
+/// Best responses differ where actions are equally good, so here only the way down is compared.
+#[test]
+fn cfr_br_in_vector_form_goes_as_far_as_on_the_tree() {
+    let options = Options { algorithm: Algorithm::CfrBr, ..Options::default() };
+    let mut vector = Solver::new(Arc::new(Game::poker(&Rules::leduc(2))), options);
+    let mut plain = tree::Solver::new(Arc::new(tree::Tree::new(&Poker::new(Rules::leduc(2)))), options);
+    vector.iterate(100);
+    plain.iterate(100);
+    close("NashConv", &[vector.nash_conv()], &[plain.nash_conv()], Tolerance { abs: 0.0, rel: 0.2 });
+}
+
+/// A river with weights, a locked node, and a pot that was there before.
+fn river() -> Game {
+    let deck = Deck { n_suits: 4, n_ranks: 5 };
+    let board = 0b1_0010_0100_0001_0100;
+    let hands = Game::all_hands(deck, 2, board);
+    let weights = [3, 5].map(|n| (0..hands.len()).map(|hand| (hand % n) as f64 / n as f64).collect());
+    let decision = |seat, children: &[usize], locked| Node {
+        round: 0,
+        kind: Kind::Decision { seat, children: children.to_vec(), locked },
+    };
+    let shown =
+        |bet: f64| Node { round: 0, kind: Kind::Showdown { win: [10.0 + bet; 2], lose: [-bet; 2], tie: [5.0; 2] } };
+    let nodes = vec![
+        decision(0, &[1, 4], false),
+        decision(1, &[2, 3], false),
+        shown(0.0),
+        shown(6.0),
+        decision(1, &[5, 6], true),
+        Node { round: 0, kind: Kind::Fold { payoff: [10.0, 0.0] } },
+        shown(8.0),
+    ];
+    Game::new(deck, 2, board, &[0], [hands.clone(), hands], weights, nodes)
+}
+
+#[test]
+fn locked_nodes_keep_their_strategy() {
+    let game = Arc::new(river());
+    let n_hands = game.hands[1].len();
+    let locked: Vec<f64> = (0..2 * n_hands).map(|at| if at < n_hands { 0.75 } else { 0.25 }).collect();
+    for algorithm in [Algorithm::CfrPlus, Algorithm::CfrBr] {
+        let mut solver = Solver::new(game.clone(), Options { algorithm, ..Options::default() });
+        solver.lock(4, 0, &locked);
+        solver.iterate(600);
+        assert_eq!(solver.average(4, 0).as_deref(), Some(&locked[..]));
+        assert!(solver.nash_conv() < 0.02, "{algorithm:?}: {}", solver.nash_conv());
+        let values = solver.values();
+        close("both win the pot", &[values[0] + values[1]], &[10.0], Tolerance { abs: 1e-9, rel: 0.0 });
+    }
+}
+
+#[test]
+fn threads_do_not_change_bits_and_a_state_goes_on() {
+    let rules = odd_rules(2, vec![0, 1, 1], Deck { n_suits: 2, n_ranks: 4 }, true);
+    let game = Arc::new(Game::poker(&rules));
+    for algorithm in [Algorithm::PcfrPlus, Algorithm::CfrBr] {
+        let options = Options { algorithm, ..Options::default() };
+        let [mut alone, mut parallel, mut resumed] = [0; 3].map(|_| Solver::new(game.clone(), options));
+        parallel.parallel = true;
+        alone.iterate(5);
+        parallel.iterate(2);
+        resumed.set_state(&parallel.state());
+        parallel.iterate(3);
+        resumed.iterate(3);
+        assert!(alone.state() == parallel.state() && alone.state() == resumed.state(), "{algorithm:?}");
+        assert_eq!(alone.nash_conv().to_bits(), parallel.nash_conv().to_bits());
+    }
+}
+
+#[test]
+fn given_strategies_are_valued_as_the_solvers_own() {
+    let game = Arc::new(Game::poker(&odd_rules(2, vec![0, 1], Deck { n_suits: 2, n_ranks: 3 }, false)));
+    let mut solver = Solver::new(game.clone(), Options::default());
+    solver.iterate(7);
+    let state = solver.state();
+    let evaluator = Evaluator::new(&game);
+    let average = ByHand(|place: Place, hand| {
+        let n_hands = game.hands[place.seat].len();
+        let row = &state.averages[place.seat][game.offset(place.node, place.board)..][..place.n_actions * n_hands];
+        let weights: Vec<f64> = (0..place.n_actions).map(|action| row[action * n_hands + hand]).collect();
+        let sum: f64 = weights.iter().sum();
+        (sum > 0.0).then(|| weights.iter().map(|weight| weight / sum).collect())
+    });
+    let exact = Tolerance { abs: 1e-12, rel: 1e-12 };
+    close("values", &evaluator.values(&average), &solver.values(), exact);
+    close("best responses", &evaluator.best_responses(&average), &solver.best_responses(), exact);
+    let by_hand = evaluator.hand_winnings(&average, 0);
+    let masses = game.hands[0].iter().map(|hand| game.hands[1].iter().filter(|other| *other & hand == 0).count());
+    let sum: f64 = by_hand.iter().zip(masses).map(|(value, mass)| value * mass as f64 * game.scale).sum();
+    close("winnings by hand", &[sum], &solver.values()[..1], exact);
+}
+
+#[test]
+fn equities_are_those_of_all_boards() {
+    let rules = odd_rules(1, vec![0, 1], Deck { n_suits: 2, n_ranks: 3 }, false);
+    // A deuce ties with the other deuce, and beats a higher card with the other deuce on the board, one of four.
+    let equity = Game::poker(&rules).equity(0);
+    let deuce = (0.5 + 4.0 * (1.0 / 4.0)) / 5.0;
+    close("equity of a deuce", &equity[..1], &[deuce], Tolerance { abs: 1e-12, rel: 0.0 });
+    close("both", &Game::poker(&rules).equities(), &[0.5, 0.5], Tolerance { abs: 1e-12, rel: 0.0 });
+}
