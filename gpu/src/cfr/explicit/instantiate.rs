@@ -134,7 +134,7 @@ macro_rules! instantiate {
 
             /// # Safety
             /// As [`chance::chance`].
-            #[kernel(suffix = $suffix, max_threads = sample::BLOCK)]
+            #[kernel(suffix = $suffix, max_threads = sample::BLOCK, min_blocks = 8)]
             pub unsafe fn cfr_explicit_sample_chance(task: Sample<$real>) {
                 // SAFETY: the kernel's contract is that of the function.
                 unsafe { chance::chance(task) }

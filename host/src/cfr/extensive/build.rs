@@ -79,13 +79,6 @@ fn count<G: Game + ?Sized>(game: &G, most: u128) -> u128 {
     n
 }
 
-/// What a history of the level in work brings along.
-struct Open<S> {
-    state: S,
-    /// Last set and action of each seat.
-    past: Vec<Option<(u32, u32)>>,
-}
-
 struct Builder<'a, G: Game + ?Sized> {
     game: &'a G,
     tree: Tree,
@@ -129,14 +122,14 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
     }
 
     fn build(mut self) -> Result<Tree> {
-        let mut level = vec![Open { state: self.game.root(), past: vec![None; self.tree.n_players] }];
+        let mut level = vec![self.game.root()];
         self.tree.parents.push(0);
         self.edges.push(Edge::Root);
         while !level.is_empty() {
             let mut below = Vec::new();
             let start = self.tree.parents.len() - level.len();
-            for (at, open) in level.into_iter().enumerate() {
-                self.add((start + at) as u32, open, &mut below)?;
+            for (at, state) in level.into_iter().enumerate() {
+                self.add((start + at) as u32, &state, &mut below)?;
             }
             self.tree.levels.push(self.tree.first.len() as u32);
             level = below;
@@ -148,10 +141,9 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
     }
 
     /// Takes a history of the level into the arrays, and its children into the list of the level below.
-    fn add(&mut self, node: u32, open: Open<G::State>, below: &mut Vec<Open<G::State>>) -> Result<()> {
-        let Open { state, past } = open;
+    fn add(&mut self, node: u32, state: &G::State, below: &mut Vec<G::State>) -> Result<()> {
         self.tree.first.push(self.tree.parents.len() as u32);
-        match self.game.turn(&state) {
+        match self.game.turn(state) {
             Turn::End(payoffs) => {
                 if payoffs.len() != self.tree.n_players || payoffs.iter().any(|payoff| !payoff.is_finite()) {
                     let expected = format!("a finite number for each of {} seats", self.tree.n_players);
@@ -175,26 +167,35 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                     }
                     self.tree.parents.push(node);
                     self.edges.push(Edge::Outcome(number));
-                    below.push(Open { state: self.game.next(&state, outcome), past: past.clone() });
+                    below.push(self.game.next(state, outcome));
                 }
             }
             Turn::Decision { seat, n_actions } => {
-                let set = self.set(&state, seat, n_actions, &past)?;
+                let set = self.set(node, state, seat, n_actions)?;
                 self.tree.places.push(set);
                 for action in 0..n_actions {
                     self.tree.parents.push(node);
                     self.edges.push(Edge::Action(set, action as u32));
-                    let mut past = past.clone();
-                    past[seat] = Some((set, action as u32));
-                    below.push(Open { state: self.game.next(&state, action), past });
+                    below.push(self.game.next(state, action));
                 }
             }
         }
         Ok(())
     }
 
+    /// A seat's last set and action before a history.
+    fn last_action(&self, mut node: u32, seat: usize) -> Option<(u32, u32)> {
+        loop {
+            match self.edges[node as usize] {
+                Edge::Root => return None,
+                Edge::Action(set, action) if self.met[set as usize].set.seat == seat => return Some((set, action)),
+                Edge::Action(..) | Edge::Outcome(_) => node = self.tree.parents[node as usize],
+            }
+        }
+    }
+
     /// The set of a history, as met; checks that it suits the histories before.
-    fn set(&mut self, state: &G::State, seat: usize, n_actions: usize, past: &[Option<(u32, u32)>]) -> Result<u32> {
+    fn set(&mut self, node: u32, state: &G::State, seat: usize, n_actions: usize) -> Result<u32> {
         if seat >= self.tree.n_players {
             return Err(self.wrong("seat that acts", format!("below {}", self.tree.n_players), seat));
         }
@@ -202,6 +203,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             return Err(self.wrong("actions of a decision", "at least 1", 0));
         }
         let level = self.tree.n_levels() as u32;
+        let before = self.last_action(node, seat);
         let key = self.game.key(state);
         let next = self.met.len() as u32;
         let entry = self.tree.set_of_key.entry((seat, key.clone()));
@@ -210,7 +212,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                 place.insert(next);
                 let actions = (0..n_actions).map(|action| self.game.action_name(state, action)).collect();
                 let set = InformationSet { seat, key, actions, level, offset: 0 };
-                self.met.push(Met { set, before: past[seat] });
+                self.met.push(Met { set, before });
                 return Ok(next);
             }
             Entry::Occupied(place) => *place.get(),
@@ -226,7 +228,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                 format!("histories of {} actions and events (pad with events of one outcome)", met.set.level);
             return Err(self.wrong(&what, expected, level));
         }
-        if met.before != past[seat] {
+        if met.before != before {
             let past_of = |past: Option<(u32, u32)>| match past {
                 None => "none".to_string(),
                 Some((set, action)) => {
@@ -235,7 +237,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                 }
             };
             let expected = format!("perfect recall: last own action {}", past_of(met.before));
-            return Err(self.wrong(&what, expected, past_of(past[seat])));
+            return Err(self.wrong(&what, expected, past_of(before)));
         }
         Ok(number)
     }

@@ -1,5 +1,7 @@
 //! Poker as a game in extensive form: single cards are dealt one after the other, suits are distinct.
 
+use std::sync::OnceLock;
+
 use super::{Game, Turn};
 use crate::Result;
 use crate::cfr::betting::{BettingKind, BettingNode, BettingTree};
@@ -14,6 +16,8 @@ pub struct Poker {
     rules: GameDef,
     betting: BettingTree,
     ranking: Ranking,
+    /// Of each betting node, as [`BettingTree::history`] writes it.
+    histories: OnceLock<Vec<String>>,
 }
 
 /// The betting so far, and the cards in the order in which they were dealt.
@@ -30,7 +34,7 @@ impl Poker {
     /// As [`BettingTree::new`].
     pub fn new(rules: &GameDef) -> Result<Self> {
         let betting = BettingTree::new(rules)?;
-        Ok(Self { rules: rules.clone(), betting, ranking: Ranking::new(rules.deck) })
+        Ok(Self { rules: rules.clone(), betting, ranking: Ranking::new(rules.deck), histories: OnceLock::new() })
     }
 
     /// The betting without the cards.
@@ -141,7 +145,8 @@ impl Game for Poker {
             }
             rest = after;
         }
-        let history = self.betting.history(state.betting);
+        let all = || (0..self.betting.nodes.len() as u32).map(|node| self.betting.history(node)).collect();
+        let history = &self.histories.get_or_init(all)[state.betting as usize];
         format!("{seat}:{}:{}:{history}", names(self.hole(state, seat)), board.join("/"))
     }
 

@@ -172,3 +172,9 @@ fn trees_that_do_not_fit_say_their_size() {
     assert!(MatrixGame::new("no", vec![vec!["a".into()]], vec![vec![0.0, 0.0]]).is_err());
     assert!(MatrixGame::zero_sum("one", &["a"], &["b", "c"], &[&[1.0]]).is_err());
 }
+
+#[test]
+fn three_player_leduc_has_the_counts_of_the_reference() {
+    let game = "limit;numPlayers = 3;numRounds = 2;blind = 1 1 1;raiseSize = 2 4;firstPlayer = 1 1;maxRaises = 2 2;numSuits = 2;numRanks = 4;numHoleCards = 1;numBoardCards = 0 1";
+    assert_eq!(counts(&poker(game)), (1_831_601, 1_043_952, vec![8600; 3], vec![19_688; 3], 18));
+}
