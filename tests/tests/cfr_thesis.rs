@@ -1,8 +1,9 @@
 //! The dissertation's programs, and the batched ones that came of them, do what the reference runs of sampled deals say.
 
 use serde_json::Value;
-use warpplay::cfr::thesis::{Options, Program, Run};
-use warpplay::cfr::{GameDef, Numbers};
+use warpplay::cfr::thesis::{Checksums, Options, Program, Run, Set};
+use warpplay::cfr::walk::{Information, Sampler};
+use warpplay::cfr::{self, Algorithm, GameDef, Numbers, Sampling, Updates};
 use warpplay::{Backend, Device};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::tolerance::{Tolerance, close};
@@ -26,22 +27,50 @@ fn game(name: &str) -> Option<GameDef> {
     Some(GameDef::read(path).expect("a game"))
 }
 
-/// Runs one program to each checkpoint up to `last` and compares all that is known of it.
-fn follow(device: &Device, name: &str, options: &Options, last: u64) -> Checked {
+/// A program or the walk, as far as the reference knows them.
+trait Runs {
+    fn iterate(&mut self, n: u32) -> Checked;
+    fn utilities(&mut self) -> Result<Vec<f64>, warpplay::Error>;
+    fn checksums(&mut self) -> Result<Checksums, warpplay::Error>;
+    fn set(&self, sequence: u32, bucket: u32) -> Result<Set, warpplay::Error>;
+}
+
+macro_rules! runs {
+    ($type:ty) => {
+        impl Runs for $type {
+            fn iterate(&mut self, n: u32) -> Checked {
+                self.iterate(n)
+            }
+            fn utilities(&mut self) -> Result<Vec<f64>, warpplay::Error> {
+                <$type>::utilities(self)
+            }
+            fn checksums(&mut self) -> Result<Checksums, warpplay::Error> {
+                <$type>::checksums(self)
+            }
+            fn set(&self, sequence: u32, bucket: u32) -> Result<Set, warpplay::Error> {
+                <$type>::set(self, sequence, bucket)
+            }
+        }
+    };
+}
+runs!(Run);
+runs!(Sampler);
+
+/// Runs something to each checkpoint up to `last` and compares all that is known of it.
+fn follow_with(what: &str, name: &str, last: u64, build: impl FnOnce(&GameDef, u64) -> Result<Box<dyn Runs>, warpplay::Error>) -> Checked {
     let (Some(reference), Some(game)) = (reference(), game(name)) else { return Ok(()) };
     let sampled = &reference["sampled_one_deal_per_iteration"];
     let expected = &sampled["games"][name];
-    let seed = sampled["lcg_seed"].as_u64().expect("a seed");
-    let mut run = Run::build(device, &game, &Options { seed, ..*options })?;
-    assert_eq!(u64::from(run.n_sequences()), expected["sequences"].as_u64().expect("a count"));
-    assert_eq!(u64::from(run.n_buckets()), expected["buckets"].as_u64().expect("a count"));
+    let mut run = build(&game, sampled["lcg_seed"].as_u64().expect("a seed"))?;
     let checkpoints = expected["checkpoints"].as_object().expect("checkpoints");
     let mut at: Vec<u64> = checkpoints.keys().map(|key| key.parse().expect("a number")).collect();
     at.sort_unstable();
+    let mut done = 0;
     for iteration in at.into_iter().filter(|&iteration| iteration <= last) {
-        let what = |part: &str| format!("{name} on {device} by {}, iteration {iteration}: {part}", options.program);
+        let what = |part: &str| format!("{name} by {what}, iteration {iteration}: {part}");
         let point = &checkpoints[&iteration.to_string()];
-        run.iterate((iteration - run.iterations()) as u32)?;
+        run.iterate((iteration - done) as u32)?;
+        done = iteration;
         close(&what("utilities"), &run.utilities()?, &numbers(&point["utility_sum"]), DOUBLE);
         let sums = run.checksums()?;
         let got = [sums.regrets, sums.regret_sizes, sums.averages];
@@ -56,6 +85,36 @@ fn follow(device: &Device, name: &str, options: &Options, last: u64) -> Checked 
     }
     Ok(())
 }
+
+/// One of the programs.
+fn follow(device: &Device, name: &str, options: &Options, last: u64) -> Checked {
+    follow_with(&format!("{} on {device}", options.program), name, last, |game, seed| {
+        Ok(Box::new(Run::build(device, game, &Options { seed, ..*options })?))
+    })
+}
+
+/// The walk, one deal at a time.
+fn follow_walk(device: &Device, name: &str, last: u64) -> Checked {
+    follow_with(&format!("the walk on {device}"), name, last, |game, seed| {
+        let options = cfr::Options { seed, batch: 1, numbers: Numbers::F64, ..SAMPLED };
+        Ok(Box::new(Sampler::build(device, game, &Information::Unordered, &options)?))
+    })
+}
+
+/// Simultaneous updates from sampled deals.
+const SAMPLED: cfr::Options = cfr::Options {
+    algorithm: Algorithm::Cfr,
+    updates: Updates::Simultaneous,
+    averaging: cfr::Averaging::Auto,
+    sampling: Sampling::Chance,
+    batch: 32,
+    discounts: [1.5, 0.0, 2.0],
+    exploration: 0.6,
+    seed: 1,
+    numbers: Numbers::F32,
+    form: cfr::Form::Auto,
+    threads: None,
+};
 
 const PLAIN: Options = Options {
     program: Program::Levels,
@@ -121,4 +180,139 @@ fn five_players_with_six_thousand_hands_follow_the_reference() -> Checked {
         follow(&device, "variant_d", &Options { program, ..PLAIN }, 10)?;
     }
     Ok(())
+}
+
+#[test]
+fn the_walk_with_one_deal_follows_the_reference() {
+    for_each_device(|device| {
+        follow_walk(device, "variant_a", 1000)?;
+        follow_walk(device, "kuhn.limit.3p", 1000)?;
+        follow_walk(device, "variant_d", if device.backend() == Backend::Simt { 1 } else { 10 })
+    });
+}
+
+#[test]
+fn the_walk_with_one_deal_follows_the_reference_with_six_thousand_hands() -> Checked {
+    let Some(device) = gpu() else { return Ok(()) };
+    follow_walk(&device, "variant_c", 100)
+}
+
+/// The generator of the deals, `cards` numbers further on.
+fn further(state: u64, cards: u32) -> u64 {
+    (0..cards).fold(state, |state, _| state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407))
+}
+
+#[test]
+fn a_batch_is_the_sum_of_its_deals() {
+    for_each_device(|device| {
+        let Some(game) = game("kuhn.limit.3p") else { return Ok(()) };
+        for batch in [2, 5, 31, 32] {
+            let options = cfr::Options { batch, seed: 9, numbers: Numbers::F64, ..SAMPLED };
+            let mut together = Sampler::build(device, &game, &Information::Exact, &options)?;
+            together.iterate(1)?;
+            // From no regrets, each deal by itself.
+            let n_sets = (together.n_sequences() * 4) as usize;
+            let (mut sets, mut utilities, mut seed) = (vec![Set::default(); n_sets], vec![0.0; 3], 9);
+            for _ in 0..batch {
+                let options = cfr::Options { batch: 1, seed, ..options };
+                let mut one = Sampler::build(device, &game, &Information::Exact, &options)?;
+                one.iterate(1)?;
+                one.utilities()?.into_iter().zip(&mut utilities).for_each(|(one, sum)| *sum += one);
+                for (at, sum) in sets.iter_mut().enumerate() {
+                    let set = one.set(at as u32 / 4, at as u32 % 4)?;
+                    for action in 0..3 {
+                        sum.regrets[action] += set.regrets[action];
+                        sum.averages[action] += set.averages[action];
+                    }
+                }
+                seed = further(seed, 3);
+            }
+            close("utilities", &together.utilities()?, &utilities, DOUBLE);
+            for (at, sum) in sets.iter().enumerate() {
+                let set = together.set(at as u32 / 4, at as u32 % 4)?;
+                close(&format!("regrets of set {at}, {batch} deals"), &set.regrets, &sum.regrets, DOUBLE);
+                close(&format!("averages of set {at}, {batch} deals"), &set.averages, &sum.averages, DOUBLE);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn batches_come_near_an_equilibrium() {
+    for_each_device(|device| {
+        // Kuhn and Leduc: one round and two; known values to the first player.
+        for (name, n, value, far) in [("kuhn.limit.2p", 600, -1.0 / 18.0, 0.02), ("leduc.limit.2p", 400, -0.0856, 0.35)] {
+            let Some(game) = game(name) else { return Ok(()) };
+            for (algorithm, updates) in [
+                (Algorithm::Cfr, Updates::Simultaneous),
+                (Algorithm::CfrPlus, Updates::Alternating),
+                (Algorithm::Lcfr, Updates::Alternating),
+            ] {
+                let options = cfr::Options { algorithm, updates, ..SAMPLED };
+                let mut sampler = Sampler::build(device, &game, &Information::Exact, &options)?;
+                sampler.iterate(n)?;
+                let (conv, values) = sampler.nash_conv()?;
+                assert!(conv < far, "{name}, {algorithm}, {updates}: nash_conv {conv}");
+                assert!((values[0] - value).abs() < far / 2.0, "{name}, {algorithm}, {updates}: value {}", values[0]);
+                assert!((values[0] + values[1]).abs() < 1e-9);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_however_the_iterations_are_divided() {
+    for_each_device(|device| {
+        let Some(game) = game("leduc.limit.3p") else { return Ok(()) };
+        let run = |parts: &[u32]| {
+            let mut sampler = Sampler::build(device, &game, &Information::Exact, &cfr::Options { seed: 5, ..SAMPLED })?;
+            parts.iter().try_for_each(|&n| sampler.iterate(n))?;
+            Ok::<_, warpplay::Error>((sampler.checksums()?, sampler.utilities()?))
+        };
+        let once = run(&[10])?;
+        assert_eq!(once, run(&[10])?);
+        assert_eq!(once, run(&[3, 7])?);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let device = Device::simt();
+    let (Some(kuhn), Some(leduc), Some(c), Some(any)) =
+        (game("kuhn.limit.2p"), game("leduc.limit.2p"), game("variant_c"), game("leduc.nolimit.2p"))
+    else {
+        return;
+    };
+    let run = |device: &Device, game, options: Options| Run::build(device, game, &options).expect_err("refused").to_string();
+    let cases = [
+        (run(&device, &leduc, PLAIN), "numRounds"),
+        (run(&device, &any, PLAIN), "numRounds"),
+        (run(&device, &kuhn, Options { block: 48, ..PLAIN }), "32, 64, 128 or 256"),
+        (run(&device, &kuhn, Options { threads: 0, ..PLAIN }), "1 to 1024"),
+        (run(&device, &kuhn, Options { numbers: Numbers::I16, ..PLAIN }), "f32 or f64"),
+        (run(&Device::cpu(), &kuhn, PLAIN), "recursive or iterative"),
+    ];
+    for (error, part) in cases {
+        assert!(error.contains(part), "{error} does not say {part}");
+    }
+    let walk = |device: &Device, game, options| {
+        Sampler::build(device, game, &Information::Exact, &options).expect_err("refused").to_string()
+    };
+    let cases = [
+        (walk(&device, &any, SAMPLED), "one size of raise"),
+        (walk(&device, &kuhn, cfr::Options { batch: 33, ..SAMPLED }), "1 to 32"),
+        (walk(&device, &kuhn, cfr::Options { batch: 0, ..SAMPLED }), "1 to 32"),
+        (walk(&device, &kuhn, cfr::Options { algorithm: Algorithm::Dcfr, ..SAMPLED }), "cfr, cfr_plus or lcfr"),
+        (walk(&device, &kuhn, cfr::Options { sampling: Sampling::None, ..SAMPLED }), "chance"),
+        (walk(&Device::cpu(), &kuhn, SAMPLED), "CUDA"),
+    ];
+    for (error, part) in cases {
+        assert!(error.contains(part), "{error} does not say {part}");
+    }
+    let needed = Sampler::bytes_needed(&c, &Information::Unordered, &SAMPLED).expect("a size");
+    // 21,285 sequences of 2,024 buckets, three actions in two tables.
+    assert!((21285 * 2024 * 3 * 2 * 4..1_100_000_000).contains(&needed), "{needed}");
 }

@@ -22,7 +22,7 @@ mod street;
 mod subset;
 pub mod thesis;
 mod vector;
-mod walk;
+pub mod walk;
 
 pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
 pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};

@@ -2,7 +2,9 @@
 
 use warpplay_gpu::cfr::beats::{self, MAX_PLAYERS};
 
-use crate::cfr::cards::{CardSet, choose};
+use crate::Result;
+use crate::cfr::cards::{CardSet, choose, set_of};
+use crate::cfr::deal::Deals;
 use crate::cfr::{GameDef, Ranking};
 
 /// Which bucket of a round a player's cards are in.
@@ -64,51 +66,42 @@ pub(in crate::cfr) struct Cards {
     pub boards: Vec<CardSet>,
 }
 
-/// Deals from a seed: a linear congruential generator shuffles as many cards as are needed to the front of a fresh deck, and runs on from deal to deal.
+/// Deals from a seed, and who wins them.
 #[derive(Clone, Debug)]
 pub(in crate::cfr) struct Dealer {
-    state: u64,
-    n_players: usize,
-    n_hole_cards: usize,
+    deals: Deals,
     n_board_cards: Vec<usize>,
-    n_cards: usize,
     ranking: Ranking,
 }
 
 impl Dealer {
     /// The deals of a seed.
-    pub fn new(game: &GameDef, seed: u64) -> Self {
-        Self {
-            state: seed,
-            n_players: game.n_players,
-            n_hole_cards: game.n_hole_cards,
+    ///
+    /// # Errors
+    /// As [`Deals::new`].
+    pub fn new(game: &GameDef, seed: u64) -> Result<Self> {
+        Ok(Self {
+            deals: Deals::new(game, seed)?,
             n_board_cards: game.n_board_cards.clone(),
-            n_cards: game.deck.n_cards() as usize,
             ranking: Ranking::new(game.deck),
-        }
+        })
     }
 
     /// Where the generator is; a dealer made with it as seed goes on from here.
     pub fn state(&self) -> u64 {
-        self.state
+        self.deals.state()
     }
 
     /// The next deal.
     pub fn next(&mut self) -> Cards {
-        let mut deck: [u8; 64] = std::array::from_fn(|card| card as u8);
-        let needed = self.n_players * self.n_hole_cards + self.n_board_cards.iter().sum::<usize>();
-        for place in 0..needed.min(self.n_cards) {
-            self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            deck.swap(place, place + (self.state >> 33) as usize % (self.n_cards - place));
-        }
-        let set = |cards: &[u8]| cards.iter().fold(0, |set, &card| set | 1u64 << card);
-        let (holes, board) = deck[..needed].split_at(self.n_players * self.n_hole_cards);
-        let mut n = 0;
+        let deal = self.deals.deal();
+        let mut board = deal.cards[deal.cards.len() - self.n_board_cards.iter().sum::<usize>()..].iter();
+        let mut shown = 0;
         let boards = self.n_board_cards.iter().map(|&more| {
-            n += more;
-            set(&board[..n])
+            shown |= set_of(&board.by_ref().take(more).copied().collect::<Vec<u8>>());
+            shown
         });
-        Cards { boards: boards.collect(), holes: holes.chunks(self.n_hole_cards).map(set).collect() }
+        Cards { boards: boards.collect(), holes: deal.hole }
     }
 
     /// Who beats whom at the showdown; see [`beats`].

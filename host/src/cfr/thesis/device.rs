@@ -54,7 +54,7 @@ impl<T: Number> OnDevice<T> {
             arrays: Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets)?,
             ways,
             numbers,
-            dealer: Dealer::new(&plan.game, options.seed),
+            dealer: Dealer::new(&plan.game, options.seed)?,
             graphs: None,
             stream,
             plan: Arc::clone(plan),

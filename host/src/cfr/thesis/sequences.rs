@@ -178,6 +178,30 @@ impl Sequences {
         self.ends.iter().any(|end| end.pots.len() > 1)
     }
 
+    /// The sequence after a betting history: `f`, `c` and `r`, with `/` between rounds. Sizes of raises are passed over.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if it cannot be played, or the hand is over.
+    pub fn find(&self, history: &str) -> Result<u32> {
+        let wrong = |allowed: &str| Err(Error::option("history", format!("'{history}'"), allowed));
+        let mut at = 0;
+        for letter in history.chars() {
+            let action = match letter {
+                'f' => 0,
+                'c' => 1,
+                'r' => 2,
+                '/' | '0'..='9' => continue,
+                _ => return wrong("letters f, c and r, and / between rounds"),
+            };
+            match self.sequences[at as usize].children[action] {
+                Some(Child::Sequence(next)) => at = next,
+                Some(Child::End(_)) => return wrong("a history after which somebody acts"),
+                None => return wrong("actions that can be played"),
+            }
+        }
+        Ok(at)
+    }
+
     /// Sequences depth first: the places of the numbering by levels in it, `[sequence]`.
     pub fn depth_first(&self) -> Vec<u32> {
         let (mut place, mut next, mut stack) = (vec![0; self.sequences.len()], 0, vec![0u32]);
@@ -191,5 +215,71 @@ impl Sequences {
             }));
         }
         place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpplay_gpu::cfr::beats::{winners, word};
+
+    use super::*;
+    use crate::cfr::GameDef;
+
+    fn tree(text: &str) -> BettingTree {
+        let game = GameDef::parse(&format!("GAMEDEF\n{text}\nEND GAMEDEF\n")).expect("a game");
+        BettingTree::new(&game).expect("a tree")
+    }
+
+    const SHORT_STACKS: &str = "limit\nnumPlayers = 4\nnumRounds = 1\nstack = 1 5 3 4\nblind = 1 1 0 2\nraiseSize = 2\nmaxRaises = 2\n\
+        numSuits = 1\nnumRanks = 4\nnumHoleCards = 1\nnumBoardCards = 0";
+
+    #[test]
+    fn pots_pay_what_the_rules_pay() {
+        let tree = tree(SHORT_STACKS);
+        let game = Sequences::of(&tree).expect("sequences");
+        assert!(game.has_side_pots());
+        let ends = tree.nodes.iter().filter(|node| node.kind == BettingKind::Terminal);
+        for (node, end) in ends.zip(&game.ends) {
+            for code in 0..81u32 {
+                let strengths: Vec<u32> = (0..4).map(|seat| code / 3u32.pow(seat) % 3).collect();
+                let set = |is: &dyn Fn(u32) -> bool| {
+                    (0..4).filter(|&seat| is(strengths[seat])).fold(0u32, |set, seat| set | 1 << seat)
+                };
+                for (seat, expected) in tree.payoffs(node, &strengths).into_iter().enumerate() {
+                    let own = strengths[seat];
+                    let word = word(set(&|other| other > own), set(&|other| other == own));
+                    let won: f64 = end
+                        .pots
+                        .iter()
+                        .filter(|pot| pot.eligible >> seat & 1 == 1)
+                        .map(|pot| (winners(word, pot.eligible), pot.chips))
+                        .filter(|(winners, _)| *winners > 0)
+                        .map(|(winners, chips)| chips / f64::from(winners))
+                        .sum();
+                    let got = won - end.stakes[seat];
+                    assert!((got - expected).abs() < 1e-12, "{node:?} {strengths:?} seat {seat}: {got}, expected {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn levels_are_ranges_and_both_numberings_have_every_sequence() {
+        let game = Sequences::of(&tree(SHORT_STACKS)).expect("sequences");
+        assert_eq!(game.levels[0], 0..1);
+        assert!(game.levels.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(game.levels.last().map(|level| level.end as usize), Some(game.sequences.len()));
+        let mut places = game.depth_first();
+        assert_eq!(places[0], 0);
+        places.sort_unstable();
+        assert!(places.into_iter().eq(0..game.sequences.len() as u32));
+    }
+
+    #[test]
+    fn histories_are_found_or_refused() {
+        let game = Sequences::of(&tree(SHORT_STACKS)).expect("sequences");
+        assert_eq!(game.find("").expect("the root"), 0);
+        let error = game.find("x").expect_err("no letter of an action").to_string();
+        assert!(error.contains("letters f, c and r"), "{error}");
     }
 }

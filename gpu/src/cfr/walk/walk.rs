@@ -1,0 +1,442 @@
+//! The walk: a warp goes through a piece of the betting tree depth first, 32 deals side by side.
+//!
+//! One warp, one piece; a lane, a deal. All lanes do the same operation at the same time.
+//! Launch  [`shape`], once for each stage: the pieces of a stage need those of earlier stages only.
+//! Reads   regrets of the piece's sequences and of those on the way to it, values of earlier pieces.
+//! Writes  regrets and averages of the piece's sequences, values of the piece; at the root the utilities' sums.
+//! Twin    `warpplay_cpu_ref::cfr::sampled` for one deal.
+//!
+//! Reaches and the values of the sequence at hand are in registers, those of the sequences before it in shared memory; nothing of an iteration is stored but a
+//! value a piece, seat and deal. A value is what a seat wins from here on, less what it still puts in: what it has put in before is the same for all actions, so
+//! regrets do not change. Regrets are read before the launch that changes them ends: a strategy on the way belongs to a later stage, one of the piece to this warp.
+
+use super::links::link;
+use super::op::{NO_ACTION, Op, kind};
+use crate::cfr::beats::{self, MAX_PLAYERS};
+use crate::cfr::regret::{self, Real};
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::{self, Shared};
+use crate::cuda::warp::{ALL, Word};
+use crate::cuda::{kernel, thread, warp};
+use crate::launch::LaunchShape;
+
+/// Actions of a limit game: fold, call, raise.
+pub const ACTIONS: usize = 3;
+/// Lanes as places.
+const LANES: usize = thread::WARP as usize;
+
+/// Values that a sequence leaves in shared memory while its followers are walked: own reach, strategy, values of the actions, sums by seat.
+const fn frame(n_players: u32) -> u32 {
+    1 + 2 * ACTIONS as u32 + n_players
+}
+
+/// Sequences in shared memory at a time: all but the one at hand.
+const fn frames(depth: u32) -> u32 {
+    if depth < 2 { 1 } else { depth - 1 }
+}
+
+/// Launch shape for `n_pieces` pieces of at most `depth` sequences below each other, for kernels of `n_players` seats.
+pub const fn shape(n_pieces: u32, depth: u32, n_players: u32, value_bytes: u32) -> LaunchShape {
+    LaunchShape::new(n_pieces, thread::WARP).with_shared(frames(depth) * frame(n_players) * thread::WARP * value_bytes)
+}
+
+/// What one batch does with regrets and averages.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Change<T> {
+    /// Factor of the batch's regrets.
+    pub gain: T,
+    /// Factor of negative cumulative regrets after they were added; 0 is CFR+.
+    pub negative: T,
+    /// Weight of the batch's strategies in the average.
+    pub weight: T,
+    /// 0.
+    pub reserved: T,
+}
+
+// SAFETY: four floats, no padding, all bit patterns allowed.
+unsafe impl bytemuck::Zeroable for Change<f32> {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Change<f32> {}
+// SAFETY: as above.
+unsafe impl bytemuck::Zeroable for Change<f64> {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Change<f64> {}
+
+/// What a walk works on. `T` is `f32` or `f64`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Walk<T> {
+    /// Operations of all pieces, and one more.
+    pub ops: *const Vec4,
+    /// First operation of each piece.
+    pub pieces: *const u32,
+    /// Cumulative regrets, `[row][ACTIONS]`.
+    pub regrets: *mut T,
+    /// Sums of strategies, likewise.
+    pub averages: *mut T,
+    /// Values, `[piece][n_players][32]`.
+    pub values: *mut T,
+    /// Buckets, `[batch][n_slots][32]`.
+    pub buckets: *const u32,
+    /// See [`links`](super::links), likewise.
+    pub links: *const u32,
+    /// See [`beats`](crate::cfr::beats), `[batch][n_players][32]`.
+    pub beats: *const u32,
+    /// `[batch]`.
+    pub changes: *const Change<T>,
+    /// Sums of the root's values over all deals, `[n_players]`.
+    pub sums: *mut f64,
+    /// The batch at hand.
+    pub next: *mut u32,
+    /// Seats and rounds.
+    pub n_slots: u32,
+    /// Seats.
+    pub n_players: u32,
+    /// First piece of the stage.
+    pub first: u32,
+    /// Seats that learn in this pass: bit `seat`.
+    pub seats: u32,
+    /// The piece with the root, where this is the last pass of an iteration; else a number that no piece has.
+    pub root: u32,
+    /// Most sequences below each other in a piece of the stage.
+    pub depth: u32,
+}
+
+const _: () = assert!(size_of::<Walk<f32>>() == 11 * 8 + 6 * 4 && size_of::<Change<f32>>() == 16);
+
+/// An element by a number that is the same for all lanes; every index is known to the compiler, so the array stays in registers.
+#[inline(always)]
+fn pick<T: Copy, const N: usize>(values: &[T; N], at: u32) -> T {
+    let (mut value, mut other) = (values[0], 1);
+    while other < N {
+        if at == other as u32 {
+            value = values[other];
+        }
+        other += 1;
+    }
+    value
+}
+
+/// Sets such an element.
+#[inline(always)]
+fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
+    let mut other = 0;
+    while other < N {
+        if at == other as u32 {
+            values[other] = value;
+        }
+        other += 1;
+    }
+}
+
+/// Probabilities of the allowed actions of a set; 0 for the others.
+#[inline(always)]
+#[track_caller]
+unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32) -> [T; ACTIONS] {
+    let (mut positive, mut sum, mut action) = ([T::ZERO; ACTIONS], T::ZERO, 0);
+    while action < ACTIONS {
+        if allowed >> action & 1 != 0 {
+            // SAFETY: the caller's promise: the row exists.
+            positive[action] = unsafe { memory::load(regrets, row * ACTIONS + action) }.positive();
+        }
+        sum += positive[action];
+        action += 1;
+    }
+    action = 0;
+    while action < ACTIONS {
+        let probability = regret::probability(positive[action], sum, allowed.count_ones());
+        positive[action] = if allowed >> action & 1 != 0 { probability } else { T::ZERO };
+        action += 1;
+    }
+    positive
+}
+
+/// The sequence at hand.
+#[derive(Clone, Copy)]
+struct Level<T, const N: usize> {
+    /// The acting seat's own reach.
+    own: T,
+    strategy: [T; ACTIONS],
+    /// Value of each action to the acting seat.
+    actions: [T; ACTIONS],
+    /// Mean value over the actions so far, by seat.
+    sums: [T; N],
+}
+
+impl<T: Real, const N: usize> Level<T, N> {
+    /// Place of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
+    #[inline(always)]
+    fn place(depth: u32, field: u32) -> u32 {
+        (depth * frame(N as u32) + field) * thread::WARP + thread::lane()
+    }
+
+    /// Leaves the sequence for one behind it. Each lane reads its own column only, so no barrier is needed.
+    #[inline(always)]
+    #[track_caller]
+    fn push(&self, frames: Shared<T>, depth: u32) {
+        frames.set(Self::place(depth, 0), self.own);
+        let mut at = 0;
+        while at < ACTIONS {
+            frames.set(Self::place(depth, 1 + at as u32), self.strategy[at]);
+            frames.set(Self::place(depth, 1 + (ACTIONS + at) as u32), self.actions[at]);
+            at += 1;
+        }
+        at = 0;
+        while at < N {
+            frames.set(Self::place(depth, 1 + (2 * ACTIONS + at) as u32), self.sums[at]);
+            at += 1;
+        }
+    }
+
+    /// Comes back to it.
+    #[inline(always)]
+    #[track_caller]
+    fn pop(&mut self, frames: Shared<T>, depth: u32) {
+        self.own = frames.get(Self::place(depth, 0));
+        let mut at = 0;
+        while at < ACTIONS {
+            self.strategy[at] = frames.get(Self::place(depth, 1 + at as u32));
+            self.actions[at] = frames.get(Self::place(depth, 1 + (ACTIONS + at) as u32));
+            at += 1;
+        }
+        at = 0;
+        while at < N {
+            self.sums[at] = frames.get(Self::place(depth, 1 + (2 * ACTIONS + at) as u32));
+            at += 1;
+        }
+    }
+
+    /// Adds what an action of `seat` brings.
+    #[inline(always)]
+    fn add(&mut self, action: u32, seat: u32, cost: T, mut values: [T; N]) {
+        let own = pick(&values, seat) - cost;
+        put(&mut values, seat, own);
+        put(&mut self.actions, action, own);
+        let (probability, mut at) = (pick(&self.strategy, action), 0);
+        while at < N {
+            self.sums[at] += probability * values[at];
+            at += 1;
+        }
+    }
+}
+
+/// Adds a sequence's regrets and strategies of all lanes to the tables: the lanes of one bucket are summed by doubling, in an order that depends on the deals only,
+/// and the first of them writes.
+#[inline(always)]
+#[track_caller]
+unsafe fn learn<T: Real + Word, const N: usize>(
+    walk: &Walk<T>,
+    change: &Change<T>,
+    op: &Op,
+    level: &Level<T, N>,
+    others: T,
+    bucket: u32,
+    link: u32,
+) {
+    let mean = pick(&level.sums, op.seat);
+    let (mut gains, mut played) = ([T::ZERO; ACTIONS], [T::ZERO; ACTIONS]);
+    let mut action = 0;
+    if link::is_dealt(link) {
+        while action < ACTIONS {
+            gains[action] = others * (level.actions[action] - mean);
+            played[action] = level.own * level.strategy[action];
+            action += 1;
+        }
+    }
+    let (mut k, steps) = (0, link::steps(link));
+    while k < steps {
+        let behind = link::behind(link, k);
+        let is_last = behind == thread::lane();
+        action = 0;
+        while action < ACTIONS {
+            let gain = warp::shuffle(ALL, gains[action], behind);
+            let play = warp::shuffle(ALL, played[action], behind);
+            if !is_last {
+                gains[action] += gain;
+                played[action] += play;
+            }
+            action += 1;
+        }
+        k += 1;
+    }
+    if link::is_first(link) {
+        let row = (op.index as usize + bucket as usize) * ACTIONS;
+        action = 0;
+        while action < ACTIONS {
+            if op.allowed >> action & 1 != 0 {
+                // SAFETY: the caller's promise: the row exists, and in this launch it is this warp's; of the warp's lanes it is this one's.
+                unsafe {
+                    let sum = memory::load(walk.regrets, row + action) + change.gain * gains[action];
+                    let sum = if sum < T::ZERO { sum * change.negative } else { sum };
+                    memory::store(walk.regrets, row + action, sum);
+                    let average = memory::load(walk.averages, row + action) + change.weight * played[action];
+                    memory::store(walk.averages, row + action, average);
+                }
+            }
+            action += 1;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
+    let lane = thread::lane() as usize;
+    let number = walk.first + thread::block_idx_x();
+    let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
+    let mut reaches = [T::ONE; N];
+    let mut words = [0u32; N];
+    let mut level = Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
+    let mut values = [T::ZERO; N];
+    let mut depth = 0;
+    // SAFETY: the contract. Operations name rows, slots, seats and pieces that exist; a lane's column of the batch is its own.
+    unsafe {
+        let batch = memory::load(walk.next, 0) as usize;
+        let change = memory::load(walk.changes, batch);
+        let of_slots = batch * walk.n_slots as usize * LANES + lane;
+        let mut seat = 0;
+        while seat < N {
+            if (seat as u32) < walk.n_players {
+                words[seat] = memory::load(walk.beats, (batch * walk.n_players as usize + seat) * LANES + lane);
+            }
+            seat += 1;
+        }
+        let mut at = memory::load(walk.pieces, number as usize) as usize;
+        let mut packed = memory::load_vec4(walk.ops.add(at));
+        loop {
+            let op = Op::unpacked(packed);
+            if op.kind == kind::STOP {
+                break;
+            }
+            // The next operation is on its way while this one is done.
+            at += 1;
+            packed = memory::load_vec4(walk.ops.add(at));
+            if op.kind == kind::END {
+                let mut seat = 0;
+                while seat < N {
+                    if op.first {
+                        values[seat] = T::ZERO;
+                    }
+                    if op.index >> seat & 1 != 0 {
+                        let winners = beats::winners(words[seat], op.index);
+                        let pot = T::from_f64(op.pot as f64);
+                        if winners == 1 {
+                            values[seat] += pot;
+                        } else if winners > 1 {
+                            values[seat] += pot / T::from_u32(winners);
+                        }
+                    }
+                    seat += 1;
+                }
+                if op.last {
+                    level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
+                }
+            } else if op.kind == kind::LEAF {
+                let mut seat = 0;
+                while seat < N {
+                    if (seat as u32) < walk.n_players {
+                        let place = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
+                        values[seat] = memory::load(walk.values, place);
+                    }
+                    seat += 1;
+                }
+                level.add(op.action, op.seat, T::from_f64(op.cost as f64), values);
+            } else {
+                let slot = of_slots + op.slot as usize * LANES;
+                let bucket = memory::load(walk.buckets, slot);
+                if op.kind == kind::EXIT {
+                    if walk.seats >> op.seat & 1 != 0 {
+                        let (mut others, mut seat) = (T::ONE, 0);
+                        while seat < N {
+                            if seat as u32 != op.seat {
+                                others *= reaches[seat];
+                            }
+                            seat += 1;
+                        }
+                        learn(&walk, &change, &op, &level, others, bucket, memory::load(walk.links, slot));
+                    }
+                    values = level.sums;
+                    if op.action != NO_ACTION {
+                        depth -= 1;
+                        level.pop(frames, depth);
+                        put(&mut reaches, op.before, level.own);
+                        level.add(op.action, op.before, T::from_f64(op.cost as f64), values);
+                    }
+                } else {
+                    let matched = strategy(walk.regrets, op.index as usize + bucket as usize, op.allowed);
+                    if op.kind == kind::PATH {
+                        let reach = pick(&reaches, op.seat) * pick(&matched, op.action);
+                        put(&mut reaches, op.seat, reach);
+                    } else {
+                        if op.action != NO_ACTION {
+                            level.push(frames, depth);
+                            depth += 1;
+                            let reach = level.own * pick(&level.strategy, op.action);
+                            put(&mut reaches, op.before, reach);
+                        }
+                        level = Level {
+                            own: pick(&reaches, op.seat),
+                            strategy: matched,
+                            actions: [T::ZERO; ACTIONS],
+                            sums: [T::ZERO; N],
+                        };
+                    }
+                }
+            }
+        }
+        let mut seat = 0;
+        while seat < N {
+            if (seat as u32) < walk.n_players {
+                let place = (number as usize * walk.n_players as usize + seat) * LANES + lane;
+                memory::store(walk.values, place, values[seat]);
+            }
+            seat += 1;
+        }
+        if number == walk.root {
+            // All slots have the same lanes without deals.
+            let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
+            let mut seat = 0;
+            while seat < N {
+                // A loop with a shuffle stays a loop, so the place is not known to the compiler.
+                let value = pick(&values, seat as u32).to_f64();
+                let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
+                if lane == 0 && (seat as u32) < walk.n_players {
+                    memory::store(walk.sums, seat, memory::load(walk.sums, seat) + sum);
+                }
+                seat += 1;
+            }
+            // The root's piece is alone in the last stage, and every lane has read the number.
+            if lane == 0 {
+                memory::store(walk.next, 0, batch as u32 + 1);
+            }
+        }
+    }
+}
+
+macro_rules! walks {
+    ($($name:ident, $type:ty, $n_players:literal;)*) => {$(
+        /// Walks the pieces of a stage; for games of at most as many seats as the name says.
+        ///
+        /// # Safety
+        /// Launched with `shape` for the stage after all earlier stages of the batch; everything that `task` points to is valid for the game.
+        #[kernel(max_threads = 32)]
+        pub unsafe fn $name(task: Walk<$type>) {
+            const { assert!($n_players <= MAX_PLAYERS) };
+            // SAFETY: the contract.
+            unsafe { walk::<$type, $n_players>(task) }
+        }
+    )*};
+}
+
+walks! {
+    cfr_walk_2_f32, f32, 2;
+    cfr_walk_3_f32, f32, 3;
+    cfr_walk_5_f32, f32, 5;
+    cfr_walk_8_f32, f32, 8;
+    cfr_walk_10_f32, f32, 10;
+    cfr_walk_2_f64, f64, 2;
+    cfr_walk_3_f64, f64, 3;
+    cfr_walk_5_f64, f64, 5;
+    cfr_walk_8_f64, f64, 8;
+    cfr_walk_10_f64, f64, 10;
+}
