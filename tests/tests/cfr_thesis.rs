@@ -57,7 +57,12 @@ runs!(Run);
 runs!(Sampler);
 
 /// Runs something to each checkpoint up to `last` and compares all that is known of it.
-fn follow_with(what: &str, name: &str, last: u64, build: impl FnOnce(&GameDef, u64) -> Result<Box<dyn Runs>, warpplay::Error>) -> Checked {
+fn follow_with(
+    what: &str,
+    name: &str,
+    last: u64,
+    build: impl FnOnce(&GameDef, u64) -> Result<Box<dyn Runs>, warpplay::Error>,
+) -> Checked {
     let (Some(reference), Some(game)) = (reference(), game(name)) else { return Ok(()) };
     let sampled = &reference["sampled_one_deal_per_iteration"];
     let expected = &sampled["games"][name];
@@ -243,7 +248,8 @@ fn a_batch_is_the_sum_of_its_deals() {
 fn batches_come_near_an_equilibrium() {
     for_each_device(|device| {
         // Kuhn and Leduc: one round and two; known values to the first player.
-        for (name, n, value, far) in [("kuhn.limit.2p", 600, -1.0 / 18.0, 0.06), ("leduc.limit.2p", 400, -0.0856, 1.0)] {
+        for (name, n, value, far) in [("kuhn.limit.2p", 600, -1.0 / 18.0, 0.06), ("leduc.limit.2p", 400, -0.0856, 1.0)]
+        {
             let Some(game) = game(name) else { return Ok(()) };
             for (algorithm, updates) in [
                 (Algorithm::Cfr, Updates::Simultaneous),
@@ -287,7 +293,8 @@ fn what_cannot_be_done_is_said() {
     else {
         return;
     };
-    let run = |device: &Device, game, options: Options| Run::build(device, game, &options).expect_err("refused").to_string();
+    let run =
+        |device: &Device, game, options: Options| Run::build(device, game, &options).expect_err("refused").to_string();
     let cases = [
         (run(&device, &leduc, PLAIN), "numRounds"),
         (run(&device, &any, PLAIN), "numRounds"),

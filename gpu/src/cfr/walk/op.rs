@@ -64,7 +64,13 @@ impl Op {
     /// The operation as it lies in memory.
     pub fn packed(&self) -> Vec4 {
         let flags = u32::from(self.first) << 17 | u32::from(self.last) << 18;
-        let word = self.kind | self.action << 4 | self.seat << 6 | self.before << 10 | self.allowed << 14 | flags | self.slot << 20;
+        let word = self.kind
+            | self.action << 4
+            | self.seat << 6
+            | self.before << 10
+            | self.allowed << 14
+            | flags
+            | self.slot << 20;
         Vec4([word, self.index, self.cost.to_bits(), self.pot.to_bits()])
     }
 

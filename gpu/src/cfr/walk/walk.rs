@@ -286,7 +286,8 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);
     let mut reaches = [T::ONE; N];
     let mut words = [0u32; N];
-    let mut level = Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
+    let mut level =
+        Level { own: T::ONE, strategy: [T::ZERO; ACTIONS], actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] };
     let mut values = [T::ZERO; N];
     let mut depth = 0;
     // SAFETY: the contract. Operations name rows, slots, seats and pieces that exist; a lane's column of the batch is its own.

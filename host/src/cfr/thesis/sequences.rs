@@ -257,7 +257,10 @@ mod tests {
                         .map(|(winners, chips)| chips / f64::from(winners))
                         .sum();
                     let got = won - end.stakes[seat];
-                    assert!((got - expected).abs() < 1e-12, "{node:?} {strengths:?} seat {seat}: {got}, expected {expected}");
+                    assert!(
+                        (got - expected).abs() < 1e-12,
+                        "{node:?} {strengths:?} seat {seat}: {got}, expected {expected}"
+                    );
                 }
             }
         }

@@ -7,8 +7,8 @@ use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change};
 
 use super::information::Information;
-use super::measure::measure;
 use super::kernels::{self, Arrays, BATCHES, Batches, Kernels, LANES, Number};
+use super::measure::measure;
 use super::pieces::Pieces;
 use crate::cfr::engine::{Engine, Measured, Tables, Values};
 use crate::cfr::thesis::{Bucketing, Dealer, Sequences};
@@ -92,7 +92,12 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Option`] with the option that it cannot do; [`Error::Memory`] with the bytes needed; [`Error::Unsupported`] on the CPU back end.
-pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(
+    device: &Device,
+    game: &GameDef,
+    information: &Information,
+    options: &Options,
+) -> Result<()> {
     check(device, &Plan::of(game, information)?, options)
 }
 

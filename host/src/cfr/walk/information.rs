@@ -85,7 +85,8 @@ impl Bucketing for Exact {
 
 impl Information {
     pub(super) fn of(&self, game: &GameDef) -> Result<Arc<dyn Bucketing>> {
-        let too_many = || Error::option("information", format!("{self:?}"), "buckets, 2³² at most, for a game with so many hands");
+        let too_many =
+            || Error::option("information", format!("{self:?}"), "buckets, 2³² at most, for a game with so many hands");
         Ok(match self {
             Self::Exact => Arc::new(Exact::new(game).ok_or_else(too_many)?),
             Self::Unordered => Arc::new(Unordered::new(game).ok_or_else(too_many)?),

@@ -50,7 +50,9 @@ pub(super) fn measure(plan: &Plan, averages: &[f64]) -> Result<Measured> {
         return Err(Error::Unsupported {
             what: format!("exploitability over {histories:.1e} histories"),
             backend: "walk".into(),
-            remedy: format!("at most {HISTORIES:.0e}: hand the average strategy to an engine that walks all deals at once"),
+            remedy: format!(
+                "at most {HISTORIES:.0e}: hand the average strategy to an engine that walks all deals at once"
+            ),
         });
     }
     let tree = Tree::new(&Poker::new(rules(game)));
