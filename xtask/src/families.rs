@@ -33,6 +33,12 @@ pub const FAMILIES: &[Family] = &[
         arguments: &["selfplay", "--device", "auto", "--games", "2", "--simulations", "32"],
         bench: "azero",
     },
+    Family {
+        name: "cfr",
+        example: "cfr_poker",
+        arguments: &["matrix", "rock-paper-scissors", "--device", "auto"],
+        bench: "cfr",
+    },
 ];
 
 /// The names that `run` and `bench` accept.

@@ -1,11 +1,15 @@
 //! Which engine solves a problem: the rule, and the table of engines.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::engine::Engine;
-use super::options::{Algorithm, Form, Numbers, Options};
+use super::extensive::{Game, Poker};
+use super::game_file::GameDef;
+use super::options::{Algorithm, Form, Numbers, Options, Sampling};
 use super::solver::Problem;
-use super::strategy::Layout;
+use super::strategy::{Layout, LayoutKind};
+use super::{explicit, mccfr};
 use crate::named::named;
 use crate::{Backend, Device, Error, Result};
 
@@ -27,6 +31,12 @@ named! {
     /// Vector form on the CPU.
     Cpu = "cpu",
 }
+
+/// Most nodes of an explicit tree that is chosen where the recurrence over sets of cards is another way.
+const MOST_HISTORIES: u128 = 4_000_000;
+
+/// Until the vector engines are there.
+const WITHOUT_VECTOR: bool = true;
 
 /// What will solve a problem, and the memory that it needs.
 #[derive(Clone, Debug)]
@@ -73,34 +83,143 @@ impl fmt::Display for Plan {
     }
 }
 
-/// The rule of [`cfr`](super).
+/// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can.
 pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options, isomorphism: bool) -> Result<Plan> {
-    let _ = (options, isomorphism, Plan::new, Form::Auto, Backend::Cpu);
-    Err(Error::Unsupported {
-        what: format!("solving {}", problem.describe()),
-        backend: device.backend().to_string(),
-        remedy: "no engine offers it".into(),
-    })
+    if device.backend() == Backend::Cpu && !matches!(options.form, Form::Auto | Form::Explicit) {
+        return Err(Error::option("form", options.form, "auto or explicit on the CPU"));
+    }
+    let kind = layout_kind(problem, options, device.backend() == Backend::Cpu)?;
+    let layout = Layout::of(problem, kind, isomorphism)?;
+    plan_layout(device, &layout, options, isomorphism)
+}
+
+/// Which layout suits a problem.
+fn layout_kind(problem: &Problem, options: &Options, on_cpu: bool) -> Result<LayoutKind> {
+    let wrong_form = |allowed: &str| Err(Error::option("form", options.form, allowed));
+    let walks_tree = matches!(options.sampling, Sampling::External | Sampling::Outcome);
+    match (problem, options.form) {
+        (Problem::Tree(_), Form::Auto | Form::Explicit) => Ok(LayoutKind::Tree),
+        (Problem::Tree(_), _) => wrong_form("auto or explicit for a tree"),
+        (Problem::Spot(_), Form::Explicit | Form::Subset) => wrong_form("auto, block or street for a spot"),
+        (Problem::Spot(_), _) if walks_tree => {
+            Err(Error::option("sampling", options.sampling, "none or chance, public_chance, opponent_public, self_public for a spot"))
+        }
+        (Problem::Spot(_), _) => Ok(LayoutKind::Vector),
+        (Problem::Poker(_), Form::Explicit) => Ok(LayoutKind::Tree),
+        (Problem::Poker(_), Form::Auto) if walks_tree => Ok(LayoutKind::Tree),
+        (Problem::Poker(_), _) if walks_tree => wrong_form("auto or explicit with external or outcome sampling"),
+        (Problem::Poker(rules), Form::Block | Form::Street) if rules.n_players != 2 => {
+            wrong_form("auto, explicit or subset for more than two players")
+        }
+        (Problem::Poker(_), Form::Block | Form::Street) => Ok(LayoutKind::Vector),
+        (Problem::Poker(_), Form::Subset) => Ok(LayoutKind::Buckets),
+        (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 && !WITHOUT_VECTOR => Ok(LayoutKind::Vector),
+        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && !on_cpu => Ok(LayoutKind::Buckets),
+        (Problem::Poker(rules), Form::Auto) if is_subset(rules) && !on_cpu && n_histories(rules)? > MOST_HISTORIES => {
+            Ok(LayoutKind::Buckets)
+        }
+        (Problem::Poker(_), Form::Auto) => Ok(LayoutKind::Tree),
+    }
+}
+
+/// Whether the recurrence over sets of cards has a game's form.
+fn is_subset(rules: &GameDef) -> bool {
+    rules.n_hole_cards == 1 && rules.deck.n_suits == 1 && rules.n_rounds == 1 && rules.n_board_cards == [0]
+}
+
+/// Nodes of the explicit tree.
+fn n_histories(rules: &GameDef) -> Result<u128> {
+    Ok(Poker::new(rules)?.n_histories().unwrap_or(u128::MAX))
 }
 
 /// The engine for a problem that is laid out already.
 pub(in crate::cfr) fn plan_layout(
     device: &Device,
-    problem: &Problem,
     layout: &Layout,
     options: &Options,
     isomorphism: bool,
 ) -> Result<Plan> {
-    let _ = layout;
-    plan(device, problem, options, isomorphism)
+    let on_cpu = device.backend() == Backend::Cpu;
+    let engine = match layout {
+        Layout::Vector { game, .. } if on_cpu => {
+            cpu::fits(device, game, options)?;
+            EngineName::Cpu
+        }
+        Layout::Vector { game, .. } => match options.form {
+            Form::Block => {
+                small::fits(device, game, options)?;
+                EngineName::Small
+            }
+            Form::Auto if small::fits(device, game, options).is_ok() => EngineName::Small,
+            _ => {
+                street::fits(device, game, options)?;
+                EngineName::Street
+            }
+        },
+        Layout::Buckets(buckets) => match options.sampling {
+            Sampling::None => {
+                subset::fits(device, &buckets.rules, options)?;
+                EngineName::Subset
+            }
+            _ => {
+                walk::fits(device, &buckets.rules, options)?;
+                EngineName::Walk
+            }
+        },
+        Layout::Tree(tree) => match options.sampling {
+            Sampling::None => {
+                explicit::fits(device, tree, options)?;
+                EngineName::Explicit
+            }
+            _ => {
+                mccfr::fits(device, tree, options)?;
+                EngineName::Mccfr
+            }
+        },
+    };
+    Ok(Plan::new(layout.clone(), engine, isomorphism, options))
 }
 
 /// Takes the memory.
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Engine>> {
-    let _ = options;
-    Err(Error::Unsupported {
-        what: format!("engine {}", plan.engine),
-        backend: device.backend().to_string(),
-        remedy: "no engine offers it".into(),
-    })
+    match (&plan.layout, plan.engine) {
+        (Layout::Vector { game, .. }, EngineName::Small) => small::build(device, Arc::clone(game), options),
+        (Layout::Vector { game, .. }, EngineName::Street) => street::build(device, Arc::clone(game), options),
+        (Layout::Vector { game, .. }, _) => cpu::build(device, Arc::clone(game), options),
+        (Layout::Buckets(buckets), EngineName::Walk) => walk::build(device, Arc::clone(&buckets.rules), options),
+        (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
+        (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
+        (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),
+    }
+}
+
+/// Engines that are not there yet.
+macro_rules! missing {
+    ($($name:ident: $game:ty),+ $(,)?) => {
+        $(mod $name {
+            use std::sync::Arc;
+
+            use crate::cfr::engine::Engine;
+            use crate::cfr::options::Options;
+            use crate::{Device, Error, Result};
+
+            pub fn fits(device: &Device, _game: &$game, _options: &Options) -> Result<()> {
+                let what = concat!("engine ", stringify!($name)).to_string();
+                Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: "use form explicit".into() })
+            }
+
+            pub fn build(device: &Device, game: Arc<$game>, options: &Options) -> Result<Box<dyn Engine>> {
+                fits(device, &game, options)?;
+                unreachable!()
+            }
+        })+
+    };
+}
+
+missing! {
+    cpu: crate::cfr::VectorGame,
+    small: crate::cfr::VectorGame,
+    street: crate::cfr::VectorGame,
+    subset: crate::cfr::GameDef,
+    walk: crate::cfr::GameDef,
 }

@@ -37,5 +37,5 @@ pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
 pub use spot::{
     BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,
 };
-pub use strategy::{Checkpoint, HeadToHead, Profile, Strategy, head_to_head};
+pub use strategy::{Answer, Checkpoint, Choice, HeadToHead, Profile, Strategy, head_to_head};
 pub use vector::{Board, Entry, Lock, Node, Place, Street, SuitMap, VectorGame, VectorSize};

@@ -133,6 +133,11 @@ impl Checkpoint {
         &self.head.trajectory
     }
 
+    /// Whether another holds the same iterations with the same bits; times and measurements may differ.
+    pub fn same_tables(&self, other: &Self) -> bool {
+        self.head.layout == other.head.layout && self.tables == other.tables
+    }
+
     pub(in crate::cfr) fn isomorphism(&self) -> bool {
         self.head.isomorphism
     }

@@ -14,7 +14,7 @@ use super::Strategy;
 use super::layout::{Layout, LayoutKind};
 use super::sealed_file::Kind;
 use crate::cfr::options::Options;
-use crate::cfr::solver::Stored;
+use crate::cfr::solver::{Problem, Stored};
 use crate::tensors::Tensor;
 use crate::{Error, Result};
 
@@ -87,10 +87,28 @@ impl Strategy {
     }
 }
 
+impl Strategy {
+    /// As [`load`](Self::load), for a problem that a file cannot hold or that the caller has anyway.
+    ///
+    /// # Errors
+    /// As there; [`Error::File`] too if it is the strategy of another problem.
+    pub fn load_for(path: impl AsRef<Path>, problem: impl Into<Problem>) -> Result<Self> {
+        let (path, problem) = (path.as_ref(), problem.into());
+        KIND.read(path, |head: Head, file| {
+            if head.problem != problem.stored() {
+                let expected = problem.describe();
+                return Err(Error::file(path, None, format!("the strategy of another game, expected one of {expected}")));
+            }
+            let layout = Layout::of(&problem, head.kind, head.isomorphism)?;
+            read(path, head, problem, layout, file)
+        })
+    }
+}
+
 fn read(
     path: &Path,
     head: Head,
-    problem: crate::cfr::solver::Problem,
+    problem: Problem,
     layout: Layout,
     file: &SafeTensors<'_>,
 ) -> Result<Strategy> {

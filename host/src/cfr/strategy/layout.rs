@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use super::buckets::Buckets;
+use crate::cfr::betting::BettingTree;
 use crate::cfr::engine::Values;
+use crate::cfr::extensive::{Poker, Tree};
 use crate::cfr::solver::Problem;
 use crate::cfr::vector::{Node, VectorGame};
 use crate::fnv::Fnv;
@@ -14,13 +17,26 @@ named! {
     LayoutKind, "layout":
     /// Vectors of hands.
     Vector = "vector",
+    /// Information sets of an explicit tree.
+    Tree = "tree",
+    /// Nodes of the betting by sets of cards.
+    Buckets = "buckets",
 }
 
 /// Where the numbers of every information set stand in a seat's table.
 #[derive(Clone, Debug)]
 pub(in crate::cfr) enum Layout {
     /// As [`VectorGame::offset`] tells: a vector of hands for each action.
-    Vector(Arc<VectorGame>),
+    Vector {
+        /// The game.
+        game: Arc<VectorGame>,
+        /// Its betting, from which the nodes take their names.
+        tree: Arc<BettingTree>,
+    },
+    /// The actions of each information set of a seat, one set after the other.
+    Tree(Arc<Tree>),
+    /// Nodes of the betting by sets of cards.
+    Buckets(Arc<Buckets>),
 }
 
 /// One information set in a seat's table: action `a` stands at `start + a · stride`.
@@ -41,28 +57,46 @@ impl Row {
 impl Layout {
     /// Lays a problem out.
     pub fn of(problem: &Problem, kind: LayoutKind, isomorphism: bool) -> Result<Self> {
-        let _ = (kind, isomorphism);
-        Err(Error::option("form", problem.describe(), "a problem that can be laid out"))
+        let unknown = || Error::option("form", kind, format!("another layout for {}", problem.describe()));
+        match (kind, problem) {
+            (LayoutKind::Vector, Problem::Poker(rules)) => {
+                let tree = BettingTree::new(rules)?;
+                let game = VectorGame::from_game(rules, &tree, isomorphism)?;
+                Ok(Self::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+            }
+            (LayoutKind::Vector, Problem::Spot(_)) => Err(unknown()),
+            (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Self::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
+            (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Self::Tree(Arc::clone(tree))),
+            (LayoutKind::Buckets, Problem::Poker(rules)) => Ok(Self::Buckets(Arc::new(Buckets::new(rules)?))),
+            (LayoutKind::Vector | LayoutKind::Buckets, Problem::Tree(_))
+            | (LayoutKind::Tree | LayoutKind::Buckets, Problem::Spot(_)) => Err(unknown()),
+        }
     }
 
     /// Which one it is.
     pub fn kind(&self) -> LayoutKind {
         match self {
-            Self::Vector(_) => LayoutKind::Vector,
+            Self::Vector { .. } => LayoutKind::Vector,
+            Self::Tree(_) => LayoutKind::Tree,
+            Self::Buckets(_) => LayoutKind::Buckets,
         }
     }
 
     /// Seats.
     pub fn n_players(&self) -> usize {
         match self {
-            Self::Vector(_) => 2,
+            Self::Vector { .. } => 2,
+            Self::Tree(tree) => tree.n_players(),
+            Self::Buckets(buckets) => buckets.rules.n_players,
         }
     }
 
     /// Numbers of a seat's table.
     pub fn table_len(&self, seat: usize) -> usize {
         match self {
-            Self::Vector(game) => game.table_len(seat),
+            Self::Vector { game, .. } => game.table_len(seat),
+            Self::Tree(tree) => tree.table_len(seat),
+            Self::Buckets(buckets) => buckets.table_len(seat),
         }
     }
 
@@ -74,12 +108,21 @@ impl Layout {
     /// Calls `visit` with every information set of a seat, in the table's order; sets of hands that the board blocks are among them.
     pub fn each_row(&self, seat: usize, mut visit: impl FnMut(Row)) {
         match self {
-            Self::Vector(game) => {
+            Self::Vector { game, .. } => {
                 let stride = game.hands[seat].len();
                 each_decision(game, seat, |street, board, slot, n_actions| {
                     let start = game.offset(seat, street, board, slot);
                     (0..stride).for_each(|hand| visit(Row { start: start + hand, stride, n_actions }));
                 });
+            }
+            Self::Tree(tree) => {
+                let rows = tree.sets_of(seat).iter();
+                rows.for_each(|set| visit(Row { start: set.offset, stride: 1, n_actions: set.actions.len() }));
+            }
+            Self::Buckets(buckets) => {
+                for (node, n_actions) in buckets.nodes(seat) {
+                    (0..buckets.n_buckets).for_each(|bucket| visit(buckets.row(node, n_actions, bucket)));
+                }
             }
         }
     }
@@ -88,7 +131,7 @@ impl Layout {
     pub fn fingerprint(&self) -> u64 {
         let mut sum = Fnv::default();
         match self {
-            Self::Vector(game) => {
+            Self::Vector { game, .. } => {
                 sum.add(b"vector");
                 for seat in 0..2 {
                     game.hands[seat].iter().for_each(|hand| sum.add(&hand.to_le_bytes()));
@@ -99,6 +142,17 @@ impl Layout {
                         entry.nodes.iter().for_each(|node| sum.add(format!("{node:?}").as_bytes()));
                     }
                 }
+            }
+            Self::Tree(tree) => {
+                sum.add(b"tree");
+                for set in tree.sets() {
+                    sum.add(format!("{} {:?} {:?}", set.seat, set.key, set.actions).as_bytes());
+                }
+                tree.payoffs.iter().for_each(|payoff| sum.add(&payoff.to_le_bytes()));
+            }
+            Self::Buckets(buckets) => {
+                sum.add(b"buckets");
+                sum.add(format!("{:?}", buckets.rules).as_bytes());
             }
         }
         sum.value()

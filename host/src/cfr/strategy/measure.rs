@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Strategy;
 use crate::cfr::dispatch;
 use crate::cfr::engine::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
+use crate::cfr::options::{Algorithm, Form, Numbers, Options, Sampling};
 use crate::{Device, Error, Result};
 
 /// How good a profile of strategies is. Chips, arrays by seat.
@@ -51,12 +51,20 @@ impl Strategy {
 /// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
 ///
 /// # Errors
-/// [`Error::Shape`] where the two are not strategies of one game in one layout; as [`Strategy::profile`].
+/// [`Error::Shape`] where the two are not strategies of one game; as [`Strategy::profile`].
 pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numbers) -> Result<HeadToHead> {
-    if a.layout.fingerprint() != b.layout.fingerprint() {
-        let of = |strategy: &Strategy| format!("{} with {} values", strategy.problem.describe(), strategy.layout.len());
-        return Err(Error::shape("two strategies of one game in one layout", of(a), of(b)));
-    }
+    let relaid;
+    let b = match a.layout.fingerprint() == b.layout.fingerprint() {
+        true => b,
+        false if a.problem.stored() == b.problem.stored() => {
+            relaid = b.relaid(&a.layout)?;
+            &relaid
+        }
+        false => {
+            let of = |strategy: &Strategy| format!("{} of {} values", strategy.problem.describe(), strategy.layout.len());
+            return Err(Error::shape("two strategies of one game", of(a), of(b)));
+        }
+    };
     let mut meter = Meter::new(a, device, precision)?;
     let mut values = Vec::new();
     for seat in 0..a.layout.n_players() {
@@ -81,9 +89,10 @@ impl Meter {
             algorithm: Algorithm::Cfr,
             sampling: Sampling::None,
             batch: 1,
+            form: Form::Auto,
             ..strategy.options
         };
-        let plan = dispatch::plan_layout(device, &strategy.problem, &strategy.layout, &options, strategy.isomorphism)?;
+        let plan = dispatch::plan_layout(device, &strategy.layout, &options, strategy.isomorphism)?;
         Ok(Self { engine: dispatch::build(device, &plan, &options)?, precision })
     }
 

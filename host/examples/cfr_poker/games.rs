@@ -1,0 +1,37 @@
+//! Games as the command line names them.
+
+use std::path::Path;
+
+use anyhow::Result;
+use warpplay::cfr::{GameDef, Goofspiel, LiarsDice, PrizeOrder, Problem, Tree};
+
+use crate::common::Usage;
+
+/// A definition file, or a game of the library: `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; both for two players.
+///
+/// # Errors
+/// The file cannot be read, or is no definition; a number is not allowed.
+pub fn read(game: &Path) -> Result<Problem> {
+    let name = game.to_str().unwrap_or_default();
+    let (name, numbers) = name.split_once(':').unwrap_or((name, ""));
+    let numbers: Vec<&str> = numbers.split(',').filter(|number| !number.is_empty()).collect();
+    Ok(match name {
+        "liars_dice" => {
+            let [dice, faces] = match numbers[..] {
+                [] => [1, 6],
+                [dice, faces] => [number(dice)?, number(faces)?],
+                _ => return Err(Usage("game liars_dice: expected liars_dice:DICE,FACES".into()).into()),
+            };
+            Problem::from(Tree::build(&LiarsDice::new(2, dice, faces)?)?)
+        }
+        "goofspiel" => {
+            let [cards] = numbers[..] else { return Err(Usage("game goofspiel: expected goofspiel:CARDS".into()).into()) };
+            Problem::from(Tree::build(&Goofspiel::new(2, number(cards)?, PrizeOrder::Descending)?)?)
+        }
+        _ => Problem::from(GameDef::read(game)?),
+    })
+}
+
+fn number(text: &str) -> Result<usize> {
+    text.parse().map_err(|_| Usage(format!("game: '{text}' is no whole number")).into())
+}

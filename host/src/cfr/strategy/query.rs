@@ -1,0 +1,201 @@
+//! A strategy asked: by history, board and hand, or by the key of an information set.
+
+use serde::{Deserialize, Serialize};
+
+use super::Strategy;
+use super::buckets::Buckets;
+use super::layout::{Layout, Row};
+use super::public::{self, Public};
+use crate::cfr::betting::{BettingKind, BettingTree};
+use crate::cfr::cards::{CardSet, set_of, subsets};
+use crate::cfr::extensive::InformationSet;
+use crate::cfr::game_file::GameDef;
+use crate::cfr::solver::Problem;
+use crate::{Error, Result};
+
+/// What a strategy does in one information set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The information set: for poker `seat:hole:board:betting`, rounds of board and betting divided by `/`, seats from 0.
+    pub key: String,
+    /// Whose turn it is.
+    pub seat: usize,
+    /// Whether the solve ever came here; else the probabilities are uniform.
+    pub reached: bool,
+    /// What can be done, and how likely it is.
+    pub choices: Vec<Choice>,
+}
+
+/// An action of an [`Answer`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// As histories write it: `f`, `c`, `r`, in no-limit `r` with the total behind it.
+    pub action: String,
+    /// 0 to 1; those of an information set sum to 1.
+    pub probability: f64,
+}
+
+impl Strategy {
+    /// What the strategy does with a hand.
+    ///
+    /// * `history`: the actions so far, `crc/r`, as [`BettingTree::find`] reads them; `board`: the cards turned up so far, `QsJh2h/2d`; `hand`: the private
+    ///   cards of the seat whose turn it is.
+    ///
+    /// # Errors
+    /// [`Error::Moves`] for a history that cannot be; [`Error::Option`] for cards that cannot be, or a hand that the strategy has not.
+    pub fn query(&self, history: &str, board: &str, hand: &str) -> Result<Answer> {
+        match &self.layout {
+            Layout::Vector { game, tree } => {
+                let public = Public::at(game, tree, history)?;
+                let dealt = public.dealt(board)?;
+                let hole = set_of(&game.deck.cards(hand)?);
+                let place = game.place(public.seat, hole, &dealt);
+                let place = place.ok_or_else(|| no_hand(game.n_hole, public.seat, hand, board))?;
+                let row = public.row(place.board, place.hand);
+                Ok(self.answer(public.seat, row, public.key(hole, &dealt), &public.actions()))
+            }
+            Layout::Tree(tree) => {
+                let (rules, seat, dealt, history) = self.poker(history, board)?;
+                let hole = set_of(&rules.deck.cards(hand)?);
+                let set = tree.find(seat, &public::key(rules.deck, seat, hole, &dealt, &history));
+                let set = set.ok_or_else(|| no_hand(rules.n_hole_cards, seat, hand, board))?;
+                Ok(self.answer_of(set))
+            }
+            Layout::Buckets(buckets) => {
+                let (node, seat) = buckets.find(history)?;
+                let (bucket, hole, board) = buckets.bucket(hand, board)?;
+                let key = public::key(buckets.rules.deck, seat, hole, &[board], &buckets.tree.history(node as u32));
+                Ok(self.answer_of_bucket(buckets, seat, node, bucket, key))
+            }
+        }
+    }
+
+    /// What the strategy does with every hand of the seat whose turn it is.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn query_all(&self, history: &str, board: &str) -> Result<Vec<Answer>> {
+        match &self.layout {
+            Layout::Vector { game, tree } => {
+                let public = Public::at(game, tree, history)?;
+                let dealt = public.dealt(board)?;
+                let actions = public.actions();
+                let places = game.hands[public.seat].iter().filter_map(|&hole| {
+                    let place = game.place(public.seat, hole, &dealt)?;
+                    let row = public.row(place.board, place.hand);
+                    Some(self.answer(public.seat, row, public.key(hole, &dealt), &actions))
+                });
+                Ok(places.collect())
+            }
+            Layout::Tree(tree) => {
+                let (rules, seat, dealt, history) = self.poker(history, board)?;
+                // What stands behind the private cards.
+                let key = public::key(rules.deck, seat, 0, &dealt, &history);
+                let end = &key[key.find(':').map_or(0, |at| at + 1)..];
+                let sets = tree.sets_of(seat).iter().filter(|set| set.key.ends_with(end));
+                Ok(sets.map(|set| self.answer_of(set)).collect())
+            }
+            Layout::Buckets(buckets) => {
+                let deck = buckets.rules.deck;
+                let hands = subsets(deck.all(), buckets.rules.n_hole_cards).map(|hand| deck.names(hand));
+                let on_board = set_of(&deck.cards(&board.replace('/', ""))?);
+                let open = hands.filter(|hand| deck.cards(hand).is_ok_and(|cards| set_of(&cards) & on_board == 0));
+                open.map(|hand| self.query(history, board, &hand)).collect()
+            }
+        }
+    }
+
+    /// What the strategy does in an information set.
+    ///
+    /// The key of a poker game is `seat:hole:board:betting`; that of another game is the game's own, with `seat:` before it where two seats have the same.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a key that the game has not; as [`query`](Self::query).
+    pub fn query_key(&self, key: &str) -> Result<Answer> {
+        let wrong = |allowed: &str| Error::option("key", format!("'{key}'"), allowed);
+        if let (Problem::Tree(_), Layout::Tree(tree)) = (&self.problem, &self.layout) {
+            let of_seat = key.split_once(':').and_then(|(seat, key)| Some((seat.parse().ok()?, key)));
+            let named = of_seat.filter(|&(seat, _)| seat < tree.n_players()).and_then(|(seat, key)| tree.find(seat, key));
+            let found = (0..tree.n_players()).filter_map(|seat| tree.find(seat, key)).chain(named);
+            return match found.collect::<Vec<_>>()[..] {
+                [set] => Ok(self.answer_of(set)),
+                [] => Err(wrong("the key of an information set of the game")),
+                _ => Err(wrong("the seat and ':' before it, since several seats have this key")),
+            };
+        }
+        let parts: Vec<&str> = key.split(':').collect();
+        let [seat, hand, board, history] = parts[..] else {
+            return Err(wrong("seat:hole:board:betting, as 0:2c:3d:cc/r"));
+        };
+        let answer = self.query(history, board, hand)?;
+        match seat.parse() == Ok(answer.seat) {
+            true => Ok(answer),
+            false => Err(wrong(&format!("seat {}, whose turn it is", answer.seat))),
+        }
+    }
+
+    /// Calls `visit` with every information set, seat by seat, until it fails. Of boards that differ by names of suits only, one stands for all; where tables
+    /// are by buckets, a key holds the cards of hand and board together.
+    ///
+    /// # Errors
+    /// As `visit` says.
+    pub fn each<E>(&self, mut visit: impl FnMut(Answer) -> Result<(), E>) -> Result<(), E> {
+        self.layout.each_set(|seat, row, key, actions| visit(self.answer(seat, row, key, actions)))
+    }
+
+    /// The same strategy in the layout of another, set by set.
+    pub(super) fn relaid(&self, layout: &Layout) -> Result<Self> {
+        let mut probabilities: Vec<Vec<f32>> =
+            (0..layout.n_players()).map(|seat| vec![0.0; layout.table_len(seat)]).collect();
+        layout.each_set(|seat, row, key, _| {
+            let answer = self.query_key(&key)?;
+            if answer.choices.len() != row.n_actions {
+                return Err(Error::shape(format!("actions of {key}"), row.n_actions, answer.choices.len()));
+            }
+            if answer.reached {
+                row.places().zip(&answer.choices).for_each(|(at, choice)| probabilities[seat][at] = choice.probability as f32);
+            }
+            Ok(())
+        })?;
+        Ok(Self { layout: layout.clone(), probabilities, ..self.clone() })
+    }
+
+    /// Rules, seat that acts, board by round and history of a public state; for a game of poker on an explicit tree.
+    fn poker(&self, history: &str, board: &str) -> Result<(&GameDef, usize, Vec<CardSet>, String)> {
+        let Problem::Poker(rules) = &self.problem else {
+            return Err(Error::option("history", format!("'{history}'"), "a game of poker; ask others by key"));
+        };
+        let betting = BettingTree::new(rules)?;
+        let number = betting.find(history)?;
+        let node = &betting.nodes[number as usize];
+        let BettingKind::Decision { seat, .. } = node.kind else { return Err(public::betting_over(history)) };
+        let dealt = public::dealt(rules.deck, &rules.n_board_cards[..=node.round as usize], board)?;
+        Ok((rules, seat, dealt, betting.history(number)))
+    }
+
+    fn answer_of_bucket(&self, buckets: &Buckets, seat: usize, node: usize, bucket: usize, key: String) -> Answer {
+        let actions = buckets.actions(node);
+        self.answer(seat, buckets.row(node, actions.len(), bucket), key, &actions)
+    }
+
+    /// What stands in an information set of an explicit tree.
+    fn answer_of(&self, set: &InformationSet) -> Answer {
+        let row = Row { start: set.offset, stride: 1, n_actions: set.actions.len() };
+        self.answer(set.seat, row, set.key.clone(), &set.actions)
+    }
+
+    fn answer(&self, seat: usize, row: Row, key: String, actions: &[String]) -> Answer {
+        let of = |at: usize| f64::from(self.probabilities[seat][at]);
+        let total: f64 = row.places().map(of).sum();
+        let reached = total > 0.0;
+        let part = |at: usize| if reached { of(at) / total } else { 1.0 / row.n_actions as f64 };
+        let choices = row.places().zip(actions).map(|(at, action)| Choice { action: action.clone(), probability: part(at) });
+        Answer { key, seat, reached, choices: choices.collect() }
+    }
+}
+
+/// The seat has no such hand there.
+fn no_hand(n_hole: usize, seat: usize, hand: &str, board: &str) -> Error {
+    let allowed = format!("{n_hole} private cards of seat {seat} beside the board '{board}'");
+    Error::option("hand", format!("'{hand}'"), allowed)
+}

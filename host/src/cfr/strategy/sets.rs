@@ -1,0 +1,48 @@
+//! Every information set of a layout, with its name.
+
+use super::layout::{Layout, Row};
+use super::public;
+
+impl Layout {
+    /// Calls `visit(seat, row, key, actions)` with every information set that can come up, seat by seat, until it fails.
+    pub fn each_set<E>(
+        &self,
+        mut visit: impl FnMut(usize, Row, String, &[String]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Vector { game, tree } => {
+                for seat in 0..2 {
+                    for public in public::all(game, tree).filter(|public| public.seat == seat) {
+                        let actions = public.actions();
+                        for board in 0..game.streets[public.street].boards.len() {
+                            let dealt = game.dealt(public.street, board);
+                            let blocked = dealt.iter().fold(0, |all, cards| all | cards);
+                            for (hand, &hole) in game.hands[seat].iter().enumerate() {
+                                if hole & blocked == 0 {
+                                    visit(seat, public.row(board, hand), public.key(hole, &dealt), &actions)?;
+                                }
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Self::Tree(tree) => tree.sets().iter().try_for_each(|set| {
+                let row = Row { start: set.offset, stride: 1, n_actions: set.actions.len() };
+                visit(set.seat, row, set.key.clone(), &set.actions)
+            }),
+            Self::Buckets(buckets) => {
+                for seat in 0..buckets.rules.n_players {
+                    for (node, n_actions) in buckets.nodes(seat) {
+                        let (actions, history) = (buckets.actions(node), buckets.tree.history(node as u32));
+                        for (bucket, cards) in buckets.cards().enumerate() {
+                            let key = public::key(buckets.rules.deck, seat, cards, &[], &history);
+                            visit(seat, buckets.row(node, n_actions, bucket), key, &actions)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}

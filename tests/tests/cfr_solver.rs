@@ -1,0 +1,244 @@
+//! The solver as a program sees it: how a run is divided does not matter, checkpoints go on with the same bits, strategies are kept in files without
+//! loss, damaged files are refused, and the reference tables come out of a strategy's queries.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+use warpplay::cfr::{
+    Algorithm, Checkpoint, Form, GameDef, Numbers, Options, Sampling, Solver, Strategy, Updates, head_to_head,
+};
+use warpplay::{Backend, Device, Error};
+use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::golden;
+
+fn game(name: &str) -> GameDef {
+    GameDef::parse(&golden::text(&format!("cfr/games/{name}.game"))).expect("a game")
+}
+
+/// Every device, the plain one too.
+fn devices() -> Vec<Device> {
+    let mut devices = kernel_devices();
+    devices.push(Device::cpu());
+    devices
+}
+
+/// The arithmetic that every device offers.
+const OPTIONS: Options = Options {
+    algorithm: Algorithm::CfrPlus,
+    updates: Updates::Alternating,
+    averaging: warpplay::cfr::Averaging::Auto,
+    sampling: Sampling::None,
+    batch: 1,
+    discounts: [1.5, 0.0, 2.0],
+    exploration: 0.6,
+    seed: 1,
+    numbers: Numbers::F64,
+    form: Form::Auto,
+    threads: None,
+};
+
+fn go() -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn how_a_run_is_divided_does_not_matter() {
+    for device in devices() {
+        for algorithm in [Algorithm::CfrPlus, Algorithm::PcfrPlus, Algorithm::Dcfr] {
+            let options = Options { algorithm, ..OPTIONS };
+            let solve = |parts: &[u32]| {
+                let mut solver = Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
+                for &part in parts {
+                    assert_eq!(solver.run(part, |_| go()).expect("iterations"), part);
+                }
+                (solver.exploitability().expect("a point"), solver.strategy().expect("a strategy"))
+            };
+            let (whole, parts) = (solve(&[30]), solve(&[1, 2, 20, 7]));
+            assert_eq!((whole.0.iteration, whole.0.nash_conv), (30, parts.0.nash_conv), "{device} {algorithm}");
+            assert_eq!((&whole.0.value, &whole.0.average_utility), (&parts.0.value, &parts.0.average_utility));
+            let key = "0:3c::cr";
+            assert_eq!(whole.1.query_key(key).expect("an answer"), parts.1.query_key(key).expect("an answer"));
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_goes_on_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("half.checkpoint");
+    for device in devices() {
+        for algorithm in [Algorithm::Cfr, Algorithm::PcfrPlus] {
+            for numbers in [Numbers::F64, Numbers::F32] {
+                if device.backend() == Backend::Cpu && numbers == Numbers::F32 {
+                    continue;
+                }
+                let options = Options { algorithm, numbers, ..OPTIONS };
+                let build = || Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
+                let mut whole = build();
+                whole.run(25, |_| go()).expect("iterations");
+                let mut half = build();
+                half.run(10, |_| go()).expect("iterations");
+                half.exploitability().expect("a point");
+                half.save_checkpoint(&path).expect("a file");
+                let checkpoint = Checkpoint::load(&path).expect("a checkpoint");
+                assert_eq!((checkpoint.iteration(), checkpoint.trajectory().len()), (10, 1));
+                let problem = checkpoint.problem().expect("a game of poker");
+                let mut resumed = Solver::builder(problem).resume(&device, &checkpoint).expect("a solver");
+                resumed.run(15, |_| go()).expect("iterations");
+                assert_eq!(resumed.iterations(), 25);
+                let state = |solver: &mut Solver| solver.checkpoint().expect("a state");
+                let point = |solver: &mut Solver| {
+                    let point = solver.exploitability().expect("a point");
+                    (point.nash_conv, point.value, point.best_response, point.average_utility)
+                };
+                assert_eq!(point(&mut whole), point(&mut resumed), "{device} {algorithm} {numbers}");
+                let [whole, resumed] = [state(&mut whole), state(&mut resumed)];
+                assert!(whole.same_tables(&resumed), "{device} {algorithm} {numbers}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_game_is_refused() {
+    let device = Device::cpu();
+    let mut solver = Solver::builder(game("kuhn.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
+    solver.run(1, |_| go()).expect("an iteration");
+    let checkpoint = solver.checkpoint().expect("a checkpoint");
+    let error = Solver::builder(game("variant_a")).resume(&device, &checkpoint).expect_err("another game");
+    assert!(matches!(error, Error::Shape { .. }), "{error}");
+}
+
+#[test]
+fn a_strategy_is_kept_in_a_file_without_loss_and_every_damage_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.strategy");
+    let device = Device::cpu();
+    let mut solver = Solver::builder(game("leduc.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
+    solver.run(20, |_| go()).expect("iterations");
+    let strategy = solver.strategy().expect("a strategy");
+    strategy.save(&path).expect("a file");
+    let again = Strategy::load(&path).expect("a strategy");
+    assert_eq!((again.iterations(), again.options()), (20, &OPTIONS));
+    let all = |strategy: &Strategy| {
+        let mut answers = Vec::new();
+        let visited: Result<(), ()> = strategy.each(|answer| {
+            answers.push(answer);
+            Ok(())
+        });
+        visited.expect("nothing fails");
+        answers
+    };
+    assert_eq!(all(&strategy), all(&again));
+    // The compact form is near, and less than two thirds as large.
+    let compact = folder.path().join("c.strategy");
+    strategy.save_compact(&compact).expect("a file");
+    for (exact, near) in all(&strategy).iter().zip(&all(&Strategy::load(&compact).expect("a strategy"))) {
+        assert_eq!(exact.key, near.key);
+        for (exact, near) in exact.choices.iter().zip(&near.choices) {
+            assert!((exact.probability - near.probability).abs() < 2e-5, "{exact:?} {near:?}");
+        }
+    }
+    let size = |path| fs::metadata(path).expect("a file").len();
+    assert!(3 * size(&compact) < 2 * size(&path), "{} {}", size(&compact), size(&path));
+    // A bit turned anywhere, and every cut.
+    let bytes = fs::read(&path).expect("a file");
+    let damaged = folder.path().join("d.strategy");
+    let refused = |bytes: &[u8], what: &str| {
+        fs::write(&damaged, bytes).expect("a file");
+        let error = Strategy::load(&damaged).expect_err(what);
+        assert!(matches!(error, Error::File { .. }), "{what}: {error}");
+    };
+    for at in (0..bytes.len()).step_by(97) {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x10;
+        refused(&bytes, &format!("byte {at}"));
+    }
+    for length in [0, 1, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
+        refused(&bytes[..length], &format!("{length} bytes"));
+    }
+    refused(b"GAMEDEF\n", "a foreign file");
+    // A checkpoint is no strategy.
+    solver.save_checkpoint(&path).expect("a file");
+    let error = Strategy::load(&path).expect_err("a checkpoint");
+    assert!(error.to_string().contains("no strategy"), "{error}");
+}
+
+#[test]
+fn the_reference_tables_come_out_of_queries() {
+    let Some(path) = golden::shared("vectors/cfr_reference.json") else { return };
+    let reference: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    for device in devices() {
+        for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p", "kuhn.limit.3p"] {
+            let table = &reference["games"][name]["tables"]["cfr_plus_alternating_linear"]["10"];
+            let table = table.as_object().expect("a table");
+            let mut solver = Solver::builder(game(name)).options(OPTIONS).build(&device).expect("a solver");
+            solver.run(10, |_| go()).expect("iterations");
+            let strategy = solver.strategy().expect("a strategy");
+            for (key, expected) in table {
+                let answer = strategy.query_key(key).unwrap_or_else(|error| panic!("{device} {name} {key}: {error}"));
+                let actions: String = answer.choices.iter().map(|choice| choice.action.as_str()).collect();
+                assert_eq!(expected["actions"], Value::from(actions), "{key}");
+                for (choice, expected) in answer.choices.iter().zip(expected["avg"].as_array().expect("a list")) {
+                    let expected = expected.as_f64().expect("a number");
+                    assert!((choice.probability - expected).abs() < 1e-6, "{device} {name} {key}: {answer:?}, {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_strategy_against_another_is_exact_and_zero_sum() {
+    for device in devices() {
+        let strategy = |n: u32| {
+            let mut solver = Solver::builder(game("leduc.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
+            solver.run(n, |_| go()).expect("iterations");
+            (solver.strategy().expect("a strategy"), solver.exploitability().expect("a point"))
+        };
+        // After one iteration the average is uniform.
+        let ((uniform, first), (good, second)) = (strategy(1), strategy(30));
+        let own = head_to_head(&device, &good, &good, Numbers::F64).expect("values");
+        assert!(own.value.abs() < 1e-9, "{own:?}");
+        assert!((own.values[0] - second.value[0]).abs() < 1e-6, "{own:?} {second:?}");
+        let gain = head_to_head(&device, &good, &uniform, Numbers::F64).expect("values");
+        let loss = head_to_head(&device, &uniform, &good, Numbers::F64).expect("values");
+        assert!((gain.value + loss.value).abs() < 1e-9 && gain.value > 0.0, "{gain:?} {loss:?}");
+        // Nobody wins more than by a best response.
+        assert!(gain.values[0] <= first.best_response[0] + 1e-9 && gain.values[1] <= first.best_response[1] + 1e-9);
+        let profile = uniform.profile(&device, Numbers::F64).expect("a profile");
+        assert!((profile.nash_conv - first.nash_conv).abs() < 1e-6, "{profile:?} {first:?}");
+    }
+}
+
+#[test]
+fn wrong_options_are_refused_with_their_name() {
+    let device = Device::cpu();
+    let refused = |options: Options, name: &str| {
+        let error = Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect_err(name);
+        assert!(matches!(&error, Error::Option { name: found, .. } if *found == name), "{name}: {error}");
+    };
+    refused(Options { batch: 0, ..OPTIONS }, "batch");
+    refused(Options { batch: 2, ..OPTIONS }, "batch");
+    refused(Options { discounts: [f64::NAN, 0.0, 0.0], ..OPTIONS }, "discounts");
+    refused(Options { exploration: 0.0, ..OPTIONS }, "exploration");
+    refused(Options { threads: Some(0), ..OPTIONS }, "threads");
+    let options = Options { algorithm: Algorithm::CfrBr, ..OPTIONS };
+    let error = Solver::builder(game("kuhn.limit.3p")).options(options).build(&device).expect_err("three players");
+    assert!(error.to_string().contains("cfr_br"), "{error}");
+}
+
+#[test]
+fn progress_stops_a_run() {
+    let mut solver = Solver::builder(game("kuhn.limit.2p")).options(OPTIONS).build(&Device::cpu()).expect("a solver");
+    let mut seen = Vec::new();
+    let done = solver
+        .run(1000, |progress| {
+            seen.push(progress.steps);
+            if seen.len() == 3 { ControlFlow::Break(()) } else { go() }
+        })
+        .expect("iterations");
+    assert_eq!((seen.len(), u64::from(done), solver.iterations()), (3, seen[2], seen[2]));
+    assert!(done < 1000 && seen.is_sorted());
+}
