@@ -50,6 +50,8 @@ mod query;
 mod solve;
 #[path = "cfr_poker/solve_flags.rs"]
 mod solve_flags;
+#[path = "cfr_poker/subgame.rs"]
+mod subgame;
 #[path = "cfr_poker/table.rs"]
 mod table;
 
@@ -73,7 +75,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Exploitability(args) => exploitability::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
-        Command::Subgame(_) | Command::Thesis(_) => anyhow::bail!("not yet"),
+        Command::Subgame(args) => subgame::run(&args),
+        Command::Thesis(_) => anyhow::bail!("not yet"),
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     }

@@ -136,11 +136,17 @@ fn the_json_of_solve_has_the_fields_that_others_rely_on() {
     // The memory is said before it is taken.
     assert!(shown.contains("infoset-actions") && shown.contains("of tables"), "{shown}");
     let report = place.json("run.json");
-    has(&report, &["schema", "program", "version", "counts", "trajectory", "seconds", "device", "device_name", "report"]);
+    has(
+        &report,
+        &["schema", "program", "version", "counts", "trajectory", "seconds", "device", "device_name", "report"],
+    );
     has(&report["counts"], &["sequences", "levels", "buckets", "information_sets", "average_sequences_per_level"]);
     assert_eq!((&report["device"], &report["counts"]["information_sets"]), (&json!("cpu"), &json!(936)));
     let points = report["trajectory"].as_array().expect("a list");
-    assert_eq!(points.iter().map(|point| point["iteration"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(10), Some(100)]);
+    assert_eq!(
+        points.iter().map(|point| point["iteration"].as_u64()).collect::<Vec<_>>(),
+        [Some(1), Some(10), Some(100)]
+    );
     for point in points {
         has(point, &["iteration", "nash_conv", "value", "average_utility"]);
         for field in ["value", "average_utility"] {
@@ -222,10 +228,15 @@ fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
     place.ok(&format!("{line} --iterations 40 --json whole.json"));
     let line = "solve leduc.limit.2p.game --algorithm pcfr_plus --device cpu --quiet --report 10,20";
     place.ok(&format!("{line} --iterations 20 --checkpoint half.checkpoint"));
-    place.ok("solve --resume half.checkpoint --iterations 40 --report 10,20,40 --device cpu --quiet --json resumed.json");
+    place.ok(
+        "solve --resume half.checkpoint --iterations 40 --report 10,20,40 --device cpu --quiet --json resumed.json",
+    );
     let course = |name: &str| {
         let points = place.json(name)["trajectory"].as_array().expect("a list").clone();
-        points.iter().map(|point| (point["iteration"].clone(), point["nash_conv"].clone(), point["value"].clone())).collect::<Vec<_>>()
+        points
+            .iter()
+            .map(|point| (point["iteration"].clone(), point["nash_conv"].clone(), point["value"].clone()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(course("whole.json"), course("resumed.json"));
 }
@@ -256,10 +267,16 @@ fn play_deals_hands_and_keeps_the_account() {
 fn matrix(place: &Place, game: &str, seat: usize) -> Vec<f64> {
     let mut command = Command::new(program());
     command.current_dir(place.0.path()).args(["matrix", game, "--device", "cpu", "--iterations", "2000"]);
-    let output = command.args(["--algorithm", "cfr", "--json", "matrix.json", "--quiet"]).output().expect("the program starts");
+    let output =
+        command.args(["--algorithm", "cfr", "--json", "matrix.json", "--quiet"]).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{game}: {}", String::from_utf8_lossy(&output.stderr));
     let strategy = place.json("matrix.json")["strategy"][seat]["choices"].clone();
-    strategy.as_array().expect("a list").iter().map(|choice| choice["probability"].as_f64().expect("a number")).collect()
+    strategy
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|choice| choice["probability"].as_f64().expect("a number"))
+        .collect()
 }
 
 #[test]
@@ -283,7 +300,8 @@ fn matrix_games_end_where_the_books_say() {
 #[test]
 fn compare_measures_every_combination() {
     let place = Place::new();
-    let line = "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plot c.svg";
+    let line =
+        "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plot c.svg";
     let shown = place.ok(line);
     assert!(shown.contains("cfr_plus"), "{shown}");
     let runs = place.json("c.json")["runs"].as_array().expect("a list").clone();

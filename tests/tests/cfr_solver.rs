@@ -48,7 +48,8 @@ fn how_a_run_is_divided_does_not_matter() {
         for algorithm in [Algorithm::CfrPlus, Algorithm::PcfrPlus, Algorithm::Dcfr] {
             let options = Options { algorithm, ..OPTIONS };
             let solve = |parts: &[u32]| {
-                let mut solver = Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
+                let mut solver =
+                    Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
                 for &part in parts {
                     assert_eq!(solver.run(part, |_| go()).expect("iterations"), part);
                 }
@@ -74,7 +75,8 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
                     continue;
                 }
                 let options = Options { algorithm, numbers, ..OPTIONS };
-                let build = || Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
+                let build =
+                    || Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
                 let mut whole = build();
                 whole.run(25, |_| go()).expect("iterations");
                 let mut half = build();
@@ -182,7 +184,10 @@ fn the_reference_tables_come_out_of_queries() {
                 assert_eq!(expected["actions"], Value::from(actions), "{key}");
                 for (choice, expected) in answer.choices.iter().zip(expected["avg"].as_array().expect("a list")) {
                     let expected = expected.as_f64().expect("a number");
-                    assert!((choice.probability - expected).abs() < 1e-6, "{device} {name} {key}: {answer:?}, {expected}");
+                    assert!(
+                        (choice.probability - expected).abs() < 1e-6,
+                        "{device} {name} {key}: {answer:?}, {expected}"
+                    );
                 }
             }
         }

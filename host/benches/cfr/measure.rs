@@ -11,8 +11,17 @@ use crate::output::{Output, Table, number, percent};
 use crate::published::COPY;
 
 /// Columns of every table.
-pub const HEADERS: [&str; 9] =
-    ["what", "device", "engine", "us an iteration", "a second", "infoset-actions", "bytes each", "moved", "of 4.27 TB/s"];
+pub const HEADERS: [&str; 9] = [
+    "what",
+    "device",
+    "engine",
+    "us an iteration",
+    "a second",
+    "infoset-actions",
+    "bytes each",
+    "moved",
+    "of 4.27 TB/s",
+];
 
 pub struct Bench {
     pub device: Device,
@@ -111,10 +120,13 @@ impl Bench {
             Ok(timed) => timed,
             Err(error) => {
                 let cell = match &error {
-                    Error::Option { .. } | Error::Unsupported { .. } | Error::Memory { .. } => format!("not offered: {error}"),
+                    Error::Option { .. } | Error::Unsupported { .. } | Error::Memory { .. } => {
+                        format!("not offered: {error}")
+                    }
                     _ => self.output.failed(&error),
                 };
-                self.output.json(&json!({"section": section, "what": what, "device": device.to_string(), "error": cell}))?;
+                self.output
+                    .json(&json!({"section": section, "what": what, "device": device.to_string(), "error": cell}))?;
                 table.row(vec![what.to_string(), device.to_string(), cell]);
                 return Ok(());
             }

@@ -110,9 +110,8 @@ impl Game for Leduc {
             }
             Self::Board(hand) => {
                 let ranks = (0..RANKS).filter(|&rank| hand.left(rank) > 0);
-                let outcomes = ranks.map(|rank| {
-                    (f64::from(hand.left(rank)), Self::Act(Hand { board: Some(rank), ..hand.clone() }))
-                });
+                let outcomes = ranks
+                    .map(|rank| (f64::from(hand.left(rank)), Self::Act(Hand { board: Some(rank), ..hand.clone() })));
                 NodeType::Chance(None, Deal(outcomes.collect()))
             }
             Self::Act(hand) => {

@@ -11,18 +11,25 @@ fn no_limit(turn_and_river: &str) -> warpplay::Result<Spot> {
     let text = format!(
         r#"{{"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5, "flop": "Qs Jh 2h", {turn_and_river} "ranges": ["all", "all"]}}"#
     );
-    Spot::parse(&text, "river, turn or flop of the bench")
+    Spot::parse(&text)
 }
 
 /// Limit betting as in the definition file of the competition, after a raised flop pot.
 fn limit() -> warpplay::Result<Spot> {
     let text = r#"{"pot": 40, "effective_stack": 1000, "flop": "Qs Jh 2h", "limit": {"flop": 10, "turn": 20, "river": 20},
         "ranges": ["all", "all"]}"#;
-    Spot::parse(text, "limit spot of the bench")
+    Spot::parse(text)
 }
 
 /// One spot on the device, and beside it on the CPU where that takes no minutes.
-fn rows(bench: &mut Bench, section: &str, title: &str, spot: &Spot, numbers: &[Numbers], cpu: bool) -> anyhow::Result<()> {
+fn rows(
+    bench: &mut Bench,
+    section: &str,
+    title: &str,
+    spot: &Spot,
+    numbers: &[Numbers],
+    cpu: bool,
+) -> anyhow::Result<()> {
     let mut table = Table::new(title, 3, &HEADERS);
     let device = bench.device.clone();
     if device.backend() == Backend::Cuda || (device.backend() == Backend::Simt && section == "river" && !bench.quick) {

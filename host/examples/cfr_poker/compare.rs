@@ -114,7 +114,10 @@ fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options)
 
 /// The end of each run in a line.
 fn text(runs: &[Run]) -> String {
-    let mut text = format!("{:<10} {:<16} {:<9} {:>12} {:>10} {:>12}\n", "algorithm", "sampling", "engine", "iterations", "time", "NashConv");
+    let mut text = format!(
+        "{:<10} {:<16} {:<9} {:>12} {:>10} {:>12}\n",
+        "algorithm", "sampling", "engine", "iterations", "time", "NashConv"
+    );
     for Run { algorithm, sampling, engine, trajectory, .. } in runs {
         let Some(last) = trajectory.last() else { continue };
         text += &format!(

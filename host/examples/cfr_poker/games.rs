@@ -25,7 +25,9 @@ pub fn read(game: &Path) -> Result<Problem> {
             Problem::from(Tree::build(&LiarsDice::new(2, dice, faces)?)?)
         }
         "goofspiel" => {
-            let [cards] = numbers[..] else { return Err(Usage("game goofspiel: expected goofspiel:CARDS".into()).into()) };
+            let [cards] = numbers[..] else {
+                return Err(Usage("game goofspiel: expected goofspiel:CARDS".into()).into());
+            };
             Problem::from(Tree::build(&Goofspiel::new(2, number(cards)?, PrizeOrder::Descending)?)?)
         }
         _ => Problem::from(GameDef::read(game)?),

@@ -131,7 +131,9 @@ struct Deal {
 
 impl Table<'_> {
     fn play(&mut self) -> Result<Vec<Hand>> {
-        let you = |seat: usize| format!("Poker, {} players. You begin at seat {seat}; the strategy plays the others.", self.game.n_players);
+        let you = |seat: usize| {
+            format!("Poker, {} players. You begin at seat {seat}; the strategy plays the others.", self.game.n_players)
+        };
         common::print(format!("{}\n{HELP}\n", you(self.args.seat)))?;
         let mut hands = Vec::new();
         while self.args.hands.is_none_or(|n| (hands.len() as u64) < n) {
@@ -187,7 +189,8 @@ impl Table<'_> {
                     None => return Ok(None),
                 }
             } else {
-                let answer = self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[*seat])?;
+                let answer =
+                    self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[*seat])?;
                 let mut left = self.random.unit();
                 let place = answer.choices.iter().position(|choice| {
                     left -= choice.probability;

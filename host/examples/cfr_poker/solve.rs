@@ -43,7 +43,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let checkpoint = args.resume.as_ref().map(Checkpoint::load).transpose()?;
     let problem = match (&args.game, &checkpoint) {
         (Some(game), _) => games::read(game)?,
-        (None, Some(checkpoint)) => checkpoint.problem().context("the checkpoint is of a game that its program must build")?,
+        (None, Some(checkpoint)) => {
+            checkpoint.problem().context("the checkpoint is of a game that its program must build")?
+        }
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
     let files = Files {
@@ -149,7 +151,8 @@ fn iterate(solver: &mut Solver, stops: &[u32], args: &SolveArgs) -> Result<Vec<P
 
 /// Chips by which rounding may make a best response worth less than the strategy: single precision, on the scale of what is won.
 pub fn slack(report: &Report) -> f64 {
-    let largest = report.trajectory.iter().flat_map(|point| &point.best_response).fold(1.0, |most: f64, v| most.max(v.abs()));
+    let largest =
+        report.trajectory.iter().flat_map(|point| &point.best_response).fold(1.0, |most: f64, v| most.max(v.abs()));
     1e-3 * largest
 }
 
@@ -162,7 +165,8 @@ fn draw(game: &str, report: &Report) -> Result<String> {
 
 /// A solve in some lines.
 pub fn text(report: &Report) -> String {
-    let mut text = format!("{:>10}  {:>12}  {:>10}  value by seat; average utility by seat\n", "iteration", "NashConv", "time");
+    let mut text =
+        format!("{:>10}  {:>12}  {:>10}  value by seat; average utility by seat\n", "iteration", "NashConv", "time");
     for point in &report.trajectory {
         let list = |values: &[f64]| values.iter().map(|value| format!("{value:+.6}")).collect::<Vec<_>>().join(" ");
         text += &format!(

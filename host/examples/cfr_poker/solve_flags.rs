@@ -88,7 +88,9 @@ impl ReportFlags {
     /// A number that is not among the iterations.
     pub fn stops(&self) -> anyhow::Result<Vec<u32>> {
         let mut stops = match self.report.is_empty() {
-            true => std::iter::successors(Some(1u32), |at| at.checked_mul(10)).take_while(|&at| at <= self.iterations).collect(),
+            true => std::iter::successors(Some(1u32), |at| at.checked_mul(10))
+                .take_while(|&at| at <= self.iterations)
+                .collect(),
             false => self.report.clone(),
         };
         if let Some(wrong) = stops.iter().find(|&&at| at > self.iterations) {

@@ -9,7 +9,8 @@ use super::game_file::GameDef;
 use super::options::{Algorithm, Form, Numbers, Options, Sampling};
 use super::solver::Problem;
 use super::strategy::{Layout, LayoutKind};
-use super::{explicit, mccfr};
+use super::vector::VectorGame;
+use super::{cpu, explicit, mccfr};
 use crate::named::named;
 use crate::{Backend, Device, Error, Result};
 
@@ -34,9 +35,6 @@ named! {
 
 /// Most nodes of an explicit tree that is chosen where the recurrence over sets of cards is another way.
 const MOST_HISTORIES: u128 = 4_000_000;
-
-/// Until the vector engines are there.
-const WITHOUT_VECTOR: bool = true;
 
 /// What will solve a problem, and the memory that it needs.
 #[derive(Clone, Debug)]
@@ -101,9 +99,11 @@ fn layout_kind(problem: &Problem, options: &Options, on_cpu: bool) -> Result<Lay
         (Problem::Tree(_), Form::Auto | Form::Explicit) => Ok(LayoutKind::Tree),
         (Problem::Tree(_), _) => wrong_form("auto or explicit for a tree"),
         (Problem::Spot(_), Form::Explicit | Form::Subset) => wrong_form("auto, block or street for a spot"),
-        (Problem::Spot(_), _) if walks_tree => {
-            Err(Error::option("sampling", options.sampling, "none or chance, public_chance, opponent_public, self_public for a spot"))
-        }
+        (Problem::Spot(_), _) if walks_tree => Err(Error::option(
+            "sampling",
+            options.sampling,
+            "none or chance, public_chance, opponent_public, self_public for a spot",
+        )),
         (Problem::Spot(_), _) => Ok(LayoutKind::Vector),
         (Problem::Poker(_), Form::Explicit) => Ok(LayoutKind::Tree),
         (Problem::Poker(_), Form::Auto) if walks_tree => Ok(LayoutKind::Tree),
@@ -113,7 +113,7 @@ fn layout_kind(problem: &Problem, options: &Options, on_cpu: bool) -> Result<Lay
         }
         (Problem::Poker(_), Form::Block | Form::Street) => Ok(LayoutKind::Vector),
         (Problem::Poker(_), Form::Subset) => Ok(LayoutKind::Buckets),
-        (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 && !WITHOUT_VECTOR => Ok(LayoutKind::Vector),
+        (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
         (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && !on_cpu => Ok(LayoutKind::Buckets),
         (Problem::Poker(rules), Form::Auto) if is_subset(rules) && !on_cpu && n_histories(rules)? > MOST_HISTORIES => {
             Ok(LayoutKind::Buckets)
@@ -139,23 +139,8 @@ pub(in crate::cfr) fn plan_layout(
     options: &Options,
     isomorphism: bool,
 ) -> Result<Plan> {
-    let on_cpu = device.backend() == Backend::Cpu;
     let engine = match layout {
-        Layout::Vector { game, .. } if on_cpu => {
-            cpu::fits(device, game, options)?;
-            EngineName::Cpu
-        }
-        Layout::Vector { game, .. } => match options.form {
-            Form::Block => {
-                small::fits(device, game, options)?;
-                EngineName::Small
-            }
-            Form::Auto if small::fits(device, game, options).is_ok() => EngineName::Small,
-            _ => {
-                street::fits(device, game, options)?;
-                EngineName::Street
-            }
-        },
+        Layout::Vector { game, .. } => vector_engine(device, game, options)?,
         Layout::Buckets(buckets) => match options.sampling {
             Sampling::None => {
                 subset::fits(device, &buckets.rules, options)?;
@@ -180,12 +165,51 @@ pub(in crate::cfr) fn plan_layout(
     Ok(Plan::new(layout.clone(), engine, isomorphism, options))
 }
 
+/// The engine for a game in vector form.
+fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<EngineName> {
+    if device.backend() == Backend::Cpu {
+        cpu::fits(device, game, options)?;
+        return Ok(EngineName::Cpu);
+    }
+    match options.form {
+        Form::Block => {
+            small::fits(device, game, options)?;
+            Ok(EngineName::Small)
+        }
+        Form::Auto if small::fits(device, game, options).is_ok() => Ok(EngineName::Small),
+        _ => {
+            street::fits(device, game, options)?;
+            Ok(EngineName::Street)
+        }
+    }
+}
+
+fn build_engine(
+    device: &Device,
+    engine: EngineName,
+    game: &Arc<VectorGame>,
+    options: &Options,
+) -> Result<Box<dyn Engine>> {
+    match engine {
+        EngineName::Small => small::build(device, Arc::clone(game), options),
+        EngineName::Street => street::build(device, Arc::clone(game), options),
+        _ => cpu::build(device, Arc::clone(game), options),
+    }
+}
+
+/// The engine for a game in vector form, by the same rule.
+pub(in crate::cfr) fn build_vector(
+    device: &Device,
+    game: &Arc<VectorGame>,
+    options: &Options,
+) -> Result<Box<dyn Engine>> {
+    build_engine(device, vector_engine(device, game, options)?, game, options)
+}
+
 /// Takes the memory.
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Engine>> {
     match (&plan.layout, plan.engine) {
-        (Layout::Vector { game, .. }, EngineName::Small) => small::build(device, Arc::clone(game), options),
-        (Layout::Vector { game, .. }, EngineName::Street) => street::build(device, Arc::clone(game), options),
-        (Layout::Vector { game, .. }, _) => cpu::build(device, Arc::clone(game), options),
+        (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
         (Layout::Buckets(buckets), EngineName::Walk) => walk::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
@@ -217,7 +241,6 @@ macro_rules! missing {
 }
 
 missing! {
-    cpu: crate::cfr::VectorGame,
     small: crate::cfr::VectorGame,
     street: crate::cfr::VectorGame,
     subset: crate::cfr::GameDef,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::super::cpu;
+use super::super::dispatch;
 use super::super::engine::Engine;
 use super::super::options::Options;
 use super::super::vector::VectorGame;
@@ -96,5 +96,5 @@ impl Spot {
 
 /// The engine that solves a spot on a device.
 fn engine(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Engine>> {
-    cpu::build(device, Arc::clone(game), options)
+    dispatch::build_vector(device, game, options)
 }

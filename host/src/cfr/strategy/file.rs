@@ -97,7 +97,11 @@ impl Strategy {
         KIND.read(path, |head: Head, file| {
             if head.problem != problem.stored() {
                 let expected = problem.describe();
-                return Err(Error::file(path, None, format!("the strategy of another game, expected one of {expected}")));
+                return Err(Error::file(
+                    path,
+                    None,
+                    format!("the strategy of another game, expected one of {expected}"),
+                ));
             }
             let layout = Layout::of(&problem, head.kind, head.isomorphism)?;
             read(path, head, problem, layout, file)
@@ -105,13 +109,7 @@ impl Strategy {
     }
 }
 
-fn read(
-    path: &Path,
-    head: Head,
-    problem: Problem,
-    layout: Layout,
-    file: &SafeTensors<'_>,
-) -> Result<Strategy> {
+fn read(path: &Path, head: Head, problem: Problem, layout: Layout, file: &SafeTensors<'_>) -> Result<Strategy> {
     let wrong = |reason: String| Error::file(path, None, reason);
     if layout.fingerprint() != head.layout {
         return Err(wrong("the strategy was made for a game that is laid out in another way".into()));

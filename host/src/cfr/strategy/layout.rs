@@ -64,7 +64,10 @@ impl Layout {
                 let game = VectorGame::from_game(rules, &tree, isomorphism)?;
                 Ok(Self::Vector { game: Arc::new(game), tree: Arc::new(tree) })
             }
-            (LayoutKind::Vector, Problem::Spot(_)) => Err(unknown()),
+            (LayoutKind::Vector, Problem::Spot(spot)) => {
+                let (game, tree) = spot.build(isomorphism)?;
+                Ok(Self::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+            }
             (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Self::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
             (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Self::Tree(Arc::clone(tree))),
             (LayoutKind::Buckets, Problem::Poker(rules)) => Ok(Self::Buckets(Arc::new(Buckets::new(rules)?))),

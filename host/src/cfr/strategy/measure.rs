@@ -61,7 +61,8 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numb
             &relaid
         }
         false => {
-            let of = |strategy: &Strategy| format!("{} of {} values", strategy.problem.describe(), strategy.layout.len());
+            let of =
+                |strategy: &Strategy| format!("{} of {} values", strategy.problem.describe(), strategy.layout.len());
             return Err(Error::shape("two strategies of one game", of(a), of(b)));
         }
     };

@@ -115,7 +115,8 @@ impl Strategy {
         let wrong = |allowed: &str| Error::option("key", format!("'{key}'"), allowed);
         if let (Problem::Tree(_), Layout::Tree(tree)) = (&self.problem, &self.layout) {
             let of_seat = key.split_once(':').and_then(|(seat, key)| Some((seat.parse().ok()?, key)));
-            let named = of_seat.filter(|&(seat, _)| seat < tree.n_players()).and_then(|(seat, key)| tree.find(seat, key));
+            let named =
+                of_seat.filter(|&(seat, _)| seat < tree.n_players()).and_then(|(seat, key)| tree.find(seat, key));
             let found = (0..tree.n_players()).filter_map(|seat| tree.find(seat, key)).chain(named);
             return match found.collect::<Vec<_>>()[..] {
                 [set] => Ok(self.answer_of(set)),
@@ -153,7 +154,9 @@ impl Strategy {
                 return Err(Error::shape(format!("actions of {key}"), row.n_actions, answer.choices.len()));
             }
             if answer.reached {
-                row.places().zip(&answer.choices).for_each(|(at, choice)| probabilities[seat][at] = choice.probability as f32);
+                row.places()
+                    .zip(&answer.choices)
+                    .for_each(|(at, choice)| probabilities[seat][at] = choice.probability as f32);
             }
             Ok(())
         })?;
@@ -189,7 +192,8 @@ impl Strategy {
         let total: f64 = row.places().map(of).sum();
         let reached = total > 0.0;
         let part = |at: usize| if reached { of(at) / total } else { 1.0 / row.n_actions as f64 };
-        let choices = row.places().zip(actions).map(|(at, action)| Choice { action: action.clone(), probability: part(at) });
+        let choices =
+            row.places().zip(actions).map(|(at, action)| Choice { action: action.clone(), probability: part(at) });
         Answer { key, seat, reached, choices: choices.collect() }
     }
 }

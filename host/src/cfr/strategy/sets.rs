@@ -5,10 +5,7 @@ use super::public;
 
 impl Layout {
     /// Calls `visit(seat, row, key, actions)` with every information set that can come up, seat by seat, until it fails.
-    pub fn each_set<E>(
-        &self,
-        mut visit: impl FnMut(usize, Row, String, &[String]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn each_set<E>(&self, mut visit: impl FnMut(usize, Row, String, &[String]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Vector { game, tree } => {
                 for seat in 0..2 {
