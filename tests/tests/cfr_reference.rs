@@ -2,6 +2,8 @@
 
 #[path = "cfr_reference/read.rs"]
 mod read;
+#[path = "cfr_reference/sampled.rs"]
+mod sampled;
 #[path = "cfr_reference/vector.rs"]
 mod vector;
 

@@ -5,6 +5,7 @@
 //! | [`tree`] | any game, any number of players | every history a node; recursive |
 //! | [`poker`] | the games of ACPC game definitions | rules, betting, ranking, and a [`tree::Game`] |
 //! | [`vector`] | two-player poker | public tree × vectors of hands; sequential or under rayon |
+//! | [`sampled`] | limit poker, any number of players | betting tree × buckets, one sampled deal an iteration; recursive, or by levels under rayon |
 //!
 //! In iteration t = 1, 2, … every seat plays what [regret matching](pieces::match_regrets) makes of its cumulative regrets. A set's
 //! regret of an action grows by the action's counterfactual value minus the set's; counterfactual values are weighted with chance's and
@@ -16,6 +17,7 @@
 
 pub mod pieces;
 pub mod poker;
+pub mod sampled;
 pub mod tree;
 pub mod vector;
 

@@ -6,21 +6,18 @@
 /// claim goes back. `strengths` are compared among the seats that are left; with one left they do not matter.
 pub fn payoffs(contributed: &[u32], folded: &[bool], strengths: &[u32]) -> Vec<f64> {
     let mut won: Vec<f64> = contributed.iter().map(|&chips| -f64::from(chips)).collect();
-    let mut levels: Vec<u32> = contributed.to_vec();
-    levels.sort_unstable();
-    levels.dedup();
-    let n_players = contributed.len();
     let mut below = 0;
-    for level in levels {
+    // The least of what anybody put in above the layers so far is the next layer.
+    while let Some(level) = contributed.iter().copied().filter(|&chips| chips > below).min() {
         let payers = contributed.iter().filter(|&&chips| chips >= level).count();
         let layer = f64::from(level - below) * payers as f64;
         below = level;
         // Somebody always claims: whoever has put in most cannot have folded.
         let claims = |&seat: &usize| !folded[seat] && contributed[seat] >= level;
-        let best = (0..n_players).filter(claims).map(|seat| strengths[seat]).max();
+        let best = (0..contributed.len()).filter(claims).map(|seat| strengths[seat]).max();
         let wins = |seat: &usize| claims(seat) && Some(strengths[*seat]) == best;
-        let n_winners = (0..n_players).filter(wins).count();
-        for seat in (0..n_players).filter(wins) {
+        let n_winners = (0..contributed.len()).filter(wins).count();
+        for seat in (0..contributed.len()).filter(wins) {
             won[seat] += layer / n_winners as f64;
         }
     }
