@@ -1,1 +1,118 @@
-//! (module abstraction)
+//! Abstraction of cards: private and public cards put together in buckets, so that large games become small ones.
+//!
+//! A *class* is what a player holds with what lies on the board, the names of suits and the order of public cards forgotten. [`Buckets`] gives each class of a
+//! round its bucket, by one of three [`Method`]s. Strength is the chance to win, half the chance to tie added, against one opponent whose cards are drawn
+//! uniformly, on the whole board.
+//!
+//! | method | what is put together | loses |
+//! | --- | --- | --- |
+//! | `lossless` | nothing: a bucket is a class | which public card came when, and what suits were called |
+//! | `strength` | classes whose expected strength lies in the same part of all deals (percentiles) | how the strength will turn out |
+//! | `histogram` | classes whose strengths after the last card are distributed alike: k-means under the earth mover's distance | less |
+//!
+//! Strengths are sums of whole numbers and k-means works in whole numbers, so every device gives the same buckets.
+
+mod buckets;
+mod classes;
+mod cluster;
+#[allow(unsafe_code)]
+mod kernels;
+mod strength;
+
+pub use buckets::{Buckets, RoundBuckets};
+pub use classes::Classes;
+
+use crate::cfr::game_file::GameDef;
+use crate::named::named;
+use crate::{Device, Error, Result};
+
+named! {
+    /// How classes are put together.
+    Method, "method":
+    /// Not at all.
+    Lossless = "lossless",
+    /// By percentiles of expected strength.
+    Strength = "strength",
+    /// By k-means of histograms of strength.
+    Histogram = "histogram",
+}
+
+/// What an abstraction is made by.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Method and number of buckets, by round; the number is not used where nothing is put together. Fewer buckets come out where classes cannot be told
+    /// apart.
+    pub rounds: Vec<(Method, u32)>,
+    /// Run-outs that are drawn, the same for every board; `None` for all.
+    pub runouts: Option<u32>,
+    /// Bins of a histogram, 1 to 256.
+    pub bins: u32,
+    /// Most rounds of k-means.
+    pub iterations: u32,
+    /// Seed of drawn run-outs and of the first centres.
+    pub seed: u64,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self { rounds: Vec::new(), runouts: None, bins: 50, iterations: 100, seed: 1 }
+    }
+}
+
+impl Recipe {
+    /// Whether it can be followed for a game.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with what is allowed.
+    pub fn check(&self, rules: &GameDef) -> Result<()> {
+        rules.check()?;
+        if self.rounds.len() != rules.n_rounds {
+            let allowed = format!("{}, one a betting round of the game", rules.n_rounds);
+            return Err(Error::option("rounds", self.rounds.len(), allowed));
+        }
+        for &(method, n_buckets) in &self.rounds {
+            if method != Method::Lossless && n_buckets == 0 {
+                return Err(Error::option("buckets", n_buckets, format!("1 or more with {method}")));
+            }
+        }
+        if !(1..=warpplay_gpu::cfr::abstraction::cluster::MAX_BINS).contains(&self.bins) {
+            return Err(Error::option("bins", self.bins, "1 to 256"));
+        }
+        if self.runouts == Some(0) {
+            return Err(Error::option("runouts", 0, "1 or more, or all"));
+        }
+        Ok(())
+    }
+}
+
+impl Buckets {
+    /// Makes the buckets of a game, with the work of strengths and k-means on `device`.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::Memory`] if the device has too little memory; those of
+    /// the device.
+    pub fn build(device: &Device, rules: &GameDef, recipe: &Recipe) -> Result<Self> {
+        recipe.check(rules)?;
+        let round = |(round, &(method, n_buckets)): (usize, &(Method, u32))| {
+            let classes = Classes::new(rules.deck, rules.n_hole_cards, rules.board_cards_by(round))?;
+            if method == Method::Lossless {
+                return Ok(RoundBuckets::lossless(classes));
+            }
+            let bins = if method == Method::Histogram { recipe.bins } else { 1 };
+            let strengths = strength::strengths(device, rules, round, &classes, recipe, bins)?;
+            let expected = strengths.expected();
+            let weights: Vec<u32> = (0..classes.len()).map(|class| classes.weight(class)).collect();
+            let of_class = match method {
+                Method::Histogram => {
+                    let points = strengths.cumulative();
+                    cluster::cluster(device, &points, &weights, bins, n_buckets, recipe)?
+                }
+                _ => buckets::percentiles(&expected, &weights, n_buckets),
+            };
+            Ok(RoundBuckets::new(classes, of_class, &expected))
+        };
+        let rounds = recipe.rounds.iter().enumerate().map(round).collect::<Result<_>>()?;
+        Ok(Self { rounds })
+    }
+}

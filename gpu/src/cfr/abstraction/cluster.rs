@@ -1,0 +1,127 @@
+//! K-means of histograms under the earth mover's distance, in whole numbers: of histograms of one mass on a line it is the sum of the differences of their
+//! cumulative forms.
+//!
+//! One thread, one point. Points are cumulative histograms `[n_bins, n]`, the largest value [`UNIT`]; a distance is below 2³².
+//! Launch  [`shape`].
+//! Twin    `warpplay_cpu_ref::cfr::abstraction`.   Source: Johanson, Burch, Valenzano and Bowling, "Evaluating state-space abstractions in extensive-form games" (2013).
+
+use crate::cuda::{atomic, block, kernel, memory, shared_array, thread};
+use crate::launch::LaunchShape;
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+/// Warps of a block.
+const WARPS: usize = (BLOCK / thread::WARP) as usize;
+/// What all of a histogram's mass counts.
+pub const UNIT: u32 = 1 << 16;
+/// Most bins: with more, the squares of a block's distances could overflow their sum.
+pub const MAX_BINS: u32 = 256;
+/// Centres that a thread looks at together; their number is padded to a multiple with [`FAR`].
+pub const TILE: u32 = 8;
+/// Value of a centre that is farther away than any other.
+pub const FAR: u32 = 1 << 20;
+
+/// Launch shape for `n` points.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n, BLOCK)
+}
+
+/// Lowers each point's distance to the distance to one more centre (`first`: sets it), and sums weight · distance² over each block.
+///
+/// # Safety
+/// Launched with `shape(n)`. `points` holds `n_bins · n` values, `weights` and `distances` hold `n`, `centre` `n_bins`, `sums` one a block; weights are at most 24.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn cfr_abstraction_nearest(
+    points: *const u32,
+    weights: *const u32,
+    centre: *const u32,
+    distances: *mut u32,
+    sums: *mut u64,
+    n: u32,
+    n_bins: u32,
+    first: u32,
+) {
+    let scratch = shared_array![u64; WARPS];
+    let mut part = 0u64;
+    // SAFETY: the contract; a point is one thread's.
+    unsafe {
+        if let Some(point) = thread::index_1d_below(n) {
+            let mut distance = 0;
+            let mut bin = 0;
+            while bin < n_bins {
+                let value = memory::load(points, bin as usize * n as usize + point as usize);
+                distance += value.abs_diff(memory::load(centre, bin as usize));
+                bin += 1;
+            }
+            if first == 0 {
+                distance = distance.min(memory::load(distances, point as usize));
+            }
+            memory::store(distances, point as usize, distance);
+            part = memory::load(weights, point as usize) as u64 * (distance as u64 * distance as u64);
+        }
+        let sum = block::sum(part, scratch);
+        if thread::thread_idx_x() == 0 {
+            memory::store(sums, thread::block_idx_x() as usize, sum);
+        }
+    }
+}
+
+/// Finds each point's nearest centre (the first of equal ones), counts the points that changed, and adds weight and weighted values to the centre's sums.
+///
+/// # Safety
+/// Launched with `shape(n)`. `points`, `weights`, `n`, `n_bins` as above; `centres` holds `[n_centres, n_bins]`, `n_centres` a multiple of [`TILE`]; `nearest` holds `n`;
+/// `sums` holds `[n_centres, n_bins + 1]`, the weight last, and with `changed` is only added to meanwhile.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn cfr_abstraction_assign(
+    points: *const u32,
+    weights: *const u32,
+    centres: *const u32,
+    nearest: *mut u32,
+    sums: *mut u64,
+    changed: *mut u32,
+    n: u32,
+    n_bins: u32,
+    n_centres: u32,
+) {
+    let Some(point) = thread::index_1d_below(n) else { return };
+    let n_bins = n_bins as usize;
+    // SAFETY: the contract; a point is one thread's, what several add to is added atomically.
+    unsafe {
+        let value_at = |bin: usize| memory::load(points, bin * n as usize + point as usize);
+        let (mut least, mut best) = (u32::MAX, 0);
+        let mut tile = 0;
+        while tile < n_centres {
+            let mut distances = [0u32; TILE as usize];
+            let mut bin = 0;
+            while bin < n_bins {
+                let value = value_at(bin);
+                let mut j = 0;
+                while j < TILE as usize {
+                    distances[j] += value.abs_diff(memory::load(centres, (tile as usize + j) * n_bins + bin));
+                    j += 1;
+                }
+                bin += 1;
+            }
+            let mut j = 0;
+            while j < TILE as usize {
+                if distances[j] < least {
+                    (least, best) = (distances[j], tile + j as u32);
+                }
+                j += 1;
+            }
+            tile += TILE;
+        }
+        if memory::load(nearest, point as usize) != best {
+            memory::store(nearest, point as usize, best);
+            atomic::add_u32(changed, 1);
+        }
+        let weight = memory::load(weights, point as usize) as u64;
+        let row = best as usize * (n_bins + 1);
+        let mut bin = 0;
+        while bin < n_bins {
+            atomic::add_u64(sums.add(row + bin), weight * value_at(bin) as u64);
+            bin += 1;
+        }
+        atomic::add_u64(sums.add(row + n_bins), weight);
+    }
+}

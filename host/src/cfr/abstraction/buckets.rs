@@ -1,0 +1,100 @@
+//! From classes to buckets.
+
+use super::Classes;
+use crate::cfr::cards::CardSet;
+
+/// The buckets of a game's rounds.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    /// By betting round.
+    pub rounds: Vec<RoundBuckets>,
+}
+
+/// The buckets of one betting round.
+#[derive(Clone, Debug)]
+pub struct RoundBuckets {
+    classes: Classes,
+    of_class: Vec<u32>,
+    strengths: Vec<f64>,
+    n_buckets: u32,
+}
+
+impl Buckets {
+    /// The bucket of private cards and of all public cards in a round; `None` for cards that cannot be there.
+    pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
+        self.rounds.get(round)?.bucket(hole, board)
+    }
+}
+
+impl RoundBuckets {
+    /// A bucket for each class.
+    pub(super) fn lossless(classes: Classes) -> Self {
+        let n = classes.len() as u32;
+        Self { classes, of_class: (0..n).collect(), strengths: Vec::new(), n_buckets: n }
+    }
+
+    /// Buckets as found, numbered again by mean strength, the weakest first; empty ones are left out.
+    pub(super) fn new(classes: Classes, mut of_class: Vec<u32>, expected: &[f64]) -> Self {
+        let n = of_class.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut totals = vec![(0.0, 0.0); n];
+        for (class, (&bucket, &strength)) in of_class.iter().zip(expected).enumerate() {
+            let weight = f64::from(classes.weight(class));
+            let total = &mut totals[bucket as usize];
+            (total.0, total.1) = (total.0 + weight * strength, total.1 + weight);
+        }
+        let mut order: Vec<(f64, usize)> =
+            totals.iter().enumerate().filter(|(_, total)| total.1 > 0.0).map(|(bucket, total)| (total.0 / total.1, bucket)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut number = vec![0; n];
+        for (new, &(_, old)) in order.iter().enumerate() {
+            number[old] = new as u32;
+        }
+        of_class.iter_mut().for_each(|bucket| *bucket = number[*bucket as usize]);
+        let strengths: Vec<f64> = order.into_iter().map(|(strength, _)| strength).collect();
+        Self { classes, of_class, n_buckets: strengths.len() as u32, strengths }
+    }
+
+    /// Buckets.
+    pub fn n_buckets(&self) -> u32 {
+        self.n_buckets
+    }
+
+    /// The classes that were put together.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The bucket of each class.
+    pub fn of_class(&self) -> &[u32] {
+        &self.of_class
+    }
+
+    /// Mean strength of each bucket over all deals, ascending; empty where nothing was put together, and strengths were not needed.
+    pub fn strengths(&self) -> &[f64] {
+        &self.strengths
+    }
+
+    /// The bucket of private cards and of all public cards; `None` for cards that cannot be there.
+    pub fn bucket(&self, hole: CardSet, board: CardSet) -> Option<u32> {
+        self.classes.class(hole, board).and_then(|class| self.of_class.get(class)).copied()
+    }
+}
+
+/// Parts of equal weight by strength; classes of equal strength stay together.
+pub(super) fn percentiles(expected: &[f64], weights: &[u32], n_buckets: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..expected.len() as u32).collect();
+    let strength = |class: u32| expected[class as usize];
+    order.sort_by(|&a, &b| strength(a).total_cmp(&strength(b)).then(a.cmp(&b)));
+    let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+    let mut buckets = vec![0; expected.len()];
+    let mut below = 0u64;
+    for equal in order.chunk_by(|&a, &b| strength(a) == strength(b)) {
+        let weight: u64 = equal.iter().map(|&class| u64::from(weights[class as usize])).sum();
+        // Where the middle of those of equal strength lies.
+        let middle = 2 * below + weight;
+        let bucket = (u128::from(middle) * u128::from(n_buckets) / u128::from(2 * total.max(1))).min(u128::from(n_buckets - 1)) as u32;
+        equal.iter().for_each(|&class| buckets[class as usize] = bucket);
+        below += weight;
+    }
+    buckets
+}

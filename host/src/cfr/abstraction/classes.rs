@@ -1,0 +1,190 @@
+//! Classes of private and public cards that differ by names of suits only.
+
+use rayon::prelude::*;
+
+use crate::cfr::cards::{CardSet, Deck, choose, colex_rank, subsets};
+use crate::{Error, Result};
+
+/// Most boards that are looked through, and most hands on all boards that are kept.
+const MOST: u64 = 1 << 28;
+
+/// All ways to name the suits.
+#[derive(Clone, Debug)]
+struct Suits {
+    /// The cards of each suit.
+    masks: Vec<CardSet>,
+    /// Where each suit goes, the identity first.
+    permutations: Vec<Vec<u8>>,
+}
+
+impl Suits {
+    fn new(deck: Deck) -> Self {
+        let n = deck.n_suits;
+        let of_suit = |suit: u8| (0..deck.n_ranks).fold(0, |mask, rank| mask | 1 << (rank * n + suit));
+        let mut permutations = vec![vec![]];
+        for _ in 0..n {
+            let longer = |p: Vec<u8>| (0..n).filter(|s| !p.contains(s)).map(|s| [&p[..], &[s]].concat()).collect::<Vec<_>>();
+            permutations = permutations.into_iter().flat_map(longer).collect();
+        }
+        Self { masks: (0..n).map(of_suit).collect(), permutations }
+    }
+
+    fn rename(&self, cards: CardSet, permutation: &[u8]) -> CardSet {
+        let moved = |(suit, (mask, &to)): (usize, (&CardSet, &u8))| (cards & mask) >> suit << to;
+        self.masks.iter().zip(permutation).enumerate().map(moved).fold(0, |set, part| set | part)
+    }
+
+    /// The least of a set's images, and the permutations that lead to it.
+    fn least(&self, cards: CardSet) -> (CardSet, Vec<&[u8]>) {
+        let mut least = CardSet::MAX;
+        let mut by: Vec<&[u8]> = Vec::new();
+        for permutation in &self.permutations {
+            let image = self.rename(cards, permutation);
+            if image < least {
+                least = image;
+                by.clear();
+            }
+            if image == least {
+                by.push(permutation);
+            }
+        }
+        (least, by)
+    }
+
+    /// The least image of `cards` by some permutations.
+    fn least_by(&self, cards: CardSet, by: &[&[u8]]) -> CardSet {
+        by.iter().map(|permutation| self.rename(cards, permutation)).min().unwrap_or(cards)
+    }
+}
+
+/// Classes of private cards on a board of a given size. A class stands for all that suit permutations make of it; its number counts classes by board, then
+/// by private cards.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    deck: Deck,
+    n_hole: usize,
+    n_board: usize,
+    suits: Suits,
+    /// Boards that stand for their classes, ascending.
+    boards: Vec<CardSet>,
+    /// Deals of each board's class.
+    board_weights: Vec<u8>,
+    /// Where the classes of each board begin, and the end.
+    starts: Vec<u32>,
+    /// Position of each class's private cards among all sets of as many cards.
+    holes: Vec<u16>,
+    /// How many hands on its board are the same class.
+    hole_weights: Vec<u8>,
+}
+
+impl Classes {
+    /// Finds the classes of `n_hole` private and `n_board` public cards.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a deck that is none, private cards other than 1 to 3, more cards than the deck has, or too many classes to be kept (2²⁸).
+    pub fn new(deck: Deck, n_hole: usize, n_board: usize) -> Result<Self> {
+        deck.check()?;
+        if !(1..=3).contains(&n_hole) {
+            return Err(Error::option("hole cards", n_hole, "1 to 3"));
+        }
+        let n_cards = deck.n_cards();
+        if n_hole + n_board > n_cards as usize {
+            return Err(Error::option("board cards", n_board, format!("at most {} in a deck of {n_cards}", n_cards as usize - n_hole)));
+        }
+        let too_many = |what: &str, n: u64| Error::option("abstraction", format!("{n} {what}"), format!("at most {MOST}: use fewer board cards"));
+        let all_boards = choose(n_cards, n_board as u32);
+        if all_boards > MOST {
+            return Err(too_many("boards", all_boards));
+        }
+        let suits = Suits::new(deck);
+        let names = suits.permutations.len();
+        let mut least: Vec<(CardSet, usize)> = Vec::new();
+        let mut rest = subsets(deck.all(), n_board);
+        loop {
+            // In parts, so that not all boards are in memory at once.
+            let part: Vec<CardSet> = rest.by_ref().take(1 << 20).collect();
+            if part.is_empty() {
+                break;
+            }
+            let kept = part.into_par_iter().filter_map(|board| {
+                let (image, by) = suits.least(board);
+                (image == board).then_some((board, by.len()))
+            });
+            least.par_extend(kept);
+        }
+        let hands = choose(n_cards - n_board as u32, n_hole as u32);
+        let most = least.len() as u64 * hands;
+        if most > MOST {
+            return Err(too_many("hands on all boards", most));
+        }
+        let per_board: Vec<Vec<(u16, u8)>> = least
+            .par_iter()
+            .map(|&(board, _)| {
+                let by = suits.least(board).1;
+                let hands = subsets(deck.all() & !board, n_hole);
+                hands
+                    .filter(|&hole| suits.least_by(hole, &by) == hole)
+                    .map(|hole| {
+                        // An orbit has as many members as the group has cosets of what leaves the hand as it is.
+                        let fixed = by.iter().filter(|permutation| suits.rename(hole, permutation) == hole).count();
+                        (colex_rank(hole) as u16, (by.len() / fixed.max(1)) as u8)
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut starts = vec![0];
+        for classes in &per_board {
+            starts.push(starts.last().copied().unwrap_or(0) + classes.len() as u32);
+        }
+        let (holes, hole_weights) = per_board.into_iter().flatten().unzip();
+        let board_weights = least.iter().map(|&(_, fixed)| (names / fixed.max(1)) as u8).collect();
+        let boards = least.into_iter().map(|(board, _)| board).collect();
+        Ok(Self { deck, n_hole, n_board, suits, boards, board_weights, starts, holes, hole_weights })
+    }
+
+    /// Classes.
+    pub fn len(&self) -> usize {
+        self.holes.len()
+    }
+
+    /// Whether there are none; there is always one.
+    pub fn is_empty(&self) -> bool {
+        self.holes.is_empty()
+    }
+
+    /// Pairs of private cards and board that a class stands for, 1 to 24. 0 for a class that is not there.
+    pub fn weight(&self, class: usize) -> u32 {
+        let board = self.starts.partition_point(|&start| start as usize <= class).saturating_sub(1);
+        match (self.hole_weights.get(class), self.board_weights.get(board)) {
+            (Some(&hole), Some(&board)) => u32::from(hole) * u32::from(board),
+            _ => 0,
+        }
+    }
+
+    /// The class of private cards and a board; `None` if they are not as many as the classes are of, overlap, or are no cards of the deck.
+    pub fn class(&self, hole: CardSet, board: CardSet) -> Option<usize> {
+        let fits = hole.count_ones() as usize == self.n_hole
+            && board.count_ones() as usize == self.n_board
+            && hole & board == 0
+            && (hole | board) & !self.deck.all() == 0;
+        if !fits {
+            return None;
+        }
+        let (least, by) = self.suits.least(board);
+        let place = self.boards.binary_search(&least).ok()?;
+        let hole = colex_rank(self.suits.least_by(hole, &by)) as u16;
+        let (from, to) = (self.starts[place] as usize, self.starts[place + 1] as usize);
+        self.holes[from..to].binary_search(&hole).ok().map(|class| from + class)
+    }
+
+    /// The boards that stand for their classes.
+    pub(super) fn boards(&self) -> &[CardSet] {
+        &self.boards
+    }
+
+    /// The classes of a board: the number of the first, and the private cards of each as their position among all sets.
+    pub(super) fn on_board(&self, board: usize) -> (usize, &[u16]) {
+        let (from, to) = (self.starts[board] as usize, self.starts[board + 1] as usize);
+        (from, &self.holes[from..to])
+    }
+}

@@ -1,0 +1,145 @@
+//! K-means, on any device: first centres far apart (k-means++), then assignment and renewal until nothing changes.
+
+use warpplay_cpu_ref::cfr::abstraction as plain;
+use warpplay_gpu::cfr::abstraction::cluster::{BLOCK, FAR, TILE};
+
+use super::Recipe;
+use super::kernels::{Kernels, PointArrays};
+use crate::cfr::deal::Lcg;
+use crate::{Backend, Device, Error, Result, Stream};
+
+/// Most values of all points.
+const MOST_VALUES: u64 = 1 << 33;
+
+/// Where the work is done.
+enum Work<'a> {
+    Plain { points: plain::Points<'a>, distances: Vec<u32>, nearest: Vec<u32> },
+    Kernels { kernels: Kernels, stream: Stream, arrays: PointArrays },
+}
+
+/// The cluster of each point: `points` are cumulative histograms `[bin, point]`. Empty clusters are possible.
+///
+/// # Errors
+/// [`Error::Option`] if there are too many points for so many bins; those of the device.
+pub(super) fn cluster(device: &Device, points: &[u32], weights: &[u32], bins: u32, n_buckets: u32, recipe: &Recipe) -> Result<Vec<u32>> {
+    let (n, n_bins) = (weights.len(), bins as usize);
+    if points.len() as u64 > MOST_VALUES {
+        return Err(Error::option("bins", bins, format!("at most {} for {n} classes", MOST_VALUES / n as u64)));
+    }
+    let mut work = Work::new(device, points, weights, bins)?;
+    let mut lcg = Lcg(recipe.seed);
+    let point = |point: usize| (0..n_bins).map(|bin| points[bin * n + point]).collect::<Vec<u32>>();
+    // The first centre is drawn by weight, each further one by weight times the squared distance to the nearest so far.
+    let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+    let first = drawn(weights.iter().map(|&weight| u128::from(weight)), below(&mut lcg, total.into()));
+    let mut centres = vec![point(first.0)];
+    while centres.len() < n_buckets as usize {
+        let last = &centres[centres.len() - 1];
+        let sums = work.lower(last, centres.len() == 1)?;
+        let total: u128 = sums.iter().map(|&sum| u128::from(sum)).sum();
+        if total == 0 {
+            // Every point is a centre already.
+            break;
+        }
+        let (block, rest) = drawn(sums.iter().map(|&sum| u128::from(sum)), below(&mut lcg, total));
+        let from = block * BLOCK as usize;
+        let distances = work.distances(from, (n - from).min(BLOCK as usize))?;
+        let parts = distances.iter().zip(&weights[from..]).map(|(&distance, &weight)| u128::from(weight) * u128::from(distance).pow(2));
+        centres.push(point(from + drawn(parts, rest).0));
+    }
+    for _ in 0..recipe.iterations.max(1) {
+        let mut flat = centres.concat();
+        flat.resize(centres.len().next_multiple_of(TILE as usize) * n_bins, FAR);
+        let (changed, sums) = work.assign(&flat, n_bins)?;
+        if !changed {
+            break;
+        }
+        for (centre, sums) in centres.iter_mut().zip(sums.chunks_exact(n_bins + 1)) {
+            let weight = sums[n_bins];
+            // A centre without points stays where it is.
+            if weight > 0 {
+                centre.iter_mut().zip(sums).for_each(|(value, sum)| *value = ((sum + weight / 2) / weight) as u32);
+            }
+        }
+    }
+    work.nearest()
+}
+
+/// A number below `total`, in steps of `total` / 2⁴⁴.
+fn below(lcg: &mut Lcg, total: u128) -> u128 {
+    let bits = u128::from(lcg.next_u31()) << 13 | u128::from(lcg.next_u31() >> 18);
+    total * bits >> 44
+}
+
+/// The part in which `target` lies, and how far in it.
+fn drawn(parts: impl Iterator<Item = u128>, mut target: u128) -> (usize, u128) {
+    let mut last = 0;
+    for (place, part) in parts.enumerate() {
+        if target < part {
+            return (place, target);
+        }
+        target -= part;
+        last = place;
+    }
+    (last, 0)
+}
+
+impl<'a> Work<'a> {
+    fn new(device: &Device, points: &'a [u32], weights: &'a [u32], bins: u32) -> Result<Self> {
+        if device.backend() == Backend::Cpu {
+            let n = weights.len();
+            return Ok(Self::Plain { points: plain::Points { values: points, weights }, distances: vec![0; n], nearest: vec![u32::MAX; n] });
+        }
+        let stream = device.stream()?;
+        let arrays = PointArrays::new(&stream, points, weights, bins)?;
+        Ok(Self::Kernels { kernels: Kernels::load(device)?, stream, arrays })
+    }
+
+    /// Lowers all distances to that to one more centre. Gives the sums of weight · distance² over each [`BLOCK`] points.
+    fn lower(&mut self, centre: &[u32], first: bool) -> Result<Vec<u64>> {
+        match self {
+            Self::Plain { points, distances, .. } => {
+                if first {
+                    distances.fill(u32::MAX);
+                }
+                points.lower(centre, distances);
+                let part = |(&distance, &weight): (&u32, &u32)| u64::from(weight) * u64::from(distance).pow(2);
+                let blocks = distances.chunks(BLOCK as usize).zip(points.weights.chunks(BLOCK as usize));
+                Ok(blocks.map(|(distances, weights)| distances.iter().zip(weights).map(part).sum()).collect())
+            }
+            Self::Kernels { kernels, stream, arrays } => kernels.lower(stream, arrays, centre, first),
+        }
+    }
+
+    /// Distances of some points to their nearest centre.
+    fn distances(&self, from: usize, n: usize) -> Result<Vec<u32>> {
+        match self {
+            Self::Plain { distances, .. } => Ok(distances[from..from + n].to_vec()),
+            Self::Kernels { stream, arrays, .. } => {
+                let mut values = vec![0; n];
+                stream.read_into(&arrays.distances, from, &mut values)?;
+                Ok(values)
+            }
+        }
+    }
+
+    /// Finds the nearest centres. Gives whether any changed, and the sums by centre.
+    fn assign(&mut self, centres: &[u32], n_bins: usize) -> Result<(bool, Vec<u64>)> {
+        match self {
+            Self::Plain { points, nearest, .. } => {
+                let now = points.nearest(centres, n_bins);
+                let changed = now != *nearest;
+                *nearest = now;
+                Ok((changed, points.sums(nearest, centres.len() / n_bins, n_bins)))
+            }
+            Self::Kernels { kernels, stream, arrays } => kernels.assign(stream, arrays, centres),
+        }
+    }
+
+    fn nearest(self) -> Result<Vec<u32>> {
+        match self {
+            Self::Plain { nearest, .. } => Ok(nearest),
+            Self::Kernels { stream, arrays, .. } => stream.read(&arrays.nearest),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Strengths of all classes of a round, on any device.
+
+use warpplay_cpu_ref::cfr::abstraction as plain;
+use warpplay_gpu::cfr::abstraction::cluster::UNIT;
+
+use super::kernels::{Kernels, Table};
+use super::{Classes, Recipe};
+use crate::cfr::cards::{CardSet, choose, subsets};
+use crate::cfr::deal::Lcg;
+use crate::cfr::game_file::GameDef;
+use crate::cfr::ranking::Ranking;
+use crate::{Backend, Device, Error, Result};
+
+/// Most run-outs that are listed.
+const MOST_RUNOUTS: u64 = 1 << 25;
+/// Bytes of results that one launch makes at most, unless one board makes more.
+const BATCH_BYTES: usize = 256 << 20;
+
+/// What run-outs make of each class.
+pub(super) struct Strengths {
+    /// Sum of values over run-outs, by class.
+    sums: Vec<u64>,
+    /// Run-outs by value, `[class, bin]`.
+    histograms: Vec<u32>,
+    most: u32,
+    n_bins: usize,
+}
+
+/// Computes the strengths of a round's classes.
+///
+/// # Errors
+/// [`Error::Option`] if there are too many run-outs to list them, or so few are drawn that a class has none; those of the device.
+pub(super) fn strengths(device: &Device, rules: &GameDef, round: usize, classes: &Classes, recipe: &Recipe, bins: u32) -> Result<Strengths> {
+    let deck = rules.deck;
+    let n_board = rules.board_cards_by(round);
+    let whole_board = rules.board_cards_by(rules.n_rounds - 1);
+    let hands: Vec<CardSet> = subsets(deck.all(), rules.n_hole_cards).collect();
+    let left = deck.n_cards() - n_board as u32;
+    let runouts = runouts(left, whole_board - n_board, recipe)?;
+    let opponents = choose(deck.n_cards() - (whole_board + rules.n_hole_cards) as u32, rules.n_hole_cards as u32);
+    let table = Table {
+        deck,
+        hands: &hands,
+        runouts: &runouts,
+        most: 2 * opponents as u32,
+        n_bins: bins,
+    };
+    let n_bins = bins as usize;
+    let mut result =
+        Strengths { sums: Vec::with_capacity(classes.len()), histograms: Vec::with_capacity(classes.len() * n_bins), most: table.most, n_bins };
+    let kernels = match device.backend() {
+        Backend::Cpu => None,
+        _ => Some((device.stream()?, Kernels::load(device)?)),
+    };
+    let ranking = Ranking::new(deck);
+    let batch = (BATCH_BYTES / (hands.len() * (4 * n_bins + 8))).max(1);
+    for (number, boards) in classes.boards().chunks(batch).enumerate() {
+        let (sums, histograms) = match &kernels {
+            Some((stream, kernels)) => kernels.strengths(stream, &table, boards)?,
+            None => {
+                let deal = plain::Deal { deck: deck.all(), hands: &hands, runouts: &runouts, most: table.most, n_bins: bins };
+                plain::strengths(&deal, boards, |cards| ranking.strength(cards))
+            }
+        };
+        for place in 0..boards.len() {
+            for &hole in classes.on_board(number * batch + place).1 {
+                let row = place * hands.len() + usize::from(hole);
+                result.sums.push(sums[row]);
+                result.histograms.extend(&histograms[row * n_bins..(row + 1) * n_bins]);
+            }
+        }
+    }
+    match result.counts().position(|count| count == 0) {
+        Some(_) => Err(Error::option("runouts", runouts.len(), "more: some cards are in every run-out drawn, or all")),
+        None => Ok(result),
+    }
+}
+
+/// The run-outs of `missing` cards as numbers of the `left` cards, all or drawn without putting back.
+fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
+    let all = choose(left, missing as u32);
+    if all > MOST_RUNOUTS {
+        return Err(Error::option("abstraction", format!("{all} run-outs"), format!("at most {MOST_RUNOUTS}: use fewer board cards")));
+    }
+    let mut runouts: Vec<u64> = subsets((1 << left) - 1, missing).collect();
+    if let Some(n) = recipe.runouts.map(|n| n as usize).filter(|&n| n < runouts.len()) {
+        let mut lcg = Lcg(recipe.seed);
+        for i in 0..n {
+            let other = i + lcg.next_u31() as usize % (runouts.len() - i);
+            runouts.swap(i, other);
+        }
+        runouts.truncate(n);
+    }
+    Ok(runouts)
+}
+
+impl Strengths {
+    /// Run-outs of each class.
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        self.histograms.chunks_exact(self.n_bins).map(|bins| bins.iter().map(|&n| u64::from(n)).sum())
+    }
+
+    /// Expected strength of each class, 0 to 1.
+    pub fn expected(&self) -> Vec<f64> {
+        let mean = |(&sum, count): (&u64, u64)| sum as f64 / (count as f64 * f64::from(self.most));
+        self.sums.iter().zip(self.counts()).map(mean).collect()
+    }
+
+    /// Cumulative histograms `[bin, class]` of mass [`UNIT`].
+    pub fn cumulative(&self) -> Vec<u32> {
+        let n = self.sums.len();
+        let mut points = vec![0; n * self.n_bins];
+        for ((class, bins), count) in self.histograms.chunks_exact(self.n_bins).enumerate().zip(self.counts()) {
+            let mut below = 0;
+            for (bin, &runouts) in bins.iter().enumerate() {
+                below += u64::from(runouts);
+                points[bin * n + class] = (below * u64::from(UNIT) / count) as u32;
+            }
+        }
+        points
+    }
+}
