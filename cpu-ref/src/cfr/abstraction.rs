@@ -37,7 +37,8 @@ pub fn strengths(deal: &Deal<'_>, boards: &[u64], rank: impl Fn(u64) -> u32 + Sy
                 .collect();
             for &(hand, cards, mine) in &live {
                 let others = live.iter().filter(|other| other.1 & cards == 0);
-                let value: u32 = others.map(|&(_, _, theirs)| u32::from(mine > theirs) + u32::from(mine >= theirs)).sum();
+                let value: u32 =
+                    others.map(|&(_, _, theirs)| u32::from(mine > theirs) + u32::from(mine >= theirs)).sum();
                 let bin = (u64::from(value) * n_bins as u64 / u64::from(deal.most)).min(n_bins as u64 - 1);
                 sums[hand] += u64::from(value);
                 histograms[hand * n_bins + bin as usize] += 1;
@@ -66,7 +67,10 @@ impl Points<'_> {
 
     /// Lowers each point's distance to the distance to one more centre.
     pub fn lower(&self, centre: &[u32], distances: &mut [u32]) {
-        distances.par_iter_mut().enumerate().for_each(|(point, least)| *least = (*least).min(self.distance(point, centre)));
+        distances
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(point, least)| *least = (*least).min(self.distance(point, centre)));
     }
 
     /// The nearest of `centres` (`[centre, bin]`) for each point, the first of equal ones.

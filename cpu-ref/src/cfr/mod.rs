@@ -2,6 +2,7 @@
 //!
 //! | module | what | form |
 //! | --- | --- | --- |
+//! | [`abstraction`] | strengths of hands, k-means | whole numbers, rayon |
 //! | [`tree`] | any game, any number of players | every history a node; recursive |
 //! | [`poker`] | the games of ACPC game definitions | rules, betting, ranking, and a [`tree::Game`] |
 //! | [`vector`] | two-player poker | public tree × vectors of hands; sequential or under rayon |
@@ -15,6 +16,7 @@
 //! With [`Updates::Alternating`] one seat after the other updates its regrets and its average from the current strategies, then
 //! renews its strategy; with [`Updates::Simultaneous`] all do so from the same strategies.
 
+pub mod abstraction;
 pub mod pieces;
 pub mod poker;
 pub mod sampled;

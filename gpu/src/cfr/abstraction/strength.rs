@@ -88,7 +88,8 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
         let cards = if hand < task.n_hands { unsafe { memory::load(task.hands, hand as usize) } } else { u64::MAX };
         if cards & full == 0 { cards } else { u64::MAX }
     };
-    let rank_of = |cards: u64, full: u64| if cards == u64::MAX { 0 } else { rank::strength(cards | full, task.n_suits, has_ace) };
+    let rank_of =
+        |cards: u64, full: u64| if cards == u64::MAX { 0 } else { rank::strength(cards | full, task.n_suits, has_ace) };
     // SAFETY: the contract; a hand's values are added atomically.
     unsafe {
         let board = memory::load(task.boards, place);

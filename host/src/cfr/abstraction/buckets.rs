@@ -42,8 +42,12 @@ impl RoundBuckets {
             let total = &mut totals[bucket as usize];
             (total.0, total.1) = (total.0 + weight * strength, total.1 + weight);
         }
-        let mut order: Vec<(f64, usize)> =
-            totals.iter().enumerate().filter(|(_, total)| total.1 > 0.0).map(|(bucket, total)| (total.0 / total.1, bucket)).collect();
+        let mut order: Vec<(f64, usize)> = totals
+            .iter()
+            .enumerate()
+            .filter(|(_, total)| total.1 > 0.0)
+            .map(|(bucket, total)| (total.0 / total.1, bucket))
+            .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut number = vec![0; n];
         for (new, &(_, old)) in order.iter().enumerate() {
@@ -92,9 +96,27 @@ pub(super) fn percentiles(expected: &[f64], weights: &[u32], n_buckets: u32) -> 
         let weight: u64 = equal.iter().map(|&class| u64::from(weights[class as usize])).sum();
         // Where the middle of those of equal strength lies.
         let middle = 2 * below + weight;
-        let bucket = (u128::from(middle) * u128::from(n_buckets) / u128::from(2 * total.max(1))).min(u128::from(n_buckets - 1)) as u32;
+        let bucket = (u128::from(middle) * u128::from(n_buckets) / u128::from(2 * total.max(1)))
+            .min(u128::from(n_buckets - 1)) as u32;
         equal.iter().for_each(|&class| buckets[class as usize] = bucket);
         below += weight;
     }
     buckets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_have_equal_weight() {
+        let expected: Vec<f64> = (0..100).map(|class| f64::from(class * 37 % 100)).collect();
+        let buckets = percentiles(&expected, &[3; 100], 4);
+        for (strength, bucket) in expected.iter().zip(&buckets) {
+            assert_eq!(*bucket, *strength as u32 / 25);
+        }
+        // What is equally strong stays together, and one heavy class may leave a bucket empty.
+        assert_eq!(percentiles(&[0.5, 0.1, 0.5, 0.9], &[1, 1, 1, 1], 4), [2, 0, 2, 3]);
+        assert_eq!(percentiles(&[0.5, 0.1, 0.9], &[20, 1, 1], 3), [1, 0, 2]);
+    }
 }

@@ -23,7 +23,8 @@ impl Suits {
         let of_suit = |suit: u8| (0..deck.n_ranks).fold(0, |mask, rank| mask | 1 << (rank * n + suit));
         let mut permutations = vec![vec![]];
         for _ in 0..n {
-            let longer = |p: Vec<u8>| (0..n).filter(|s| !p.contains(s)).map(|s| [&p[..], &[s]].concat()).collect::<Vec<_>>();
+            let longer =
+                |p: Vec<u8>| (0..n).filter(|s| !p.contains(s)).map(|s| [&p[..], &[s]].concat()).collect::<Vec<_>>();
             permutations = permutations.into_iter().flat_map(longer).collect();
         }
         Self { masks: (0..n).map(of_suit).collect(), permutations }
@@ -89,9 +90,15 @@ impl Classes {
         }
         let n_cards = deck.n_cards();
         if n_hole + n_board > n_cards as usize {
-            return Err(Error::option("board cards", n_board, format!("at most {} in a deck of {n_cards}", n_cards as usize - n_hole)));
+            return Err(Error::option(
+                "board cards",
+                n_board,
+                format!("at most {} in a deck of {n_cards}", n_cards as usize - n_hole),
+            ));
         }
-        let too_many = |what: &str, n: u64| Error::option("abstraction", format!("{n} {what}"), format!("at most {MOST}: use fewer board cards"));
+        let too_many = |what: &str, n: u64| {
+            Error::option("abstraction", format!("{n} {what}"), format!("at most {MOST}: use fewer board cards"))
+        };
         let all_boards = choose(n_cards, n_board as u32);
         if all_boards > MOST {
             return Err(too_many("boards", all_boards));

@@ -21,7 +21,14 @@ enum Work<'a> {
 ///
 /// # Errors
 /// [`Error::Option`] if there are too many points for so many bins; those of the device.
-pub(super) fn cluster(device: &Device, points: &[u32], weights: &[u32], bins: u32, n_buckets: u32, recipe: &Recipe) -> Result<Vec<u32>> {
+pub(super) fn cluster(
+    device: &Device,
+    points: &[u32],
+    weights: &[u32],
+    bins: u32,
+    n_buckets: u32,
+    recipe: &Recipe,
+) -> Result<Vec<u32>> {
     let (n, n_bins) = (weights.len(), bins as usize);
     if points.len() as u64 > MOST_VALUES {
         return Err(Error::option("bins", bins, format!("at most {} for {n} classes", MOST_VALUES / n as u64)));
@@ -44,7 +51,10 @@ pub(super) fn cluster(device: &Device, points: &[u32], weights: &[u32], bins: u3
         let (block, rest) = drawn(sums.iter().map(|&sum| u128::from(sum)), below(&mut lcg, total));
         let from = block * BLOCK as usize;
         let distances = work.distances(from, (n - from).min(BLOCK as usize))?;
-        let parts = distances.iter().zip(&weights[from..]).map(|(&distance, &weight)| u128::from(weight) * u128::from(distance).pow(2));
+        let parts = distances
+            .iter()
+            .zip(&weights[from..])
+            .map(|(&distance, &weight)| u128::from(weight) * u128::from(distance).pow(2));
         centres.push(point(from + drawn(parts, rest).0));
     }
     for _ in 0..recipe.iterations.max(1) {
@@ -88,7 +98,11 @@ impl<'a> Work<'a> {
     fn new(device: &Device, points: &'a [u32], weights: &'a [u32], bins: u32) -> Result<Self> {
         if device.backend() == Backend::Cpu {
             let n = weights.len();
-            return Ok(Self::Plain { points: plain::Points { values: points, weights }, distances: vec![0; n], nearest: vec![u32::MAX; n] });
+            return Ok(Self::Plain {
+                points: plain::Points { values: points, weights },
+                distances: vec![0; n],
+                nearest: vec![u32::MAX; n],
+            });
         }
         let stream = device.stream()?;
         let arrays = PointArrays::new(&stream, points, weights, bins)?;
@@ -141,5 +155,44 @@ impl<'a> Work<'a> {
             Self::Plain { nearest, .. } => Ok(nearest),
             Self::Kernels { stream, arrays, .. } => stream.read(&arrays.nearest),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cumulative histograms of three kinds, all mass in the first, the middle or the last of three bins, or nearly.
+    #[test]
+    fn far_groups_are_told_apart() {
+        let unit = 1 << 16;
+        let kinds = [[unit, unit, unit], [0, unit, unit], [0, 0, unit]];
+        let n = 600;
+        let points: Vec<u32> = (0..3)
+            .flat_map(|bin| (0..n).map(move |point| kinds[point % 3][bin].saturating_sub(point as u32 / 3 % 7)))
+            .collect();
+        let weights: Vec<u32> = (0..n as u32).map(|point| 1 + point % 24).collect();
+        let recipe = Recipe::default();
+        for seed in 1..20 {
+            let recipe = Recipe { seed, ..recipe.clone() };
+            let found = cluster(&Device::cpu(), &points, &weights, 3, 3, &recipe).unwrap();
+            assert!((0..n).all(|point| found[point] == found[point % 3]), "seed {seed}: {found:?}");
+            assert!(found[0] != found[1] && found[1] != found[2] && found[0] != found[2]);
+        }
+        // As many centres as there are different points, and no more.
+        let found = cluster(&Device::cpu(), &points, &weights, 3, 100, &recipe).unwrap();
+        for (a, b) in (0..n).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let same = (0..3).all(|bin| points[bin * n + a] == points[bin * n + b]);
+            assert_eq!(same, found[a] == found[b]);
+        }
+    }
+
+    #[test]
+    fn draws_go_by_weight() {
+        let parts = [3u128, 0, 5];
+        let all: Vec<(usize, u128)> = (0..9).map(|target| drawn(parts.into_iter(), target)).collect();
+        assert_eq!(all, [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (2, 0)]);
+        let mut lcg = Lcg(1);
+        assert!((0..1000).all(|_| below(&mut lcg, 7) < 7));
     }
 }

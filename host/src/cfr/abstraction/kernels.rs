@@ -118,7 +118,11 @@ impl Kernels {
         let PointArrays { points, weights, nearest, n, n_bins, .. } = arrays;
         let n_centres = (centres.len() / *n_bins as usize) as u32;
         if !n_centres.is_multiple_of(cluster::TILE) || centres.len() != (n_centres * *n_bins) as usize {
-            return Err(Error::shape("centres", format!("a multiple of {} of {} bins each", cluster::TILE, n_bins), centres.len()));
+            return Err(Error::shape(
+                "centres",
+                format!("a multiple of {} of {} bins each", cluster::TILE, n_bins),
+                centres.len(),
+            ));
         }
         let centres = stream.upload(centres)?;
         let mut sums: Buffer<u64> = stream.alloc((n_centres * (*n_bins + 1)) as usize)?;

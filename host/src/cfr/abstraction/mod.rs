@@ -93,26 +93,32 @@ impl Buckets {
     /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::Memory`] if the device has too little memory; those of
     /// the device.
     pub fn build(device: &Device, rules: &GameDef, recipe: &Recipe) -> Result<Self> {
-        recipe.check(rules)?;
-        let round = |(round, &(method, n_buckets)): (usize, &(Method, u32))| {
-            let classes = Classes::new(rules.deck, rules.n_hole_cards, rules.board_cards_by(round))?;
-            if method == Method::Lossless {
-                return Ok(RoundBuckets::lossless(classes));
-            }
-            let bins = if method == Method::Histogram { recipe.bins } else { 1 };
-            let strengths = strength::strengths(device, rules, round, &classes, recipe, bins)?;
-            let expected = strengths.expected();
-            let weights: Vec<u32> = (0..classes.len()).map(|class| classes.weight(class)).collect();
-            let of_class = match method {
-                Method::Histogram => {
-                    let points = strengths.cumulative();
-                    cluster::cluster(device, &points, &weights, bins, n_buckets, recipe)?
-                }
-                _ => buckets::percentiles(&expected, &weights, n_buckets),
-            };
-            Ok(RoundBuckets::new(classes, of_class, &expected))
-        };
-        let rounds = recipe.rounds.iter().enumerate().map(round).collect::<Result<_>>()?;
+        let rounds =
+            (0..rules.n_rounds).map(|round| Self::build_round(device, rules, recipe, round)).collect::<Result<_>>()?;
         Ok(Self { rounds })
+    }
+
+    /// Makes the buckets of one round.
+    ///
+    /// # Errors
+    /// As [`Buckets::build`]; [`Error::Option`] if there is no such round.
+    pub fn build_round(device: &Device, rules: &GameDef, recipe: &Recipe, round: usize) -> Result<RoundBuckets> {
+        recipe.check(rules)?;
+        let Some(&(method, n_buckets)) = recipe.rounds.get(round) else {
+            return Err(Error::option("round", round, format!("0 to {}", rules.n_rounds - 1)));
+        };
+        let classes = Classes::new(rules.deck, rules.n_hole_cards, rules.board_cards_by(round))?;
+        if method == Method::Lossless {
+            return Ok(RoundBuckets::lossless(classes));
+        }
+        let bins = if method == Method::Histogram { recipe.bins } else { 1 };
+        let strengths = strength::strengths(device, rules, round, &classes, recipe, bins)?;
+        let expected = strengths.expected();
+        let weights: Vec<u32> = (0..classes.len()).map(|class| classes.weight(class)).collect();
+        let of_class = match method {
+            Method::Histogram => cluster::cluster(device, &strengths.cumulative(), &weights, bins, n_buckets, recipe)?,
+            Method::Strength | Method::Lossless => buckets::percentiles(&expected, &weights, n_buckets),
+        };
+        Ok(RoundBuckets::new(classes, of_class, &expected))
     }
 }

@@ -30,7 +30,14 @@ pub(super) struct Strengths {
 ///
 /// # Errors
 /// [`Error::Option`] if there are too many run-outs to list them, or so few are drawn that a class has none; those of the device.
-pub(super) fn strengths(device: &Device, rules: &GameDef, round: usize, classes: &Classes, recipe: &Recipe, bins: u32) -> Result<Strengths> {
+pub(super) fn strengths(
+    device: &Device,
+    rules: &GameDef,
+    round: usize,
+    classes: &Classes,
+    recipe: &Recipe,
+    bins: u32,
+) -> Result<Strengths> {
     let deck = rules.deck;
     let n_board = rules.board_cards_by(round);
     let whole_board = rules.board_cards_by(rules.n_rounds - 1);
@@ -38,16 +45,14 @@ pub(super) fn strengths(device: &Device, rules: &GameDef, round: usize, classes:
     let left = deck.n_cards() - n_board as u32;
     let runouts = runouts(left, whole_board - n_board, recipe)?;
     let opponents = choose(deck.n_cards() - (whole_board + rules.n_hole_cards) as u32, rules.n_hole_cards as u32);
-    let table = Table {
-        deck,
-        hands: &hands,
-        runouts: &runouts,
-        most: 2 * opponents as u32,
-        n_bins: bins,
-    };
+    let table = Table { deck, hands: &hands, runouts: &runouts, most: 2 * opponents as u32, n_bins: bins };
     let n_bins = bins as usize;
-    let mut result =
-        Strengths { sums: Vec::with_capacity(classes.len()), histograms: Vec::with_capacity(classes.len() * n_bins), most: table.most, n_bins };
+    let mut result = Strengths {
+        sums: Vec::with_capacity(classes.len()),
+        histograms: Vec::with_capacity(classes.len() * n_bins),
+        most: table.most,
+        n_bins,
+    };
     let kernels = match device.backend() {
         Backend::Cpu => None,
         _ => Some((device.stream()?, Kernels::load(device)?)),
@@ -58,7 +63,8 @@ pub(super) fn strengths(device: &Device, rules: &GameDef, round: usize, classes:
         let (sums, histograms) = match &kernels {
             Some((stream, kernels)) => kernels.strengths(stream, &table, boards)?,
             None => {
-                let deal = plain::Deal { deck: deck.all(), hands: &hands, runouts: &runouts, most: table.most, n_bins: bins };
+                let deal =
+                    plain::Deal { deck: deck.all(), hands: &hands, runouts: &runouts, most: table.most, n_bins: bins };
                 plain::strengths(&deal, boards, |cards| ranking.strength(cards))
             }
         };
@@ -70,17 +76,21 @@ pub(super) fn strengths(device: &Device, rules: &GameDef, round: usize, classes:
             }
         }
     }
-    match result.counts().position(|count| count == 0) {
-        Some(_) => Err(Error::option("runouts", runouts.len(), "more: some cards are in every run-out drawn, or all")),
-        None => Ok(result),
+    if result.counts().any(|count| count == 0) {
+        return Err(Error::option("runouts", runouts.len(), "more, or all: every run-out drawn blocks some hand"));
     }
+    Ok(result)
 }
 
 /// The run-outs of `missing` cards as numbers of the `left` cards, all or drawn without putting back.
 fn runouts(left: u32, missing: usize, recipe: &Recipe) -> Result<Vec<u64>> {
     let all = choose(left, missing as u32);
     if all > MOST_RUNOUTS {
-        return Err(Error::option("abstraction", format!("{all} run-outs"), format!("at most {MOST_RUNOUTS}: use fewer board cards")));
+        return Err(Error::option(
+            "abstraction",
+            format!("{all} run-outs"),
+            format!("at most {MOST_RUNOUTS}: use fewer board cards"),
+        ));
     }
     let mut runouts: Vec<u64> = subsets((1 << left) - 1, missing).collect();
     if let Some(n) = recipe.runouts.map(|n| n as usize).filter(|&n| n < runouts.len()) {

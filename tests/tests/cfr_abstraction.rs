@@ -1,0 +1,218 @@
+//! Abstraction of cards: classes, strengths, buckets; every device against the plain twin.
+
+use warpplay::cfr::{Buckets, CardSet, Classes, Deck, GameDef, Method, Ranking, Recipe, members, set_of, subsets};
+use warpplay::{Backend, Device, Error};
+use warpplay_gpu::cfr::abstraction::{rank, strength};
+use warpplay_tests::backends::for_each_device;
+
+/// Hold'em's dealing with few cards: two private ones, then boards of 0, 2 and 3.
+fn small() -> GameDef {
+    let text = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 3\nblind = 1 1\nraiseSize = 1 1 1\nnumSuits = 2\nnumRanks = 5\nnumHoleCards = 2\n\
+                numBoardCards = 0 2 1\nEND GAMEDEF";
+    GameDef::parse(text).expect("a definition")
+}
+
+fn holdem(boards: &str) -> GameDef {
+    let n = boards.split(' ').count();
+    let ones = vec!["1"; n].join(" ");
+    let text = format!(
+        "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = {n}\nblind = 1 1\nraiseSize = {ones}\nnumSuits = 4\nnumRanks = 13\nnumHoleCards = 2\n\
+         numBoardCards = {boards}\nEND GAMEDEF"
+    );
+    GameDef::parse(&text).expect("a definition")
+}
+
+/// The numbers of classes that are published for hold'em; together they stand for all deals.
+#[test]
+fn classes_of_holdem() {
+    for (n_board, expected, deals) in [(0, 169, 1326u64), (3, 1_286_792, 1326 * 19_600)] {
+        let classes = Classes::new(Deck::FULL, 2, n_board).expect("they fit");
+        assert_eq!(classes.len(), expected);
+        let step = if n_board == 0 { 1 } else { 101 };
+        if step == 1 {
+            assert_eq!((0..classes.len()).map(|class| u64::from(classes.weight(class))).sum::<u64>(), deals);
+        }
+        assert!((0..classes.len()).step_by(step).all(|class| (1..=24).contains(&classes.weight(class))));
+        assert_eq!(classes.weight(classes.len()), 0);
+    }
+    let error = Classes::new(Deck::FULL, 3, 7).expect_err("too many").to_string();
+    assert!(error.contains("at most 268435456"), "{error}");
+    assert!(matches!(
+        Classes::new(Deck { n_suits: 1, n_ranks: 3 }, 2, 2),
+        Err(Error::Option { name: "board cards", .. })
+    ));
+    assert!(Classes::new(Deck { n_suits: 5, n_ranks: 3 }, 1, 0).is_err() && Classes::new(Deck::FULL, 0, 0).is_err());
+}
+
+/// Classes are exactly the orbits under suit permutations, and weights their sizes.
+#[test]
+fn classes_are_orbits() {
+    let deck = Deck { n_suits: 3, n_ranks: 4 };
+    let (n_hole, n_board) = (2, 2);
+    let classes = Classes::new(deck, n_hole, n_board).expect("they fit");
+    let names = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let rename = |cards: CardSet, names: &[u8; 3]| {
+        members(cards).fold(0, |set, card| set | 1u64 << (deck.rank(card) * 3 + names[deck.suit(card) as usize]))
+    };
+    let mut seen = vec![0; classes.len()];
+    for board in subsets(deck.all(), n_board) {
+        for hole in subsets(deck.all() & !board, n_hole) {
+            let class = classes.class(hole, board).expect("a class");
+            seen[class] += 1;
+            let mut orbit: Vec<_> = names.iter().map(|names| (rename(hole, names), rename(board, names))).collect();
+            assert!(orbit.iter().all(|&(hole, board)| classes.class(hole, board) == Some(class)));
+            orbit.sort_unstable();
+            orbit.dedup();
+            assert_eq!(classes.weight(class) as usize, orbit.len());
+        }
+    }
+    assert!((0..classes.len()).all(|class| seen[class] == classes.weight(class)));
+    for (hole, board) in [(0b11, 0b110), (0b1, 0b110), (0b11, 0b100), (0b11, 1 << 12 | 1 << 5)] {
+        assert_eq!(classes.class(hole, board), None);
+    }
+}
+
+#[test]
+fn kernels_rank_as_the_library() {
+    let mut random = 5u64;
+    for deck in [Deck::FULL, Deck { n_suits: 3, n_ranks: 9 }, Deck { n_suits: 1, n_ranks: 13 }] {
+        let ranking = Ranking::new(deck);
+        for n in 1..=7 {
+            for _ in 0..2000 {
+                let mut cards = 0u64;
+                while cards.count_ones() < n {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
+                    cards |= 1 << ((random >> 33) % u64::from(deck.n_cards()));
+                }
+                let theirs = rank::strength(cards, deck.n_suits.into(), deck.n_ranks == 13);
+                assert_eq!(ranking.strength(cards), theirs, "{}", deck.names(cards));
+            }
+        }
+    }
+    assert_eq!(strength::deposit(0b1010, 0b1101_1000), 0b1001_0000);
+    assert_eq!((strength::bin(0, 8, 4), strength::bin(3, 8, 4), strength::bin(8, 8, 4)), (0, 1, 3));
+}
+
+/// The chance to win, half the chance to tie added, by going through everything.
+fn plain_strength(rules: &GameDef, hole: CardSet, board: CardSet) -> f64 {
+    let ranking = Ranking::new(rules.deck);
+    let (n_hole, whole) = (rules.n_hole_cards, rules.board_cards_by(rules.n_rounds - 1));
+    let (mut sum, mut n) = (0.0, 0.0);
+    for rest in subsets(rules.deck.all() & !(hole | board), whole - board.count_ones() as usize) {
+        let full = board | rest;
+        let mine = ranking.strength(hole | full);
+        for other in subsets(rules.deck.all() & !(hole | full), n_hole) {
+            let theirs = ranking.strength(other | full);
+            sum += f64::from(u8::from(mine > theirs)) + 0.5 * f64::from(u8::from(mine == theirs));
+            n += 1.0;
+        }
+    }
+    sum / n
+}
+
+/// With more buckets than strengths, each strength has its own: so the buckets tell the strength of every hand.
+#[test]
+fn strengths_are_those_of_all_deals() {
+    let rules = small();
+    let recipe = Recipe { rounds: vec![(Method::Strength, 1_000_000); 3], ..Recipe::default() };
+    for_each_device(|device| {
+        let buckets = Buckets::build(device, &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+        for round in 0..3 {
+            let strengths = buckets.rounds[round].strengths();
+            assert!(strengths.is_sorted());
+            let n_board = rules.board_cards_by(round);
+            for (number, board) in subsets(rules.deck.all(), n_board).enumerate().filter(|(number, _)| number % 7 == 0)
+            {
+                for hole in subsets(rules.deck.all() & !board, 2).skip(number % 3).step_by(5) {
+                    let bucket = buckets.bucket(round, hole, board).expect("a bucket");
+                    let expected = plain_strength(&rules, hole, board);
+                    let got = strengths[bucket as usize];
+                    assert!(
+                        (got - expected).abs() < 1e-12,
+                        "{} on {}: {got}, expected {expected}",
+                        rules.deck.names(hole),
+                        rules.deck.names(board)
+                    );
+                }
+            }
+        }
+    });
+}
+
+/// Every device finds the buckets of the plain twin.
+#[test]
+fn devices_agree() {
+    let rules = small();
+    let recipes = [
+        Recipe {
+            rounds: vec![(Method::Lossless, 0), (Method::Histogram, 9), (Method::Strength, 5)],
+            bins: 10,
+            ..Recipe::default()
+        },
+        Recipe {
+            rounds: vec![(Method::Histogram, 5), (Method::Strength, 7), (Method::Histogram, 3)],
+            runouts: Some(6),
+            bins: 7,
+            seed: 9,
+            ..Recipe::default()
+        },
+    ];
+    for recipe in recipes {
+        let plain = Buckets::build(&Device::cpu(), &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+        for (round, &(method, most)) in plain.rounds.iter().zip(&recipe.rounds) {
+            let n = round.n_buckets();
+            assert!(method == Method::Lossless || (2..=most).contains(&n), "{method}: {n} buckets");
+            assert!((0..n).all(|bucket| round.of_class().contains(&bucket)));
+            assert!(round.strengths().is_sorted());
+        }
+        for_each_device(|device| {
+            let buckets = Buckets::build(device, &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+            for (round, (ours, plain)) in buckets.rounds.iter().zip(&plain.rounds).enumerate() {
+                assert_eq!(ours.of_class(), plain.of_class(), "round {round}");
+                assert_eq!(ours.strengths(), plain.strengths(), "round {round}");
+            }
+        });
+    }
+}
+
+/// Hands of hold'em before the flop, from drawn run-outs, and exactly where there is a GPU (aces win 85.2 % against a random hand).
+#[test]
+fn strengths_of_holdem() {
+    let rules = holdem("0 5");
+    let cards = |text: &str| set_of(&Deck::FULL.cards(text).expect("cards"));
+    let check = |device: &Device, runouts: Option<u32>, tolerance: f64| {
+        let recipe = Recipe { rounds: vec![(Method::Strength, 1_000_000); 2], runouts, ..Recipe::default() };
+        let classes = Buckets::build_round(device, &rules, &recipe, 0).unwrap_or_else(|error| panic!("{error}"));
+        for (hole, expected) in
+            [("AcAd", 0.8520), ("KcKd", 0.8240), ("AcKc", 0.6704), ("AcKd", 0.6532), ("7c2d", 0.3458), ("3c2d", 0.3230)]
+        {
+            let got = classes.strengths()[classes.bucket(cards(hole), 0).expect("a bucket") as usize];
+            assert!((got - expected).abs() < tolerance, "{hole}: {got}, expected {expected}");
+        }
+    };
+    check(&Device::cpu(), Some(300), 0.05);
+    for_each_device(|device| {
+        if device.backend() == Backend::Cuda {
+            check(device, None, 0.0002);
+        }
+    });
+}
+
+#[test]
+fn bad_recipes_are_refused() {
+    let rules = small();
+    let rounds = vec![(Method::Strength, 2); 3];
+    let device = Device::cpu();
+    for (recipe, says) in [
+        (Recipe::default(), "option rounds: 0 is not allowed (3, one a betting round"),
+        (Recipe { rounds: vec![(Method::Histogram, 0); 3], ..Recipe::default() }, "option buckets: 0"),
+        (Recipe { rounds: rounds.clone(), bins: 0, ..Recipe::default() }, "option bins: 0"),
+        (Recipe { rounds: rounds.clone(), bins: 257, ..Recipe::default() }, "option bins: 257"),
+        (Recipe { rounds: rounds.clone(), runouts: Some(0), ..Recipe::default() }, "option runouts: 0"),
+        (Recipe { rounds, runouts: Some(1), ..Recipe::default() }, "option runouts: 1 is not allowed (more, or all"),
+    ] {
+        let error = Buckets::build(&device, &rules, &recipe).expect_err(says).to_string();
+        assert!(error.contains(says), "{error}\nexpected {says}");
+    }
+    assert!("median".parse::<Method>().is_err());
+}
