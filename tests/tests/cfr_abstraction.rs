@@ -1,6 +1,6 @@
 //! Abstraction of cards: classes, strengths, buckets; every device against the plain twin.
 
-use warpplay::cfr::{Buckets, CardSet, Classes, Deck, GameDef, Method, Ranking, Recipe, members, set_of, subsets};
+use warpplay::cfr::{Abstraction, CardSet, Classes, Deck, GameDef, Method, Ranking, Recipe, members, set_of, subsets};
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;
@@ -116,7 +116,7 @@ fn strengths_are_those_of_all_deals() {
     let rules = small();
     let recipe = Recipe { rounds: vec![(Method::Strength, 1_000_000); 3], ..Recipe::default() };
     for_each_device(|device| {
-        let buckets = Buckets::build(device, &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+        let buckets = Abstraction::build(device, &rules, &recipe)?;
         for round in 0..3 {
             let strengths = buckets.rounds[round].strengths();
             assert!(strengths.is_sorted());
@@ -136,6 +136,7 @@ fn strengths_are_those_of_all_deals() {
                 }
             }
         }
+        Ok(())
     });
 }
 
@@ -158,7 +159,7 @@ fn devices_agree() {
         },
     ];
     for recipe in recipes {
-        let plain = Buckets::build(&Device::cpu(), &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+        let plain = Abstraction::build(&Device::cpu(), &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
         for (round, &(method, most)) in plain.rounds.iter().zip(&recipe.rounds) {
             let n = round.n_buckets();
             assert!(method == Method::Lossless || (2..=most).contains(&n), "{method}: {n} buckets");
@@ -166,11 +167,12 @@ fn devices_agree() {
             assert!(round.strengths().is_sorted());
         }
         for_each_device(|device| {
-            let buckets = Buckets::build(device, &rules, &recipe).unwrap_or_else(|error| panic!("{error}"));
+            let buckets = Abstraction::build(device, &rules, &recipe)?;
             for (round, (ours, plain)) in buckets.rounds.iter().zip(&plain.rounds).enumerate() {
                 assert_eq!(ours.of_class(), plain.of_class(), "round {round}");
                 assert_eq!(ours.strengths(), plain.strengths(), "round {round}");
             }
+            Ok(())
         });
     }
 }
@@ -182,7 +184,7 @@ fn strengths_of_holdem() {
     let cards = |text: &str| set_of(&Deck::FULL.cards(text).expect("cards"));
     let check = |device: &Device, runouts: Option<u32>, tolerance: f64| {
         let recipe = Recipe { rounds: vec![(Method::Strength, 1_000_000); 2], runouts, ..Recipe::default() };
-        let classes = Buckets::build_round(device, &rules, &recipe, 0).unwrap_or_else(|error| panic!("{error}"));
+        let classes = Abstraction::build_round(device, &rules, &recipe, 0).unwrap_or_else(|error| panic!("{error}"));
         for (hole, expected) in
             [("AcAd", 0.8520), ("KcKd", 0.8240), ("AcKc", 0.6704), ("AcKd", 0.6532), ("7c2d", 0.3458), ("3c2d", 0.3230)]
         {
@@ -195,6 +197,7 @@ fn strengths_of_holdem() {
         if device.backend() == Backend::Cuda {
             check(device, None, 0.0002);
         }
+        Ok(())
     });
 }
 
@@ -211,7 +214,7 @@ fn bad_recipes_are_refused() {
         (Recipe { rounds: rounds.clone(), runouts: Some(0), ..Recipe::default() }, "option runouts: 0"),
         (Recipe { rounds, runouts: Some(1), ..Recipe::default() }, "option runouts: 1 is not allowed (more, or all"),
     ] {
-        let error = Buckets::build(&device, &rules, &recipe).expect_err(says).to_string();
+        let error = Abstraction::build(&device, &rules, &recipe).expect_err(says).to_string();
         assert!(error.contains(says), "{error}\nexpected {says}");
     }
     assert!("median".parse::<Method>().is_err());

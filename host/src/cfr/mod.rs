@@ -24,7 +24,7 @@ pub mod thesis;
 mod vector;
 pub mod walk;
 
-pub use abstraction::{Buckets, Classes, Method, Recipe, RoundBuckets};
+pub use abstraction::{Abstraction, Classes, Method, Recipe, RoundBuckets};
 pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
 pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
 pub use counts::Counts;

@@ -5,7 +5,7 @@ use crate::cfr::cards::CardSet;
 
 /// The buckets of a game's rounds.
 #[derive(Clone, Debug)]
-pub struct Buckets {
+pub struct Abstraction {
     /// By betting round.
     pub rounds: Vec<RoundBuckets>,
 }
@@ -19,7 +19,7 @@ pub struct RoundBuckets {
     n_buckets: u32,
 }
 
-impl Buckets {
+impl Abstraction {
     /// The bucket of private cards and of all public cards in a round; `None` for cards that cannot be there.
     pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
         self.rounds.get(round)?.bucket(hole, board)
@@ -33,7 +33,7 @@ impl RoundBuckets {
         Self { classes, of_class: (0..n).collect(), strengths: Vec::new(), n_buckets: n }
     }
 
-    /// Buckets as found, numbered again by mean strength, the weakest first; empty ones are left out.
+    /// Abstraction as found, numbered again by mean strength, the weakest first; empty ones are left out.
     pub(super) fn new(classes: Classes, mut of_class: Vec<u32>, expected: &[f64]) -> Self {
         let n = of_class.iter().max().map_or(0, |&most| most as usize + 1);
         let mut totals = vec![(0.0, 0.0); n];
@@ -58,7 +58,7 @@ impl RoundBuckets {
         Self { classes, of_class, n_buckets: strengths.len() as u32, strengths }
     }
 
-    /// Buckets.
+    /// Abstraction.
     pub fn n_buckets(&self) -> u32 {
         self.n_buckets
     }

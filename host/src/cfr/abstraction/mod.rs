@@ -1,6 +1,6 @@
 //! Abstraction of cards: private and public cards put together in buckets, so that large games become small ones.
 //!
-//! A *class* is what a player holds with what lies on the board, the names of suits and the order of public cards forgotten. [`Buckets`] gives each class of a
+//! A *class* is what a player holds with what lies on the board, the names of suits and the order of public cards forgotten. [`Abstraction`] gives each class of a
 //! round its bucket, by one of three [`Method`]s. Strength is the chance to win, half the chance to tie added, against one opponent whose cards are drawn
 //! uniformly, on the whole board.
 //!
@@ -19,7 +19,7 @@ mod cluster;
 mod kernels;
 mod strength;
 
-pub use buckets::{Buckets, RoundBuckets};
+pub use buckets::{Abstraction, RoundBuckets};
 pub use classes::Classes;
 
 use crate::cfr::game_file::GameDef;
@@ -86,7 +86,7 @@ impl Recipe {
     }
 }
 
-impl Buckets {
+impl Abstraction {
     /// Makes the buckets of a game, with the work of strengths and k-means on `device`.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Buckets {
     /// Makes the buckets of one round.
     ///
     /// # Errors
-    /// As [`Buckets::build`]; [`Error::Option`] if there is no such round.
+    /// As [`Abstraction::build`]; [`Error::Option`] if there is no such round.
     pub fn build_round(device: &Device, rules: &GameDef, recipe: &Recipe, round: usize) -> Result<RoundBuckets> {
         recipe.check(rules)?;
         let Some(&(method, n_buckets)) = recipe.rounds.get(round) else {
