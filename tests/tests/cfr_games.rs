@@ -29,7 +29,8 @@ fn reference() -> Option<Value> {
 /// The tables of the games' README and of the dissertation.
 #[test]
 fn counts_are_those_of_the_tables() {
-    let rows: [(&str, u64, u64, Option<u64>, Option<u64>); 12] = [
+    type Row = (&'static str, u64, u64, Option<u64>, Option<u64>);
+    let rows: [Row; 12] = [
         ("variant_a", 4, 5, Some(3), Some(4)),
         ("variant_b", 4, 5, Some(3), Some(8_347_680)),
         ("variant_c", 21_285, 25_311, Some(21), Some(2024)),

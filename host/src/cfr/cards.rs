@@ -171,7 +171,7 @@ pub fn subsets(cards: CardSet, k: usize) -> impl Iterator<Item = CardSet> {
             None
         } else {
             let low = now & now.wrapping_neg();
-            now.checked_add(low).map(|up| up | ((now ^ up) >> 2) / low)
+            now.checked_add(low).map(|up| up | (((now ^ up) >> 2) / low))
         };
         Some(members(now).fold(0, |set, place| set | 1 << all[place as usize]))
     })

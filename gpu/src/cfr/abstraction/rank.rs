@@ -54,7 +54,7 @@ pub fn strength(cards: u64, n_suits: u32, has_ace: bool) -> u32 {
     }
     let n = cards.count_ones();
     let n = if n < 5 { n } else { 5 };
-    let rest = |used: u32, of: u32| highest(one & !used, if n > of { n - of } else { 0 });
+    let rest = |used: u32, of: u32| highest(one & !used, n.saturating_sub(of));
     let flush = |ranks: u32| {
         if ranks.count_ones() < 5 {
             return 0;
@@ -76,7 +76,7 @@ pub fn strength(cards: u64, n_suits: u32, has_ace: bool) -> u32 {
     } else if two > 0 {
         hand(1, two, rest(two, 2))
     } else {
-        hand(0, 0, rest(0, 0))
+        hand(0, rest(0, 0), 0)
     };
     made.max(flush(clubs)).max(flush(diamonds)).max(flush(hearts)).max(flush(spades))
 }

@@ -3,7 +3,7 @@
 use super::Classes;
 use crate::cfr::cards::CardSet;
 
-/// The buckets of a game's rounds.
+/// The buckets of all rounds of a game.
 #[derive(Clone, Debug)]
 pub struct Abstraction {
     /// By betting round.
@@ -33,7 +33,7 @@ impl RoundBuckets {
         Self { classes, of_class: (0..n).collect(), strengths: Vec::new(), n_buckets: n }
     }
 
-    /// Abstraction as found, numbered again by mean strength, the weakest first; empty ones are left out.
+    /// Buckets as found, numbered again by mean strength, the weakest first; empty ones are left out.
     pub(super) fn new(classes: Classes, mut of_class: Vec<u32>, expected: &[f64]) -> Self {
         let n = of_class.iter().max().map_or(0, |&most| most as usize + 1);
         let mut totals = vec![(0.0, 0.0); n];
@@ -58,7 +58,7 @@ impl RoundBuckets {
         Self { classes, of_class, n_buckets: strengths.len() as u32, strengths }
     }
 
-    /// Abstraction.
+    /// Buckets.
     pub fn n_buckets(&self) -> u32 {
         self.n_buckets
     }

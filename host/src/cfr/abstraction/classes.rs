@@ -105,6 +105,12 @@ impl Classes {
         }
         let suits = Suits::new(deck);
         let names = suits.permutations.len();
+        let hands = choose(n_cards - n_board as u32, n_hole as u32);
+        // A class stands for as many deals as there are permutations at most.
+        let least = (u128::from(all_boards) * u128::from(hands) / names as u128) as u64;
+        if least > MOST {
+            return Err(too_many("hands on all boards, or more", least));
+        }
         let mut least: Vec<(CardSet, usize)> = Vec::new();
         let mut rest = subsets(deck.all(), n_board);
         loop {
@@ -119,7 +125,6 @@ impl Classes {
             });
             least.par_extend(kept);
         }
-        let hands = choose(n_cards - n_board as u32, n_hole as u32);
         let most = least.len() as u64 * hands;
         if most > MOST {
             return Err(too_many("hands on all boards", most));

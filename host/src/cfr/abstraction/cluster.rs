@@ -78,7 +78,7 @@ pub(super) fn cluster(
 /// A number below `total`, in steps of `total` / 2⁴⁴.
 fn below(lcg: &mut Lcg, total: u128) -> u128 {
     let bits = u128::from(lcg.next_u31()) << 13 | u128::from(lcg.next_u31() >> 18);
-    total * bits >> 44
+    (total * bits) >> 44
 }
 
 /// The part in which `target` lies, and how far in it.
@@ -165,7 +165,7 @@ mod tests {
     /// Cumulative histograms of three kinds, all mass in the first, the middle or the last of three bins, or nearly.
     #[test]
     fn far_groups_are_told_apart() {
-        let unit = 1 << 16;
+        let unit = 1u32 << 16;
         let kinds = [[unit, unit, unit], [0, unit, unit], [0, 0, unit]];
         let n = 600;
         let points: Vec<u32> = (0..3)
