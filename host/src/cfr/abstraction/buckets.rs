@@ -2,6 +2,7 @@
 
 use super::Classes;
 use crate::cfr::cards::CardSet;
+use crate::cfr::walk;
 
 /// The buckets of all rounds of a game.
 #[derive(Clone, Debug)]
@@ -23,6 +24,18 @@ impl Abstraction {
     /// The bucket of private cards and of all public cards in a round; `None` for cards that cannot be there.
     pub fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> Option<u32> {
         self.rounds.get(round)?.bucket(hole, board)
+    }
+}
+
+/// What the sampled traversals of `walk` ask of buckets.
+impl walk::Buckets for Abstraction {
+    fn n_buckets(&self, round: usize) -> u32 {
+        self.rounds.get(round).map_or(0, RoundBuckets::n_buckets)
+    }
+
+    /// Of cards that cannot be there a number that is no bucket; dealt cards always have one.
+    fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
+        Abstraction::bucket(self, round, hole, board).unwrap_or(u32::MAX)
     }
 }
 
