@@ -165,6 +165,8 @@ fn other_games_are_refused() {
     assert!(error.contains("3 players"), "{error}");
     let holdem = game("holdem.limit.2p").expect("as before");
     let tree = BettingTree::new(&holdem).expect("small");
-    let error = VectorGame::from_game(&holdem, &tree, false).expect_err("56 million boards").to_string();
-    assert!(error.contains("boards of street 3"), "{error}");
+    for isomorphism in [false, true] {
+        let error = VectorGame::from_game(&holdem, &tree, isomorphism).expect_err("10^13 values and more").to_string();
+        assert!(error.contains("information sets times actions") && error.contains("give more of the board"), "{error}");
+    }
 }

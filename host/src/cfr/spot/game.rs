@@ -93,8 +93,7 @@ impl Spot {
                 }
             }
         }
-        for street in first_street..STREETS.len() {
-            let name = STREETS[street];
+        for (street, name) in STREETS.iter().enumerate().skip(first_street) {
             match &self.limit {
                 Some(limit) => match limit.get(street) {
                     Some(&chips) => positive("limit", chips)?,

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::super::betting::{BettingKind, BettingTree};
-use super::super::cards::{CardSet, Deck, subsets};
+use super::super::cards::{CardSet, Deck, choose, subsets};
 use super::super::game_file::GameDef;
 use super::boards::{Class, Dealing};
-use super::entries::cut;
+use super::entries::{Cut, cut};
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
 use crate::{Error, Result};
 
 /// Most hands of a seat; terminal nodes look at pairs of them, and 3 cards of 52 are 22,100.
 const MAX_HANDS: usize = 22_100;
+/// Most values of a table, both seats together: terabytes, more than any machine holds.
+const MAX_VALUES: u128 = 1 << 40;
 
 /// All that a game in vector form is made of.
 pub(in crate::cfr) struct Setup<'a> {
@@ -91,6 +93,7 @@ impl VectorGame {
         let (suit_maps, permutations) = symmetries(setup);
         let dealing = Dealing { deck: setup.deck, n_private: 2 * setup.n_hole as u32, maps: &suit_maps };
         let cut = cut(setup.tree, setup.n_dealt.len(), setup.locks);
+        check_size(setup, &cut, suit_maps.len())?;
         let mut classes: Vec<Class> = vec![dealing.start(setup.board)];
         let mut streets = Vec::with_capacity(setup.n_dealt.len());
         for (street, (entries, n_slots)) in cut.streets.into_iter().enumerate() {
@@ -118,6 +121,23 @@ fn pairs(ranges: &[Vec<(CardSet, f64)>; 2]) -> Result<f64> {
     }
     let sizes = format!("{} hands against {}", ranges[0].len(), ranges[1].len());
     Err(Error::option("ranges", sizes, "ranges of which at least one pair of hands can be dealt together"))
+}
+
+/// That the tables are not beyond all bounds, before the boards are listed: a class has at most as many members as there are renamings.
+fn check_size(setup: &Setup, cut: &Cut, n_maps: usize) -> Result<()> {
+    let (mut boards, mut values) = (1, 0);
+    let mut left = setup.deck.n_cards().saturating_sub(setup.board.count_ones());
+    for (&n, (_, n_slots)) in setup.n_dealt.iter().zip(&cut.streets) {
+        boards *= u128::from(choose(left, n as u32));
+        left = left.saturating_sub(n as u32);
+        let vectors = |seat: usize| u128::from(n_slots[seat]) * setup.ranges[seat].len() as u128;
+        values += boards.div_ceil(n_maps as u128) * (vectors(0) + vectors(1));
+    }
+    if values <= MAX_VALUES {
+        return Ok(());
+    }
+    let fits = format!("at most {MAX_VALUES} (give more of the board, fewer sizes or fewer raises)");
+    Err(Error::shape("information sets times actions", fits, format!("{values} or more")))
 }
 
 /// The renamings of suits that leave board, ranges and locks as they are, as maps of suits and of hands. The identity is the first.

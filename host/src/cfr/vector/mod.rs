@@ -81,7 +81,8 @@ pub struct Board {
     pub cards: CardSet,
     /// The board of the street before; 0 on the first.
     pub parent: u32,
-    /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt).
+    /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt). Regrets
+    /// are counterfactual, so those below a board are weighed with the product of it over the boards on the way, and with [`VectorGame::scale`].
     pub weight: f64,
     /// One permutation for each member of the class, the one that takes the member to this board: counterfactual values at the parent are Σ over members m
     /// of weight · value[permutations[m][hand]]. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
