@@ -3,8 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use warpplay::cfr::{Algorithm, Node, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::cfr::{
+    Algorithm, BettingKind, BettingTree, Node, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots,
+};
 use warpplay::{Device, Error};
+use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::golden;
 
 /// A small river spot, with changes.
@@ -108,10 +111,8 @@ fn sizes_make_the_tree() {
         let (_, tree) = parsed(changes).build(true).expect("good");
         let node = tree.find(history).expect("there");
         match &tree.nodes[node as usize].kind {
-            warpplay::cfr::BettingKind::Decision { actions, .. } => {
-                actions.iter().map(|&action| tree.spell(action)).collect()
-            }
-            warpplay::cfr::BettingKind::Terminal => Vec::new(),
+            BettingKind::Decision { actions, .. } => actions.iter().map(|&action| tree.spell(action)).collect(),
+            BettingKind::Terminal => Vec::new(),
         }
     };
     let sizes = json!({
@@ -301,4 +302,72 @@ fn bad_spots_are_errors_with_field_and_place() {
     }
     assert!(matches!(Spot::read("no such file"), Err(Error::File { .. })));
     assert!(Spot::read_all("no such file").is_err());
+}
+
+/// The betting of a spot as the plain reference wants it.
+fn plain_nodes(tree: &BettingTree) -> Vec<vector::Node> {
+    let net = |node: usize, strengths: [u32; 2]| {
+        let payoffs = tree.payoffs(&tree.nodes[node], &strengths);
+        [payoffs[0], payoffs[1]]
+    };
+    let node = |(at, node): (usize, &warpplay::cfr::BettingNode)| {
+        let kind = match &node.kind {
+            BettingKind::Decision { seat, children, .. } => vector::Kind::Decision {
+                seat: *seat,
+                children: children.iter().map(|&child| child as usize).collect(),
+                locked: false,
+            },
+            BettingKind::Terminal if node.folded != 0 => vector::Kind::Fold { payoff: net(at, [0, 0]) },
+            BettingKind::Terminal => {
+                let (first, second) = (net(at, [1, 0]), net(at, [0, 1]));
+                vector::Kind::Showdown { win: [first[0], second[1]], lose: [second[0], first[1]], tie: net(at, [0, 0]) }
+            }
+        };
+        vector::Node { round: node.round as usize, kind }
+    };
+    tree.nodes.iter().enumerate().map(node).collect()
+}
+
+#[test]
+fn the_reference_s_best_response_confirms_a_solved_river() {
+    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
+    for (name, spot) in
+        Spot::read_all(&path).expect("good spots").into_iter().filter(|(name, _)| name.starts_with("river"))
+    {
+        let report = solved(&spot, 100, &[]);
+        let (game, tree) = spot.build(false).expect("good");
+        let deck = poker::Deck { n_suits: 4, n_ranks: 13 };
+        let board = game.streets[0].boards[0].cards;
+        let plain =
+            vector::Game::new(deck, 2, board, &[0], game.hands.clone(), game.weights.clone(), plain_nodes(&tree));
+        let strategies = vector::ByHand(|place: vector::Place, hand: usize| {
+            report.by_hand[place.seat][hand].strategy.get(&tree.history(place.node as u32)).cloned()
+        });
+        let evaluator = vector::Evaluator::new(&plain);
+        let (values, equities) = (evaluator.values(&strategies), plain.equities());
+        for seat in 0..2 {
+            assert!((values[seat] - report.ev[seat]).abs() < 1e-9, "{name}: {values:?}, {:?}", report.ev);
+            assert!((equities[seat] - report.equity[seat]).abs() < 1e-9, "{name}: {equities:?}, {:?}", report.equity);
+            let winnings = evaluator.hand_winnings(&strategies, seat);
+            let shares = plain.equity(seat);
+            for (hand, of_hand) in report.by_hand[seat].iter().enumerate() {
+                assert!(
+                    winnings[hand].is_nan() || (winnings[hand] - of_hand.ev).abs() < 1e-8,
+                    "{name}: {of_hand:?}, {}",
+                    winnings[hand]
+                );
+                assert!(
+                    shares[hand].is_nan() || (shares[hand] - of_hand.equity).abs() < 1e-9,
+                    "{name}: {of_hand:?}, {}",
+                    shares[hand]
+                );
+            }
+        }
+        let left = evaluator.nash_conv(&strategies) / 2.0;
+        assert!(
+            (left - report.exploitability().expect("measured")).abs() < 1e-9,
+            "{name}: {left}, {:?}",
+            report.trajectory
+        );
+    }
 }

@@ -167,6 +167,9 @@ fn other_games_are_refused() {
     let tree = BettingTree::new(&holdem).expect("small");
     for isomorphism in [false, true] {
         let error = VectorGame::from_game(&holdem, &tree, isomorphism).expect_err("10^13 values and more").to_string();
-        assert!(error.contains("information sets times actions") && error.contains("give more of the board"), "{error}");
+        assert!(
+            error.contains("information sets times actions") && error.contains("give more of the board"),
+            "{error}"
+        );
     }
 }

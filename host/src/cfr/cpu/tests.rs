@@ -1,7 +1,7 @@
 //! The engine on Leduc and Kuhn: trajectories of the reference file (`cfr_reference.json`, computed on OpenSpiel's trees).
 
 use super::*;
-use crate::cfr::betting::BettingTree;
+use crate::cfr::betting::{BettingKind, BettingTree};
 use crate::cfr::game_file::GameDef;
 
 const KUHN: &str = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nfirstPlayer = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n";
@@ -92,5 +92,66 @@ fn what_is_not_offered_is_an_error() {
     for options in [options, Options { sampling: Sampling::Chance, ..Options::default() }] {
         let error = fits(&Device::cpu(), &game, &options).expect_err("not offered").to_string();
         assert!(error.contains("not offered by the back end cpu"), "{error}");
+    }
+}
+
+/// A turn spot, solved with one board of each class and looked at on every board by the plain reference, which has its own walk.
+#[test]
+fn the_reference_s_best_response_confirms_a_solved_turn() {
+    use warpplay_cpu_ref::cfr::{poker, vector};
+    let text = r#"{"pot": 40, "effective_stack": 60, "bet_fraction_of_pot": 0.75, "flop": "Qs Js 2s", "turn": "2d",
+        "ranges": ["AA:0.5,KQs,T9s,77", "KK,AQs,98s:0.25,QQ"], "rake": {"part": 0.05, "cap": 3}}"#;
+    let (game, tree) = crate::cfr::spot::Spot::parse(text).and_then(|spot| spot.build(true)).expect("good");
+    assert!(game.streets[1].boards.len() < 48, "suits matter");
+    let game = Arc::new(game);
+    let mut engine =
+        build(&Device::cpu(), Arc::clone(&game), &Options { algorithm: Algorithm::Dcfr, ..Options::default() })
+            .expect("offered");
+    engine.run(30).expect("runs");
+    let (measured, tables) = (engine.measure().expect("measures"), engine.tables().expect("reads"));
+    let net = |node: usize, strengths: [u32; 2]| {
+        let payoffs = tree.payoffs(&tree.nodes[node], &strengths);
+        [payoffs[0], payoffs[1]]
+    };
+    let nodes = (0..tree.nodes.len()).map(|at| {
+        let node = &tree.nodes[at];
+        let kind = match &node.kind {
+            BettingKind::Decision { seat, children, .. } => {
+                let children = children.iter().map(|&child| child as usize).collect();
+                vector::Kind::Decision { seat: *seat, children, locked: false }
+            }
+            BettingKind::Terminal if node.folded != 0 => vector::Kind::Fold { payoff: net(at, [0, 0]) },
+            BettingKind::Terminal => {
+                let (first, second) = (net(at, [1, 0]), net(at, [0, 1]));
+                vector::Kind::Showdown { win: [first[0], second[1]], lose: [second[0], first[1]], tie: net(at, [0, 0]) }
+            }
+        };
+        vector::Node { round: node.round as usize, kind }
+    });
+    let deck = poker::Deck { n_suits: 4, n_ranks: 13 };
+    let board = game.streets[0].boards[0].cards;
+    let plain = vector::Game::new(deck, 2, board, &[0, 1], game.hands.clone(), game.weights.clone(), nodes.collect());
+    // Where each betting node's vectors begin on a board.
+    let slots: std::collections::HashMap<u32, u32> = game
+        .streets
+        .iter()
+        .flat_map(|street| street.entries.iter().flat_map(|entry| &entry.nodes))
+        .filter_map(|node| match node {
+            crate::cfr::vector::Node::Decision { betting, slot, .. } => Some((*betting, *slot)),
+            _ => None,
+        })
+        .collect();
+    let strategies = vector::ByHand(|place: vector::Place, hand: usize| {
+        let round = plain.nodes[place.node].round;
+        let own = game.place(place.seat, game.hands[place.seat][hand], &plain.dealt(round, place.board))?;
+        let slot = slots[&(place.node as u32)];
+        let strategy = game.average(&tables.averages[place.seat], place.seat, round, own.board, slot, place.n_actions);
+        Some(strategy.iter().map(|vector| vector[own.hand]).collect())
+    });
+    let evaluator = vector::Evaluator::new(&plain);
+    let (values, best) = (evaluator.values(&strategies), evaluator.best_responses(&strategies));
+    for seat in 0..2 {
+        assert!((values[seat] - measured.values[seat]).abs() < 1e-9, "{values:?}, {measured:?}");
+        assert!((best[seat] - measured.best_responses[seat]).abs() < 1e-9, "{best:?}, {measured:?}");
     }
 }
