@@ -1,10 +1,70 @@
-//! (module street)
+//! Two-player games as streets: a block is one betting subtree of one street on one board, with all hands of both seats.
+//!
+//! # How a pass is cut
+//! The host compiles a subtree, for each traverser, into lists of operations ([`layout`]); a block runs them in order, all its threads the same. A thread keeps its
+//! hands at every node, so reach goes down and values go up without a barrier; only the ends of the betting need all of the opponent's hands. They are
+//! evaluated together, a warp a reach vector or 32 cards of one ([`eval`]): three barriers a segment, and a subtree that fits in shared memory is one segment.
+//!
+//! ```text
+//! street 0 .. last - 1   down: averages of the traverser, reach of both at every exit      a launch a street
+//! last street            down, evaluations, up                                            one launch
+//! last - 1 .. 0          down once more (reach of the opponent), evaluations of folds, up   a launch a street
+//! ```
+//!
+//! Where there is one street only, a launch runs many iterations: a block needs nobody else.
+//!
+//! # Data layout
+//! Tables are `[board][action vector][hand]`, a row a whole number of warps long. The hands of a row are those that the board leaves possible, on the last
+//! street in order of strength, so that prefix sums run along the row. Reach and values between streets are in the game's own numbers.
+//!
+//! Launch  [`shape`]: boards × entries along x, games of a batch along y.
+//! Twin    `warpplay_cpu_ref::cfr::vector`.   Source: Johanson et al., "Accelerating best response calculation in large extensive games" (2011), for the
+//! evaluations by prefix sums; Zinkevich et al. (2007) and later for the updates, see [`regret`](crate::cfr::regret).
+
+mod down;
+mod eval;
+pub mod layout;
+mod numbers;
+mod pass;
+mod place;
+mod strategy;
+mod up;
+
+pub use pass::{
+    Where, cfr_street_down_f32, cfr_street_down_i16, cfr_street_last_f32, cfr_street_last_i16, cfr_street_solve_f32,
+    cfr_street_solve_i16, cfr_street_up_f32, cfr_street_up_i16,
+};
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::KernelInfo;
+use crate::kernel::{KernelInfo, info};
+use crate::launch::LaunchShape;
 
 /// All kernels of the module.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn kernels() -> Vec<KernelInfo> {
-    Vec::new()
+    vec![
+        info::<cfr_street_down_f32>(),
+        info::<cfr_street_up_f32>(),
+        info::<cfr_street_last_f32>(),
+        info::<cfr_street_solve_f32>(),
+        info::<cfr_street_down_i16>(),
+        info::<cfr_street_up_i16>(),
+        info::<cfr_street_last_i16>(),
+        info::<cfr_street_solve_i16>(),
+    ]
+}
+
+/// Most threads of a block: two blocks leave each thread 56 registers.
+pub const MAX_THREADS: u32 = 576;
+
+/// Threads of a block for rows of `stride` hands: the fewest rounds over the row, evenly filled.
+pub const fn threads(stride: u32) -> u32 {
+    let warps = stride.div_ceil(layout::ROW);
+    let rounds = warps.div_ceil(MAX_THREADS / layout::ROW);
+    warps.div_ceil(rounds) * layout::ROW
+}
+
+/// Launch shape for `n_games` games of at most `n_subtrees` boards × entries, rows of at most `stride` hands and `n_shared` values of shared memory.
+pub const fn shape(n_subtrees: u32, n_games: u32, stride: u32, n_shared: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_subtrees, n_games, threads(stride)).with_shared(n_shared * 4)
 }

@@ -1,0 +1,134 @@
+//! Downwards: reach vectors of a seat along its own decisions. A thread has the same hands at every node, so no barrier is needed on the way.
+
+use super::layout::{NONE, Op, Pass, code, flag, source};
+use super::numbers::Numbers;
+use super::place::{Place, Side};
+use super::strategy::Weights;
+use crate::cfr::regret::Step;
+use crate::cuda::{memory, thread};
+
+/// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
+/// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
+///
+/// # Safety
+/// Called by all threads of the block; the task is the host's.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: bool, factor: f32) {
+    let from = place.reach_row(side.seat);
+    let is_first = place.street.is_first != 0;
+    let factor = if chance { place.on.chance * factor } else { 1.0 };
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
+        let reach = if is_first && !chance {
+            1.0
+        } else {
+            // SAFETY: rows of reach hold all hands of the game.
+            unsafe { memory::load(place.task.reach, from + place.number(side, hand)) }
+        };
+        place.set(slot + hand, reach * factor);
+        hand += thread::block_dim_x();
+    }
+}
+
+/// Runs the operations `range` on the reach of `side`, strategies from `from`; with `average`, adds weighted strategies to the averages.
+///
+/// # Safety
+/// As [`arrive`], which has filled the root's slot.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn run<N: Numbers>(
+    place: &Place<'_>,
+    side: &Side,
+    range: [u32; 2],
+    from: u32,
+    step: &Step<f32>,
+    pass: &Pass,
+    average: bool,
+) {
+    let mut at = range[0];
+    while at < range[1] {
+        // SAFETY: the host's program.
+        let op = unsafe { &memory::row(place.task.ops, at, 1)[0] };
+        // SAFETY: the caller's promises.
+        unsafe {
+            if op.code == code::REACH {
+                reach::<N>(place, side, op, from, step, pass, average);
+            } else {
+                leave(place, side, op);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Reach of a node's children.
+#[inline(always)]
+#[track_caller]
+unsafe fn reach<N: Numbers>(
+    place: &Place<'_>,
+    side: &Side,
+    op: &Op,
+    from: u32,
+    step: &Step<f32>,
+    pass: &Pass,
+    average: bool,
+) {
+    let locked = op.flags & flag::LOCKED != 0;
+    let average = average && !locked;
+    let from = if locked { source::AVERAGES } else { from };
+    let tables = &side.tables;
+    let mut hand = thread::thread_idx_x();
+    // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
+    while hand < side.padded {
+        let active = hand < side.n;
+        let row = side.table + op.row as usize * side.stride as usize + hand as usize;
+        // SAFETY: the board's rows hold `stride` values; operands are the host's.
+        unsafe {
+            let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
+            let reach = if active { place.get(op.input + hand) } else { 0.0 };
+            let learns = active && own_factor(place, side, pass, hand) > 0.0;
+            let gain = if learns { step.weight * reach } else { 0.0 };
+            weights.for_each::<N>(tables, |action, at, _, p| {
+                if average {
+                    let sum = N::load::<false>(tables.averages, tables.average_scales, at) + gain * p;
+                    N::store::<false>(tables.averages, tables.average_scales, at, if active { sum } else { 0.0 });
+                }
+                let wanted = action.wrapping_sub(op.first);
+                if op.operands != NONE && wanted < op.count && active {
+                    let slot = memory::load(place.task.operands, (op.operands + wanted) as usize);
+                    place.set(slot + hand, reach * p);
+                }
+            });
+        }
+        hand += thread::block_dim_x();
+    }
+}
+
+/// How much the traverser's hand counts where hands are sampled; 1 where they are not.
+///
+/// # Safety
+/// As [`run`].
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn own_factor(place: &Place<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
+    if pass.sampled & 4 == 0 {
+        return 1.0;
+    }
+    let first = place.street.masks[side.seat as usize] as usize;
+    // SAFETY: a factor for each hand of the game.
+    unsafe { memory::load(place.task.hand_factors, first + place.number(side, hand)) }
+}
+
+/// Hands a reach on to the next street.
+#[inline(always)]
+#[track_caller]
+unsafe fn leave(place: &Place<'_>, side: &Side, op: &Op) {
+    let row = place.next_reach_row(side.seat, op.entry);
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
+        // SAFETY: rows of reach hold all hands of the game; this block alone writes the row.
+        unsafe { memory::store(place.task.reach, row + place.number(side, hand), place.get(op.input + hand)) };
+        hand += thread::block_dim_x();
+    }
+}

@@ -1,0 +1,76 @@
+//! How regrets and averages are stored: as `f32`, or as 16-bit integers with a scale for each warp's worth of hands.
+//!
+//! Rows of tables are whole warps, so lane `l` of a warp always has values `32 k + l`: a warp can scale its own values by a reduction among its lanes, with no
+//! barrier of the block.
+
+use crate::cuda::{memory, thread, warp};
+
+/// A way to store.
+pub trait Numbers {
+    /// Value `at` of a table; `SIGNED` tables hold regrets, others averages.
+    ///
+    /// # Safety
+    /// The table and its scales hold that value, and nobody writes it meanwhile.
+    unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32;
+
+    /// Stores value `at`, lane `l` of the warp a place that is `l` more than a multiple of 32 common to all.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), and all lanes of the warp are here.
+    unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32);
+}
+
+/// Single precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Single;
+
+impl Numbers for Single {
+    #[inline(always)]
+    unsafe fn load<const SIGNED: bool>(cells: *const u8, _: *const f32, at: usize) -> f32 {
+        // SAFETY: the caller's promise.
+        unsafe { memory::load(cells.cast::<f32>(), at) }
+    }
+
+    #[inline(always)]
+    unsafe fn store<const SIGNED: bool>(cells: *mut u8, _: *mut f32, at: usize, value: f32) {
+        // SAFETY: the caller's promise.
+        unsafe { memory::store(cells.cast::<f32>(), at, value) }
+    }
+}
+
+/// Sixteen bits: `i16` in steps of a 32767th of the largest of 32 neighbours, `u16` in steps of a 65535th.
+#[derive(Clone, Copy, Debug)]
+pub struct Short;
+
+impl Numbers for Short {
+    #[inline(always)]
+    unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let scale = memory::load(scales, at / thread::WARP as usize);
+            let bits = memory::load(cells.cast::<u16>(), at);
+            let whole = if SIGNED { bits as i16 as f32 } else { bits as f32 };
+            whole * scale
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32) {
+        let size = if value < 0.0 { -value } else { value };
+        // Floats that are not negative order as their bits do.
+        let largest = f32::from_bits(warp::reduce_max_u32(size.to_bits()));
+        let steps = if SIGNED { 32767.0 } else { 65535.0 };
+        // What is smaller than any use of it becomes 0, lest the inverse overflow.
+        let inverse = if largest > 1e-30 { steps / largest } else { 0.0 };
+        let shifted = size * inverse + 0.5;
+        let whole = if shifted < steps { shifted as u32 } else { steps as u32 };
+        let bits = if value < 0.0 { (whole as u16).wrapping_neg() } else { whole as u16 };
+        // SAFETY: the caller's promise; one lane writes the scale of its warp's values.
+        unsafe {
+            memory::store(cells.cast::<u16>(), at, bits);
+            if thread::lane() == 0 {
+                memory::store(scales, at / thread::WARP as usize, if largest > 1e-30 { largest / steps } else { 0.0 });
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The kernels: a block is one betting subtree on one board.
+
+use super::layout::{MAX_PASSES, Pass, Task, mode};
+use super::numbers::{Numbers, Short, Single};
+use super::place::Place;
+use super::{MAX_THREADS, down, eval, up};
+use crate::cfr::regret::Step;
+use crate::cuda::{kernel, math, memory, sync};
+
+/// Which streets a launch works on, and with how much shared memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Where {
+    /// First of the streets of this number.
+    pub street: u32,
+    /// Games of the batch, each with a street of this number.
+    pub n_games: u32,
+    /// Values of the block's shared memory.
+    pub n_shared: u32,
+    /// Iterations, of `street_solve`.
+    pub n_iterations: u32,
+}
+
+const _: () = assert!(size_of::<Where>() == 16);
+
+/// The step of the iteration under way.
+#[inline(always)]
+#[track_caller]
+unsafe fn current_step(task: &Task) -> Step<f32> {
+    // SAFETY: the caller's promise: the host has made a step for each iteration it launches.
+    unsafe {
+        let iteration = memory::load(task.control, 0);
+        memory::load(task.steps, iteration as usize)
+    }
+}
+
+/// Importance of the block's board: 1 unless boards are sampled.
+#[inline(always)]
+#[track_caller]
+unsafe fn board_factor(place: &Place<'_>, pass: &Pass) -> f32 {
+    if pass.sampled & 1 == 0 {
+        return 1.0;
+    }
+    // SAFETY: the caller's promise: a factor for each board.
+    unsafe { memory::load(place.task.board_factors, place.street.boards as usize + place.board as usize) }
+}
+
+/// Averages and the way down on a street that is not the last.
+#[inline(always)]
+#[track_caller]
+unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
+    // SAFETY (whole body): the kernels' contract.
+    unsafe {
+        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let factor = board_factor(&place, &pass);
+        if factor <= 0.0 {
+            return;
+        }
+        let step = current_step(task);
+        let program = place.program(pass.traverser);
+        let side = place.side(pass.traverser);
+        let other = place.side(1 - pass.traverser);
+        if pass.mode == mode::LEARN {
+            down::arrive(&place, &side, program.own_root, false, factor);
+            down::run::<N>(&place, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
+        }
+        down::arrive(&place, &other, program.opponent_root, true, factor);
+        down::run::<N>(&place, &other, program.down, pass.opponent, &step, &pass, false);
+    }
+}
+
+/// One pass over the block's subtree: on a last street all of it, else the way back up.
+///
+/// Barriers: three a segment, and none besides.
+#[inline(always)]
+#[track_caller]
+unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
+    // SAFETY (whole body): the kernels' contract.
+    unsafe {
+        let program = place.program(pass.traverser);
+        let side = place.side(pass.traverser);
+        let other = place.side(1 - pass.traverser);
+        if is_last && pass.mode == mode::LEARN {
+            down::arrive(place, &side, program.own_root, false, factor);
+            down::run::<N>(place, &side, program.own, pass.own, step, pass, pass.averages != 0);
+        }
+        down::arrive(place, &other, program.opponent_root, true, factor);
+        let mut segment = math::opaque(program.segments[0]);
+        let end = math::opaque(program.segments[1]);
+        while segment < end {
+            let ranges = &memory::row(place.task.segments, segment, 1)[0];
+            down::run::<N>(place, &other, ranges.down, pass.opponent, step, pass, false);
+            // The vectors are there.
+            sync::sync_threads();
+            eval::run(place, &other, ranges.evals);
+            // The sums are there.
+            sync::sync_threads();
+            up::run::<N>(place, &side, &other, ranges.up, step, pass);
+            // All have read the vectors and sums: they may be written again.
+            sync::sync_threads();
+            segment += 1;
+        }
+        up::depart(place, &side, program.value_root, pass);
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
+    // SAFETY (whole body): the kernels' contract. A block returns as a whole.
+    unsafe {
+        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let factor = board_factor(&place, &pass);
+        if factor > 0.0 {
+            let step = current_step(task);
+            go_up::<N>(&place, &step, &pass, is_last, factor);
+        }
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn solve<N: Numbers>(task: &Task, at: Where, passes: [Pass; MAX_PASSES], n_passes: u32) {
+    // SAFETY (whole body): the kernels' contract. A block returns as a whole.
+    unsafe {
+        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let mut turn = 0;
+        while turn < at.n_iterations * n_passes {
+            let step = memory::load(task.steps, (turn / n_passes) as usize);
+            let mut pass = passes[0];
+            let mut i = 1;
+            while i < MAX_PASSES {
+                if turn % n_passes == i as u32 {
+                    pass = passes[i];
+                }
+                i += 1;
+            }
+            go_up::<N>(&place, &step, &pass, true, 1.0);
+            turn += 1;
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($numbers:ident: $down:ident, $up:ident, $last:ident, $solve:ident;)*) => {$(
+        /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
+        ///
+        /// # Safety
+        /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold the programs' places.
+        /// Launched after the street before.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $down(task: Task, at: Where, pass: Pass) {
+            // SAFETY: the contract.
+            unsafe { go_down::<$numbers>(&task, at, pass) }
+        }
+
+        /// A pass up a street that is not the last: values, and what the traverser learns.
+        ///
+        /// # Safety
+        /// As the pass down, which has run; launched after the next street's.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $up(task: Task, at: Where, pass: Pass) {
+            // SAFETY: the contract.
+            unsafe { go_up_once::<$numbers>(&task, at, pass, false) }
+        }
+
+        /// A pass down and up the last street.
+        ///
+        /// # Safety
+        /// As the pass down; launched after the street before.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $last(task: Task, at: Where, pass: Pass) {
+            // SAFETY: the contract.
+            unsafe { go_up_once::<$numbers>(&task, at, pass, true) }
+        }
+
+        /// Iterations of games of one street, whose boards know nothing of each other.
+        ///
+        /// # Safety
+        /// As the pass down; `task.steps` holds `at.n_iterations` steps; `passes` has `n_passes`, at least one; nothing is sampled.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $solve(task: Task, at: Where, passes: [Pass; MAX_PASSES], n_passes: u32) {
+            // SAFETY: the contract.
+            unsafe { solve::<$numbers>(&task, at, passes, n_passes) }
+        }
+    )*};
+}
+
+kernels! {
+    Single: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
+    Short: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
+}

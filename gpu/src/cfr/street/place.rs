@@ -1,0 +1,145 @@
+//! Where a block works: its street, board and entry, and how each seat's rows lie there.
+
+use super::layout::{Board, Program, ROW, SeatTables, Street, Task};
+use crate::cuda::shared::{self, Shared};
+use crate::cuda::{memory, thread};
+
+/// A block's place.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub task: &'a Task,
+    pub street: &'a Street,
+    /// The next street, where there is one; else the same again, and never used.
+    pub next: &'a Street,
+    /// What is known of the board.
+    pub on: &'a Board,
+    pub board: u32,
+    pub entry: u32,
+    pub shared: Shared<f32>,
+}
+
+/// A seat on a block's board.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub seat: u32,
+    /// Hands that the board leaves possible.
+    pub n: u32,
+    /// The same, padded to whole warps.
+    pub padded: u32,
+    pub stride: u32,
+    /// First value of the board's rows in the seat's tables.
+    pub table: usize,
+    /// First of the board's values in the arrays of hands.
+    pub hands: usize,
+    pub tables: SeatTables,
+}
+
+impl<'a> Place<'a> {
+    /// The place of block (x, y): board and entry number x of game number y. `None` for blocks beyond a game's own number.
+    ///
+    /// # Safety
+    /// `task` is what the host has made; `street` is the first of the streets of one number of `n_games` games.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32) -> Option<Self> {
+        let game = thread::block_idx_y();
+        // SAFETY: the caller's promise: every game has a street of this number.
+        let here = unsafe { &memory::row(task.streets, street + game, 1)[0] };
+        let at = thread::block_idx_x();
+        if at >= here.n_boards * here.n_entries {
+            return None;
+        }
+        let (board, entry) = (at / here.n_entries, at % here.n_entries);
+        // SAFETY: the caller's promise; a last street has no operation that uses the next.
+        let (next, on) = unsafe {
+            let next = &*task.streets.add((street + game + n_games) as usize);
+            (next, &memory::row(task.boards.add(here.boards as usize), board, 1)[0])
+        };
+        Some(Self { task, street: here, next, on, board, entry, shared: shared::dynamic(0, n_shared) })
+    }
+
+    /// A seat on this board.
+    #[inline(always)]
+    pub fn side(&self, seat: u32) -> Side {
+        let s = seat as usize;
+        let stride = self.street.stride[s];
+        let n = self.on.n_hands[s];
+        let first = self.board as usize * stride as usize;
+        Side {
+            seat,
+            n,
+            padded: n.div_ceil(ROW) * ROW,
+            stride,
+            table: self.street.tables[s] as usize + first * self.street.n_slots[s] as usize,
+            hands: self.street.hands[s] as usize + first,
+            tables: self.task.tables[s],
+        }
+    }
+
+    /// The program of a traverser.
+    ///
+    /// # Safety
+    /// As [`find`](Self::find).
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn program(&self, traverser: u32) -> &'a Program {
+        // SAFETY: every entry has a program for each traverser.
+        unsafe { &memory::row(self.task.programs, self.street.programs + self.entry * 2 + traverser, 1)[0] }
+    }
+
+    /// First value of the row that brings the reach of `seat` to this block.
+    #[inline(always)]
+    pub fn reach_row(&self, seat: u32) -> usize {
+        let row = self.on.parent as usize * self.street.n_entries as usize + self.entry as usize;
+        self.street.reach[seat as usize] as usize + row * self.street.hand_stride as usize
+    }
+
+    /// First value of the row that brings the reach of `seat` to entry `entry` of the next street.
+    #[inline(always)]
+    pub fn next_reach_row(&self, seat: u32, entry: u32) -> usize {
+        let row = self.board as usize * self.next.n_entries as usize + entry as usize;
+        self.next.reach[seat as usize] as usize + row * self.next.hand_stride as usize
+    }
+
+    /// First value of the row of this block's root values for `seat`.
+    #[inline(always)]
+    pub fn value_row(&self, seat: u32) -> usize {
+        let row = self.board as usize * self.street.n_entries as usize + self.entry as usize;
+        self.street.values[seat as usize] as usize + row * self.street.hand_stride as usize
+    }
+
+    /// Reads shared memory.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(&self, at: u32) -> f32 {
+        // SAFETY: places come from the host's programs, which fit in the block's shared memory; `simt` looks.
+        unsafe { self.shared.get_unchecked(at) }
+    }
+
+    /// Writes shared memory.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(&self, at: u32, value: f32) {
+        // SAFETY: as `get`.
+        unsafe { self.shared.set_unchecked(at, value) }
+    }
+
+    /// Writes a value, or adds it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn put(&self, at: u32, value: f32, add: bool) {
+        let value = if add { self.get(at) + value } else { value };
+        self.set(at, value);
+    }
+
+    /// Number that the game gives hand `hand` of a side.
+    ///
+    /// # Safety
+    /// The side has that hand.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn number(&self, side: &Side, hand: u32) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { memory::load(self.task.hands, side.hands + hand as usize) as usize }
+    }
+}

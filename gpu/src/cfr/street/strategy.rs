@@ -1,0 +1,111 @@
+//! The strategy of one hand at one node: weights of its actions from regrets, averages or what was kept.
+
+use super::layout::{SeatTables, source};
+use super::numbers::Numbers;
+use crate::cfr::regret::probability;
+use crate::cuda::memory;
+
+/// Actions whose weights stay in registers.
+const HELD: u32 = 4;
+
+/// Weights of one hand's actions.
+#[derive(Clone, Copy)]
+pub(super) struct Weights {
+    source: u32,
+    predicts: f32,
+    /// Regrets of the first actions as stored.
+    regrets: [f32; HELD as usize],
+    held: [f32; HELD as usize],
+    sum: f32,
+    n: u32,
+    /// Place of the first action's value, and from one action to the next.
+    at: usize,
+    stride: usize,
+}
+
+/// Regret of an action as stored, and its weight.
+#[inline(always)]
+#[track_caller]
+unsafe fn weight<N: Numbers>(tables: &SeatTables, from: u32, predicts: f32, at: usize) -> (f32, f32) {
+    // SAFETY: the caller's promise: the tables hold that value.
+    unsafe {
+        if from == source::REGRETS {
+            let regret = N::load::<true>(tables.regrets, tables.regret_scales, at);
+            let last =
+                if predicts > 0.0 { predicts * N::load::<true>(tables.last, tables.last_scales, at) } else { 0.0 };
+            let matched = regret + last;
+            (regret, if matched > 0.0 { matched } else { 0.0 })
+        } else if from == source::AVERAGES {
+            (0.0, N::load::<false>(tables.averages, tables.average_scales, at))
+        } else {
+            (0.0, memory::load(tables.kept, at))
+        }
+    }
+}
+
+impl Weights {
+    /// Reads the weights of the `n` actions whose values begin at `at` and are `stride` apart.
+    ///
+    /// # Safety
+    /// The tables hold these values, and `from` is one they have.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn read<N: Numbers>(
+        tables: &SeatTables,
+        from: u32,
+        predicts: f32,
+        n: u32,
+        at: usize,
+        stride: u32,
+    ) -> Self {
+        let stride = stride as usize;
+        let (mut regrets, mut held, mut sum) = ([0.0; HELD as usize], [0.0; HELD as usize], 0.0);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut a = 0;
+            while a < HELD {
+                if a < n {
+                    (regrets[a as usize], held[a as usize]) =
+                        weight::<N>(tables, from, predicts, at + a as usize * stride);
+                }
+                a += 1;
+            }
+            // Added after all loads are under way.
+            let mut a = 0;
+            while a < HELD {
+                sum += held[a as usize];
+                a += 1;
+            }
+            while a < n {
+                sum += weight::<N>(tables, from, predicts, at + a as usize * stride).1;
+                a += 1;
+            }
+        }
+        Self { source: from, predicts, regrets, held, sum, n, at, stride }
+    }
+
+    /// Calls `each` with every action's number, place in the tables, regret as stored, and probability, in order.
+    ///
+    /// # Safety
+    /// As [`read`](Self::read), whose values are still there up to the action reached.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn for_each<N: Numbers>(&self, tables: &SeatTables, mut each: impl FnMut(u32, usize, f32, f32)) {
+        let mut a = 0;
+        while a < HELD {
+            if a < self.n {
+                let held = self.held[a as usize];
+                let p = probability(held, self.sum, self.n);
+                each(a, self.at + a as usize * self.stride, self.regrets[a as usize], p);
+            }
+            a += 1;
+        }
+        while a < self.n {
+            let at = self.at + a as usize * self.stride;
+            // SAFETY: the caller's promise.
+            let (regret, weight) = unsafe { weight::<N>(tables, self.source, self.predicts, at) };
+            each(a, at, regret, probability(weight, self.sum, self.n));
+            a += 1;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Upwards: the traverser's values from the ends of the betting to its root, and what it learns on the way. A thread has the same hands at every node.
+
+use super::down::own_factor;
+use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
+use super::numbers::Numbers;
+use super::place::{Place, Side};
+use super::strategy::Weights;
+use crate::cfr::regret::Step;
+use crate::cuda::{memory, thread};
+
+/// Runs the operations `range` for the traverser's `side` against the opponent's `other`.
+///
+/// # Safety
+/// Called by all threads of the block, after a barrier that follows the evaluations; the task is the host's.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn run<N: Numbers>(
+    place: &Place<'_>,
+    side: &Side,
+    other: &Side,
+    range: [u32; 2],
+    step: &Step<f32>,
+    pass: &Pass,
+) {
+    let mut at = range[0];
+    while at < range[1] {
+        // SAFETY: the host's program.
+        let op = unsafe { &memory::row(place.task.ops, at, 1)[0] };
+        // SAFETY: the caller's promises.
+        unsafe {
+            if op.code == code::OWN {
+                own::<N>(place, side, op, step, pass);
+            } else if op.code == code::RETURN {
+                come_back(place, side, op, pass);
+            } else {
+                end(place, side, other, op);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Value where a hand ends: its payoffs times the reach of the opponent's hands that leave it possible, by who is stronger.
+#[inline(always)]
+#[track_caller]
+unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
+    let add = op.flags & flag::ADD != 0;
+    let prefix = op.region + TOTALS;
+    let by_card = prefix + other.stride + ROW;
+    let all = place.get(op.region + ALL_CARDS);
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
+        // SAFETY: a record for each hand of the board.
+        let record = unsafe { memory::load_vec4(place.task.records.add(side.hands + hand as usize)) }.0;
+        let low = |word: u32| word & 0xffff;
+        let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
+        // The same hand was taken away with both of its cards.
+        let same = if same == NO_HAND { 0.0 } else { place.get(op.input + same) };
+        let met = all - place.get(op.region + first) - place.get(op.region + second) + same;
+        let value = if op.code == code::FOLD {
+            op.payoff[0] * met
+        } else {
+            let below = |all: u32, a: u32, b: u32| {
+                place.get(prefix + all) - place.get(by_card + a) - place.get(by_card + b)
+            };
+            let weaker = below(low(record[0]), low(record[1]), low(record[2]));
+            let not_stronger = below(record[0] >> 16, record[1] >> 16, record[2] >> 16) + same;
+            op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
+        };
+        place.put(op.output + hand, value, add);
+        hand += thread::block_dim_x();
+    }
+}
+
+/// Value where the next card comes: the sum over the boards of the next street and what they stand for.
+#[inline(always)]
+#[track_caller]
+unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
+    let add = op.flags & flag::ADD != 0;
+    let street = place.next;
+    let rows = street.values[side.seat as usize] as usize + op.entry as usize * street.hand_stride as usize;
+    let row_stride = street.n_entries as usize * street.hand_stride as usize;
+    let permutations = street.permutations as usize + side.seat as usize * street.hand_stride as usize;
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
+        // SAFETY: links, permutations and rows of values are the host's.
+        unsafe {
+            let number = place.number(side, hand);
+            let one = |at: u32| {
+                let link = memory::row(place.task.links, at, 1)[0];
+                if pass.sampled & 1 != 0
+                    && memory::load(place.task.board_factors, street.boards as usize + link.board as usize) <= 0.0
+                {
+                    return 0.0;
+                }
+                let renamed = if link.permutation == 0 {
+                    number
+                } else {
+                    let map = permutations + link.permutation as usize * 2 * street.hand_stride as usize;
+                    memory::load(place.task.permutations, map + number) as usize
+                };
+                memory::load(place.task.values, rows + link.board as usize * row_stride + renamed)
+            };
+            let mut sum = 0.0;
+            let mut at = place.on.links[0];
+            // Four at a time, so that their loads are under way together; added in order.
+            while at + 4 <= place.on.links[1] {
+                let values = [one(at), one(at + 1), one(at + 2), one(at + 3)];
+                sum = sum + values[0] + values[1] + values[2] + values[3];
+                at += 4;
+            }
+            while at < place.on.links[1] {
+                sum += one(at);
+                at += 1;
+            }
+            place.put(op.output + hand, sum, add);
+        }
+        hand += thread::block_dim_x();
+    }
+}
+
+/// Value of the traverser's node from those of its actions, and what it learns.
+#[inline(always)]
+#[track_caller]
+unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
+    let add = op.flags & flag::ADD != 0;
+    let locked = op.flags & flag::LOCKED != 0;
+    let tables = &side.tables;
+    let from = if locked { source::AVERAGES } else { pass.own };
+    let learns = pass.mode == mode::LEARN && !locked;
+    let best = pass.mode == mode::BEST && !locked;
+    let mut hand = thread::thread_idx_x();
+    // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
+    while hand < side.padded {
+        let active = hand < side.n;
+        let row = side.table + op.row as usize * side.stride as usize + hand as usize;
+        // SAFETY: the board's rows hold `stride` values; operands are the host's.
+        unsafe {
+            let value_of = |action: u32| {
+                if !active {
+                    return 0.0;
+                }
+                place.get(memory::load(place.task.operands, (op.operands + action) as usize) + hand)
+            };
+            let value = if best {
+                let (mut value, mut choice) = (value_of(0), 0);
+                let mut action = 1;
+                while action < op.n {
+                    let other = value_of(action);
+                    if other > value {
+                        (value, choice) = (other, action);
+                    }
+                    action += 1;
+                }
+                if pass.keeps != 0 {
+                    let mut action = 0;
+                    while action < op.n {
+                        let chosen = if action == choice && active { 1.0 } else { 0.0 };
+                        memory::store(tables.kept, row + action as usize * side.stride as usize, chosen);
+                        action += 1;
+                    }
+                }
+                value
+            } else {
+                let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
+                let mut value = 0.0;
+                weights.for_each::<N>(tables, |action, at, _, p| {
+                    value += p * value_of(action);
+                    if pass.keeps != 0 {
+                        memory::store(tables.kept, at, p);
+                    }
+                });
+                if learns {
+                    let factor = if active { own_factor(place, side, pass, hand) } else { 0.0 };
+                    weights.for_each::<N>(tables, |action, at, regret, _| {
+                        let gain = (value_of(action) - value) * factor;
+                        let sum = if factor > 0.0 { step.regret(regret, gain) } else { regret };
+                        N::store::<true>(tables.regrets, tables.regret_scales, at, if active { sum } else { 0.0 });
+                        if step.predicts > 0.0 {
+                            let gain = if factor > 0.0 { gain } else { 0.0 };
+                            N::store::<true>(tables.last, tables.last_scales, at, gain);
+                        }
+                    });
+                }
+                value
+            };
+            if active {
+                place.put(op.output + hand, value, add);
+            }
+        }
+        hand += thread::block_dim_x();
+    }
+}
+
+/// What becomes of the root's values: they go to the street before, and are added to the utilities.
+///
+/// # Safety
+/// As [`run`], which has made them.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn depart(place: &Place<'_>, side: &Side, slot: u32, pass: &Pass) {
+    let row = place.value_row(side.seat);
+    let sums = place.street.utilities[side.seat as usize] as usize + place.board as usize * side.stride as usize;
+    let mut hand = thread::thread_idx_x();
+    while hand < side.n {
+        let value = place.get(slot + hand);
+        // SAFETY: rows of values hold all hands of the game; this block alone writes the row. A sum for each hand of the first street.
+        unsafe {
+            memory::store(place.task.values, row + place.number(side, hand), value);
+            if pass.utilities != 0 && place.street.is_first != 0 {
+                let sums = place.task.utilities.add(sums);
+                memory::store(sums, hand as usize, memory::load(sums, hand as usize) + value as f64);
+            }
+        }
+        hand += thread::block_dim_x();
+    }
+}
