@@ -14,7 +14,7 @@ use crate::cuda::{memory, thread};
 /// Called by all threads of the block; the task is the host's.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: bool, factor: f32) {
+pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
     let from = place.reach_row(side.seat);
     let is_first = place.street.is_first != 0;
     let factor = if chance { place.on.chance * factor } else { 1.0 };
@@ -26,7 +26,13 @@ pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: b
             // SAFETY: rows of reach hold all hands of the game.
             unsafe { memory::load(place.task.reach, from + place.number(side, hand)) }
         };
-        place.set(slot + hand, reach * factor);
+        let drawn = if is_first && chance && pass.sampled & 2 != 0 {
+            // SAFETY: as `run`.
+            unsafe { hand_factor(place, side, hand) }
+        } else {
+            1.0
+        };
+        place.set(slot + hand, reach * factor * drawn);
         hand += thread::block_dim_x();
     }
 }
@@ -97,7 +103,9 @@ unsafe fn reach<N: Numbers>(
                 let wanted = action.wrapping_sub(op.first);
                 if op.operands != NONE && wanted < op.count && active {
                     let slot = memory::load(place.task.operands, (op.operands + wanted) as usize);
-                    place.set(slot + hand, reach * p);
+                    if slot != NONE {
+                        place.set(slot + hand, reach * p);
+                    }
                 }
             });
         }
@@ -115,6 +123,14 @@ pub(super) unsafe fn own_factor(place: &Place<'_>, side: &Side, pass: &Pass, han
     if pass.sampled & 4 == 0 {
         return 1.0;
     }
+    // SAFETY: the caller's promise.
+    unsafe { hand_factor(place, side, hand) }
+}
+
+/// Importance of a hand that was drawn, 0 for others.
+#[inline(always)]
+#[track_caller]
+unsafe fn hand_factor(place: &Place<'_>, side: &Side, hand: u32) -> f32 {
     let first = place.street.masks[side.seat as usize] as usize;
     // SAFETY: a factor for each hand of the game.
     unsafe { memory::load(place.task.hand_factors, first + place.number(side, hand)) }

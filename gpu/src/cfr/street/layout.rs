@@ -62,7 +62,7 @@ pub struct Op {
     pub input: u32,
     /// Where a value goes.
     pub output: u32,
-    /// `REACH`: first of the words that tell where the children's reach goes, or [`NONE`]. `OWN`: first of the words that tell where the actions' values are.
+    /// `REACH`: first of the words that tell where the children's reach goes ([`NONE`] where nobody asks), or [`NONE`] for no words. `OWN`: first of the words that tell where the actions' values are.
     pub operands: u32,
     /// `REACH`: first action whose reach is wanted.
     pub first: u32,
@@ -180,6 +180,10 @@ pub struct Board {
     pub n_hands: [u32; 2],
     /// Links to the boards of the next street.
     pub links: [u32; 2],
+    /// The board of the street before among those of all streets; their number on the first street.
+    pub parent_global: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// A board of the next street, or what it is after a renaming of suits.
@@ -208,6 +212,16 @@ pub mod source {
     pub const AVERAGES: u32 = 1;
     /// The strategies kept by an earlier pass.
     pub const KEPT: u32 = 2;
+}
+
+/// Words of [`Task::control`].
+pub mod control {
+    /// Number of the step under way.
+    pub const STEP: usize = 0;
+    /// Iterations done before the first step: low and high half.
+    pub const ITERATION: usize = 1;
+    /// How many.
+    pub const WORDS: usize = 3;
 }
 
 /// What the traverser does.
@@ -304,14 +318,16 @@ pub struct Task {
     pub hand_factors: *const f32,
     /// Steps of the iterations to come.
     pub steps: *const Step<f32>,
-    /// Iterations done of these.
+    /// See [`control`].
     pub control: *mut u32,
-    /// Tables.
-    pub tables: [SeatTables; 2],
+    /// Tables of seat 0.
+    pub first: SeatTables,
+    /// Tables of seat 1.
+    pub second: SeatTables,
 }
 
 const _: () = assert!(size_of::<Op>() == 64 && size_of::<Eval>() == 16 && size_of::<Segment>() == 24);
-const _: () = assert!(size_of::<Program>() == 40 && size_of::<Street>() == 168 && size_of::<Board>() == 24);
+const _: () = assert!(size_of::<Program>() == 40 && size_of::<Street>() == 168 && size_of::<Board>() == 32);
 const _: () = assert!(size_of::<Task>() == 20 * 8 + 2 * 56 && size_of::<Pass>() == 32);
 
 /// Values that an evaluation takes in shared memory, for rows of `stride` hands of `n_hole` cards.

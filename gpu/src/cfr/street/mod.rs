@@ -27,6 +27,7 @@ pub mod layout;
 mod numbers;
 mod pass;
 mod place;
+pub mod sample;
 mod strategy;
 mod up;
 
@@ -51,6 +52,9 @@ pub fn kernels() -> Vec<KernelInfo> {
         info::<cfr_street_up_i16>(),
         info::<cfr_street_last_i16>(),
         info::<cfr_street_solve_i16>(),
+        info::<sample::cfr_street_draw>(),
+        info::<sample::cfr_street_weigh>(),
+        info::<sample::cfr_street_next>(),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The kernels: a block is one betting subtree on one board.
 
-use super::layout::{MAX_PASSES, Pass, Task, mode};
+use super::layout::{MAX_PASSES, Pass, Task, control, mode};
 use super::numbers::{Numbers, Short, Single};
 use super::place::Place;
 use super::{MAX_THREADS, down, eval, up};
@@ -29,7 +29,7 @@ const _: () = assert!(size_of::<Where>() == 16);
 unsafe fn current_step(task: &Task) -> Step<f32> {
     // SAFETY: the caller's promise: the host has made a step for each iteration it launches.
     unsafe {
-        let iteration = memory::load(task.control, 0);
+        let iteration = memory::load(task.control, control::STEP);
         memory::load(task.steps, iteration as usize)
     }
 }
@@ -61,10 +61,10 @@ unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
         let side = place.side(pass.traverser);
         let other = place.side(1 - pass.traverser);
         if pass.mode == mode::LEARN {
-            down::arrive(&place, &side, program.own_root, false, factor);
+            down::arrive(&place, &side, program.own_root, false, factor, &pass);
             down::run::<N>(&place, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
         }
-        down::arrive(&place, &other, program.opponent_root, true, factor);
+        down::arrive(&place, &other, program.opponent_root, true, factor, &pass);
         down::run::<N>(&place, &other, program.down, pass.opponent, &step, &pass, false);
     }
 }
@@ -81,10 +81,10 @@ unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is
         let side = place.side(pass.traverser);
         let other = place.side(1 - pass.traverser);
         if is_last && pass.mode == mode::LEARN {
-            down::arrive(place, &side, program.own_root, false, factor);
+            down::arrive(place, &side, program.own_root, false, factor, pass);
             down::run::<N>(place, &side, program.own, pass.own, step, pass, pass.averages != 0);
         }
-        down::arrive(place, &other, program.opponent_root, true, factor);
+        down::arrive(place, &other, program.opponent_root, true, factor, pass);
         let mut segment = math::opaque(program.segments[0]);
         let end = math::opaque(program.segments[1]);
         while segment < end {

@@ -72,7 +72,8 @@ impl<'a> Place<'a> {
             stride,
             table: self.street.tables[s] as usize + first * self.street.n_slots[s] as usize,
             hands: self.street.hands[s] as usize + first,
-            tables: self.task.tables[s],
+            // Chosen, not indexed: an index would send the kernel's parameters to local memory.
+            tables: if seat == 0 { self.task.first } else { self.task.second },
         }
     }
 

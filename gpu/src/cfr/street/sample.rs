@@ -1,0 +1,141 @@
+//! What is sampled in an iteration: boards, hands, or both; and the count of iterations.
+//!
+//! A board drawn counts as often as it was drawn, over how often that is expected: so the sums over boards keep their expectation. Draws are numbered, and
+//! each is a function of seed, iteration and number alone.
+
+use super::layout::{Board, Task, control};
+use crate::cuda::{atomic, kernel, memory, thread};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 128;
+
+/// What is drawn from.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Draws {
+    /// How often each board was drawn, then each hand; zero before.
+    pub counts: *mut u32,
+    /// Members of the classes of boards up to and with each, among the children of the same parent.
+    pub cumulative: *const u32,
+    /// The children of each board as a range; one more at the end: the boards of the first street.
+    pub children: *const [u32; 2],
+    /// Importance of each board.
+    pub board_factors: *mut f32,
+    /// Importance of each hand.
+    pub hand_factors: *mut f32,
+    /// The seed.
+    pub seed: u64,
+    /// Boards of all streets.
+    pub n_boards: u32,
+    /// Hands of each seat.
+    pub n_hands: [u32; 2],
+    /// Streets.
+    pub n_streets: u32,
+    /// Draws.
+    pub batch: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Draws>() == 72);
+
+/// Launch shape for `n` draws, or boards and hands.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n, BLOCK)
+}
+
+/// A word whose bits depend on all bits of `x` (Steele, Lea and Flood's SplitMix64).
+#[inline(always)]
+pub const fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Number `of` of draw `draw` in iteration `iteration`, below `n`.
+#[inline(always)]
+pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32 {
+    let word = mixed(mixed(mixed(seed) ^ iteration) ^ ((draw as u64) << 8 | of as u64));
+    (((word >> 32) * n as u64) >> 32) as u32
+}
+
+/// Draws a board of every street and a hand of each seat, and counts them.
+///
+/// # Safety
+/// Launched with `shape(draws.batch)`; `draws` is the host's, its counts are 0.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
+    let Some(draw) = thread::index_1d_below(draws.batch) else { return };
+    // SAFETY: the contract; ranges of children lie among the boards.
+    unsafe {
+        let word = |at: usize| memory::load(task.control, at) as u64;
+        let iteration = word(control::ITERATION) + (word(control::ITERATION + 1) << 32) + word(control::STEP);
+        let mut parent = draws.n_boards;
+        let mut street = 0;
+        while street < draws.n_streets {
+            let [from, to] = memory::load(draws.children, parent as usize);
+            let n = memory::load(draws.cumulative, to as usize - 1);
+            let place = drawn(draws.seed, iteration, draw, street, n);
+            // The first board whose cumulative number is beyond the place.
+            let (mut low, mut high) = (from, to - 1);
+            while low < high {
+                let middle = (low + high) / 2;
+                if memory::load(draws.cumulative, middle as usize) > place {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            atomic::add_u32(draws.counts.add(low as usize), 1);
+            parent = low;
+            street += 1;
+        }
+        let first = draws.n_boards + drawn(draws.seed, iteration, draw, 64, draws.n_hands[0]);
+        atomic::add_u32(draws.counts.add(first as usize), 1);
+        let second = draws.n_boards + draws.n_hands[0] + drawn(draws.seed, iteration, draw, 65, draws.n_hands[1]);
+        atomic::add_u32(draws.counts.add(second as usize), 1);
+    }
+}
+
+/// Importance of boards, relative to their parents', and of hands.
+///
+/// # Safety
+/// Launched with `shape` of all boards and hands, after the draws; `draws` is the host's; `task.boards` has the boards in the order of `draws`, street by street.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn cfr_street_weigh(task: Task, draws: Draws) {
+    let Some(at) = thread::index_1d_below(draws.n_boards + draws.n_hands[0] + draws.n_hands[1]) else { return };
+    // SAFETY: the contract; one thread a board or hand.
+    unsafe {
+        let count = memory::load(draws.counts, at as usize) as f32;
+        if at < draws.n_boards {
+            let board: Board = memory::load(task.boards, at as usize);
+            let [from, to] = memory::load(draws.children, board.parent_global as usize);
+            let of_parent = if board.parent_global == draws.n_boards {
+                draws.batch as f32
+            } else {
+                memory::load(draws.counts, board.parent_global as usize) as f32
+            };
+            let up_to = |board: u32| memory::load(draws.cumulative, board as usize);
+            let members = up_to(at) - if at > from { up_to(at - 1) } else { 0 };
+            let all = up_to(to - 1);
+            let factor = if count > 0.0 { count / of_parent * (all as f32 / members as f32) } else { 0.0 };
+            memory::store(draws.board_factors, at as usize, factor);
+        } else {
+            let hand = at - draws.n_boards;
+            let n = if hand < draws.n_hands[0] { draws.n_hands[0] } else { draws.n_hands[1] };
+            memory::store(draws.hand_factors, hand as usize, count * n as f32 / draws.batch as f32);
+        }
+    }
+}
+
+/// On to the next iteration's step.
+///
+/// # Safety
+/// Launched with one thread, after everything of the iteration; `words` are those of [`control`].
+#[kernel(max_threads = 1)]
+pub unsafe fn cfr_street_next(words: *mut u32) {
+    // SAFETY: the contract.
+    unsafe { memory::store(words, control::STEP, memory::load(words, control::STEP) + 1) };
+}

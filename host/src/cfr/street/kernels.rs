@@ -1,0 +1,380 @@
+//! The kernels of streets, resolved, with a safe function for each launch; and the device arrays they work on.
+
+use std::ptr;
+
+use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::street::layout::{
+    self, BEGINS, Board, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTables, Segment, Task, control,
+};
+use warpplay_gpu::cfr::street::sample::{self, Draws, cfr_street_draw, cfr_street_next, cfr_street_weigh};
+use warpplay_gpu::cfr::street::{
+    self, Where, cfr_street_down_f32, cfr_street_down_i16, cfr_street_last_f32, cfr_street_last_i16,
+    cfr_street_solve_f32, cfr_street_solve_i16, cfr_street_up_f32, cfr_street_up_i16,
+};
+use warpplay_gpu::ptx::embedded::CFR_STREET;
+
+use super::image::{Image, Level, Shape};
+use crate::{Buffer, Device, Function, Module, Result, Stream};
+
+/// Steps that are uploaded at once.
+pub(super) const STEPS: usize = 256;
+
+/// A table of one seat.
+pub(super) struct Table {
+    /// Values, as stored; words, so that they are aligned for any number.
+    pub cells: Buffer<u32>,
+    /// One for [`ROW`] values; empty where numbers have none.
+    pub scales: Buffer<f32>,
+}
+
+/// What there is room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// 16-bit numbers.
+    pub short: bool,
+    /// Last regrets.
+    pub last: bool,
+    /// Strategies kept by a pass for another, by seat.
+    pub kept: [bool; 2],
+    /// Draws.
+    pub sampled: bool,
+}
+
+impl Room {
+    /// Bytes of a seat's tables of `len` values.
+    pub fn table_bytes(&self, seat: usize, len: u64) -> u64 {
+        let tables = 2 + u64::from(self.last);
+        let value = if self.short { 2 * len + 4 * len / u64::from(ROW) } else { 4 * len };
+        tables * value + if self.kept[seat] { 4 * len } else { 0 }
+    }
+
+    /// Bytes of everything.
+    pub fn bytes(&self, shape: &Shape) -> u64 {
+        let tables: u64 = (0..2).map(|seat| self.table_bytes(seat, shape.table_len[seat])).sum();
+        tables + 4 * (shape.reach_len + shape.values_len) + 8 * shape.utilities_len + shape.static_bytes
+    }
+}
+
+/// A seat's tables.
+pub(super) struct Seat {
+    pub regrets: Table,
+    pub averages: Table,
+    pub last: Table,
+    kept: Buffer<f32>,
+}
+
+impl Seat {
+    fn new(stream: &Stream, room: &Room, seat: usize, len: usize) -> Result<Self> {
+        let table = |there: bool| -> Result<Table> {
+            let len = if there { len } else { 0 };
+            // Rows are whole warps, so a table of 16-bit values has whole words.
+            let cells = stream.alloc(if room.short { len / 2 } else { len })?;
+            Ok(Table { cells, scales: stream.alloc(if room.short { len / ROW as usize } else { 0 })? })
+        };
+        Ok(Self {
+            regrets: table(true)?,
+            averages: table(true)?,
+            last: table(room.last)?,
+            kept: stream.alloc(if room.kept[seat] { len } else { 0 })?,
+        })
+    }
+
+    fn pointers(&mut self) -> SeatTables {
+        SeatTables {
+            regrets: self.regrets.cells.as_mut_ptr().cast(),
+            regret_scales: self.regrets.scales.as_mut_ptr(),
+            averages: self.averages.cells.as_mut_ptr().cast(),
+            average_scales: self.averages.scales.as_mut_ptr(),
+            last: self.last.cells.as_mut_ptr().cast(),
+            last_scales: self.last.scales.as_mut_ptr(),
+            kept: self.kept.as_mut_ptr(),
+        }
+    }
+}
+
+/// What is drawn.
+struct Sampled {
+    counts: Buffer<u32>,
+    cumulative: Buffer<u32>,
+    children: Buffer<[u32; 2]>,
+    board_factors: Buffer<f32>,
+    hand_factors: Buffer<f32>,
+    seed: u64,
+    n_boards: u32,
+    n_hands: [u32; 2],
+    n_streets: u32,
+    batch: u32,
+}
+
+/// What a solver of one game draws from; see [`Draws`].
+#[derive(Clone, Debug)]
+pub(super) struct Urn {
+    pub cumulative: Vec<u32>,
+    pub children: Vec<[u32; 2]>,
+    pub n_hands: [u32; 2],
+    pub n_streets: u32,
+    pub seed: u64,
+    pub batch: u32,
+}
+
+/// All device memory of a solve.
+pub(super) struct Arrays {
+    streets: Buffer<layout::Street>,
+    programs: Buffer<Program>,
+    segments: Buffer<Segment>,
+    evals: Buffer<Eval>,
+    ops: Buffer<Op>,
+    operands: Buffer<u32>,
+    boards: Buffer<Board>,
+    links: Buffer<Link>,
+    permutations: Buffer<u16>,
+    hands: Buffer<u16>,
+    records: Buffer<Record>,
+    lists: Buffer<u16>,
+    begins: Buffer<u16>,
+    reach: Buffer<f32>,
+    pub values: Buffer<f32>,
+    pub utilities: Buffer<f64>,
+    pub steps: Buffer<Step<f32>>,
+    pub control: Buffer<u32>,
+    pub seats: [Seat; 2],
+    sampled: Option<Sampled>,
+    levels: Vec<Level>,
+    n_games: u32,
+    short: bool,
+    bytes: u64,
+}
+
+impl Arrays {
+    /// Takes the memory and uploads what is known.
+    pub fn new(stream: &Stream, image: &Image, shape: &Shape, room: &Room, urn: Option<&Urn>) -> Result<Self> {
+        let mut reach = stream.alloc(shape.reach_len as usize)?;
+        for (at, root) in &image.roots {
+            stream.write(&mut reach, *at as usize, root)?;
+        }
+        let seat = |seat: usize| Seat::new(stream, room, seat, shape.table_len[seat] as usize);
+        let n_boards = image.boards.len();
+        let sampled = match urn {
+            None => None,
+            Some(urn) => Some(Sampled {
+                counts: stream.alloc(n_boards + urn.n_hands[0] as usize + urn.n_hands[1] as usize)?,
+                cumulative: stream.upload(&urn.cumulative)?,
+                children: stream.upload(&urn.children)?,
+                board_factors: stream.alloc(n_boards)?,
+                hand_factors: stream.alloc(urn.n_hands[0] as usize + urn.n_hands[1] as usize)?,
+                seed: urn.seed,
+                n_boards: n_boards as u32,
+                n_hands: urn.n_hands,
+                n_streets: urn.n_streets,
+                batch: urn.batch,
+            }),
+        };
+        Ok(Self {
+            streets: stream.upload(&image.streets)?,
+            programs: stream.upload(&image.programs)?,
+            segments: stream.upload(&image.segments)?,
+            evals: stream.upload(&image.evals)?,
+            ops: stream.upload(&image.ops)?,
+            operands: stream.upload(&image.operands)?,
+            boards: stream.upload(&image.boards)?,
+            links: stream.upload(&image.links)?,
+            permutations: stream.upload(&image.permutations)?,
+            hands: stream.upload(&image.hands)?,
+            records: stream.upload(&image.records)?,
+            lists: stream.upload(&image.lists)?,
+            begins: stream.upload(&image.begins)?,
+            reach,
+            values: stream.alloc(shape.values_len as usize)?,
+            utilities: stream.alloc(shape.utilities_len as usize)?,
+            steps: stream.alloc(STEPS + 1)?,
+            control: stream.alloc(control::WORDS)?,
+            seats: [seat(0)?, seat(1)?],
+            sampled,
+            levels: shape.levels.clone(),
+            n_games: (image.streets.len() / (shape.levels.len() + 1)) as u32,
+            short: room.short,
+            bytes: room.bytes(shape),
+        })
+    }
+
+    /// Bytes that were taken.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Streets.
+    pub fn n_streets(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether boards or hands are drawn.
+    pub fn is_sampled(&self) -> bool {
+        self.sampled.is_some()
+    }
+
+    /// Forgets the last draws.
+    fn clear_draws(&mut self, stream: &Stream) -> Result<()> {
+        match &mut self.sampled {
+            Some(sampled) => stream.zero(&mut sampled.counts),
+            None => Ok(()),
+        }
+    }
+
+    fn task(&mut self) -> Task {
+        let factors = self.sampled.as_ref();
+        Task {
+            streets: self.streets.as_ptr(),
+            programs: self.programs.as_ptr(),
+            segments: self.segments.as_ptr(),
+            evals: self.evals.as_ptr(),
+            ops: self.ops.as_ptr(),
+            operands: self.operands.as_ptr(),
+            boards: self.boards.as_ptr(),
+            links: self.links.as_ptr(),
+            permutations: self.permutations.as_ptr(),
+            hands: self.hands.as_ptr(),
+            records: self.records.as_ptr(),
+            lists: self.lists.as_ptr(),
+            begins: self.begins.as_ptr(),
+            board_factors: factors.map_or(ptr::null(), |sampled| sampled.board_factors.as_ptr()),
+            hand_factors: factors.map_or(ptr::null(), |sampled| sampled.hand_factors.as_ptr()),
+            steps: self.steps.as_ptr(),
+            reach: self.reach.as_mut_ptr(),
+            values: self.values.as_mut_ptr(),
+            utilities: self.utilities.as_mut_ptr(),
+            control: self.control.as_mut_ptr(),
+            first: self.seats[0].pointers(),
+            second: self.seats[1].pointers(),
+        }
+    }
+
+    fn draws(&mut self) -> Option<Draws> {
+        self.sampled.as_mut().map(|sampled| Draws {
+            counts: sampled.counts.as_mut_ptr(),
+            cumulative: sampled.cumulative.as_ptr(),
+            children: sampled.children.as_ptr(),
+            board_factors: sampled.board_factors.as_mut_ptr(),
+            hand_factors: sampled.hand_factors.as_mut_ptr(),
+            seed: sampled.seed,
+            n_boards: sampled.n_boards,
+            n_hands: sampled.n_hands,
+            n_streets: sampled.n_streets,
+            batch: sampled.batch,
+            reserved: 0,
+        })
+    }
+}
+
+/// The kernels, looked up when a solver is made.
+pub(super) struct Kernels {
+    down_f32: Function<cfr_street_down_f32>,
+    up_f32: Function<cfr_street_up_f32>,
+    last_f32: Function<cfr_street_last_f32>,
+    solve_f32: Function<cfr_street_solve_f32>,
+    down_i16: Function<cfr_street_down_i16>,
+    up_i16: Function<cfr_street_up_i16>,
+    last_i16: Function<cfr_street_last_i16>,
+    solve_i16: Function<cfr_street_solve_i16>,
+    draw: Function<cfr_street_draw>,
+    weigh: Function<cfr_street_weigh>,
+    next: Function<cfr_street_next>,
+}
+
+impl Kernels {
+    /// Loads the module: a kernel that is missing is found here, at the door.
+    pub fn load(device: &Device) -> Result<Self> {
+        let module = Module::load(device, &CFR_STREET)?;
+        Ok(Self {
+            down_f32: module.function(cfr_street_down_f32)?,
+            up_f32: module.function(cfr_street_up_f32)?,
+            last_f32: module.function(cfr_street_last_f32)?,
+            solve_f32: module.function(cfr_street_solve_f32)?,
+            down_i16: module.function(cfr_street_down_i16)?,
+            up_i16: module.function(cfr_street_up_i16)?,
+            last_i16: module.function(cfr_street_last_i16)?,
+            solve_i16: module.function(cfr_street_solve_i16)?,
+            draw: module.function(cfr_street_draw)?,
+            weigh: module.function(cfr_street_weigh)?,
+            next: module.function(cfr_street_next)?,
+        })
+    }
+
+    /// One pass over all streets: down, the last, and back up.
+    pub fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
+        let task = arrays.task();
+        let last = arrays.levels.len() - 1;
+        let n_games = arrays.n_games;
+        let place = |street: usize| {
+            let level = arrays.levels[street];
+            let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
+            let first = street as u32 * n_games;
+            (shape, Where { street: first, n_games, n_shared: level.n_shared, n_iterations: 1 })
+        };
+        // SAFETY (all launches): the arrays were made together, for these levels; they outlive the launches, and a graph of them, which their owner drops
+        // first. One stream keeps the order of streets. A step is there for the word of `control`.
+        for street in 0..last {
+            let (shape, at) = place(street);
+            match arrays.short {
+                // SAFETY: as above.
+                false => unsafe { stream.launch(&self.down_f32, shape, (task, at, pass)) }?,
+                // SAFETY: as above.
+                true => unsafe { stream.launch(&self.down_i16, shape, (task, at, pass)) }?,
+            }
+        }
+        let (shape, at) = place(last);
+        match arrays.short {
+            // SAFETY: as above.
+            false => unsafe { stream.launch(&self.last_f32, shape, (task, at, pass)) }?,
+            // SAFETY: as above.
+            true => unsafe { stream.launch(&self.last_i16, shape, (task, at, pass)) }?,
+        }
+        for street in (0..last).rev() {
+            let (shape, at) = place(street);
+            match arrays.short {
+                // SAFETY: as above.
+                false => unsafe { stream.launch(&self.up_f32, shape, (task, at, pass)) }?,
+                // SAFETY: as above.
+                true => unsafe { stream.launch(&self.up_i16, shape, (task, at, pass)) }?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws boards and hands of the iteration under way; nothing where nothing is sampled.
+    pub fn draw(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
+        arrays.clear_draws(stream)?;
+        let task = arrays.task();
+        let Some(draws) = arrays.draws() else { return Ok(()) };
+        let n = draws.n_boards + draws.n_hands[0] + draws.n_hands[1];
+        // SAFETY: the urn was made for these boards and hands, its counts are 0; as in `pass`.
+        unsafe {
+            stream.launch(&self.draw, sample::shape(draws.batch), (task, draws))?;
+            stream.launch(&self.weigh, sample::shape(n), (task, draws))
+        }
+    }
+
+    /// On to the next step.
+    pub fn next(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
+        let shape = warpplay_gpu::launch::LaunchShape::new(1, 1);
+        // SAFETY: the control words.
+        unsafe { stream.launch(&self.next, shape, (&mut arrays.control,)) }
+    }
+
+    /// The first `n` steps of games of one street, in one launch.
+    pub fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: &[Pass], n: u32) -> Result<()> {
+        let task = arrays.task();
+        let level = arrays.levels[0];
+        let n_games = arrays.n_games;
+        let at = Where { street: 0, n_games, n_shared: level.n_shared, n_iterations: n };
+        let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
+        let mut all = [Pass::default(); MAX_PASSES];
+        let n_passes = passes.len().min(MAX_PASSES);
+        all[..n_passes].copy_from_slice(&passes[..n_passes]);
+        // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
+        match arrays.short {
+            false => unsafe { stream.launch(&self.solve_f32, shape, (task, at, all, n_passes as u32)) },
+            // SAFETY: as above.
+            true => unsafe { stream.launch(&self.solve_i16, shape, (task, at, all, n_passes as u32)) },
+        }
+    }
+}
