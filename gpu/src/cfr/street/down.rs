@@ -83,7 +83,7 @@ unsafe fn reach<N: Numbers>(
     let locked = op.flags & flag::LOCKED != 0;
     let average = average && !locked;
     let from = if locked { source::AVERAGES } else { from };
-    let tables = &side.tables;
+    let tables = &place.tables(side);
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {

@@ -256,6 +256,19 @@ pub struct Pass {
     pub sampled: u32,
 }
 
+impl Pass {
+    /// Whether the traverser learns from regrets, and nothing is sampled or kept.
+    pub const fn is_plain(&self) -> bool {
+        self.mode == mode::LEARN
+            && self.own == source::REGRETS
+            && self.opponent == source::REGRETS
+            && self.averages == 1
+            && self.keeps == 0
+            && self.utilities == 1
+            && self.sampled == 0
+    }
+}
+
 /// A seat's tables: rows of hands for each board and action vector. Scales are used by 16-bit numbers only, one for [`ROW`] values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -32,8 +32,10 @@ mod strategy;
 mod up;
 
 pub use pass::{
-    Where, cfr_street_down_f32, cfr_street_down_i16, cfr_street_last_f32, cfr_street_last_i16, cfr_street_solve_f32,
-    cfr_street_solve_i16, cfr_street_up_f32, cfr_street_up_i16,
+    Passes, Where, cfr_street_down_any_f32, cfr_street_down_any_i16, cfr_street_down_f32, cfr_street_down_i16,
+    cfr_street_last_any_f32, cfr_street_last_any_i16, cfr_street_last_f32, cfr_street_last_i16,
+    cfr_street_solve_any_f32, cfr_street_solve_any_i16, cfr_street_solve_f32, cfr_street_solve_i16,
+    cfr_street_up_any_f32, cfr_street_up_any_i16, cfr_street_up_f32, cfr_street_up_i16,
 };
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -52,6 +54,14 @@ pub fn kernels() -> Vec<KernelInfo> {
         info::<cfr_street_up_i16>(),
         info::<cfr_street_last_i16>(),
         info::<cfr_street_solve_i16>(),
+        info::<cfr_street_down_any_f32>(),
+        info::<cfr_street_up_any_f32>(),
+        info::<cfr_street_last_any_f32>(),
+        info::<cfr_street_solve_any_f32>(),
+        info::<cfr_street_down_any_i16>(),
+        info::<cfr_street_up_any_i16>(),
+        info::<cfr_street_last_any_i16>(),
+        info::<cfr_street_solve_any_i16>(),
         info::<sample::cfr_street_draw>(),
         info::<sample::cfr_street_weigh>(),
         info::<sample::cfr_street_next>(),

@@ -56,8 +56,8 @@ impl Numbers for Short {
 
     #[inline(always)]
     unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32) {
-        let size = if value < 0.0 { -value } else { value };
-        // Floats that are not negative order as their bits do.
+        // Without the sign's bit, which a zero has too when a negative regret was discounted to nothing; floats without it order as their bits do.
+        let size = f32::from_bits(value.to_bits() & !(1 << 31));
         let largest = f32::from_bits(warp::reduce_max_u32(size.to_bits()));
         let steps = if SIGNED { 32767.0 } else { 65535.0 };
         // What is smaller than any use of it becomes 0, lest the inverse overflow.

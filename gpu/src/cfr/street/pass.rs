@@ -1,6 +1,6 @@
 //! The kernels: a block is one betting subtree on one board.
 
-use super::layout::{MAX_PASSES, Pass, Task, control, mode};
+use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};
 use super::numbers::{Numbers, Short, Single};
 use super::place::Place;
 use super::{MAX_THREADS, down, eval, up};
@@ -118,40 +118,73 @@ unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bo
     }
 }
 
+/// The pass in which `traverser` learns from regrets and nothing is sampled or kept: known to the compiler, which leaves out all else.
+#[inline(always)]
+const fn learning(traverser: u32) -> Pass {
+    Pass {
+        traverser,
+        mode: mode::LEARN,
+        own: source::REGRETS,
+        opponent: source::REGRETS,
+        averages: 1,
+        keeps: 0,
+        utilities: 1,
+        sampled: 0,
+    }
+}
+
+/// Many iterations of a last street that is the first too.
 #[inline(always)]
 #[track_caller]
-unsafe fn solve<N: Numbers>(task: &Task, at: Where, passes: [Pass; MAX_PASSES], n_passes: u32) {
+unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
     // SAFETY (whole body): the kernels' contract. A block returns as a whole.
     unsafe {
         let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let n_passes = if ANY { passes.n } else { 2 };
         let mut turn = 0;
         while turn < at.n_iterations * n_passes {
             let step = memory::load(task.steps, (turn / n_passes) as usize);
-            let mut pass = passes[0];
-            let mut i = 1;
-            while i < MAX_PASSES {
-                if turn % n_passes == i as u32 {
-                    pass = passes[i];
+            let pass = if ANY {
+                // Chosen, not indexed: an index would send the kernel's parameters to local memory.
+                let mut pass = passes.all[0];
+                let mut i = 1;
+                while i < MAX_PASSES {
+                    if turn % n_passes == i as u32 {
+                        pass = passes.all[i];
+                    }
+                    i += 1;
                 }
-                i += 1;
-            }
+                pass
+            } else {
+                learning(turn % 2)
+            };
             go_up::<N>(&place, &step, &pass, true, 1.0);
             turn += 1;
         }
     }
 }
 
+/// The passes of an iteration.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// In order.
+    pub all: [Pass; MAX_PASSES],
+    /// How many.
+    pub n: u32,
+}
+
 macro_rules! kernels {
-    ($($numbers:ident: $down:ident, $up:ident, $last:ident, $solve:ident;)*) => {$(
+    ($($numbers:ident $any:literal: $down:ident, $up:ident, $last:ident, $solve:ident;)*) => {$(
         /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
         ///
         /// # Safety
         /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold the programs' places.
-        /// Launched after the street before.
+        /// Launched after the street before. Kernels not for any pass are given [`Pass::is_plain`] ones.
         #[kernel(max_threads = MAX_THREADS)]
         pub unsafe fn $down(task: Task, at: Where, pass: Pass) {
             // SAFETY: the contract.
-            unsafe { go_down::<$numbers>(&task, at, pass) }
+            unsafe { go_down::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }) }
         }
 
         /// A pass up a street that is not the last: values, and what the traverser learns.
@@ -161,7 +194,7 @@ macro_rules! kernels {
         #[kernel(max_threads = MAX_THREADS)]
         pub unsafe fn $up(task: Task, at: Where, pass: Pass) {
             // SAFETY: the contract.
-            unsafe { go_up_once::<$numbers>(&task, at, pass, false) }
+            unsafe { go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, false) }
         }
 
         /// A pass down and up the last street.
@@ -171,22 +204,25 @@ macro_rules! kernels {
         #[kernel(max_threads = MAX_THREADS)]
         pub unsafe fn $last(task: Task, at: Where, pass: Pass) {
             // SAFETY: the contract.
-            unsafe { go_up_once::<$numbers>(&task, at, pass, true) }
+            unsafe { go_up_once::<$numbers>(&task, at, if $any { pass } else { learning(pass.traverser) }, true) }
         }
 
         /// Iterations of games of one street, whose boards know nothing of each other.
         ///
         /// # Safety
-        /// As the pass down; `task.steps` holds `at.n_iterations` steps; `passes` has `n_passes`, at least one; nothing is sampled.
+        /// As the pass down; `task.steps` holds `at.n_iterations` steps; there is at least one pass, and nothing is sampled. Kernels not for any passes
+        /// take plain ones of seat 0 and seat 1 for granted.
         #[kernel(max_threads = MAX_THREADS)]
-        pub unsafe fn $solve(task: Task, at: Where, passes: [Pass; MAX_PASSES], n_passes: u32) {
+        pub unsafe fn $solve(task: Task, at: Where, passes: Passes) {
             // SAFETY: the contract.
-            unsafe { solve::<$numbers>(&task, at, passes, n_passes) }
+            unsafe { solve::<$numbers, $any>(&task, at, &passes) }
         }
     )*};
 }
 
 kernels! {
-    Single: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
-    Short: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
+    Single false: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
+    Short false: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
+    Single true: cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32;
+    Short true: cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16;
 }

@@ -2,7 +2,7 @@
 
 use super::layout::{Board, Program, ROW, SeatTables, Street, Task};
 use crate::cuda::shared::{self, Shared};
-use crate::cuda::{memory, thread};
+use crate::cuda::{math, memory, thread};
 
 /// A block's place.
 #[derive(Clone, Copy)]
@@ -31,7 +31,6 @@ pub(super) struct Side {
     pub table: usize,
     /// First of the board's values in the arrays of hands.
     pub hands: usize,
-    pub tables: SeatTables,
 }
 
 impl<'a> Place<'a> {
@@ -72,9 +71,14 @@ impl<'a> Place<'a> {
             stride,
             table: self.street.tables[s] as usize + first * self.street.n_slots[s] as usize,
             hands: self.street.hands[s] as usize + first,
-            // Chosen, not indexed: an index would send the kernel's parameters to local memory.
-            tables: if seat == 0 { self.task.first } else { self.task.second },
         }
+    }
+
+    /// A seat's tables. Asked for anew by each operation: pointers that are kept all the time take the registers that the arithmetic needs.
+    #[inline(always)]
+    pub fn tables(&self, side: &Side) -> SeatTables {
+        // Chosen, not indexed: an index would send the kernel's parameters to local memory.
+        if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second }
     }
 
     /// The program of a traverser.

@@ -1,12 +1,13 @@
-//! The strategy of one hand at one node: weights of its actions from regrets, averages or what was kept.
+//! The strategy of one hand at one node: weights of its actions from regrets, averages or what was kept; see [`regret`](crate::cfr::regret).
 
 use super::layout::{SeatTables, source};
 use super::numbers::Numbers;
-use crate::cfr::regret::probability;
 use crate::cuda::memory;
 
 /// Actions whose weights stay in registers.
 const HELD: u32 = 4;
+/// A sum of weights up to this is taken for none: its inverse would overflow.
+const LEAST: f32 = 1e-37;
 
 /// Weights of one hand's actions.
 #[derive(Clone, Copy)]
@@ -16,7 +17,9 @@ pub(super) struct Weights {
     /// Regrets of the first actions as stored.
     regrets: [f32; HELD as usize],
     held: [f32; HELD as usize],
-    sum: f32,
+    /// 1 / sum of the weights; 0 where nothing is positive, and then `uniform` is the probability of each action, else 0.
+    inverse: f32,
+    uniform: f32,
     n: u32,
     /// Place of the first action's value, and from one action to the next.
     at: usize,
@@ -81,7 +84,9 @@ impl Weights {
                 a += 1;
             }
         }
-        Self { source: from, predicts, regrets, held, sum, n, at, stride }
+        // One division for all actions: within 1 ulp of `probability`.
+        let (inverse, uniform) = if sum > LEAST { (1.0 / sum, 0.0) } else { (0.0, 1.0 / n as f32) };
+        Self { source: from, predicts, regrets, held, inverse, uniform, n, at, stride }
     }
 
     /// Calls `each` with every action's number, place in the tables, regret as stored, and probability, in order.
@@ -95,7 +100,7 @@ impl Weights {
         while a < HELD {
             if a < self.n {
                 let held = self.held[a as usize];
-                let p = probability(held, self.sum, self.n);
+                let p = held * self.inverse + self.uniform;
                 each(a, self.at + a as usize * self.stride, self.regrets[a as usize], p);
             }
             a += 1;
@@ -104,7 +109,7 @@ impl Weights {
             let at = self.at + a as usize * self.stride;
             // SAFETY: the caller's promise.
             let (regret, weight) = unsafe { weight::<N>(tables, self.source, self.predicts, at) };
-            each(a, at, regret, probability(weight, self.sum, self.n));
+            each(a, at, regret, weight * self.inverse + self.uniform);
             a += 1;
         }
     }

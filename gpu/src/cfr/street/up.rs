@@ -125,7 +125,7 @@ unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
 unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let locked = op.flags & flag::LOCKED != 0;
-    let tables = &side.tables;
+    let tables = &place.tables(side);
     let from = if locked { source::AVERAGES } else { pass.own };
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;

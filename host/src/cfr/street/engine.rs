@@ -13,7 +13,7 @@ use crate::cfr::engine::{Engine, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::cfr::vector::VectorGame;
 use crate::graph::Graph;
-use crate::{Device, Error, Result, Stream};
+use crate::{Device, DeviceInfo, Error, Result, Stream};
 
 /// Solves games street by street.
 pub(in crate::cfr) struct StreetEngine {
@@ -28,7 +28,7 @@ pub(in crate::cfr) struct StreetEngine {
     room: Room,
     passes: Vec<Pass>,
     iteration: u64,
-    /// Utilities, by game and seat, of the iterations before the sums on the device.
+    /// Utilities, by game and seat, of iterations of which the device has no sums.
     earlier: Vec<[f64; 2]>,
 }
 
@@ -107,7 +107,16 @@ fn urn(game: &VectorGame, options: &Options) -> Urn {
 impl StreetEngine {
     /// A solver of some games; the memory is asked for before it is taken.
     pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
-        let info = device.info()?;
+        Self::with_info(device, &device.info()?, games, options)
+    }
+
+    /// The same for a device of which `info` is known, or supposed.
+    pub fn with_info(
+        device: &Device,
+        info: &DeviceInfo,
+        games: Vec<Arc<VectorGame>>,
+        options: &Options,
+    ) -> Result<Self> {
         for game in &games {
             check(game, options)?;
         }
@@ -117,7 +126,7 @@ impl StreetEngine {
         if games.len() > 1 && options.sampling != Sampling::None {
             return Err(Error::option("sampling", options.sampling, "none, in a batch of games"));
         }
-        let shape = Shape::new(&games, &info)?;
+        let shape = Shape::new(&games, info)?;
         let room = room(options);
         super::enough(device, room.bytes(&shape))?;
         let image = Image::new(&games, &shape);
@@ -241,12 +250,12 @@ impl StreetEngine {
         Ok(first.into_iter().zip(second).map(|(first, second)| [first, second]).collect())
     }
 
-    /// Takes the sums of utilities from the device.
-    fn collect_utilities(&mut self) -> Result<()> {
+    /// Sums of utilities by game and seat.
+    pub fn utilities_all(&mut self) -> Result<Vec<[f64; 2]>> {
         let sums = self.stream.read(&self.arrays.utilities)?;
-        self.stream.zero(&mut self.arrays.utilities)?;
-        for ((here, game), earlier) in self.image.streets.iter().zip(&self.games).zip(&mut self.earlier) {
-            for (seat, total) in earlier.iter_mut().enumerate() {
+        let mut all = self.earlier.clone();
+        for ((here, game), totals) in self.image.streets.iter().zip(&self.games).zip(&mut all) {
+            for (seat, total) in totals.iter_mut().enumerate() {
                 let stride = here.stride[seat] as usize;
                 for (number, board) in game.streets[0].boards.iter().enumerate() {
                     let n = self.image.boards[here.boards as usize + number].n_hands[seat] as usize;
@@ -258,18 +267,21 @@ impl StreetEngine {
                 }
             }
         }
-        Ok(())
+        Ok(all)
     }
 
-    /// Sums of utilities by game and seat.
-    pub fn utilities_all(&mut self) -> Result<Vec<[f64; 2]>> {
-        self.collect_utilities()?;
-        Ok(self.earlier.clone())
+    /// Places of a game's sums of utilities by hand: seat 0's, then seat 1's.
+    fn utility_sums(&self, number: usize) -> std::ops::Range<usize> {
+        let here = &self.image.streets[number];
+        let first = here.utilities[0] as usize;
+        first..first + here.n_boards as usize * (here.stride[0] + here.stride[1]) as usize
     }
 
     /// Everything of game `number`.
     pub fn tables_of(&mut self, number: usize) -> Result<Tables> {
-        self.collect_utilities()?;
+        let sums = self.stream.read(&self.arrays.utilities)?;
+        let sums = &sums[self.utility_sums(number)];
+        let utilities = self.utilities_all()?[number].to_vec();
         let read = |seat: usize, which: u32| {
             let of = &self.arrays.seats[seat];
             let (table, kind) = match which {
@@ -284,8 +296,9 @@ impl StreetEngine {
             regrets: vec![read(0, 0)?, read(1, 0)?],
             averages: vec![read(0, 1)?, read(1, 1)?],
             predictions: if self.room.last { vec![read(0, 2)?, read(1, 2)?] } else { Vec::new() },
-            utilities: self.earlier[number].to_vec(),
-            random: Vec::new(),
+            utilities,
+            // The sums by hand, so that a resumed solve goes on with the same bits.
+            random: sums.iter().map(|sum| sum.to_bits()).collect(),
         })
     }
 }
@@ -358,8 +371,15 @@ impl Engine for StreetEngine {
                 tables::write(stream, &mut of.last, signed, games, image, 0, seat, last)?;
             }
         }
-        stream.zero(&mut arrays.utilities)?;
-        self.earlier[0] = [tables.utilities[0], tables.utilities[1]];
+        // Tables of another engine have totals only.
+        let sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
+        if sums.len() == arrays.utilities.len() {
+            stream.write(&mut arrays.utilities, 0, &sums)?;
+            self.earlier[0] = [0.0; 2];
+        } else {
+            stream.zero(&mut arrays.utilities)?;
+            self.earlier[0] = [tables.utilities[0], tables.utilities[1]];
+        }
         self.iteration = tables.iteration;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Games as the kernels take them: arrays on the host, ready to be uploaded.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use warpplay_gpu::cfr::street::layout::{self, BEGINS, Board, Eval, Link, Op, Program, Record, Segment};
@@ -87,17 +88,17 @@ fn compile_street(
 
 impl Shape {
     /// Sizes of some games of equally many streets.
-    pub fn new(games: &[Arc<VectorGame>], info: &DeviceInfo) -> Result<Self> {
+    pub fn new<G: Borrow<VectorGame>>(games: &[G], info: &DeviceInfo) -> Result<Self> {
         let mut shape = Self::default();
-        let n_streets = games.first().map_or(0, |game| game.streets.len());
-        if let Some(other) = games.iter().find(|game| game.streets.len() != n_streets) {
+        let n_streets = games.first().map_or(0, |game| game.borrow().streets.len());
+        if let Some(other) = games.iter().map(Borrow::borrow).find(|game| game.streets.len() != n_streets) {
             let allowed = format!("{n_streets} streets, as the first game of the batch");
             return Err(Error::option("batch", format!("a game of {} streets", other.streets.len()), allowed));
         }
         for street in 0..n_streets {
             let mut level = Level::default();
             let (mut all_strides, mut all_compiled) = (Vec::new(), Vec::new());
-            for game in games {
+            for game in games.iter().map(Borrow::borrow) {
                 let here = &game.streets[street];
                 let stride = strides(game, street);
                 let (n_boards, n_entries) = (here.boards.len() as u64, here.entries.len() as u64);

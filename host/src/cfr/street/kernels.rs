@@ -4,13 +4,17 @@ use std::ptr;
 
 use warpplay_gpu::cfr::regret::Step;
 use warpplay_gpu::cfr::street::layout::{
-    self, BEGINS, Board, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTables, Segment, Task, control,
+    self, Board, Eval, Link, MAX_PASSES, Op, Pass, Program, ROW, Record, SeatTables, Segment, Task, control,
 };
 use warpplay_gpu::cfr::street::sample::{self, Draws, cfr_street_draw, cfr_street_next, cfr_street_weigh};
 use warpplay_gpu::cfr::street::{
-    self, Where, cfr_street_down_f32, cfr_street_down_i16, cfr_street_last_f32, cfr_street_last_i16,
-    cfr_street_solve_f32, cfr_street_solve_i16, cfr_street_up_f32, cfr_street_up_i16,
+    self, Passes, Where, cfr_street_down_any_f32, cfr_street_down_any_i16, cfr_street_down_f32, cfr_street_down_i16,
+    cfr_street_last_any_f32, cfr_street_last_any_i16, cfr_street_last_f32, cfr_street_last_i16,
+    cfr_street_solve_any_f32, cfr_street_solve_any_i16, cfr_street_solve_f32, cfr_street_solve_i16,
+    cfr_street_up_any_f32, cfr_street_up_any_i16, cfr_street_up_f32, cfr_street_up_i16,
 };
+use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
@@ -220,6 +224,13 @@ impl Arrays {
         }
     }
 
+    /// Launch shape of a street, and what its kernels are told of it.
+    fn place(&self, street: usize, n_iterations: u32) -> (LaunchShape, Where) {
+        let (level, n_games) = (self.levels[street], self.n_games);
+        let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
+        (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations })
+    }
+
     fn task(&mut self) -> Task {
         let factors = self.sampled.as_ref();
         Task {
@@ -265,16 +276,67 @@ impl Arrays {
     }
 }
 
+/// The kernels of one way to store, for one kind of passes.
+struct Set<Down: Kernel, Up: Kernel, Last: Kernel, Solve: Kernel> {
+    down: Function<Down>,
+    up: Function<Up>,
+    last: Function<Last>,
+    solve: Function<Solve>,
+}
+
+impl<Down, Up, Last, Solve> Set<Down, Up, Last, Solve>
+where
+    Down: Kernel<Params = (Task, Where, Pass)>,
+    Up: Kernel<Params = (Task, Where, Pass)>,
+    Last: Kernel<Params = (Task, Where, Pass)>,
+    Solve: Kernel<Params = (Task, Where, Passes)>,
+{
+    fn load(module: &Module, down: Down, up: Up, last: Last, solve: Solve) -> Result<Self> {
+        Ok(Self {
+            down: module.function(down)?,
+            up: module.function(up)?,
+            last: module.function(last)?,
+            solve: module.function(solve)?,
+        })
+    }
+
+    /// One pass over all streets: down, the last, and back up.
+    fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
+        let task = arrays.task();
+        let last = arrays.levels.len() - 1;
+        // SAFETY (all three): the arrays were made together, for these levels; they outlive the launches, and a graph of them, which their owner drops
+        // first. One stream keeps the order of streets. A step is there for the word of `control`.
+        for street in 0..last {
+            let (shape, at) = arrays.place(street, 1);
+            // SAFETY: as above.
+            unsafe { stream.launch(&self.down, shape, (task, at, pass)) }?;
+        }
+        let (shape, at) = arrays.place(last, 1);
+        // SAFETY: as above.
+        unsafe { stream.launch(&self.last, shape, (task, at, pass)) }?;
+        for street in (0..last).rev() {
+            let (shape, at) = arrays.place(street, 1);
+            // SAFETY: as above.
+            unsafe { stream.launch(&self.up, shape, (task, at, pass)) }?;
+        }
+        Ok(())
+    }
+
+    /// The first `n` steps of games of one street, in one launch.
+    fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: Passes, n: u32) -> Result<()> {
+        let task = arrays.task();
+        let (shape, at) = arrays.place(0, n);
+        // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
+        unsafe { stream.launch(&self.solve, shape, (task, at, passes)) }
+    }
+}
+
 /// The kernels, looked up when a solver is made.
 pub(super) struct Kernels {
-    down_f32: Function<cfr_street_down_f32>,
-    up_f32: Function<cfr_street_up_f32>,
-    last_f32: Function<cfr_street_last_f32>,
-    solve_f32: Function<cfr_street_solve_f32>,
-    down_i16: Function<cfr_street_down_i16>,
-    up_i16: Function<cfr_street_up_i16>,
-    last_i16: Function<cfr_street_last_i16>,
-    solve_i16: Function<cfr_street_solve_i16>,
+    f32: Set<cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32>,
+    i16: Set<cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16>,
+    any_f32: Set<cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32>,
+    any_i16: Set<cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16>,
     draw: Function<cfr_street_draw>,
     weigh: Function<cfr_street_weigh>,
     next: Function<cfr_street_next>,
@@ -283,16 +345,24 @@ pub(super) struct Kernels {
 impl Kernels {
     /// Loads the module: a kernel that is missing is found here, at the door.
     pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &CFR_STREET)?;
+        let module = &Module::load(device, &CFR_STREET)?;
         Ok(Self {
-            down_f32: module.function(cfr_street_down_f32)?,
-            up_f32: module.function(cfr_street_up_f32)?,
-            last_f32: module.function(cfr_street_last_f32)?,
-            solve_f32: module.function(cfr_street_solve_f32)?,
-            down_i16: module.function(cfr_street_down_i16)?,
-            up_i16: module.function(cfr_street_up_i16)?,
-            last_i16: module.function(cfr_street_last_i16)?,
-            solve_i16: module.function(cfr_street_solve_i16)?,
+            f32: Set::load(module, cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32)?,
+            i16: Set::load(module, cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16)?,
+            any_f32: Set::load(
+                module,
+                cfr_street_down_any_f32,
+                cfr_street_up_any_f32,
+                cfr_street_last_any_f32,
+                cfr_street_solve_any_f32,
+            )?,
+            any_i16: Set::load(
+                module,
+                cfr_street_down_any_i16,
+                cfr_street_up_any_i16,
+                cfr_street_last_any_i16,
+                cfr_street_solve_any_i16,
+            )?,
             draw: module.function(cfr_street_draw)?,
             weigh: module.function(cfr_street_weigh)?,
             next: module.function(cfr_street_next)?,
@@ -301,43 +371,12 @@ impl Kernels {
 
     /// One pass over all streets: down, the last, and back up.
     pub fn pass(&self, stream: &Stream, arrays: &mut Arrays, pass: Pass) -> Result<()> {
-        let task = arrays.task();
-        let last = arrays.levels.len() - 1;
-        let n_games = arrays.n_games;
-        let place = |street: usize| {
-            let level = arrays.levels[street];
-            let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
-            let first = street as u32 * n_games;
-            (shape, Where { street: first, n_games, n_shared: level.n_shared, n_iterations: 1 })
-        };
-        // SAFETY (all launches): the arrays were made together, for these levels; they outlive the launches, and a graph of them, which their owner drops
-        // first. One stream keeps the order of streets. A step is there for the word of `control`.
-        for street in 0..last {
-            let (shape, at) = place(street);
-            match arrays.short {
-                // SAFETY: as above.
-                false => unsafe { stream.launch(&self.down_f32, shape, (task, at, pass)) }?,
-                // SAFETY: as above.
-                true => unsafe { stream.launch(&self.down_i16, shape, (task, at, pass)) }?,
-            }
+        match (arrays.short, pass.is_plain()) {
+            (false, true) => self.f32.pass(stream, arrays, pass),
+            (true, true) => self.i16.pass(stream, arrays, pass),
+            (false, false) => self.any_f32.pass(stream, arrays, pass),
+            (true, false) => self.any_i16.pass(stream, arrays, pass),
         }
-        let (shape, at) = place(last);
-        match arrays.short {
-            // SAFETY: as above.
-            false => unsafe { stream.launch(&self.last_f32, shape, (task, at, pass)) }?,
-            // SAFETY: as above.
-            true => unsafe { stream.launch(&self.last_i16, shape, (task, at, pass)) }?,
-        }
-        for street in (0..last).rev() {
-            let (shape, at) = place(street);
-            match arrays.short {
-                // SAFETY: as above.
-                false => unsafe { stream.launch(&self.up_f32, shape, (task, at, pass)) }?,
-                // SAFETY: as above.
-                true => unsafe { stream.launch(&self.up_i16, shape, (task, at, pass)) }?,
-            }
-        }
-        Ok(())
     }
 
     /// Draws boards and hands of the iteration under way; nothing where nothing is sampled.
@@ -346,7 +385,7 @@ impl Kernels {
         let task = arrays.task();
         let Some(draws) = arrays.draws() else { return Ok(()) };
         let n = draws.n_boards + draws.n_hands[0] + draws.n_hands[1];
-        // SAFETY: the urn was made for these boards and hands, its counts are 0; as in `pass`.
+        // SAFETY: the urn was made for these boards and hands, its counts are 0; as in `Set::pass`.
         unsafe {
             stream.launch(&self.draw, sample::shape(draws.batch), (task, draws))?;
             stream.launch(&self.weigh, sample::shape(n), (task, draws))
@@ -355,26 +394,22 @@ impl Kernels {
 
     /// On to the next step.
     pub fn next(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        let shape = warpplay_gpu::launch::LaunchShape::new(1, 1);
         // SAFETY: the control words.
-        unsafe { stream.launch(&self.next, shape, (&mut arrays.control,)) }
+        unsafe { stream.launch(&self.next, LaunchShape::new(1, 1), (&mut arrays.control,)) }
     }
 
     /// The first `n` steps of games of one street, in one launch.
     pub fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: &[Pass], n: u32) -> Result<()> {
-        let task = arrays.task();
-        let level = arrays.levels[0];
-        let n_games = arrays.n_games;
-        let at = Where { street: 0, n_games, n_shared: level.n_shared, n_iterations: n };
-        let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
         let mut all = [Pass::default(); MAX_PASSES];
         let n_passes = passes.len().min(MAX_PASSES);
         all[..n_passes].copy_from_slice(&passes[..n_passes]);
-        // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
-        match arrays.short {
-            false => unsafe { stream.launch(&self.solve_f32, shape, (task, at, all, n_passes as u32)) },
-            // SAFETY: as above.
-            true => unsafe { stream.launch(&self.solve_i16, shape, (task, at, all, n_passes as u32)) },
+        let plain = n_passes == 2 && (0..).zip(passes).all(|(seat, pass)| pass.is_plain() && pass.traverser == seat);
+        let passes = Passes { all, n: n_passes as u32 };
+        match (arrays.short, plain) {
+            (false, true) => self.f32.solve(stream, arrays, passes, n),
+            (true, true) => self.i16.solve(stream, arrays, passes, n),
+            (false, false) => self.any_f32.solve(stream, arrays, passes, n),
+            (true, false) => self.any_i16.solve(stream, arrays, passes, n),
         }
     }
 }

@@ -73,7 +73,7 @@ fn enough(device: &Device, needed: u64) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Option`] for what the form does not have; [`Error::Memory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
-pub(in crate::cfr) fn fits(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
             what: "form street".into(),
@@ -89,8 +89,8 @@ pub(in crate::cfr) fn fits(device: &Device, game: &Arc<VectorGame>, options: &Op
 ///
 /// # Errors
 /// [`Error::Option`] if a betting subtree does not fit in shared memory.
-pub(in crate::cfr) fn bytes(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<u64> {
-    let shape = Shape::new(std::slice::from_ref(game), &device.info()?)?;
+pub(in crate::cfr) fn bytes(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+    let shape = Shape::new(&[game], &device.info()?)?;
     Ok(room(options).bytes(&shape))
 }
 

@@ -1,0 +1,157 @@
+//! Two-player games solved street by street on the device: the reference's trajectories and tables, hold'em spots, many spots at once.
+
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+use warpplay::Device;
+use warpplay::cfr::{Algorithm, Form, GameDef, Numbers, Options, Point, Sampling, Solver, SolverBuilder, Spot, SpotRun, Updates};
+use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::golden;
+
+fn reference() -> Option<Value> {
+    let path = golden::shared("vectors/cfr_reference.json")?;
+    Some(serde_json::from_str(&std::fs::read_to_string(path).expect("there")).expect("JSON"))
+}
+
+fn rules(reference: &Value, name: &str) -> GameDef {
+    GameDef::parse(reference["games"][name]["gamedef"].as_str().expect("a text")).expect("good rules")
+}
+
+fn street(game: &GameDef, algorithm: Algorithm, updates: Updates) -> SolverBuilder {
+    Solver::builder(game).form(Form::Street).algorithm(algorithm).updates(updates)
+}
+
+/// What is measured after each of `at` iterations.
+fn measured(builder: SolverBuilder, device: &Device, at: &[u32]) -> Result<Vec<Point>, warpplay::Error> {
+    let mut solver = builder.build(device)?;
+    let mut done = 0;
+    let mut points = Vec::new();
+    for &t in at {
+        solver.run(t - done, |_| ControlFlow::Continue(()))?;
+        done = t;
+        points.push(solver.exploitability()?);
+    }
+    Ok(points)
+}
+
+#[test]
+fn leduc_runs_as_the_reference_s() {
+    let Some(reference) = reference() else { return };
+    let game = rules(&reference, "leduc.limit.2p");
+    let trajectories = [
+        ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
+        ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
+        ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
+        ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
+        ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
+        ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
+        ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
+    ];
+    for_each_device(|device| {
+        for (name, algorithm, updates) in trajectories {
+            let expected = &reference["games"]["leduc.limit.2p"]["trajectories"][name];
+            let at = [1, 2, 3, 5, 10, 100];
+            for (t, point) in at.into_iter().zip(measured(street(&game, algorithm, updates), device, &at)?) {
+                let expected = &expected[t.to_string()];
+                let number = |value: &Value| value.as_f64().expect("a number");
+                // Single precision; at ties it may choose another action, which matters later.
+                let bound = if t <= 5 { 1e-5 } else if t == 10 { 1e-3 } else { 0.1 };
+                let nash_conv = number(&expected["nash_conv"]);
+                let got = point.nash_conv;
+                assert!((got - nash_conv).abs() < bound * nash_conv, "{name} at {t} on {device}: {got}, {nash_conv}");
+                for seat in 0..2 {
+                    let value = number(&expected["average_profile_value"][seat]);
+                    assert!((point.value[seat] - value).abs() < bound, "{name} at {t} on {device}: {point:?}");
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn unlimited_leduc_runs_as_the_reference_s() {
+    let Some(reference) = reference() else { return };
+    let game = rules(&reference, "leduc.nolimit.2p");
+    let expected = &reference["games"]["leduc.nolimit.2p"]["trajectories"]["cfr_alternating"];
+    for_each_device(|device| {
+        let at = [1, 3];
+        let points = measured(street(&game, Algorithm::Cfr, Updates::Alternating), device, &at)?;
+        for (t, point) in at.into_iter().zip(points) {
+            let nash_conv = expected[t.to_string()]["nash_conv"].as_f64().expect("a number");
+            assert!((point.nash_conv - nash_conv).abs() < 1e-5 * nash_conv, "at {t} on {device}: {point:?}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_checkpoint_goes_on_with_the_same_bits() {
+    let Some(reference) = reference() else { return };
+    let game = rules(&reference, "leduc.limit.2p");
+    for_each_device(|device| {
+        for (numbers, sampling) in [(Numbers::F32, Sampling::None), (Numbers::I16, Sampling::PublicChance)] {
+            let builder =
+                || street(&game, Algorithm::Dcfr, Updates::Alternating).precision(numbers).sampling(sampling).batch(2);
+            let mut straight = builder().build(device)?;
+            straight.run(12, |_| ControlFlow::Continue(()))?;
+            let mut first = builder().build(device)?;
+            first.run(5, |_| ControlFlow::Continue(()))?;
+            let mut resumed = builder().resume(device, &first.checkpoint()?)?;
+            resumed.run(7, |_| ControlFlow::Continue(()))?;
+            assert_eq!(straight.checkpoint()?, resumed.checkpoint()?, "{numbers} {sampling} on {device}");
+        }
+        Ok(())
+    });
+}
+
+/// A small river spot.
+fn small_spot() -> Spot {
+    let text = r#"{"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+        "ranges": ["AA,QQ:0.5,AKs,T9s,87s", "KK,JJ,77:0.25,AQ,A5s-A4s,98s"]}"#;
+    Spot::parse(text).expect("good JSON")
+}
+
+fn run(algorithm: Algorithm, numbers: Numbers, iterations: u32) -> SpotRun {
+    let options = Options { algorithm, numbers, form: Form::Street, ..Options::default() };
+    SpotRun { options, iterations, report: vec![] }
+}
+
+#[test]
+fn a_small_spot_is_what_the_cpu_finds() {
+    let mut plain = run(Algorithm::CfrPlus, Numbers::F64, 400);
+    plain.options.form = Form::Auto;
+    let exact = small_spot().solve(&Device::cpu(), &plain).expect("solves");
+    for_each_device(|device| {
+        for numbers in [Numbers::F32, Numbers::I16] {
+            let report = small_spot().solve(device, &run(Algorithm::CfrPlus, numbers, 200))?;
+            let left = report.exploitability().expect("measured");
+            assert!(left < 0.5, "{numbers} on {device}: {left}");
+            for seat in 0..2 {
+                let (got, want) = (report.ev[seat], exact.ev[seat]);
+                assert!((got - want).abs() < 2.0 * left + 0.05, "{numbers} on {device}: {got}, {want}");
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_reference_s_spots_are_solved_on_the_gpu() {
+    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
+    let Some(device) = gpu() else { return };
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+    for (name, spot) in Spot::read_all(&path).expect("good spots") {
+        let expected = &file["spots"][&name];
+        for numbers in [Numbers::F32, Numbers::I16] {
+            let report = spot.solve(&device, &run(Algorithm::Dcfr, numbers, 400)).expect("solves");
+            let left = report.exploitability().expect("measured");
+            assert!(left < 0.5, "{name} {numbers}: {left}");
+            for seat in 0..2 {
+                let want = expected["ev"][seat].as_f64().expect("a number");
+                let got = report.ev[seat];
+                assert!((got - want).abs() < 2.0 * left + 0.05, "{name} {numbers}: ev {got}, expected {want}");
+            }
+        }
+    }
+}
