@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 use warpplay::Device;
-use warpplay::cfr::{Algorithm, Form, GameDef, Numbers, Options, Point, Sampling, Solver, SolverBuilder, Spot, SpotRun, Updates};
+use warpplay::cfr::{
+    Algorithm, Form, GameDef, Numbers, Options, Point, Sampling, Solver, SolverBuilder, Spot, SpotRun, Updates,
+};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
 
@@ -55,7 +57,13 @@ fn leduc_runs_as_the_reference_s() {
                 let expected = &expected[t.to_string()];
                 let number = |value: &Value| value.as_f64().expect("a number");
                 // Single precision; at ties it may choose another action, which matters later.
-                let bound = if t <= 5 { 1e-5 } else if t == 10 { 1e-3 } else { 0.1 };
+                let bound = if t <= 5 {
+                    1e-5
+                } else if t == 10 {
+                    1e-3
+                } else {
+                    0.1
+                };
                 let nash_conv = number(&expected["nash_conv"]);
                 let got = point.nash_conv;
                 assert!((got - nash_conv).abs() < bound * nash_conv, "{name} at {t} on {device}: {got}, {nash_conv}");

@@ -60,9 +60,8 @@ unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
         let value = if op.code == code::FOLD {
             op.payoff[0] * met
         } else {
-            let below = |all: u32, a: u32, b: u32| {
-                place.get(prefix + all) - place.get(by_card + a) - place.get(by_card + b)
-            };
+            let below =
+                |all: u32, a: u32, b: u32| place.get(prefix + all) - place.get(by_card + a) - place.get(by_card + b);
             let weaker = below(low(record[0]), low(record[1]), low(record[2]));
             let not_stronger = below(record[0] >> 16, record[1] >> 16, record[2] >> 16) + same;
             op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)

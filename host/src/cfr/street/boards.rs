@@ -32,9 +32,7 @@ pub(super) struct Hands {
 /// Hands of a row by seat: those that the fullest board leaves possible, in whole warps.
 pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
     let n_possible = |seat: usize| {
-        let possible = |board: &Board| {
-            game.hands[seat].iter().filter(|&&hand| hand & board.cards == 0).count() as u32
-        };
+        let possible = |board: &Board| game.hands[seat].iter().filter(|&&hand| hand & board.cards == 0).count() as u32;
         game.streets[street].boards.par_iter().map(possible).max().unwrap_or(0)
     };
     [0, 1].map(|seat| n_possible(seat).max(1).div_ceil(ROW) * ROW)

@@ -240,7 +240,8 @@ impl<'a> Compiler<'a> {
                 let n = children.len() as u32;
                 let values = self.push_values(n);
                 // Ends of the betting first: they all ask for the same sums.
-                let is_end = |child: u32| matches!(self.nodes[child as usize], Node::Fold { .. } | Node::Showdown { .. });
+                let is_end =
+                    |child: u32| matches!(self.nodes[child as usize], Node::Fold { .. } | Node::Showdown { .. });
                 let shown = children.iter().any(|&child| matches!(self.nodes[child as usize], Node::Showdown { .. }));
                 let (ends, others): (Vec<_>, Vec<_>) = (values..).zip(children).partition(|&(_, &child)| is_end(child));
                 if !ends.is_empty() {

@@ -213,13 +213,8 @@ impl StreetEngine {
 
     /// Values by game of one pass of `seat` against the average of the other, by hand.
     fn measure_seat(&mut self, seat: usize, mode: u32) -> Result<Vec<Vec<f64>>> {
-        let pass = Pass {
-            traverser: seat as u32,
-            mode,
-            own: source::AVERAGES,
-            opponent: source::AVERAGES,
-            ..Pass::default()
-        };
+        let pass =
+            Pass { traverser: seat as u32, mode, own: source::AVERAGES, opponent: source::AVERAGES, ..Pass::default() };
         self.kernels.pass(&self.stream, &mut self.arrays, pass)?;
         self.root_values(seat)
     }

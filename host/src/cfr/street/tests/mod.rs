@@ -58,7 +58,9 @@ fn spot(n_dealt: &[usize], locked: bool) -> Arc<VectorGame> {
     let tree = BettingTree::new(&rules).expect("a tree");
     let board: CardSet = 0b1000_0010_0001;
     let hands: Vec<CardSet> = subsets(rules.deck.all() & !board, 2).collect();
-    let weight = |seat: usize, at: usize| if (at + seat) % 5 == 0 { 0.0 } else { (1.0 + 7.3 * (at + 40 * seat) as f64).sin().abs() };
+    let weight = |seat: usize, at: usize| {
+        if (at + seat) % 5 == 0 { 0.0 } else { (1.0 + 7.3 * (at + 40 * seat) as f64).sin().abs() }
+    };
     let range = |seat: usize| {
         let weighted = hands.iter().enumerate().map(|(at, &hand)| (hand, weight(seat, at)));
         weighted.filter(|&(_, weight)| weight > 0.0).collect::<Vec<_>>()
@@ -93,7 +95,8 @@ fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options,
     let what = format!("{name}, {} {} {} on {device}", options.algorithm, options.updates, options.numbers);
     let mut plain = Naive::new(game, *options);
     plain.run(n);
-    let mut engine = StreetEngine::new(device, vec![Arc::clone(game)], options).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let mut engine =
+        StreetEngine::new(device, vec![Arc::clone(game)], options).unwrap_or_else(|e| panic!("{what}: {e}"));
     engine.run(n).unwrap_or_else(|e| panic!("{what}: {e}"));
     let measured = engine.measure().unwrap_or_else(|e| panic!("{what}: {e}"));
     let utilities = engine.utilities().expect("sums");
@@ -166,9 +169,8 @@ fn many_streets_are_as_plain_recursion_has_them() {
         agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 2, 1e-5);
         let short = Options { numbers: Numbers::I16, ..plus };
         agree(&device, "leduc", &leduc(false), &short, 1, 1e-3);
-        let [alike, apart] = [true, false].map(|isomorphism| {
-            solved(&device, &leduc(isomorphism), &plus, 50).measure().expect("values").nash_conv()
-        });
+        let [alike, apart] = [true, false]
+            .map(|isomorphism| solved(&device, &leduc(isomorphism), &plus, 50).measure().expect("values").nash_conv());
         assert!((alike - apart).abs() < 0.1 * apart, "{alike} {apart}");
     }
 }
@@ -218,8 +220,7 @@ fn what_is_sampled_is_right_on_average() {
         for game in [leduc(true), leduc(false), spot(&[0, 1], false)] {
             let all = options(Algorithm::Cfr, Updates::Alternating);
             let exact = solved(&device, &game, &all, 1).tables().expect("tables");
-            let kinds =
-                [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic, Sampling::Chance];
+            let kinds = [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic, Sampling::Chance];
             for sampling in kinds {
                 // So many draws that their mean is near.
                 let drawn = Options { sampling, batch: 30_000, ..all };
@@ -282,7 +283,11 @@ fn little_shared_memory_changes_nothing() {
                 match StreetEngine::with_info(&device, &info, vec![Arc::clone(&game)], &options) {
                     Ok(mut tight) => {
                         tight.run(3).expect("it runs");
-                        assert_eq!(tight.tables().expect("tables"), roomy.tables().expect("tables"), "{budget} of {all}");
+                        assert_eq!(
+                            tight.tables().expect("tables"),
+                            roomy.tables().expect("tables"),
+                            "{budget} of {all}"
+                        );
                         tried += 1;
                     }
                     Err(error) => {
@@ -298,10 +303,10 @@ fn little_shared_memory_changes_nothing() {
 #[test]
 fn a_batch_is_as_its_games_one_by_one() {
     for device in devices() {
-        let games = [vec![spot(&[0], false), kuhn(), spot(&[0], true), game(1, "2", 2, 4, 2, true)], vec![
-            leduc(true),
-            spot(&[0, 1], true),
-        ]];
+        let games = [
+            vec![spot(&[0], false), kuhn(), spot(&[0], true), game(1, "2", 2, 4, 2, true)],
+            vec![leduc(true), spot(&[0, 1], true)],
+        ];
         for games in games {
             for numbers in [Numbers::F32, Numbers::I16] {
                 let options = Options { numbers, ..options(Algorithm::Dcfr, Updates::Alternating) };

@@ -127,7 +127,8 @@ impl<'a> Naive<'a> {
         match &game.streets[street].entries[entry].nodes[node] {
             Node::Fold { payoff } => (game.hands[q].iter())
                 .map(|&hand| {
-                    let met = game.hands[p].iter().zip(reach).filter(|(other, _)| **other & hand == 0 && possible(hand));
+                    let met =
+                        game.hands[p].iter().zip(reach).filter(|(other, _)| **other & hand == 0 && possible(hand));
                     payoff[q] * met.map(|(_, r)| r).sum::<f64>()
                 })
                 .collect(),
@@ -211,7 +212,8 @@ impl<'a> Naive<'a> {
                     for a in 0..n {
                         let at = offset + a * hands + hand;
                         if turn.keeps {
-                            let played = if turn.mode == Mode::Best { f64::from(a == best) } else { strategies[hand][a] };
+                            let played =
+                                if turn.mode == Mode::Best { f64::from(a == best) } else { strategies[hand][a] };
                             self.kept[q][at] = played;
                         }
                         if turn.mode == Mode::Learn && !locked {
