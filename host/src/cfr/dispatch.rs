@@ -10,6 +10,7 @@ use super::options::{Algorithm, Form, Numbers, Options, Sampling};
 use super::solver::Problem;
 use super::strategy::{Layout, LayoutKind};
 use super::vector::VectorGame;
+use super::walk::{self, Information};
 use super::{cpu, explicit, mccfr};
 use crate::named::named;
 use crate::{Backend, Device, Error, Result};
@@ -86,13 +87,13 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
     if device.backend() == Backend::Cpu && !matches!(options.form, Form::Auto | Form::Explicit) {
         return Err(Error::option("form", options.form, "auto or explicit on the CPU"));
     }
-    let kind = layout_kind(problem, options, device.backend() == Backend::Cpu)?;
+    let kind = layout_kind(problem, options, device)?;
     let layout = Layout::of(problem, kind, isomorphism)?;
     plan_layout(device, &layout, options, isomorphism)
 }
 
 /// Which layout suits a problem.
-fn layout_kind(problem: &Problem, options: &Options, on_cpu: bool) -> Result<LayoutKind> {
+fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<LayoutKind> {
     let wrong_form = |allowed: &str| Err(Error::option("form", options.form, allowed));
     let walks_tree = matches!(options.sampling, Sampling::External | Sampling::Outcome);
     match (problem, options.form) {
@@ -114,17 +115,20 @@ fn layout_kind(problem: &Problem, options: &Options, on_cpu: bool) -> Result<Lay
         (Problem::Poker(_), Form::Block | Form::Street) => Ok(LayoutKind::Vector),
         (Problem::Poker(_), Form::Subset) => Ok(LayoutKind::Buckets),
         (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && !on_cpu => Ok(LayoutKind::Buckets),
-        (Problem::Poker(rules), Form::Auto) if is_subset(rules) && !on_cpu && n_histories(rules)? > MOST_HISTORIES => {
-            Ok(LayoutKind::Buckets)
-        }
-        (Problem::Poker(_), Form::Auto) => Ok(LayoutKind::Tree),
+        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu => Ok(LayoutKind::Padded),
+        (Problem::Poker(rules), Form::Auto) => exact_kind(rules, device),
     }
 }
 
 /// Whether the recurrence over sets of cards has a game's form.
 fn is_subset(rules: &GameDef) -> bool {
     rules.n_hole_cards == 1 && rules.deck.n_suits == 1 && rules.n_rounds == 1 && rules.n_board_cards == [0]
+}
+
+/// The layout in which all deals of a game with tables by hands are walked.
+pub(in crate::cfr) fn exact_kind(rules: &GameDef, device: &Device) -> Result<LayoutKind> {
+    let by_subsets = device.backend() != Backend::Cpu && is_subset(rules) && n_histories(rules)? > MOST_HISTORIES;
+    Ok(if by_subsets { LayoutKind::Buckets } else { LayoutKind::Tree })
 }
 
 /// Nodes of the explicit tree.
@@ -141,16 +145,14 @@ pub(in crate::cfr) fn plan_layout(
 ) -> Result<Plan> {
     let engine = match layout {
         Layout::Vector { game, .. } => vector_engine(device, game, options)?,
-        Layout::Buckets(buckets) => match options.sampling {
-            Sampling::None => {
-                subset::fits(device, &buckets.rules, options)?;
-                EngineName::Subset
-            }
-            _ => {
-                walk::fits(device, &buckets.rules, options)?;
-                EngineName::Walk
-            }
-        },
+        Layout::Buckets(buckets) if buckets.padded => {
+            walk::fits(device, &buckets.rules, &Information::Exact, options)?;
+            EngineName::Walk
+        }
+        Layout::Buckets(buckets) => {
+            subset::fits(device, &buckets.rules, options)?;
+            EngineName::Subset
+        }
         Layout::Tree(tree) => match options.sampling {
             Sampling::None => {
                 explicit::fits(device, tree, options)?;
@@ -210,7 +212,9 @@ pub(in crate::cfr) fn build_vector(
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Engine>> {
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
-        (Layout::Buckets(buckets), EngineName::Walk) => walk::build(device, Arc::clone(&buckets.rules), options),
+        (Layout::Buckets(buckets), EngineName::Walk) => {
+            walk::build(device, &buckets.rules, &Information::Exact, options)
+        },
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),
@@ -244,5 +248,4 @@ missing! {
     small: crate::cfr::VectorGame,
     street: crate::cfr::VectorGame,
     subset: crate::cfr::GameDef,
-    walk: crate::cfr::GameDef,
 }

@@ -19,8 +19,10 @@ named! {
     Vector = "vector",
     /// Information sets of an explicit tree.
     Tree = "tree",
-    /// Nodes of the betting by sets of cards.
+    /// Nodes of the betting by what can be known of the cards.
     Buckets = "buckets",
+    /// The same with room for three actions everywhere.
+    Padded = "padded",
 }
 
 /// Where the numbers of every information set stand in a seat's table.
@@ -35,7 +37,7 @@ pub(in crate::cfr) enum Layout {
     },
     /// The actions of each information set of a seat, one set after the other.
     Tree(Arc<Tree>),
-    /// Nodes of the betting by sets of cards.
+    /// Nodes of the betting by what can be known of the cards.
     Buckets(Arc<Buckets>),
 }
 
@@ -70,9 +72,10 @@ impl Layout {
             }
             (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Self::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
             (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Self::Tree(Arc::clone(tree))),
-            (LayoutKind::Buckets, Problem::Poker(rules)) => Ok(Self::Buckets(Arc::new(Buckets::new(rules)?))),
-            (LayoutKind::Vector | LayoutKind::Buckets, Problem::Tree(_))
-            | (LayoutKind::Tree | LayoutKind::Buckets, Problem::Spot(_)) => Err(unknown()),
+            (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules)) => {
+                Ok(Self::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded)?)))
+            }
+            (_, Problem::Tree(_) | Problem::Spot(_)) => Err(unknown()),
         }
     }
 
@@ -81,6 +84,7 @@ impl Layout {
         match self {
             Self::Vector { .. } => LayoutKind::Vector,
             Self::Tree(_) => LayoutKind::Tree,
+            Self::Buckets(buckets) if buckets.padded => LayoutKind::Padded,
             Self::Buckets(_) => LayoutKind::Buckets,
         }
     }
@@ -123,8 +127,8 @@ impl Layout {
                 rows.for_each(|set| visit(Row { start: set.offset, stride: 1, n_actions: set.actions.len() }));
             }
             Self::Buckets(buckets) => {
-                for (node, n_actions) in buckets.nodes(seat) {
-                    (0..buckets.n_buckets).for_each(|bucket| visit(buckets.row(node, n_actions, bucket)));
+                for node in buckets.nodes(seat) {
+                    (0..buckets.n_buckets(node)).for_each(|bucket| visit(buckets.row(node, bucket)));
                 }
             }
         }
@@ -155,7 +159,7 @@ impl Layout {
             }
             Self::Buckets(buckets) => {
                 sum.add(b"buckets");
-                sum.add(format!("{:?}", buckets.rules).as_bytes());
+                sum.add(format!("{:?} {}", buckets.rules, buckets.padded).as_bytes());
             }
         }
         sum.value()

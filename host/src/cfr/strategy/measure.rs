@@ -1,11 +1,15 @@
 //! What strategies are worth: values, best responses, and two strategies against each other. All exact, on the device.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
+use super::layout::{Layout, LayoutKind};
 use crate::cfr::dispatch;
 use crate::cfr::engine::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Form, Numbers, Options, Sampling};
+use crate::cfr::solver::Problem;
 use crate::{Device, Error, Result};
 
 /// How good a profile of strategies is. Chips, arrays by seat.
@@ -36,8 +40,9 @@ impl Strategy {
     /// # Errors
     /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::Memory`]; as the device says.
     pub fn profile(&self, device: &Device, precision: Numbers) -> Result<Profile> {
-        let tables: Vec<&[f32]> = self.probabilities.iter().map(Vec::as_slice).collect();
-        let measured = Meter::new(self, device, precision)?.measure(&tables)?;
+        let strategy = self.measurable(device)?;
+        let tables: Vec<&[f32]> = strategy.probabilities.iter().map(Vec::as_slice).collect();
+        let measured = Meter::new(&strategy, device, precision)?.measure(&tables)?;
         let nash_conv = measured.nash_conv();
         Ok(Profile {
             nash_conv,
@@ -48,11 +53,26 @@ impl Strategy {
     }
 }
 
+impl Strategy {
+    /// The same strategy in a layout whose engine walks all deals on the device.
+    fn measurable(&self, device: &Device) -> Result<Cow<'_, Self>> {
+        let (Layout::Buckets(buckets), Problem::Poker(rules)) = (&self.layout, &self.problem) else {
+            return Ok(Cow::Borrowed(self));
+        };
+        let kind = dispatch::exact_kind(rules, device)?;
+        if kind == LayoutKind::Buckets && !buckets.padded {
+            return Ok(Cow::Borrowed(self));
+        }
+        self.relaid(&Layout::of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
+    }
+}
+
 /// The exact value of A against B on `device`: A sits at each seat in turn, B at all others.
 ///
 /// # Errors
 /// [`Error::Shape`] where the two are not strategies of one game; as [`Strategy::profile`].
 pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numbers) -> Result<HeadToHead> {
+    let a = &*a.measurable(device)?;
     let relaid;
     let b = match a.layout.fingerprint() == b.layout.fingerprint() {
         true => b,

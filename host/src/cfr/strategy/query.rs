@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use super::buckets::Buckets;
 use super::layout::{Layout, Row};
 use super::public::{self, Public};
 use crate::cfr::betting::{BettingKind, BettingTree};
@@ -63,9 +62,9 @@ impl Strategy {
             }
             Layout::Buckets(buckets) => {
                 let (node, seat) = buckets.find(history)?;
-                let (bucket, hole, board) = buckets.bucket(hand, board)?;
-                let key = public::key(buckets.rules.deck, seat, hole, &[board], &buckets.tree.history(node as u32));
-                Ok(self.answer_of_bucket(buckets, seat, node, bucket, key))
+                let (bucket, hole, dealt) = buckets.bucket(node, hand, board)?;
+                let key = public::key(buckets.rules.deck, seat, hole, &dealt, &buckets.tree.history(node as u32));
+                Ok(self.answer(seat, buckets.row(node, bucket), key, &buckets.actions(node)))
             }
         }
     }
@@ -135,8 +134,7 @@ impl Strategy {
         }
     }
 
-    /// Calls `visit` with every information set, seat by seat, until it fails. Of boards that differ by names of suits only, one stands for all; where tables
-    /// are by buckets, a key holds the cards of hand and board together.
+    /// Calls `visit` with every information set, seat by seat, until it fails. Of boards that differ by names of suits only, one stands for all.
     ///
     /// # Errors
     /// As `visit` says.
@@ -174,11 +172,6 @@ impl Strategy {
         let BettingKind::Decision { seat, .. } = node.kind else { return Err(public::betting_over(history)) };
         let dealt = public::dealt(rules.deck, &rules.n_board_cards[..=node.round as usize], board)?;
         Ok((rules, seat, dealt, betting.history(number)))
-    }
-
-    fn answer_of_bucket(&self, buckets: &Buckets, seat: usize, node: usize, bucket: usize, key: String) -> Answer {
-        let actions = buckets.actions(node);
-        self.answer(seat, buckets.row(node, actions.len(), bucket), key, &actions)
     }
 
     /// What stands in an information set of an explicit tree.

@@ -30,11 +30,11 @@ impl Layout {
             }),
             Self::Buckets(buckets) => {
                 for seat in 0..buckets.rules.n_players {
-                    for (node, n_actions) in buckets.nodes(seat) {
+                    for node in buckets.nodes(seat) {
                         let (actions, history) = (buckets.actions(node), buckets.tree.history(node as u32));
-                        for (bucket, cards) in buckets.cards().enumerate() {
-                            let key = public::key(buckets.rules.deck, seat, cards, &[], &history);
-                            visit(seat, buckets.row(node, n_actions, bucket), key, &actions)?;
+                        for (bucket, hole, board) in buckets.hands(node) {
+                            let key = public::key(buckets.rules.deck, seat, hole, &[board], &history);
+                            visit(seat, buckets.row(node, bucket), key, &actions)?;
                         }
                     }
                 }
