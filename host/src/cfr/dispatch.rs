@@ -11,7 +11,7 @@ use super::solver::Problem;
 use super::strategy::{Layout, LayoutKind};
 use super::vector::VectorGame;
 use super::walk::{self, Information};
-use super::{cpu, explicit, mccfr};
+use super::{cpu, explicit, mccfr, street};
 use crate::named::named;
 use crate::{Backend, Device, Error, Result};
 
@@ -246,6 +246,5 @@ macro_rules! missing {
 
 missing! {
     small: crate::cfr::VectorGame,
-    street: crate::cfr::VectorGame,
     subset: crate::cfr::GameDef,
 }
