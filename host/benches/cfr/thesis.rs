@@ -13,7 +13,10 @@ pub fn sampled(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new("SAMPLED DEALS, CFR simultaneous (wall time; a second: deals)", 3, &HEADERS);
     let device = bench.device.clone();
     if device.backend() == Backend::Cpu {
-        table.note("left out: the engine of sampled deals is for a GPU; the dissertation's programs are in `cfr_poker thesis`".into());
+        table.note(
+            "left out: the engine of sampled deals is for a GPU; the dissertation's programs are in `cfr_poker thesis`"
+                .into(),
+        );
         return table.print(&bench.output);
     }
     for (name, text) in [("C", VARIANT_C), ("D", VARIANT_D)] {

@@ -115,7 +115,9 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
         (Problem::Poker(_), Form::Block | Form::Street) => Ok(LayoutKind::Vector),
         (Problem::Poker(_), Form::Subset) => Ok(LayoutKind::Buckets),
         (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu => Ok(LayoutKind::Padded),
+        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu => {
+            Ok(LayoutKind::Padded)
+        }
         (Problem::Poker(rules), Form::Auto) => exact_kind(rules, device),
     }
 }
@@ -214,7 +216,7 @@ pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> 
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
         (Layout::Buckets(buckets), EngineName::Walk) => {
             walk::build(device, &buckets.rules, &Information::Exact, options)
-        },
+        }
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),

@@ -39,7 +39,11 @@ impl Buckets {
             };
             starts.push(lengths[seat]);
             if n > 3 && padded {
-                return Err(Error::option("game", "several sizes of raise", "one size of raise where deals are sampled"));
+                return Err(Error::option(
+                    "game",
+                    "several sizes of raise",
+                    "one size of raise where deals are sampled",
+                ));
             }
             let width = if padded && n > 0 { 3 } else { n };
             let n_buckets = usize::try_from(n_buckets(rules, node.round as usize)).unwrap_or(usize::MAX);
@@ -82,7 +86,10 @@ impl Buckets {
         let n_board = self.rules.board_cards_by(round);
         let hands = subsets(all, self.rules.n_hole_cards);
         let pairs = hands.flat_map(move |hand| subsets(all, n_board).map(move |board| (hand, board)));
-        pairs.enumerate().filter(|(_, (hand, board))| hand & board == 0).map(|(bucket, (hand, board))| (bucket, hand, board))
+        pairs
+            .enumerate()
+            .filter(|(_, (hand, board))| hand & board == 0)
+            .map(|(bucket, (hand, board))| (bucket, hand, board))
     }
 
     /// The decision after a history, and whose it is.
