@@ -1,10 +1,309 @@
-//! (module small)
+//! A whole two-player game in one block: public tree × hands in shared memory, many iterations in a launch, and as many games at once as there are blocks.
+//!
+//! A pass of one seat is, with a barrier behind each:
+//!
+//! 1. reaches of the other seat after each of its actions, as products along paths; the seat's averages; the draw where something is sampled
+//! 2. values of terminals, a thread a terminal and hand
+//! 3. values of the seat's nodes, its deepest decisions first: one phase for each decision in a row
+//! 4. regrets and the next strategy
+//!
+//! Twin    `warpplay_cpu_ref::cfr`.   Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree), 2012 (public chance sampling, CFR-BR).
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::KernelInfo;
+mod arena;
+pub mod layout;
+pub mod sample;
+mod upwards;
 
-/// All kernels of the module.
+use arena::Arena;
+use layout::{BoardRecord, Game, Seat};
+use sample::{Drawn, sampling};
+use upwards::Choice;
+
+use crate::cfr::regret::{Real, Step};
+use crate::cuda::{kernel, math, memory, sync, thread};
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    Vec::new()
+use crate::kernel::{KernelInfo, info};
+use crate::launch::LaunchShape;
+
+/// Most threads of a block: more would leave a thread too few registers.
+pub const MAX_THREADS: u32 = 512;
+/// Threads of a block where many games share a multiprocessor: fewer wait at each barrier.
+const THREADS_OF_MANY: u32 = 256;
+
+/// Launch shape for `n_games` games, a block each, of which the largest phase has `largest_phase` items, in blocks with `shared_bytes` bytes.
+pub const fn shape(n_games: u32, largest_phase: u32, shared_bytes: u32) -> LaunchShape {
+    // Up to a game a multiprocessor of the largest GPUs, latency counts, beyond that throughput.
+    let most = if n_games <= 128 { MAX_THREADS } else { THREADS_OF_MANY };
+    let wanted = largest_phase.div_ceil(2).next_multiple_of(thread::WARP);
+    let threads = if wanted > most { most } else { wanted };
+    LaunchShape::new(n_games, threads).with_shared(shared_bytes)
+}
+
+/// What the kernels work on: arrays of all games together.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Task<T> {
+    /// The games, one a block.
+    pub games: *const Game,
+    /// Paths and lists.
+    pub chunks: *const u64,
+    /// The other parts of the plans.
+    pub words: *const u32,
+    /// Weights and payoffs.
+    pub reals: *const T,
+    /// Tables: regrets of both seats, averages, last regrets where the algorithm predicts.
+    pub state: *mut T,
+    /// Sums of utilities `[game, seat]`, or results.
+    pub utilities: *mut f64,
+    /// Boards, for drawing.
+    pub boards: *const BoardRecord,
+    /// Cards of the hands, for drawing.
+    pub hands: *const u64,
+    /// What each iteration of the launch does.
+    pub steps: *const Step<T>,
+    /// Iterations of all launches before.
+    pub first_iteration: u64,
+    /// Seed of what is drawn.
+    pub seed: u64,
+    /// Iterations.
+    pub n_iterations: u32,
+    /// One of [`sampling`].
+    pub sampling: u32,
+    /// Deals of a draw.
+    pub n_deals: u32,
+    /// 1 where both seats learn from the same strategies, 0 where they take turns.
+    pub simultaneous: u32,
+    /// 1 where the other seat plays its best response to the one that learns.
+    pub responds: u32,
+    /// 1 where the tables hold last regrets.
+    pub predicts: u32,
+}
+
+const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() == 112);
+
+/// Copies tables between global and shared memory.
+///
+/// # Safety
+/// Called by every thread; `state` holds the game's tables.
+#[inline(always)]
+#[track_caller]
+unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, stores: bool) {
+    let mut global = game.state_from as usize;
+    let mut table = 0;
+    while table < 2 * (2 + task.predicts) {
+        // SAFETY: as many values as the seat has; each is one thread's.
+        unsafe {
+            let seat: Seat = if table % 2 == 0 { game.seats[0] } else { game.seats[1] };
+            let place = if table < 2 {
+                seat.regrets
+            } else if table < 4 {
+                seat.averages
+            } else {
+                seat.last
+            };
+            let n = seat.n_vectors * seat.n_hands;
+            let mut at = thread::thread_idx_x();
+            while at < n {
+                if stores {
+                    memory::store(task.state, global + at as usize, arena.real(place + at));
+                } else {
+                    arena.set_real(place + at, memory::load(task.state, global + at as usize));
+                }
+                at += thread::block_dim_x();
+            }
+            global += n as usize;
+        }
+        table += 1;
+    }
+}
+
+/// The phases from reaches to the values of the highest nodes, for `seat` against `other`; `weight` of the averages, if there are any.
+///
+/// # Safety
+/// Called by every thread, behind a barrier.
+#[inline(always)]
+#[track_caller]
+unsafe fn pass<T: Real>(
+    arena: &Arena<T>,
+    game: &Game,
+    task: &Task<T>,
+    [seat, other]: [&Seat; 2],
+    weight: Option<T>,
+    drawn: &Drawn,
+    choice: Choice,
+) {
+    // SAFETY: the caller's promise; a barrier lies between phases that use what the other made.
+    unsafe {
+        arena.reaches(game, other);
+        if let Some(weight) = weight {
+            arena.add_averages(seat, weight);
+        }
+        if drawn.sampling != sampling::NONE {
+            arena.draw(game, drawn, task.boards, task.hands);
+        }
+        // Reaches and deals are there.
+        sync::sync_threads();
+        arena.terminals(game, seat, other, drawn);
+        // The terminals' values are there.
+        sync::sync_threads();
+        let mut level = 0;
+        while level < seat.n_levels {
+            arena.combine(game, seat, level, choice);
+            // The level above adds these values up.
+            sync::sync_threads();
+            level += 1;
+        }
+    }
+}
+
+/// All of a launch that solves.
+///
+/// # Safety
+/// The kernels' contract.
+#[inline(always)]
+#[track_caller]
+unsafe fn solve<T: Real>(task: Task<T>) {
+    // SAFETY: the kernels' contract: a game a block, everything of it in the arrays.
+    unsafe {
+        let game = memory::load(task.games, thread::block_idx_x() as usize);
+        let arena = Arena::<T>::new(&game, task.n_deals);
+        arena.load_plan(&game, task.chunks, task.words, task.reals);
+        copy_tables(&arena, &game, &task, false);
+        let utilities = 2 * thread::block_idx_x() as usize;
+        let thread = thread::thread_idx_x();
+        if thread < 2 {
+            arena.set_utility(thread, memory::load(task.utilities, utilities + thread as usize));
+        }
+        // The tables are there.
+        sync::sync_threads();
+        let mut step = memory::load(task.steps, 0);
+        arena.strategies(&game.seats[0], &step, false, false);
+        arena.strategies(&game.seats[1], &step, false, false);
+        // The strategies are there.
+        sync::sync_threads();
+        let mut iteration = 0;
+        while iteration < task.n_iterations {
+            // Asked for now, needed in the next turn.
+            let ahead = if iteration + 1 < task.n_iterations { iteration + 1 } else { iteration };
+            let next = memory::load(task.steps, ahead as usize);
+            let mut number = 0;
+            while number < 2 {
+                let (seat, other) = sides(&game, number);
+                let iteration = task.first_iteration + iteration as u64;
+                let (sampling, n_deals) = (task.sampling, task.n_deals);
+                let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
+                if math::opaque(task.responds) != 0 {
+                    // The best response is to all deals, whatever is drawn for learning.
+                    pass(&arena, &game, &task, [&other, &seat], None, &Drawn::NOTHING, Choice::Respond);
+                }
+                pass(&arena, &game, &task, [&seat, &other], Some(step.weight), &drawn, Choice::Strategy);
+                arena.add_regrets(&game, &seat, &step, math::opaque(task.simultaneous) == 0);
+                if thread < thread::WARP {
+                    let value = arena.root(&seat);
+                    if thread == 0 {
+                        arena.set_utility(number, arena.utility(number) + value);
+                    }
+                }
+                if math::opaque(task.responds) != 0 {
+                    arena.strategies(&other, &step, false, true);
+                }
+                // The seat's tables are done.
+                sync::sync_threads();
+                number += 1;
+            }
+            if math::opaque(task.simultaneous) != 0 {
+                arena.strategies(&game.seats[0], &step, false, true);
+                arena.strategies(&game.seats[1], &step, false, true);
+                // The strategies are renewed.
+                sync::sync_threads();
+            }
+            step = next;
+            iteration += 1;
+        }
+        copy_tables(&arena, &game, &task, true);
+        if thread < 2 {
+            memory::store(task.utilities, utilities + thread as usize, arena.utility(thread));
+        }
+    }
+}
+
+/// Seat `number` and the other one.
+#[inline(always)]
+fn sides(game: &Game, number: u32) -> (Seat, Seat) {
+    if number == 0 { (game.seats[0], game.seats[1]) } else { (game.seats[1], game.seats[0]) }
+}
+
+/// All of a launch that measures: for each seat its value and that of its best response, against averages.
+///
+/// # Safety
+/// The kernels' contract.
+#[inline(always)]
+#[track_caller]
+unsafe fn measure<T: Real>(task: Task<T>) {
+    // SAFETY: the kernels' contract.
+    unsafe {
+        let game = memory::load(task.games, thread::block_idx_x() as usize);
+        let arena = Arena::<T>::new(&game, task.n_deals);
+        arena.load_plan(&game, task.chunks, task.words, task.reals);
+        copy_tables(&arena, &game, &task, false);
+        // The tables are there.
+        sync::sync_threads();
+        let step = Step::<T>::default();
+        arena.strategies(&game.seats[0], &step, true, false);
+        arena.strategies(&game.seats[1], &step, true, false);
+        // The strategies are there.
+        sync::sync_threads();
+        let mut turn = 0;
+        while turn < 4 {
+            let (seat, other) = sides(&game, turn / 2);
+            let choice = if turn % 2 == 0 { Choice::Strategy } else { Choice::Best };
+            pass(&arena, &game, &task, [&seat, &other], None, &Drawn::NOTHING, choice);
+            if thread::thread_idx_x() < thread::WARP {
+                let value = arena.root(&seat);
+                if thread::thread_idx_x() == 0 {
+                    memory::store(task.utilities, (4 * thread::block_idx_x() + turn) as usize, value);
+                }
+            }
+            // The values have been read.
+            sync::sync_threads();
+            turn += 1;
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($type:ident: $solve:ident, $measure:ident;)*) => {$(
+        /// Runs `task.n_iterations` iterations of every game. The bits are the same however iterations are split over launches.
+        ///
+        /// # Safety
+        /// Launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
+        /// iteration, at least one.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $solve(task: Task<$type>) {
+            // SAFETY: the contract.
+            unsafe { solve(task) }
+        }
+
+        /// Values and best responses against the averages, in chips: `utilities` gets `[game, seat, value or best response]`.
+        ///
+        /// # Safety
+        /// As the kernel that solves; `utilities` has twice as many places.
+        #[kernel(max_threads = MAX_THREADS)]
+        pub unsafe fn $measure(task: Task<$type>) {
+            // SAFETY: the contract.
+            unsafe { measure(task) }
+        }
+    )*
+
+        /// All kernels of the module.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn kernels() -> Vec<KernelInfo> {
+            vec![$(info::<$solve>(), info::<$measure>()),*]
+        }
+    };
+}
+
+kernels! {
+    f32: cfr_small_solve_f32, cfr_small_measure_f32;
+    f64: cfr_small_solve_f64, cfr_small_measure_f64;
 }

@@ -1,0 +1,371 @@
+//! The phases upwards: values of terminals, of decision nodes level by level, then regrets and the next strategies.
+
+use super::arena::Arena;
+use super::layout::{DEAL_WORDS, Game, MAX_STREETS, Seat, divide, list, node, outcome};
+use super::sample::{Drawn, sampling};
+use crate::cfr::regret::{Real, Step, probability};
+use crate::cuda::{math, thread, warp};
+
+/// What a pass does besides values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Nodes are worth what the seat's strategy makes of them.
+    Strategy,
+    /// Nodes are worth their best action; locked ones what their strategy makes of them.
+    Best,
+    /// As `Best`, and the strategy becomes that action.
+    Respond,
+}
+
+/// Payoff of an outcome.
+#[inline(always)]
+fn payoff<T: Real>(outcome: u32, payoffs: [T; 3]) -> T {
+    if outcome == outcome::IMPOSSIBLE {
+        T::ZERO
+    } else if outcome == outcome::LOSE {
+        payoffs[0]
+    } else if outcome == outcome::TIE {
+        payoffs[1]
+    } else {
+        payoffs[2]
+    }
+}
+
+/// A node's word, taken apart: first action vector, actions, whether it is locked.
+#[inline(always)]
+fn parts(word: u32) -> (u32, u32, bool) {
+    let actions = word >> node::VECTOR_BITS & ((1 << node::ACTION_BITS) - 1);
+    (word & ((1 << node::VECTOR_BITS) - 1), actions, word & node::LOCKED != 0)
+}
+
+impl<T: Real> Arena<T> {
+    /// Where the values of `seat`'s nodes begin.
+    #[inline(always)]
+    fn node_values(&self, game: &Game, seat: &Seat) -> u32 {
+        game.most_hands + game.n_terminals * seat.n_hands
+    }
+
+    /// Value of a terminal to a hand: the other seat's hands one by one, in their order.
+    ///
+    /// # Safety
+    /// `row` begins a row of reaches, `codes` the outcomes of the hand against them.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn against_all(&self, game: &Game, stride: u32, row: u32, codes: u32, payoffs: [T; 3]) -> T {
+        let mut at = game.reach + row;
+        let end = at + stride;
+        let mut word = codes;
+        let mut sum = T::ZERO;
+        // SAFETY: the caller's promise; rows are multiples of 4 long and their filling is 0.
+        unsafe {
+            while at < end {
+                let mut outcomes = self.word(word);
+                let stop = if end - at < outcome::PER_WORD { end } else { at + outcome::PER_WORD };
+                while at < stop {
+                    let reach = [self.real(at), self.real(at + 1), self.real(at + 2), self.real(at + 3)];
+                    sum += reach[0] * payoff(outcomes & 3, payoffs);
+                    sum += reach[1] * payoff(outcomes >> 2 & 3, payoffs);
+                    sum += reach[2] * payoff(outcomes >> 4 & 3, payoffs);
+                    sum += reach[3] * payoff(outcomes >> 6 & 3, payoffs);
+                    outcomes >>= 8;
+                    at += 4;
+                }
+                word += 1;
+            }
+        }
+        sum
+    }
+
+    /// The same against what was drawn.
+    ///
+    /// # Safety
+    /// As [`against_all`](Self::against_all), on board `board`; `hand` is the own one, and the deals are drawn for this seat.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn against_drawn(
+        &self,
+        game: &Game,
+        other: &Seat,
+        drawn: &Drawn,
+        [row, codes, board, hand]: [u32; 4],
+        payoffs: [T; 3],
+    ) -> T {
+        let mut of_all = T::ZERO;
+        let mut sum = T::ZERO;
+        let mut deal = 0;
+        // SAFETY: the caller's promise; as many deals as were drawn.
+        unsafe {
+            while deal < drawn.n_deals {
+                let words = game.n_words + deal * DEAL_WORDS;
+                let own = !sampling::draws_own(drawn.sampling) || self.word(words + drawn.seat) == hand;
+                let mut street = 0;
+                while street < game.n_streets {
+                    if own && self.word(words + 2 + street) == board {
+                        let factor = self.real(game.factors + deal * MAX_STREETS as u32 + street);
+                        if sampling::draws_other(drawn.sampling) {
+                            let theirs = self.word(words + 1 - drawn.seat);
+                            let outcomes = self.word(codes + theirs / outcome::PER_WORD);
+                            let outcome = outcomes >> (2 * (theirs % outcome::PER_WORD)) & 3;
+                            sum += factor * self.real(game.reach + row + theirs) * payoff(outcome, payoffs);
+                        } else {
+                            of_all += factor;
+                        }
+                    }
+                    street += 1;
+                }
+                deal += 1;
+            }
+            if of_all > T::ZERO {
+                sum = of_all * self.against_all(game, other.stride, row, codes, payoffs);
+            }
+        }
+        sum
+    }
+
+    /// Values of all terminals to `seat`'s hands.
+    ///
+    /// # Safety
+    /// Called by every thread, behind a barrier after [`reaches`](Self::reaches) and, where something is sampled, after the draw.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn terminals(&self, game: &Game, seat: &Seat, other: &Seat, drawn: &Drawn) {
+        let n = game.n_terminals * seat.n_hands;
+        // The draw before the barrier asks the same: without this the barrier would come out twice.
+        let sampling = math::opaque(drawn.sampling);
+        let mut item = thread::thread_idx_x();
+        // SAFETY: terminals and hands within the plan.
+        unsafe {
+            while item < n {
+                let (terminal, hand) = divide(item, seat.n_hands, seat.hands_factor);
+                let place = self.word(seat.terminals + terminal);
+                let (row, board) = (place & 0xFFFF, place >> 16);
+                let at = seat.payoffs + 3 * terminal;
+                let payoffs = [self.real(at), self.real(at + 1), self.real(at + 2)];
+                let codes = seat.codes + (board * seat.n_hands + hand) * seat.code_words;
+                let value = if sampling == sampling::NONE {
+                    self.against_all(game, other.stride, row, codes, payoffs)
+                } else {
+                    self.against_drawn(game, other, drawn, [row, codes, board, hand], payoffs)
+                };
+                self.set_real(game.most_hands + item, value);
+                item += thread::block_dim_x();
+            }
+        }
+    }
+
+    /// Sum of a list of values, for one hand.
+    ///
+    /// # Safety
+    /// The plan's list number, a hand of the seat; what the list names is computed.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn sum_of_list(&self, seat: &Seat, number: u32, hand: u32) -> T {
+        // SAFETY: the plan's lists; what is missing in the last chunk points at zeros.
+        unsafe {
+            let word = self.word(seat.lists + number);
+            let mut at = word & ((1 << list::START_BITS) - 1);
+            let mut left = word >> list::START_BITS & ((1 << list::COUNT_BITS) - 1);
+            let (step, plus) = if word & list::PERMUTED != 0 { (seat.n_hands, 0) } else { (1, hand) };
+            if word & list::PERMUTED != 0 {
+                at += hand;
+            }
+            let mut sum = T::ZERO;
+            while left > 0 {
+                let four = self.chunk(at);
+                let first = self.real(plus + (four & 0xFFFF) as u32) + self.real(plus + (four >> 16 & 0xFFFF) as u32);
+                let second = self.real(plus + (four >> 32 & 0xFFFF) as u32) + self.real(plus + (four >> 48) as u32);
+                sum += first + second;
+                at += step;
+                left -= 1;
+            }
+            sum
+        }
+    }
+
+    /// Values of `seat`'s nodes of one level, and of their actions.
+    ///
+    /// # Safety
+    /// Called by every thread, behind a barrier after the terminals and the level below.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn combine(&self, game: &Game, seat: &Seat, level: u32, choice: Choice) {
+        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
+        unsafe {
+            let first = self.word(seat.levels + level);
+            let n = (self.word(seat.levels + level + 1) - first) * seat.n_hands;
+            let values = self.node_values(game, seat) + first * seat.n_hands;
+            let mut item = thread::thread_idx_x();
+            while item < n {
+                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+                let (vector, n_actions, locked) = parts(self.word(seat.nodes + first + node));
+                let mut at = vector * seat.n_hands + hand;
+                let (mut value, mut best, mut best_action) = (T::ZERO, T::ZERO, 0);
+                let mut action = 0;
+                while action < n_actions {
+                    let of_action = self.sum_of_list(seat, vector + action, hand);
+                    self.set_real(seat.last + at, of_action);
+                    value += self.real(seat.strategy + at) * of_action;
+                    if action == 0 || of_action > best {
+                        (best, best_action) = (of_action, action);
+                    }
+                    at += seat.n_hands;
+                    action += 1;
+                }
+                if choice != Choice::Strategy && !locked {
+                    value = best;
+                    if choice == Choice::Respond {
+                        let mut at = seat.strategy + vector * seat.n_hands + hand;
+                        let mut action = 0;
+                        while action < n_actions {
+                            self.set_real(at, if action == best_action { T::ONE } else { T::ZERO });
+                            at += seat.n_hands;
+                            action += 1;
+                        }
+                    }
+                }
+                self.set_real(values + item, value);
+                item += thread::block_dim_x();
+            }
+        }
+    }
+
+    /// Value of the whole game to `seat`, on every lane of the warp: hands weighted and added in a fixed order.
+    ///
+    /// # Safety
+    /// Called by every lane of a warp, behind a barrier after all levels.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn root(&self, seat: &Seat) -> f64 {
+        let mut sum = 0.0;
+        let mut hand = thread::lane();
+        // SAFETY: the list behind those of the action vectors is the root's.
+        unsafe {
+            while hand < seat.n_hands {
+                let value = self.sum_of_list(seat, seat.n_vectors, hand);
+                sum += self.real(seat.weights + hand).to_f64() * value.to_f64();
+                hand += thread::WARP;
+            }
+        }
+        warp::reduce(sum, |a, b| a + b)
+    }
+
+    /// Adds the pass's regrets, and makes the next strategy of them where `renews`.
+    ///
+    /// # Safety
+    /// Called by every thread, behind a barrier after all levels.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn add_regrets(&self, game: &Game, seat: &Seat, step: &Step<T>, renews: bool) {
+        let n = seat.n_nodes * seat.n_hands;
+        let mut item = thread::thread_idx_x();
+        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
+        unsafe {
+            let values = self.node_values(game, seat);
+            while item < n {
+                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+                let (vector, n_actions, locked) = parts(self.word(seat.nodes + node));
+                if !locked {
+                    let value = self.real(values + item);
+                    let first = vector * seat.n_hands + hand;
+                    let mut at = first;
+                    let mut action = 0;
+                    while action < n_actions {
+                        let gain = self.real(seat.last + at) - value;
+                        self.set_real(seat.last + at, gain);
+                        self.set_real(seat.regrets + at, step.regret(self.real(seat.regrets + at), gain));
+                        at += seat.n_hands;
+                        action += 1;
+                    }
+                    if renews {
+                        self.match_node(seat, first, n_actions, step);
+                    }
+                }
+                item += thread::block_dim_x();
+            }
+        }
+    }
+
+    /// The strategy of a node and hand, whose first value among the seat's tables is `first`, from its regrets.
+    ///
+    /// # Safety
+    /// Within the plan, and this thread's alone.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn match_node(&self, seat: &Seat, first: u32, n_actions: u32, step: &Step<T>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut sum = T::ZERO;
+            let mut at = first;
+            let mut action = 0;
+            while action < n_actions {
+                let last = if step.predicts > T::ZERO { self.real(seat.last + at) } else { T::ZERO };
+                let matched = step.matched(self.real(seat.regrets + at), last);
+                self.set_real(seat.strategy + at, matched);
+                sum += matched;
+                at += seat.n_hands;
+                action += 1;
+            }
+            let mut at = seat.strategy + first;
+            let mut action = 0;
+            while action < n_actions {
+                self.set_real(at, probability(self.real(at), sum, n_actions));
+                at += seat.n_hands;
+                action += 1;
+            }
+        }
+    }
+
+    /// The strategy of a node and hand from its averages, uniform where it was never reached.
+    ///
+    /// # Safety
+    /// As [`match_node`](Self::match_node).
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn normalise_node(&self, seat: &Seat, first: u32, n_actions: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut sum = T::ZERO;
+            let mut at = seat.averages + first;
+            let mut action = 0;
+            while action < n_actions {
+                sum += self.real(at);
+                at += seat.n_hands;
+                action += 1;
+            }
+            let mut at = first;
+            let mut action = 0;
+            while action < n_actions {
+                self.set_real(seat.strategy + at, probability(self.real(seat.averages + at), sum, n_actions));
+                at += seat.n_hands;
+                action += 1;
+            }
+        }
+    }
+
+    /// All strategies of a seat: from the averages where `averages` or the node is locked, else from the regrets. Locked nodes are left where `learnt_only`.
+    ///
+    /// # Safety
+    /// Called by every thread, behind a barrier after the last change of regrets and averages and the last use of the strategies.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn strategies(&self, seat: &Seat, step: &Step<T>, averages: bool, learnt_only: bool) {
+        let n = seat.n_nodes * seat.n_hands;
+        let mut item = thread::thread_idx_x();
+        // SAFETY: nodes, actions and hands within the plan; a node and hand is one thread's.
+        unsafe {
+            while item < n {
+                let (node, hand) = divide(item, seat.n_hands, seat.hands_factor);
+                let (vector, n_actions, locked) = parts(self.word(seat.nodes + node));
+                let first = vector * seat.n_hands + hand;
+                if averages || locked {
+                    if !learnt_only || !locked {
+                        self.normalise_node(seat, first, n_actions);
+                    }
+                } else {
+                    self.match_node(seat, first, n_actions, step);
+                }
+                item += thread::block_dim_x();
+            }
+        }
+    }
+}
