@@ -34,6 +34,7 @@ pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poke
 pub use game_file::GameDef;
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
 pub use ranking::{Category, Ranking, category};
+pub use small::{GameMeasure, SmallBatch};
 pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
 pub use spot::{
     BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,

@@ -1,0 +1,326 @@
+//! Many small games solved at once, a block each.
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::regret::Step;
+
+use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, Number};
+use super::plan::Plan;
+use crate::cfr::engine::{Engine, Measured, Tables, Values};
+use crate::cfr::options::{Numbers, Options};
+use crate::cfr::vector::VectorGame;
+use crate::{Device, Error, Result, Stream};
+
+/// Games in one precision.
+pub(super) struct Games<T: Number> {
+    stream: Stream,
+    kernels: Kernels<T>,
+    arrays: Arrays<T>,
+    games: Vec<Arc<VectorGame>>,
+    options: Options,
+    iteration: u64,
+}
+
+impl<T: Number> Games<T> {
+    /// Lays the games out and takes the memory. Games that are the same `Arc` share a plan.
+    pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
+        let mut plans = Vec::new();
+        let mut firsts: Vec<&Arc<VectorGame>> = Vec::new();
+        let mut plan_of = Vec::with_capacity(games.len());
+        for game in games {
+            // The same game usually stands next to itself.
+            let known = firsts.iter().rposition(|&first| Arc::ptr_eq(first, game));
+            plan_of.push(match known {
+                Some(plan) => plan,
+                None => {
+                    plans.push(Plan::new(device, game, options)?);
+                    firsts.push(game);
+                    plans.len() - 1
+                }
+            });
+        }
+        let stream = device.stream()?;
+        let kernels = Kernels::load(device)?;
+        let arrays = Arrays::new(&stream, &plans, &plan_of, options)?;
+        Ok(Self { stream, kernels, arrays, games: games.to_vec(), options: *options, iteration: 0 })
+    }
+
+    /// Does `n` more iterations of every game, and waits for them.
+    pub fn run(&mut self, n: u32) -> Result<()> {
+        let mut left = n;
+        while left > 0 {
+            let now = left.min(MAX_ITERATIONS);
+            let steps: Vec<Step<T>> = (1..=u64::from(now))
+                .map(|t| {
+                    let step = self.options.step(self.iteration + t);
+                    Step {
+                        positive: T::from_f64(step.positive),
+                        negative: T::from_f64(step.negative),
+                        weight: T::from_f64(step.weight),
+                        predicts: T::from_f64(f64::from(u8::from(step.predicts))),
+                    }
+                })
+                .collect();
+            self.arrays.solve(&self.stream, &self.kernels, &steps, self.iteration)?;
+            self.iteration += u64::from(now);
+            left -= now;
+        }
+        self.stream.synchronize()
+    }
+
+    /// Values and best responses of a game's averages, out of what the device has measured.
+    fn measured(&self, results: &[f64], game: usize) -> Measured {
+        let of_game = &results[4 * game..4 * game + 4];
+        Measured { values: vec![of_game[0], of_game[2]], best_responses: vec![of_game[1], of_game[3]] }
+    }
+
+    /// The same for all games.
+    pub fn measure(&mut self) -> Result<Vec<Measured>> {
+        let results = self.arrays.measure(&self.stream, &self.kernels)?;
+        Ok((0..self.games.len()).map(|game| self.measured(&results, game)).collect())
+    }
+
+    /// Tables of both seats: regrets, averages, and last regrets where the algorithm predicts.
+    fn lengths(&self, game: usize) -> [usize; 2] {
+        [0, 1].map(|seat| self.games[game].table_len(seat))
+    }
+
+    fn n_tables(&self) -> usize {
+        if self.options.step(1).predicts { 3 } else { 2 }
+    }
+
+    /// Everything of one game.
+    pub fn tables(&self, game: usize) -> Result<Tables> {
+        let lengths = self.lengths(game);
+        let state = self.arrays.state(&self.stream, game, self.n_tables() * (lengths[0] + lengths[1]))?;
+        let mut rest = &state[..];
+        let mut next = |seat: usize| {
+            let (table, after) = rest.split_at(lengths[seat]);
+            rest = after;
+            let mut table = table.to_vec();
+            clear_blocked(&self.games[game], seat, &mut table);
+            T::values(table)
+        };
+        let regrets = vec![next(0), next(1)];
+        let averages = vec![next(0), next(1)];
+        let predictions = if self.n_tables() == 3 { vec![next(0), next(1)] } else { Vec::new() };
+        let utilities = self.arrays.utilities(&self.stream)?[2 * game..2 * game + 2].to_vec();
+        let (iteration, random) = (self.iteration, Vec::new());
+        Ok(Tables { iteration, regrets, averages, predictions, utilities, random })
+    }
+
+    /// Goes on with one game from what was read. All games of a batch are at the same iteration.
+    pub fn set_tables(&mut self, game: usize, tables: &Tables) -> Result<()> {
+        let lengths = self.lengths(game);
+        let mut state = Vec::with_capacity(self.n_tables() * (lengths[0] + lengths[1]));
+        let parts = [("regrets", &tables.regrets), ("averages", &tables.averages), ("predictions", &tables.predictions)];
+        for (name, by_seat) in &parts[..self.n_tables()] {
+            for (seat, &length) in lengths.iter().enumerate() {
+                let values = by_seat.get(seat).and_then(|values| T::of(values));
+                let values = values.filter(|values| values.len() == length).ok_or_else(|| {
+                    let expected = format!("{length} values in {}", self.options.numbers);
+                    Error::shape(format!("{name} of seat {seat}"), expected, "another number or precision")
+                })?;
+                state.extend_from_slice(values);
+            }
+        }
+        if tables.utilities.len() != 2 {
+            return Err(Error::shape("utilities", 2, tables.utilities.len()));
+        }
+        self.arrays.set_state(&self.stream, game, &state)?;
+        self.arrays.set_utilities(&self.stream, game, &tables.utilities)?;
+        self.iteration = tables.iteration;
+        self.stream.synchronize()
+    }
+
+    /// Sums of utilities of one game, by seat.
+    pub fn utilities(&self, game: usize) -> Result<Vec<f64>> {
+        Ok(self.arrays.utilities(&self.stream)?[2 * game..2 * game + 2].to_vec())
+    }
+
+    /// Bytes taken on the device.
+    pub fn bytes(&self) -> u64 {
+        self.arrays.bytes
+    }
+}
+
+/// Values of hands that the board blocks mean nothing; they are 0 for everybody outside.
+fn clear_blocked<T: Number>(game: &VectorGame, seat: usize, table: &mut [T]) {
+    let mut rows = table.chunks_exact_mut(game.hands[seat].len());
+    for street in &game.streets {
+        for board in &street.boards {
+            for _ in 0..street.n_slots[seat] {
+                let Some(row) = rows.next() else { return };
+                for (value, &hand) in row.iter_mut().zip(&game.hands[seat]) {
+                    if hand & board.cards != 0 {
+                        *value = T::ZERO;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: Number> Engine for Games<T> {
+    fn run(&mut self, n: u32) -> Result<()> {
+        Games::run(self, n)
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let results = self.arrays.measure(&self.stream, &self.kernels)?;
+        Ok(self.measured(&results, 0))
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        Games::utilities(self, 0)
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        Games::tables(self, 0)
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        Games::set_tables(self, 0, tables)
+    }
+
+    fn bytes(&self) -> u64 {
+        Games::bytes(self)
+    }
+}
+
+/// How good the average strategies of a game are, in chips, by seat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GameMeasure {
+    /// Expected winnings when both play the average strategy.
+    pub values: [f64; 2],
+    /// Expected winnings of the best response to the other's average strategy.
+    pub best_responses: [f64; 2],
+}
+
+impl GameMeasure {
+    /// Σ over seats of (best response − value).
+    pub fn nash_conv(&self) -> f64 {
+        (0..2).map(|seat| self.best_responses[seat] - self.values[seat]).sum()
+    }
+}
+
+enum Inner {
+    F32(Games<f32>),
+    F64(Games<f64>),
+}
+
+/// Small two-player games in vector form, of one shape or of many, solved side by side: a block of the GPU each, its tables in shared memory.
+///
+/// A game of [`Form::Block`](crate::cfr::Form::Block) in a [`Solver`](crate::cfr::Solver) is a batch of one. Same options and games, same bits; they do not
+/// depend on the other games of the batch, nor on how the iterations are divided over calls.
+pub struct SmallBatch {
+    inner: Inner,
+    n_games: usize,
+}
+
+macro_rules! inner {
+    ($self:expr, $games:ident => $body:expr) => {
+        match $self {
+            Inner::F32($games) => $body,
+            Inner::F64($games) => $body,
+        }
+    };
+}
+
+impl SmallBatch {
+    /// Lays the games out and takes the memory. Games that are the same `Arc` share what is only read.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where a game does not fit in a block, or an option is not for this form; [`Error::Shape`] without games;
+    /// [`Error::Unsupported`] on the CPU's plain back end; [`Error::Memory`] where the device has too little.
+    pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
+        if games.is_empty() {
+            return Err(Error::shape("games of a batch", "at least 1", 0));
+        }
+        let inner = match options.numbers {
+            Numbers::F64 => Inner::F64(Games::new(device, games, options)?),
+            // The plan refuses 16 bits.
+            Numbers::F32 | Numbers::I16 => Inner::F32(Games::new(device, games, options)?),
+        };
+        Ok(Self { inner, n_games: games.len() })
+    }
+
+    /// Games.
+    pub fn n_games(&self) -> usize {
+        self.n_games
+    }
+
+    /// Does `n` more iterations of every game, and waits for them.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the device fails.
+    pub fn run(&mut self, n: u32) -> Result<()> {
+        inner!(&mut self.inner, games => games.run(n))
+    }
+
+    /// Values and exact best responses of the average strategies, by game.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the device fails.
+    pub fn measure(&mut self) -> Result<Vec<GameMeasure>> {
+        let measured = inner!(&mut self.inner, games => games.measure())?;
+        let pair = |values: &[f64]| [values[0], values[1]];
+        let measure = |m: &Measured| GameMeasure { values: pair(&m.values), best_responses: pair(&m.best_responses) };
+        Ok(measured.iter().map(measure).collect())
+    }
+
+    fn number(&self, game: usize) -> Result<usize> {
+        if game < self.n_games {
+            return Ok(game);
+        }
+        Err(Error::shape("number of a game", format!("below {}", self.n_games), game))
+    }
+
+    /// Sums over the iterations of the utilities of the strategies used, by seat.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] without such a game; [`Error::Driver`] if the device fails.
+    pub fn utilities(&self, game: usize) -> Result<[f64; 2]> {
+        let game = self.number(game)?;
+        let sums = inner!(&self.inner, games => games.utilities(game))?;
+        Ok([sums[0], sums[1]])
+    }
+
+    /// A game's cumulative regrets, by seat, laid out as [`VectorGame::offset`] tells.
+    ///
+    /// # Errors
+    /// As [`utilities`](Self::utilities).
+    pub fn regrets(&self, game: usize) -> Result<[Vec<f64>; 2]> {
+        let game = self.number(game)?;
+        inner!(&self.inner, games => games.tables(game)).map(|tables| doubles(&tables.regrets))
+    }
+
+    /// A game's weighted sums of strategies, by seat, laid out as [`VectorGame::offset`] tells.
+    ///
+    /// # Errors
+    /// As [`utilities`](Self::utilities).
+    pub fn averages(&self, game: usize) -> Result<[Vec<f64>; 2]> {
+        let game = self.number(game)?;
+        inner!(&self.inner, games => games.tables(game)).map(|tables| doubles(&tables.averages))
+    }
+
+    /// Bytes taken on the device.
+    pub fn bytes(&self) -> u64 {
+        inner!(&self.inner, games => games.bytes())
+    }
+}
+
+impl std::fmt::Debug for SmallBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SmallBatch").field("n_games", &self.n_games).field("bytes", &self.bytes()).finish()
+    }
+}
+
+/// Both seats' values in double precision.
+fn doubles(values: &[Values]) -> [Vec<f64>; 2] {
+    [0, 1].map(|seat: usize| match values.get(seat) {
+        Some(Values::F32(values)) => values.iter().map(|&value| value.into()).collect(),
+        Some(Values::F64(values)) => values.clone(),
+        None => Vec::new(),
+    })
+}

@@ -1,0 +1,364 @@
+//! Small games in one block do what the reference did: trajectories, tables, best responses; batches, sampling, locked nodes, and what is refused.
+
+mod cfr_small_support;
+
+use std::sync::Arc;
+
+use cfr_small_support::{build, game, key, reference};
+use warpplay::Device;
+use warpplay::cfr::{Algorithm, Averaging, Node, Numbers, Options, Sampling, SmallBatch, Updates, VectorGame};
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+/// The README's names of trajectories.
+const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
+    ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
+    ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
+    ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
+    ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
+    ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
+    ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
+    ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
+];
+
+/// Sums in another order.
+const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
+/// Single precision over ten iterations.
+const SINGLE: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
+
+fn options(algorithm: Algorithm, updates: Updates, numbers: Numbers) -> Options {
+    Options { algorithm, updates, numbers, ..Options::default() }
+}
+
+fn one(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<SmallBatch, warpplay::Error> {
+    SmallBatch::new(device, std::slice::from_ref(game), options)
+}
+
+/// Σ of positive regrets over all sets, and over the hands that the board leaves possible.
+fn positive_regrets(regrets: &[Vec<f64>; 2]) -> f64 {
+    regrets.iter().flatten().filter(|&&regret| regret > 0.0).sum()
+}
+
+fn follows_the_reference(name: &str, most: u64, numbers: Numbers, tolerance: Tolerance) {
+    let Some(reference) = reference(name) else { return };
+    let game = Arc::new(game(name));
+    for_each_device(|device| {
+        for (trajectory, algorithm, updates) in TRAJECTORIES {
+            let mut batch = one(device, &game, &options(algorithm, updates, numbers))?;
+            let mut done = 0;
+            let points = reference["trajectories"][trajectory].as_object().expect("points");
+            let mut points: Vec<(u64, &serde_json::Value)> =
+                points.iter().map(|(t, point)| (t.parse().expect("a number"), point)).collect();
+            points.sort_by_key(|(t, _)| *t);
+            for (t, point) in points.into_iter().filter(|(t, _)| *t <= most) {
+                batch.run((t - done) as u32)?;
+                done = t;
+                let found = batch.measure()?[0];
+                let what = format!("{name} {trajectory} after {t} on {device}");
+                let values = &point["average_profile_value"];
+                let expected = [&point["nash_conv"], &values[0], &values[1]].map(|v| v.as_f64().expect("a number"));
+                close(&what, &[found.nash_conv(), found.values[0], found.values[1]], &expected, tolerance);
+                let sum = positive_regrets(&batch.regrets(0)?);
+                let expected = point["regret_sum_positive"].as_f64().expect("a number");
+                close(&format!("positive regrets of {what}"), &[sum], &[expected], tolerance);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn kuhn_follows_the_reference() {
+    follows_the_reference("kuhn.limit.2p", 100, Numbers::F64, DOUBLE);
+    follows_the_reference("kuhn.limit.2p", 10, Numbers::F32, SINGLE);
+}
+
+#[test]
+fn variant_a_follows_the_reference() {
+    follows_the_reference("variant_a", 100, Numbers::F64, DOUBLE);
+}
+
+#[test]
+fn leduc_follows_the_reference() {
+    follows_the_reference("leduc.limit.2p", 10, Numbers::F64, DOUBLE);
+    follows_the_reference("leduc.limit.2p", 3, Numbers::F32, SINGLE);
+}
+
+#[test]
+fn leduc_follows_the_reference_for_a_hundred_iterations() {
+    let name = "leduc.limit.2p";
+    let Some(reference) = reference(name) else { return };
+    let game = Arc::new(game(name));
+    for_each_device(|device| {
+        for (trajectory, algorithm) in
+            [("cfr_plus_alternating_linear", Algorithm::CfrPlus), ("cfr_alternating", Algorithm::Cfr)]
+        {
+            let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Numbers::F64))?;
+            batch.run(100)?;
+            let found = batch.measure()?[0].nash_conv();
+            let expected = reference["trajectories"][trajectory]["100"]["nash_conv"].as_f64().expect("a number");
+            close(&format!("{trajectory} on {device}"), &[found], &[expected], DOUBLE);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn tables_are_those_of_the_reference() {
+    for name in ["kuhn.limit.2p", "leduc.limit.2p"] {
+        let Some(reference) = reference(name) else { return };
+        let (game, tree) = build(name);
+        let game = Arc::new(game);
+        for_each_device(|device| {
+            for (trajectory, algorithm) in
+                [("cfr_alternating", Algorithm::Cfr), ("cfr_plus_alternating_linear", Algorithm::CfrPlus)]
+            {
+                let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Numbers::F64))?;
+                batch.run(10)?;
+                let (regrets, averages) = (batch.regrets(0)?, batch.averages(0)?);
+                let table = reference["tables"][trajectory]["10"].as_object().expect("a table");
+                let mut seen = 0;
+                for (number, street) in game.streets.iter().enumerate() {
+                    for (board, of_board) in street.boards.iter().enumerate() {
+                        for node in street.entries.iter().flat_map(|entry| &entry.nodes) {
+                            let &Node::Decision { seat, ref actions, slot, betting, .. } = node else { continue };
+                            for (hand, &cards) in game.hands[seat].iter().enumerate() {
+                                if cards & of_board.cards != 0 {
+                                    continue;
+                                }
+                                let places: Vec<usize> = (slot..slot + actions.len() as u32)
+                                    .map(|slot| game.offset(seat, number, board, slot) + hand)
+                                    .collect();
+                                let key = key(&game, &tree, seat, cards, of_board.cards, betting);
+                                let expected = &table[&key];
+                                let list = |name: &str| -> Vec<f64> {
+                                    let list = expected[name].as_array().expect("a list");
+                                    list.iter().map(|v| v.as_f64().expect("a number")).collect()
+                                };
+                                let of_set = |table: &[Vec<f64>; 2]| -> Vec<f64> {
+                                    places.iter().map(|&place| table[seat][place]).collect()
+                                };
+                                let sums = of_set(&averages);
+                                let total: f64 = sums.iter().sum();
+                                let uniform = 1.0 / sums.len() as f64;
+                                let average: Vec<f64> =
+                                    sums.iter().map(|s| if total > 0.0 { s / total } else { uniform }).collect();
+                                let what = format!("{key} of {name}, {trajectory} on {device}");
+                                // The file gives twelve digits.
+                                let tolerance = Tolerance { abs: 2e-12, rel: 1e-9 };
+                                close(&format!("average of {what}"), &average, &list("avg"), tolerance);
+                                close(&format!("regrets of {what}"), &of_set(&regrets), &list("regret"), tolerance);
+                                seen += 1;
+                            }
+                        }
+                    }
+                }
+                assert_eq!(seen, table.len(), "information sets of {name}");
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn fixed_profiles_have_the_references_values() {
+    // Before the first iteration every set is uniform.
+    for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p"] {
+        let Some(reference) = reference(name) else { return };
+        let game = Arc::new(game(name));
+        for_each_device(|device| {
+            let mut batch = one(device, &game, &Options { numbers: Numbers::F64, ..Options::default() })?;
+            let found = batch.measure()?[0];
+            let profile = &reference["profiles"]["uniform"];
+            let pair = |name: &str| [0, 1].map(|seat| profile[name][seat].as_f64().expect("a number"));
+            close(&format!("values of {name} on {device}"), &found.values, &pair("values"), DOUBLE);
+            let expected = pair("best_response_values");
+            close(&format!("best responses in {name} on {device}"), &found.best_responses, &expected, DOUBLE);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn games_of_a_batch_do_not_know_of_each_other() {
+    let games = ["kuhn.limit.2p", "leduc.limit.2p", "variant_a"].map(|name| Arc::new(game(name)));
+    let order = [0, 1, 0, 2, 1, 2, 2];
+    let options = options(Algorithm::PcfrPlus, Updates::Alternating, Numbers::F32);
+    for_each_device(|device| {
+        let many: Vec<Arc<VectorGame>> = order.iter().map(|&at: &usize| Arc::clone(&games[at])).collect();
+        let mut batch = SmallBatch::new(device, &many, &options)?;
+        batch.run(2)?;
+        batch.run(3)?;
+        let together = batch.measure()?;
+        for (number, &at) in order.iter().enumerate() {
+            let mut alone = one(device, &games[at], &options)?;
+            alone.run(5)?;
+            assert_eq!(together[number], alone.measure()?[0], "game {number} on {device}");
+            assert_eq!(batch.regrets(number)?, alone.regrets(0)?, "regrets of game {number} on {device}");
+            assert_eq!(batch.utilities(number)?, alone.utilities(0)?, "utilities of game {number} on {device}");
+        }
+        assert!(batch.utilities(order.len()).is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn utilities_of_a_simultaneous_pass_sum_to_zero() {
+    let game = Arc::new(game("leduc.limit.2p"));
+    for_each_device(|device| {
+        let mut batch = one(device, &game, &options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64))?;
+        batch.run(1)?;
+        let [first, second] = batch.utilities(0)?;
+        // The first iteration is uniform: the value of the uniform profile.
+        close(&format!("utilities on {device}"), &[first, second], &[-0.078125, 0.078125], DOUBLE);
+        batch.run(4)?;
+        let [first, second] = batch.utilities(0)?;
+        assert!((first + second).abs() < 1e-12, "{first} and {second} on {device}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_best_responding_opponent_leads_to_the_equilibrium() {
+    let game = Arc::new(game("kuhn.limit.2p"));
+    for_each_device(|device| {
+        let mut batch = one(device, &game, &options(Algorithm::CfrBr, Updates::Alternating, Numbers::F64))?;
+        batch.run(400)?;
+        let found = batch.measure()?[0];
+        assert!(found.nash_conv() < 0.03, "{} on {device}", found.nash_conv());
+        assert!((found.values[0] + 1.0 / 18.0).abs() < 0.01, "{} on {device}", found.values[0]);
+        // Against a best response nobody gets more than the game's value.
+        let [first, second] = batch.utilities(0)?;
+        assert!(first / 400.0 <= -1.0 / 18.0 + 1e-9 && second / 400.0 <= 1.0 / 18.0 + 1e-9, "{first}, {second}");
+        Ok(())
+    });
+}
+
+#[test]
+fn sampled_iterations_come_near_the_equilibrium_and_repeat_their_bits() {
+    for (name, sampling, iterations, bound) in [
+        ("kuhn.limit.2p", Sampling::Chance, 1500, 0.15),
+        ("kuhn.limit.2p", Sampling::OpponentPublic, 1000, 0.1),
+        ("kuhn.limit.2p", Sampling::SelfPublic, 1000, 0.1),
+        ("leduc.limit.2p", Sampling::PublicChance, 120, 0.9),
+        ("leduc.limit.2p", Sampling::Chance, 150, 2.5),
+    ] {
+        let game = Arc::new(game(name));
+        for_each_device(|device| {
+            let sampled = |seed: u64, batch: u32| Options {
+                sampling,
+                seed,
+                batch,
+                ..options(Algorithm::Cfr, Updates::Alternating, Numbers::F64)
+            };
+            let mut batch = one(device, &game, &sampled(7, 1))?;
+            batch.run(iterations)?;
+            let found = batch.measure()?[0].nash_conv();
+            assert!(found < bound, "{name}, {sampling}: {found} on {device}");
+            // The same seed, other launches.
+            let few = 20;
+            let [mut a, mut b, mut c] = [
+                one(device, &game, &sampled(3, 2))?,
+                one(device, &game, &sampled(3, 2))?,
+                one(device, &game, &sampled(4, 2))?,
+            ];
+            a.run(few)?;
+            b.run(few / 2)?;
+            b.run(few / 2)?;
+            c.run(few)?;
+            assert_eq!(a.regrets(0)?, b.regrets(0)?, "{name}, {sampling} on {device}");
+            assert_ne!(a.regrets(0)?, c.regrets(0)?, "{name}, {sampling} on {device}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn the_mean_over_draws_is_the_exact_regret() {
+    // One iteration from the uniform strategy; drawn regrets are unbiased, so those of many seeds average to the exact ones.
+    const SEEDS: u64 = 256;
+    let game = Arc::new(game("leduc.limit.2p"));
+    for sampling in [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic] {
+        let exact_options = options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64);
+        for_each_device(|device| {
+            let mut exact = one(device, &game, &exact_options)?;
+            exact.run(1)?;
+            let exact = exact.regrets(0)?;
+            let mut sums = [vec![0.0; exact[0].len()], vec![0.0; exact[1].len()]];
+            let mut squares = sums.clone();
+            for seed in 0..SEEDS {
+                let mut batch = one(device, &game, &Options { sampling, seed, batch: 8, ..exact_options })?;
+                batch.run(1)?;
+                for (seat, regrets) in batch.regrets(0)?.iter().enumerate() {
+                    for (at, regret) in regrets.iter().enumerate() {
+                        sums[seat][at] += regret;
+                        squares[seat][at] += regret * regret;
+                    }
+                }
+            }
+            let mut far = 0;
+            let mut all = 0;
+            for seat in 0..2 {
+                for (at, expected) in exact[seat].iter().enumerate() {
+                    let n = SEEDS as f64;
+                    let mean = sums[seat][at] / n;
+                    let variance = (squares[seat][at] / n - mean * mean).max(0.0);
+                    // Sets that few draws reach have skewed errors: a few beyond five are allowed, none beyond ten.
+                    let error = (mean - expected).abs() - 1e-9;
+                    let unit = (variance / n).sqrt();
+                    assert!(error <= 10.0 * unit, "{sampling}, seat {seat}, {at}: {mean}, exact {expected}, {unit}");
+                    far += usize::from(error > 5.0 * unit);
+                    all += 1;
+                }
+            }
+            assert!(far * 200 < all, "{sampling} on {device}: {far} of {all} are too far");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn averaging_can_be_chosen() {
+    let game = Arc::new(game("kuhn.limit.2p"));
+    for_each_device(|device| {
+        let mut found = Vec::new();
+        for averaging in [Averaging::Uniform, Averaging::Linear, Averaging::Quadratic] {
+            let options = Options { averaging, ..options(Algorithm::Cfr, Updates::Alternating, Numbers::F64) };
+            let mut batch = one(device, &game, &options)?;
+            batch.run(2)?;
+            // Weight 1 of the first iteration's 1/2, then the second's.
+            found.push(batch.averages(0)?[0].iter().sum::<f64>());
+        }
+        // Own reach at the root is 1 for each hand, and the second iteration weighs 1, 2, 4; deeper sets keep the same ratio of reaches.
+        let second = found[1] - found[0];
+        assert!(second > 0.0);
+        close(&format!("weights on {device}"), &[found[2] - found[0]], &[3.0 * second], DOUBLE);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_a_reason() {
+    let kuhn = Arc::new(game("kuhn.limit.2p"));
+    let device = Device::simt();
+    let refused = |game: &Arc<VectorGame>, options: Options, part: &str| {
+        let error = one(&device, game, &options).expect_err(part).to_string();
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    };
+    refused(&kuhn, Options { numbers: Numbers::I16, ..Options::default() }, "precision: i16");
+    refused(&kuhn, Options { sampling: Sampling::Outcome, ..Options::default() }, "sampling: outcome");
+    let nothing = Options { sampling: Sampling::Chance, batch: 0, ..Options::default() };
+    refused(&kuhn, nothing, "batch: 0");
+    let mut large = (*kuhn).clone();
+    large.hands = [0, 1].map(|_| vec![1; 200]);
+    refused(&Arc::new(large), Options::default(), "200 hands");
+    let mut wide = (*kuhn).clone();
+    wide.streets[0].n_slots = [20_000; 2];
+    refused(&Arc::new(wide), Options::default(), "shared memory");
+    let mut permuted = (*kuhn).clone();
+    permuted.streets[0].boards[0].members = vec![0, 0];
+    let drawn = Options { sampling: Sampling::SelfPublic, ..Options::default() };
+    refused(&Arc::new(permuted), drawn, "isomorphism");
+    assert!(SmallBatch::new(&device, &[], &Options::default()).is_err());
+    assert!(one(&Device::cpu(), &kuhn, &Options::default()).is_err());
+}
