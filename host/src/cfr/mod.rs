@@ -40,4 +40,5 @@ pub use spot::{
     BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,
 };
 pub use strategy::{Answer, Checkpoint, Choice, HeadToHead, Profile, Strategy, head_to_head};
+pub use subset::{SeatMeasure, SubsetSolver};
 pub use vector::{Board, Entry, Lock, Node, Place, Street, SuitMap, VectorGame, VectorSize};

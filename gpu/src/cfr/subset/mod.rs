@@ -1,10 +1,83 @@
-//! (module subset)
+//! Poker with one hole card each, one suit and no board, for up to eight players and eight cards, over **all** deals in every iteration.
+//!
+//! A pass of one seat: terminals over all deals by a recurrence over sets of holders ([`terminals`]), values level by level upwards with regrets, averages and the
+//! next strategy at the seat's own nodes, and the seat's new reaches ([`nodes`]).
+//!
+//! Twin    `warpplay_cpu_ref::cfr::tree`.   Source: the recurrence over subsets is that of permanents (Ryser 1963 has the inclusion and exclusion; this is the plain
+//! sum, since all terms are positive and nothing may cancel).
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::KernelInfo;
+pub mod layout;
+pub mod nodes;
+pub mod terminals;
 
-/// All kernels of the module.
+use layout::Tables;
+
+use crate::cuda::kernel;
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    Vec::new()
+use crate::kernel::{KernelInfo, info};
+
+macro_rules! kernels {
+    ($($type:ty: $terminals:ident, $strategy:ident, $reach:ident, $values:ident, $finish:ident;)*) => {$(
+        /// Values of all terminals for `seat`.
+        ///
+        /// # Safety
+        /// Launched with [`terminals::shape`]; the tables are complete, with the other seats' reaches.
+        #[kernel(max_threads = terminals::BLOCK)]
+        pub unsafe fn $terminals(tables: Tables<$type>, seat: u32) {
+            // SAFETY: the contract.
+            unsafe { terminals::terminals(tables, seat) }
+        }
+
+        /// Strategies of `n` nodes from place `from` of the seats' lists on: from regrets, or from averages where `averages` is 1.
+        ///
+        /// # Safety
+        /// Launched with [`nodes::shape`]; the tables are complete, last regrets too where `predicts` is 1.
+        #[kernel(max_threads = nodes::BLOCK)]
+        pub unsafe fn $strategy(tables: Tables<$type>, from: u32, n: u32, averages: u32, predicts: u32) {
+            // SAFETY: the contract.
+            unsafe { nodes::strategy(tables, from, n, averages, predicts) }
+        }
+
+        /// Reaches after the actions of a seat's `n` nodes, the first of which has place `from` in the lists.
+        ///
+        /// # Safety
+        /// Launched with [`nodes::shape`]; the tables are complete, with the seat's strategies.
+        #[kernel(max_threads = nodes::BLOCK)]
+        pub unsafe fn $reach(tables: Tables<$type>, from: u32, n: u32) {
+            // SAFETY: the contract.
+            unsafe { nodes::reach(tables, from, n) }
+        }
+
+        /// Values of the `n` nodes from `first` on, which are of one level, for `seat`; `what` is one of [`layout::mode`].
+        ///
+        /// # Safety
+        /// Launched with [`nodes::shape`]; the values of terminals and of the level below are there, last regrets too where `predicts` is 1.
+        #[kernel(max_threads = nodes::BLOCK)]
+        pub unsafe fn $values(tables: Tables<$type>, first: u32, n: u32, seat: u32, what: u32, predicts: u32) {
+            // SAFETY: the contract.
+            unsafe { nodes::values(tables, first, n, seat, what, predicts) }
+        }
+
+        /// Adds the root's value to place `sum` of the sums, or stores it there where `replaces` is 1; counts an iteration where `advances` is 1.
+        ///
+        /// # Safety
+        /// Launched with [`nodes::finish_shape`]; the root's value is there, and `sum` is one of the sums.
+        #[kernel]
+        pub unsafe fn $finish(tables: Tables<$type>, sum: u32, replaces: u32, advances: u32) {
+            // SAFETY: the contract.
+            unsafe { nodes::finish(tables, sum, replaces, advances) }
+        }
+    )*
+
+        /// All kernels of the module.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn kernels() -> Vec<KernelInfo> {
+            vec![$(info::<$terminals>(), info::<$strategy>(), info::<$reach>(), info::<$values>(), info::<$finish>()),*]
+        }
+    };
+}
+
+kernels! {
+    f32: cfr_subset_terminals_f32, cfr_subset_strategy_f32, cfr_subset_reach_f32, cfr_subset_values_f32, cfr_subset_finish_f32;
+    f64: cfr_subset_terminals_f64, cfr_subset_strategy_f64, cfr_subset_reach_f64, cfr_subset_values_f64, cfr_subset_finish_f64;
 }

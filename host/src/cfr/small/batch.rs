@@ -42,7 +42,28 @@ impl<T: Number> Games<T> {
         let stream = device.stream()?;
         let kernels = Kernels::load(device)?;
         let arrays = Arrays::new(&stream, &plans, &plan_of, options)?;
-        Ok(Self { stream, kernels, arrays, games: games.to_vec(), options: *options, iteration: 0 })
+        let mut new = Self { stream, kernels, arrays, games: games.to_vec(), options: *options, iteration: 0 };
+        (0..games.len()).try_for_each(|game| new.write_locks(game))?;
+        Ok(new)
+    }
+
+    /// Given strategies stand in the averages.
+    fn write_locks(&mut self, game: usize) -> Result<()> {
+        if self.games[game].locks.is_empty() {
+            return Ok(());
+        }
+        let lengths = self.lengths(game);
+        // Regrets of both seats, then their averages.
+        let mut state = vec![T::ZERO; self.n_tables() * (lengths[0] + lengths[1])];
+        for seat in 0..2 {
+            let first = lengths[0] + lengths[1] + if seat == 1 { lengths[0] } else { 0 };
+            for (at, vector) in self.games[game].locked_vectors(seat) {
+                for (value, &probability) in state[first + at..].iter_mut().zip(vector) {
+                    *value = T::from_f64(probability);
+                }
+            }
+        }
+        self.arrays.set_state(&self.stream, game, &state)
     }
 
     /// Does `n` more iterations of every game, and waits for them.
@@ -80,11 +101,12 @@ impl<T: Number> Games<T> {
         Ok((0..self.games.len()).map(|game| self.measured(&results, game)).collect())
     }
 
-    /// Tables of both seats: regrets, averages, and last regrets where the algorithm predicts.
+    /// Values of one table, by seat.
     fn lengths(&self, game: usize) -> [usize; 2] {
         [0, 1].map(|seat| self.games[game].table_len(seat))
     }
 
+    /// Tables of a seat: regrets, averages, and last regrets where the algorithm predicts.
     fn n_tables(&self) -> usize {
         if self.options.step(1).predicts { 3 } else { 2 }
     }
@@ -113,7 +135,8 @@ impl<T: Number> Games<T> {
     pub fn set_tables(&mut self, game: usize, tables: &Tables) -> Result<()> {
         let lengths = self.lengths(game);
         let mut state = Vec::with_capacity(self.n_tables() * (lengths[0] + lengths[1]));
-        let parts = [("regrets", &tables.regrets), ("averages", &tables.averages), ("predictions", &tables.predictions)];
+        let parts =
+            [("regrets", &tables.regrets), ("averages", &tables.averages), ("predictions", &tables.predictions)];
         for (name, by_seat) in &parts[..self.n_tables()] {
             for (seat, &length) in lengths.iter().enumerate() {
                 let values = by_seat.get(seat).and_then(|values| T::of(values));

@@ -229,7 +229,10 @@ impl Walker<'_> {
                     let of_next = &next.boards[board];
                     let sides = [0, 1].map(|seat| sides[seat].behind(game, seat, &of_next.members));
                     let chance = at.chance * of_next.weight;
-                    self.visit(Place { street: at.street + 1, board, entry: *entry as usize, node: 0, chance }, &sides)?;
+                    self.visit(
+                        Place { street: at.street + 1, board, entry: *entry as usize, node: 0, chance },
+                        &sides,
+                    )?;
                 }
                 Ok(())
             }

@@ -1,0 +1,194 @@
+//! All deals by a recurrence over subsets: the reference's trajectories, the plain program on a smaller cousin of the eight-player game, and what is refused.
+
+use std::sync::Arc;
+
+use warpplay::Device;
+use warpplay::cfr::{Algorithm, GameDef, Numbers, Options, Sampling, SubsetSolver, Updates};
+use warpplay_cpu_ref::cfr as plain;
+use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::golden;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+/// Sums in another order.
+const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
+/// Single precision over a few iterations.
+const SINGLE: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
+
+fn rules(name: &str) -> GameDef {
+    GameDef::parse(&golden::text(&format!("cfr/games/{name}.game"))).expect("a game")
+}
+
+fn reference(name: &str) -> Option<serde_json::Value> {
+    let path = golden::shared("vectors/cfr_reference.json")?;
+    let text = std::fs::read_to_string(path).expect("the reference");
+    let mut all: serde_json::Value = serde_json::from_str(&text).expect("the reference is JSON");
+    Some(all["games"][name].take())
+}
+
+fn options(algorithm: Algorithm, updates: Updates, numbers: Numbers) -> Options {
+    Options { algorithm, updates, numbers, ..Options::default() }
+}
+
+fn floats(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn small_games_follow_the_reference() {
+    let trajectories = [
+        ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
+        ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
+        ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
+        ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
+        ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
+        ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
+    ];
+    for (name, numbers, tolerance) in [
+        ("kuhn.limit.2p", Numbers::F64, DOUBLE),
+        ("variant_a", Numbers::F64, DOUBLE),
+        ("kuhn.limit.3p", Numbers::F64, DOUBLE),
+        ("kuhn.limit.3p", Numbers::F32, SINGLE),
+    ] {
+        let Some(reference) = reference(name) else { return };
+        let rules = rules(name);
+        for_each_device(|device| {
+            for (trajectory, algorithm, updates) in trajectories {
+                let mut solver = SubsetSolver::new(device, &rules, &options(algorithm, updates, numbers))?;
+                let mut done = 0;
+                for t in [1u32, 2, 3, 10] {
+                    solver.run(t - done)?;
+                    done = t;
+                    let found = solver.measure()?;
+                    let point = &reference["trajectories"][trajectory][t.to_string()];
+                    let what = format!("{name} {trajectory} after {t} in {numbers} on {device}");
+                    let expected = point["nash_conv"].as_f64().expect("a number");
+                    close(&what, &[found.nash_conv()], &[expected], tolerance);
+                    let expected = floats(&point["average_profile_value"]);
+                    close(&format!("values of {what}"), &found.values, &expected, tolerance);
+                    if numbers == Numbers::F64 {
+                        let mut sum = 0.0;
+                        for seat in 0..rules.n_players {
+                            sum += solver.regrets(seat)?.iter().filter(|&&regret| regret > 0.0).sum::<f64>();
+                        }
+                        let expected = point["regret_sum_positive"].as_f64().expect("a number");
+                        close(&format!("positive regrets of {what}"), &[sum], &[expected], tolerance);
+                    }
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// The eight-player game with fewer players and cards.
+fn cousin(n_players: usize, n_cards: u8) -> (GameDef, plain::poker::Rules) {
+    let mut rules = rules("variant_d");
+    rules.n_players = n_players;
+    rules.stacks = rules.stacks.map(|stacks| stacks[..n_players].to_vec());
+    rules.blinds.truncate(n_players);
+    rules.deck.n_ranks = n_cards;
+    let of_plain = plain::poker::Rules {
+        no_limit: false,
+        stacks: rules.stacks.clone(),
+        blinds: rules.blinds.clone(),
+        raise_sizes: rules.raise_sizes.clone(),
+        first_players: rules.first_players.clone(),
+        max_raises: rules.max_raises.clone(),
+        deck: plain::poker::Deck { n_suits: 1, n_ranks: n_cards },
+        n_hole_cards: 1,
+        n_board_cards: vec![0],
+    };
+    (rules, of_plain)
+}
+
+#[test]
+fn cousins_of_the_eight_player_game_agree_with_the_plain_program() {
+    for (n_players, n_cards, iterations) in [(4, 4, 3), (3, 6, 3)] {
+        let (rules, of_plain) = cousin(n_players, n_cards);
+        let game = plain::poker::Poker::new(of_plain);
+        let tree = Arc::new(plain::tree::Tree::new(&game));
+        let of_plain = plain::Options { algorithm: plain::Algorithm::CfrPlus, ..plain::Options::default() };
+        let mut expected = plain::tree::Solver::new(tree, of_plain);
+        expected.iterate(iterations.into());
+        for_each_device(|device| {
+            let options = options(Algorithm::CfrPlus, Updates::Alternating, Numbers::F64);
+            let mut solver = SubsetSolver::new(device, &rules, &options)?;
+            solver.run(iterations)?;
+            let found = solver.measure()?;
+            let what = format!("{n_players} players with {n_cards} cards on {device}");
+            close(&format!("values of {what}"), &found.values, &expected.values(), DOUBLE);
+            close(&format!("exploitability of {what}"), &[found.nash_conv()], &[expected.nash_conv()], DOUBLE);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn the_eight_player_game_is_solved_over_all_deals() {
+    let Some(device) = gpu() else { return };
+    let rules = rules("variant_d");
+    let mut found = Vec::new();
+    for numbers in [Numbers::F32, Numbers::F64] {
+        let mut solver =
+            SubsetSolver::new(&device, &rules, &options(Algorithm::CfrPlus, Updates::Alternating, numbers))
+                .expect("it fits");
+        solver.run(1).expect("an iteration");
+        let first = solver.measure().expect("values");
+        // Everybody gets what the others lose, whatever the strategies.
+        assert!(first.values.iter().sum::<f64>().abs() < 1e-3, "{:?}", first.values);
+        assert!(first.best_responses.iter().zip(&first.values).all(|(best, value)| best >= value));
+        solver.run(4).expect("iterations");
+        let later = solver.measure().expect("values");
+        assert!(later.nash_conv() < first.nash_conv(), "{} after {}", later.nash_conv(), first.nash_conv());
+        found.push([first.nash_conv(), later.nash_conv()]);
+    }
+    // Strategies at ties part early; the measure stays close.
+    close("single and double precision", &found[0], &found[1], Tolerance { abs: 0.0, rel: 1e-3 });
+}
+
+#[test]
+fn runs_can_be_divided() {
+    let rules = rules("kuhn.limit.3p");
+    for_each_device(|device| {
+        let options = options(Algorithm::PcfrPlus, Updates::Simultaneous, Numbers::F32);
+        let mut whole = SubsetSolver::new(device, &rules, &options)?;
+        whole.run(7)?;
+        let mut parts = SubsetSolver::new(device, &rules, &options)?;
+        parts.run(3)?;
+        parts.measure()?;
+        parts.run(4)?;
+        for seat in 0..3 {
+            assert_eq!(whole.regrets(seat)?, parts.regrets(seat)?, "regrets of seat {seat} on {device}");
+            assert_eq!(whole.averages(seat)?, parts.averages(seat)?, "averages of seat {seat} on {device}");
+        }
+        let sums = whole.utilities()?;
+        assert_eq!(sums, parts.utilities()?, "utilities on {device}");
+        assert!(sums.iter().sum::<f64>().abs() < 1e-5, "{sums:?} on {device}");
+        assert!(whole.regrets(3).is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn other_games_and_options_are_refused() {
+    let device = Device::simt();
+    let refused = |rules: &GameDef, options: Options, part: &str| {
+        let error = SubsetSolver::new(&device, rules, &options).expect_err(part).to_string();
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    };
+    refused(&rules("leduc.limit.2p"), Options::default(), "2 betting rounds");
+    let mut large = rules("kuhn.limit.3p");
+    large.deck.n_ranks = 9;
+    refused(&large, Options::default(), "9 cards");
+    let mut suits = rules("kuhn.limit.2p");
+    suits.deck.n_suits = 2;
+    refused(&suits, Options::default(), "2 suits");
+    let kuhn = rules("kuhn.limit.3p");
+    refused(&kuhn, Options { algorithm: Algorithm::CfrBr, ..Options::default() }, "cfr_br");
+    refused(&kuhn, Options { sampling: Sampling::Chance, ..Options::default() }, "chance");
+    refused(&kuhn, Options { numbers: Numbers::I16, ..Options::default() }, "i16");
+    let mut short = kuhn.clone();
+    short.stacks = Some(vec![1, 2, 2]);
+    refused(&short, Options::default(), "side pots");
+    assert!(SubsetSolver::new(&Device::cpu(), &kuhn, &Options::default()).is_err());
+}
