@@ -112,7 +112,14 @@ impl<T: Real> Arena<T> {
     /// Called by every thread; the arrays hold the game.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn load_plan(&self, game: &Game, chunks: *const u64, words: *const u32, reals: *const T) {
+    pub unsafe fn load_plan(
+        &self,
+        game: &Game,
+        seats: [Seat; 2],
+        chunks: *const u64,
+        words: *const u32,
+        reals: *const T,
+    ) {
         let (first, step) = (thread::thread_idx_x(), thread::block_dim_x());
         // SAFETY: the caller vouches for the arrays; each element is copied by one thread.
         unsafe {
@@ -136,15 +143,12 @@ impl<T: Real> Arena<T> {
                 self.set_real(at, T::ZERO);
                 at += step;
             }
-            let mut number = 0;
-            while number < 2 {
-                let seat = game.seats[number];
+            for seat in seats {
                 let mut hand = first;
                 while hand < seat.n_hands {
                     self.set_real(seat.strategy + seat.n_vectors * seat.n_hands + hand, T::ONE);
                     hand += step;
                 }
-                number += 1;
             }
         }
     }

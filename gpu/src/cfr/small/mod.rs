@@ -81,6 +81,20 @@ pub struct Task<T> {
 
 const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() == 112);
 
+/// A seat of the block's game. It is asked for again in every pass: both seats at once would take too many registers.
+///
+/// # Safety
+/// The kernels' contract; `number` is 0 or 1.
+#[inline(always)]
+#[track_caller]
+unsafe fn seat_of<T>(task: &Task<T>, number: u32) -> Seat {
+    // SAFETY: the block's game is there; the address of its field is not read before the load.
+    unsafe {
+        let seats = &raw const (*task.games.add(thread::block_idx_x() as usize)).seats;
+        memory::load(seats.cast::<Seat>(), number as usize)
+    }
+}
+
 /// Copies tables between global and shared memory.
 ///
 /// # Safety
@@ -93,7 +107,7 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
     while table < 2 * (2 + task.predicts) {
         // SAFETY: as many values as the seat has; each is one thread's.
         unsafe {
-            let seat: Seat = if table % 2 == 0 { game.seats[0] } else { game.seats[1] };
+            let seat = seat_of(task, table % 2);
             let place = if table < 2 {
                 seat.regrets
             } else if table < 4 {
@@ -167,7 +181,7 @@ unsafe fn solve<T: Real>(task: Task<T>) {
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
         let arena = Arena::<T>::new(&game, task.n_deals);
-        arena.load_plan(&game, task.chunks, task.words, task.reals);
+        arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
         copy_tables(&arena, &game, &task, false);
         let utilities = 2 * thread::block_idx_x() as usize;
         let thread = thread::thread_idx_x();
@@ -177,8 +191,8 @@ unsafe fn solve<T: Real>(task: Task<T>) {
         // The tables are there.
         sync::sync_threads();
         let mut step = memory::load(task.steps, 0);
-        arena.strategies(&game.seats[0], &step, false, false);
-        arena.strategies(&game.seats[1], &step, false, false);
+        arena.strategies(&seat_of(&task, 0), &step, false, false);
+        arena.strategies(&seat_of(&task, 1), &step, false, false);
         // The strategies are there.
         sync::sync_threads();
         let mut iteration = 0;
@@ -188,7 +202,7 @@ unsafe fn solve<T: Real>(task: Task<T>) {
             let next = memory::load(task.steps, ahead as usize);
             let mut number = 0;
             while number < 2 {
-                let (seat, other) = sides(&game, number);
+                let (seat, other) = (seat_of(&task, number), seat_of(&task, 1 - number));
                 let iteration = task.first_iteration + iteration as u64;
                 let (sampling, n_deals) = (task.sampling, task.n_deals);
                 let drawn = Drawn { sampling, n_deals, seat: number, key: sample::key(task.seed, iteration, number) };
@@ -212,8 +226,8 @@ unsafe fn solve<T: Real>(task: Task<T>) {
                 number += 1;
             }
             if math::opaque(task.simultaneous) != 0 {
-                arena.strategies(&game.seats[0], &step, false, true);
-                arena.strategies(&game.seats[1], &step, false, true);
+                arena.strategies(&seat_of(&task, 0), &step, false, true);
+                arena.strategies(&seat_of(&task, 1), &step, false, true);
                 // The strategies are renewed.
                 sync::sync_threads();
             }
@@ -227,12 +241,6 @@ unsafe fn solve<T: Real>(task: Task<T>) {
     }
 }
 
-/// Seat `number` and the other one.
-#[inline(always)]
-fn sides(game: &Game, number: u32) -> (Seat, Seat) {
-    if number == 0 { (game.seats[0], game.seats[1]) } else { (game.seats[1], game.seats[0]) }
-}
-
 /// All of a launch that measures: for each seat its value and that of its best response, against averages.
 ///
 /// # Safety
@@ -244,18 +252,18 @@ unsafe fn measure<T: Real>(task: Task<T>) {
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
         let arena = Arena::<T>::new(&game, task.n_deals);
-        arena.load_plan(&game, task.chunks, task.words, task.reals);
+        arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
         copy_tables(&arena, &game, &task, false);
         // The tables are there.
         sync::sync_threads();
         let step = Step::<T>::default();
-        arena.strategies(&game.seats[0], &step, true, false);
-        arena.strategies(&game.seats[1], &step, true, false);
+        arena.strategies(&seat_of(&task, 0), &step, true, false);
+        arena.strategies(&seat_of(&task, 1), &step, true, false);
         // The strategies are there.
         sync::sync_threads();
         let mut turn = 0;
         while turn < 4 {
-            let (seat, other) = sides(&game, turn / 2);
+            let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
             let choice = if turn % 2 == 0 { Choice::Strategy } else { Choice::Best };
             pass(&arena, &game, &task, [&seat, &other], None, &Drawn::NOTHING, choice);
             if thread::thread_idx_x() < thread::WARP {
@@ -278,7 +286,7 @@ macro_rules! kernels {
         /// # Safety
         /// Launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
         /// iteration, at least one.
-        #[kernel(max_threads = MAX_THREADS)]
+        #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
         pub unsafe fn $solve(task: Task<$type>) {
             // SAFETY: the contract.
             unsafe { solve(task) }
@@ -288,7 +296,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// As the kernel that solves; `utilities` has twice as many places.
-        #[kernel(max_threads = MAX_THREADS)]
+        #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
         pub unsafe fn $measure(task: Task<$type>) {
             // SAFETY: the contract.
             unsafe { measure(task) }

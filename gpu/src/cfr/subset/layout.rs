@@ -3,7 +3,10 @@
 //! Every array of numbers has rows of [`CARDS`] values, a card each. A node's number is that of the betting tree, whose children stand in a row; an action has
 //! the number of the node that it leads to. Missing players and cards are filled up: whoever is missing is a *ghost* that holds any card with reach 1, and cards
 //! beyond the deck are held by ghosts only. So every deal gives each of eight holders one of eight cards, and the constant number of ways in which ghosts can
-//! hold what is left is divided out in the payoffs.
+//! hold what is left is divided out with the number of deals.
+//!
+//! Values are not divided before regrets are made of them: with whole payoffs they are exact where strategies are simple fractions, and so equal actions have
+//! equal values.
 
 use crate::cfr::regret::{Real, Step};
 
@@ -76,9 +79,9 @@ pub struct Tables<T> {
     pub terminals: *const u32,
     /// Of each terminal: the row of reaches of each of eight holders.
     pub rows: *const [u32; CARDS],
-    /// Seat by seat, of each terminal: what it gets when it loses, and how much more when it wins; times the probability of a deal.
+    /// Seat by seat, of each terminal: what it gets when it loses, and when it wins, in chips; the same twice when it has folded.
     pub payoffs: *const [T; 2],
-    /// Values of the nodes for the seat that is being worked on.
+    /// Values of the nodes for the seat that is being worked on, summed over deals.
     pub values: *mut Row<T>,
     /// Strategies, by action.
     pub strategy: *mut Row<T>,
@@ -100,9 +103,11 @@ pub struct Tables<T> {
     pub n_terminals: u32,
     /// Cards of the deck.
     pub n_cards: u32,
+    /// What makes of values expected chips: 1 over the number of deals, ghosts' counted.
+    pub factor: T,
 }
 
-const _: () = assert!(size_of::<Tables<f32>>() == 120 && size_of::<Tables<f64>>() == 120);
+const _: () = assert!(size_of::<Tables<f32>>() == 128 && size_of::<Tables<f64>>() == 128);
 
 /// What the values kernel makes of a seat's own nodes.
 pub mod mode {

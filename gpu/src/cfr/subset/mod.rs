@@ -22,7 +22,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// Launched with [`terminals::shape`]; the tables are complete, with the other seats' reaches.
-        #[kernel(max_threads = terminals::BLOCK)]
+        #[kernel(max_threads = terminals::BLOCK, min_blocks = 1)]
         pub unsafe fn $terminals(tables: Tables<$type>, seat: u32) {
             // SAFETY: the contract.
             unsafe { terminals::terminals(tables, seat) }

@@ -143,7 +143,7 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
             let step: Step<T> = load(tables.steps, load(tables.step.cast_const(), 0) as usize);
             let mut action = from;
             while action < end {
-                let gain = get(tables.values, action, card) - value;
+                let gain = (get(tables.values, action, card) - value) * tables.factor;
                 set(tables.regrets, action, card, step.regret(get(tables.regrets, action, card), gain));
                 if predicts != 0 {
                     set(tables.last, action, card, gain);
@@ -171,13 +171,14 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
 pub(super) unsafe fn finish<T: Real>(tables: Tables<T>, sum: u32, replaces: u32, advances: u32) {
     // SAFETY: one thread alone; the caller names a place that is there.
     unsafe {
-        let mut value = if replaces != 0 { 0.0 } else { load(tables.sums.cast_const(), sum as usize) };
+        let mut value = 0.0;
         let mut card = 0;
         while card < tables.n_cards {
             value += get(tables.values, 0, card).to_f64();
             card += 1;
         }
-        store(tables.sums, sum as usize, value);
+        let before = if replaces != 0 { 0.0 } else { load(tables.sums.cast_const(), sum as usize) };
+        store(tables.sums, sum as usize, before + value * tables.factor.to_f64());
         if advances != 0 {
             store(tables.step, 0, load(tables.step.cast_const(), 0) + 1);
         }

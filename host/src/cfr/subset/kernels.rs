@@ -97,6 +97,7 @@ pub(super) struct Arrays<T: Number> {
     own_from: Vec<u32>,
     n_terminals: u32,
     n_cards: u32,
+    factor: T,
     predicts: bool,
     /// Bytes taken.
     pub bytes: u64,
@@ -140,6 +141,7 @@ impl<T: Number> Arrays<T> {
             own_from: plan.own_from.clone(),
             n_terminals: plan.terminals.len() as u32,
             n_cards: plan.n_cards as u32,
+            factor: T::from_f64(1.0 / plan.deals),
             predicts,
             bytes: 0,
         };
@@ -175,6 +177,7 @@ impl<T: Number> Arrays<T> {
             sums: self.sums.as_mut_ptr(),
             n_terminals: self.n_terminals,
             n_cards: self.n_cards,
+            factor: self.factor,
         }
     }
 

@@ -22,8 +22,10 @@ pub(super) struct Plan {
     pub own_from: Vec<u32>,
     pub terminals: Vec<u32>,
     pub rows: Vec<[u32; CARDS]>,
-    /// `[seat, terminal]`: when it loses, and how much more when it wins.
+    /// `[seat, terminal]`: when it loses, and when it wins.
     pub payoffs: Vec<[f64; 2]>,
+    /// Deals that are told apart, times the ways in which ghosts hold the cards that are left.
+    pub deals: f64,
 }
 
 fn refuse(reason: impl std::fmt::Display) -> Error {
@@ -133,8 +135,9 @@ impl Plan {
         for of_seat in &own {
             own_from.push(own_from[own_from.len() - 1] + of_seat.len() as u32);
         }
-        let payoffs = payoffs(tree, &ends, deals(n_players, n_cards))?;
-        Ok(Self { n_players, n_cards, nodes, levels, own: own.concat(), own_from, terminals, rows, payoffs })
+        let payoffs = payoffs(tree, &ends)?;
+        let deals = deals(n_players, n_cards);
+        Ok(Self { n_players, n_cards, nodes, levels, own: own.concat(), own_from, terminals, rows, payoffs, deals })
     }
 
     /// Decision nodes of a seat.
@@ -163,8 +166,8 @@ fn deals(n_players: usize, n_cards: usize) -> f64 {
     (deals * ghosts) as f64
 }
 
-/// What each seat gets at each terminal, `[seat, terminal]`, over the number of deals.
-fn payoffs(tree: &BettingTree, ends: &[&BettingNode], deals: f64) -> Result<Vec<[f64; 2]>> {
+/// What each seat gets at each terminal, `[seat, terminal]`.
+fn payoffs(tree: &BettingTree, ends: &[&BettingNode]) -> Result<Vec<[f64; 2]>> {
     let of_end = |end: &&BettingNode| -> Result<Vec<[f64; 2]>> {
         let n = tree.n_players;
         let mut found: Vec<[Option<f64>; 2]> = vec![[None; 2]; n];
@@ -181,8 +184,7 @@ fn payoffs(tree: &BettingTree, ends: &[&BettingNode], deals: f64) -> Result<Vec<
         }
         let pair = |[lose, win]: [Option<f64>; 2]| {
             // Who folded never wins; who is left alone never loses.
-            let lose_value = lose.or(win).unwrap_or(0.0);
-            [lose_value / deals, (win.unwrap_or(lose_value) - lose_value) / deals]
+            [lose.or(win).unwrap_or(0.0), win.or(lose).unwrap_or(0.0)]
         };
         Ok(found.into_iter().map(pair).collect())
     };
