@@ -1,7 +1,9 @@
 //! The dissertation's programs, and the batched ones that came of them, do what the reference runs of sampled deals say.
 
+use std::ops::ControlFlow;
+
 use serde_json::Value;
-use warpplay::cfr::thesis::{Checksums, Options, Program, Run, Set};
+use warpplay::cfr::thesis::{Checksums, Options, Program, Run, Set, report};
 use warpplay::cfr::walk::{Information, Sampler};
 use warpplay::cfr::{self, Algorithm, GameDef, Numbers, Sampling, Updates};
 use warpplay::{Backend, Device};
@@ -169,6 +171,17 @@ fn our_program_for_one_deal_follows_the_reference() {
 }
 
 #[test]
+fn the_programs_of_the_cpu_follow_the_reference() -> Checked {
+    for program in [Program::Recursive, Program::Iterative] {
+        let options = Options { program, ..PLAIN };
+        follow(&Device::cpu(), "variant_a", &options, 1000)?;
+        follow(&Device::cpu(), "kuhn.limit.3p", &options, 1000)?;
+        follow(&Device::cpu(), "variant_d", &options, 10)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn eight_players_follow_the_reference() {
     for_each_device(|device| {
         // 616,592 sequences: one deal is enough for the CPU.
@@ -201,6 +214,30 @@ fn the_walk_with_one_deal_follows_the_reference() {
 fn the_walk_with_one_deal_follows_the_reference_with_six_thousand_hands() -> Checked {
     let Some(device) = gpu() else { return Ok(()) };
     follow_walk(&device, "variant_c", 100)
+}
+
+#[test]
+fn the_walk_and_the_program_by_levels_agree_on_trees_of_many_pieces() {
+    for_each_device(|device| {
+        for (players, raises, cards) in [(4, 3, 8), (5, 2, 10), (6, 2, 6)] {
+            let game = report::sweep_game(players, raises, cards)?;
+            let mut levels = Run::build(device, &game, &Options { seed: 3, ..PLAIN })?;
+            let options = cfr::Options { seed: 3, batch: 1, numbers: Numbers::F64, ..SAMPLED };
+            let mut walk = Sampler::build(device, &game, &Information::Unordered, &options)?;
+            levels.iterate(6)?;
+            walk.iterate(6)?;
+            let what = format!("{players} players, {raises} raises");
+            close(&what, &walk.utilities()?, &levels.utilities()?, DOUBLE);
+            let sums = |sums: Checksums| [sums.regrets, sums.regret_sizes, sums.averages];
+            close(&what, &sums(walk.checksums()?), &sums(levels.checksums()?), DOUBLE);
+            for sequence in (0..walk.n_sequences()).step_by(7) {
+                let (one, other) = (walk.set(sequence, sequence % cards)?, levels.set(sequence, sequence % cards)?);
+                close(&format!("{what}, regrets of {sequence}"), &one.regrets, &other.regrets, DOUBLE);
+                close(&format!("{what}, averages of {sequence}"), &one.averages, &other.averages, DOUBLE);
+            }
+        }
+        Ok(())
+    });
 }
 
 /// The generator of the deals, `cards` numbers further on.
@@ -263,6 +300,12 @@ fn batches_come_near_an_equilibrium() {
                 assert!(conv < far, "{name}, {algorithm}, {updates}: nash_conv {conv}");
                 assert!((values[0] - value).abs() < far / 2.0, "{name}, {algorithm}, {updates}: value {}", values[0]);
                 assert!((values[0] + values[1]).abs() < 1e-9);
+                if name.starts_with("kuhn") {
+                    // With the king, a bet is always called.
+                    let [fold, call, raise] = sampler.average("r", "4c", "")?;
+                    assert!(fold < 0.05 && call > 0.95 && raise == 0.0, "{fold} {call} {raise}");
+                    assert!(sampler.average("r", "4c", "2c").is_err() && sampler.average("rr", "4c", "").is_err());
+                }
             }
         }
         Ok(())
@@ -323,4 +366,59 @@ fn what_cannot_be_done_is_said() {
     let needed = Sampler::bytes_needed(&c, &Information::Unordered, &SAMPLED).expect("a size");
     // 21,285 sequences of 2,024 buckets, three actions in two tables.
     assert!((21285 * 2024 * 3 * 2 * 4..1_100_000_000).contains(&needed), "{needed}");
+}
+
+#[test]
+fn the_report_measures_every_program() {
+    for_each_device(|device| {
+        let Some(game) = game("variant_a") else { return Ok(()) };
+        let settings = report::Settings { iterations: vec![1, 40], repeats: 2, options: PLAIN, ..report::Settings::default() };
+        let mut heard = 0;
+        let points = report::times(device, &game, Program::ALL, &settings, |_| {
+            heard += 1;
+            ControlFlow::Continue(())
+        })?;
+        assert_eq!((points.len(), heard), (10, 10));
+        // The programs play the same deals in the same way.
+        let utilities = |at: usize| points[at].average_utilities.clone();
+        for program in 1..4 {
+            close("utilities", &utilities(2 * program + 1), &utilities(1), DOUBLE);
+        }
+        assert!(points.iter().all(|point| point.seconds.is_some_and(|seconds| seconds.mean > 0.0)), "{points:?}");
+        assert!(report::times(device, &game, Program::ALL, &settings, |_| ControlFlow::Break(())).is_err());
+
+        let names: Vec<String> = report::ablations(device, &game, &PLAIN, 3, 2)?.into_iter().map(|case| case.without).collect();
+        assert_eq!(names[0], "nothing");
+        assert_eq!(names.len(), 5);
+        let profile = report::profile(device, &game, &PLAIN, 2)?;
+        assert_eq!(profile.sequences, [1, 2, 1]);
+        assert!(profile.down_ms.len() == 3 && profile.up_ms.iter().all(|&ms| ms >= 0.0));
+
+        let sweep = report::sweep(device, (&[2, 3], &[1, 2], &[3, 8]), &PLAIN, 2, 1)?;
+        assert_eq!(sweep.len(), 8);
+        assert!(sweep.iter().all(|point| point.cpu_ms.mean > 0.0 && point.gpu_ms.mean > 0.0));
+        Ok(())
+    });
+}
+
+#[test]
+fn the_report_adds_up() {
+    let spread = report::Spread::of(&[1.0, 2.0, 3.0]);
+    assert_eq!((spread.mean, spread.sd), (2.0, 1.0));
+    assert_eq!(report::Spread::of(&[4.0]).sd, 0.0);
+    let point = |sequences, cpu, gpu| report::SweepPoint {
+        players: 2,
+        raises: 1,
+        buckets: 3,
+        sequences,
+        cpu_ms: report::Spread { mean: cpu, sd: 0.0 },
+        gpu_ms: report::Spread { mean: gpu, sd: 0.0 },
+    };
+    let points = [point(4, 0.1, 1.0), point(100, 1.0, 0.9), point(200, 1.0, 1.1), point(300, 3.0, 1.0), point(900, 9.0, 1.0)];
+    assert_eq!(report::crossover(&points), Some(300));
+    assert_eq!(report::crossover(&points[..1]), None);
+    assert!(report::sweep_game(2, 1, 53).expect_err("no deck").to_string().contains("53"));
+    let Some(c) = game("variant_c") else { return };
+    let memory = report::memory(&c).expect("sizes");
+    assert_eq!((memory.information_sets, memory.theirs), (43_080_840, 43_080_840 * 24));
 }

@@ -13,11 +13,13 @@
 //! Tables are `[sequence][bucket][fold, call, raise]`; a sequence is a node of the betting tree where somebody acts, numbered level by level; a bucket is the
 //! unordered set of a player's hole cards and the board.
 
+mod cpu;
 mod deals;
 mod device;
 #[allow(unsafe_code)]
 mod kernels;
 mod options;
+pub mod report;
 mod run;
 mod sequences;
 
@@ -25,5 +27,6 @@ pub use kernels::Memory;
 pub use options::{Options, Program};
 pub use run::{Checksums, Profile, Run, Set};
 
-pub(in crate::cfr) use deals::{Bucketing, Cards, Dealer, Unordered};
+pub(in crate::cfr) use cpu::rules;
+pub(in crate::cfr) use deals::{Bucketing, Dealer, Unordered};
 pub(in crate::cfr) use sequences::{ACTIONS, Child, Sequences};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::cpu::OnCpu;
 use super::deals::{Bucketing, Unordered};
 use super::device::OnDevice;
 use super::kernels::Memory;
@@ -88,6 +89,19 @@ impl Plan {
     }
 }
 
+/// Whether a program runs kernels.
+pub(super) fn on_gpu(program: Program) -> bool {
+    matches!(program, Program::Levels | Program::Graph)
+}
+
+impl Plan {
+    /// Bytes that a program needs.
+    fn memory(&self, options: &Options) -> Memory {
+        let value = if on_gpu(options.program) && options.numbers == Numbers::F32 { 4 } else { 8 };
+        Memory::of(&self.sequences, self.n_buckets, value)
+    }
+}
+
 /// One of the programs on one game.
 ///
 /// ```no_run
@@ -122,6 +136,16 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
+    /// Sequences and buckets of a game, and the bytes that a program needs for it, before they are taken.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), but for the memory.
+    pub fn memory_needed(game: &GameDef, options: &Options) -> Result<(u32, u32, Memory)> {
+        let plan = Plan::of(game)?;
+        let memory = plan.memory(options);
+        Ok((plan.sequences.sequences.len() as u32, plan.n_buckets, memory))
+    }
+
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
@@ -130,9 +154,9 @@ impl Run {
     pub fn build(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
         options.check()?;
         let plan = Arc::new(Plan::of(game)?);
-        let on_gpu = matches!(options.program, Program::Levels | Program::Graph);
-        let value = if on_gpu && options.numbers == Numbers::F32 { 4 } else { 8 };
-        let memory = Memory::of(&plan.sequences, plan.n_buckets, value);
+        let memory = plan.memory(options);
+        // Programs of the CPU take the host's memory, whichever device is given.
+        let device = if on_gpu(options.program) { device.clone() } else { Device::cpu() };
         let free = device.memory()?.free;
         if memory.total() > free {
             return Err(Error::Memory { device: device.to_string(), needed: memory.total(), free });
@@ -146,16 +170,10 @@ impl Run {
                 });
             }
             Program::Levels | Program::Graph if options.numbers == Numbers::F64 => {
-                Box::new(OnDevice::<f64>::new(device, &plan, options)?)
+                Box::new(OnDevice::<f64>::new(&device, &plan, options)?)
             }
-            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(device, &plan, options)?),
-            Program::Recursive | Program::Iterative => {
-                return Err(Error::Unsupported {
-                    what: format!("program {}", options.program),
-                    backend: device.backend().to_string(),
-                    remedy: "use the programs levels or graph".into(),
-                });
-            }
+            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(&device, &plan, options)?),
+            Program::Recursive | Program::Iterative => Box::new(OnCpu::new(&plan, options)?),
         };
         Ok(Self { plan, options: *options, running, memory, iterations: 0, seconds: 0.0 })
     }
@@ -172,10 +190,10 @@ impl Run {
         Ok(())
     }
 
-    /// Does `n` more iterations with a look at the clock after every level, for the programs that go level by level.
+    /// Does `n` more iterations with a look at the clock after every level, for the programs of the GPU.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for the recursive program; as the device says.
+    /// [`Error::Unsupported`] for those of the CPU; as the device says.
     pub fn profile(&mut self, n: u32) -> Result<Profile> {
         let profile = self.running.profile(n)?;
         self.iterations += u64::from(n);

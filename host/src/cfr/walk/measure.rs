@@ -1,30 +1,16 @@
 //! Values and exact best responses of a sampled average, over all deals of a game that is small enough to walk every history of.
 
-use warpplay_cpu_ref::cfr::poker::{Deck, Poker, Rules};
+use warpplay_cpu_ref::cfr::poker::Poker;
 use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 
 use super::engine::Plan;
 use crate::cfr::engine::Measured;
-use crate::cfr::thesis::ACTIONS;
-use crate::cfr::{GameDef, set_of};
+use crate::cfr::set_of;
+use crate::cfr::thesis::{ACTIONS, rules};
 use crate::{Error, Result};
 
 /// Most histories that are walked.
 const HISTORIES: f64 = 2e7;
-
-fn rules(game: &GameDef) -> Rules {
-    Rules {
-        no_limit: game.no_limit,
-        stacks: game.stacks.clone(),
-        blinds: game.blinds.clone(),
-        raise_sizes: game.raise_sizes.clone(),
-        first_players: game.first_players.clone(),
-        max_raises: game.max_raises.clone(),
-        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
-        n_hole_cards: game.n_hole_cards,
-        n_board_cards: game.n_board_cards.clone(),
-    }
-}
 
 /// Row of the set that a key `seat:hole:board:betting` names.
 fn row(plan: &Plan, key: &str) -> Result<usize> {

@@ -15,6 +15,8 @@ mod kernels;
 mod measure;
 mod pieces;
 mod sampler;
+#[cfg(test)]
+mod tests;
 
 pub use information::{Buckets, Information};
 pub use sampler::Sampler;

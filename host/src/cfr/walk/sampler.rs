@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::engine::{Plan, Reading, with_plan};
 use super::information::Information;
-use crate::cfr::thesis::{Checksums, Set};
-use crate::cfr::{GameDef, Options};
+use crate::cfr::thesis::{ACTIONS, Checksums, Set};
+use crate::cfr::{GameDef, Options, set_of};
 use crate::{Device, Error, Result};
 
 /// Batches of sampled deals on one game.
@@ -123,6 +123,36 @@ impl Sampler {
         }
         let [regrets, averages] = self.engine.row((first + bucket) as usize)?;
         Ok(Set { regrets, averages })
+    }
+
+    /// The average strategy after a betting history (`f`, `c`, `r`, with `/` between rounds) of whoever acts there, with these hole cards and the board as of that
+    /// round: fold, call, raise, 0 where not allowed, uniform where nobody came.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the history cannot be played, or the cards are none or not as many as there should be; as the device says.
+    pub fn average(&self, history: &str, hole: &str, board: &str) -> Result<[f64; ACTIONS]> {
+        let (game, sequence) = (&self.plan.game, self.plan.sequences.find(history)?);
+        let at = &self.plan.sequences.sequences[sequence as usize];
+        let (hole, board) = (game.deck.cards(hole)?, game.deck.cards(board)?);
+        if hole.len() != game.n_hole_cards {
+            return Err(Error::option("hole cards", hole.len(), game.n_hole_cards.to_string()));
+        }
+        let n_board = game.board_cards_by(at.round as usize);
+        if board.len() != n_board {
+            return Err(Error::option("board cards", board.len(), n_board.to_string()));
+        }
+        if let Some(card) = hole.iter().find(|card| board.contains(card)) {
+            return Err(Error::option("board", game.deck.name(*card), "cards that are not in the hand"));
+        }
+        let bucket = self.plan.buckets.bucket(at.round as usize, set_of(&hole), set_of(&board));
+        let sums = self.set(sequence, bucket)?.averages;
+        let total: f64 = sums.iter().sum();
+        let n = at.children.iter().flatten().count() as f64;
+        Ok(std::array::from_fn(|action| match (at.children[action], total > 0.0) {
+            (None, _) => 0.0,
+            (Some(_), true) => sums[action] / total,
+            (Some(_), false) => 1.0 / n,
+        }))
     }
 
     /// Σ over seats of (best response − value) of the average strategies over all deals, by the CPU in double precision; and the values, by seat.
