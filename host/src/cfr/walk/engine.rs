@@ -52,17 +52,11 @@ impl Plan {
         kernels::bytes(&self.pieces, self.sequences.n_players, self.n_slots(), value)
     }
 
-    /// Places of a seat's table among the values on the device: its sequences in their order, `[bucket][allowed action]` each.
-    fn places(&self, seat: usize) -> impl Iterator<Item = usize> {
+    /// Rows of the tables that belong to a seat's sequences, sequence by sequence.
+    fn rows(&self, seat: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
         let rows = &self.pieces.rows;
         let own = self.sequences.sequences.iter().enumerate().filter(move |(_, s)| s.seat as usize == seat);
-        own.flat_map(move |(at, sequence)| {
-            let of_row = |row: u32| {
-                let allowed = (0..ACTIONS).filter(|&action| sequence.children[action].is_some());
-                allowed.map(move |action| row as usize * ACTIONS + action)
-            };
-            (rows[at]..rows[at + 1]).flat_map(of_row)
-        })
+        own.map(|(at, _)| rows[at] as usize * ACTIONS..rows[at + 1] as usize * ACTIONS)
     }
 }
 
@@ -94,20 +88,30 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether the walk can do it with the dissertation's buckets, before memory is taken.
+/// Whether the walk can do it, before memory is taken.
 ///
 /// # Errors
 /// [`Error::Option`] with the option that it cannot do; [`Error::Memory`] with the bytes needed; [`Error::Unsupported`] on the CPU back end.
-pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<()> {
-    check(device, &Plan::of(game, &Information::Unordered)?, options)
+pub(in crate::cfr) fn fits(
+    device: &Device,
+    game: &GameDef,
+    information: &Information,
+    options: &Options,
+) -> Result<()> {
+    check(device, &Plan::of(game, information)?, options)
 }
 
-/// The engine of a game with the dissertation's buckets. Tables by seat: its decisions in the order of the betting tree, `[bucket][allowed action]` each.
+/// The engine of a game.
 ///
 /// # Errors
 /// As [`fits`], and as the device says.
-pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Options) -> Result<Box<dyn Engine>> {
-    let plan = Arc::new(Plan::of(&game, &Information::Unordered)?);
+pub(in crate::cfr) fn build(
+    device: &Device,
+    game: &GameDef,
+    information: &Information,
+    options: &Options,
+) -> Result<Box<dyn Engine>> {
+    let plan = Arc::new(Plan::of(game, information)?);
     with_plan(device, &plan, options).map(|engine| engine as Box<dyn Engine>)
 }
 
@@ -229,7 +233,7 @@ where
     fn table(&self, buffer: &Buffer<T>) -> Result<Vec<Values>> {
         let all = self.stream.read(buffer)?;
         let of_seat = |seat| {
-            let values = self.plan.places(seat).map(|place| all[place]);
+            let values = self.plan.rows(seat).flat_map(|rows| &all[rows]);
             if size_of::<T>() == 8 {
                 Values::F64(values.map(|value| value.to_f64()).collect())
             } else {
@@ -247,12 +251,16 @@ where
         }
         let mut all = vec![T::ZERO; self.arrays.regrets.len()];
         for (seat, values) in table.iter().enumerate() {
-            let n = self.plan.places(seat).count();
+            let n: usize = self.plan.rows(seat).map(|rows| rows.len()).sum();
             if values.len() != n {
                 return Err(Error::shape(format!("{name} of seat {seat}"), n, values.len()));
             }
-            for (at, place) in self.plan.places(seat).enumerate() {
-                all[place] = T::from_f64(values.get(at));
+            let mut at = 0;
+            for rows in self.plan.rows(seat) {
+                for value in &mut all[rows] {
+                    *value = T::from_f64(values.get(at));
+                    at += 1;
+                }
             }
         }
         Ok(all)

@@ -1,7 +1,5 @@
 //! How trees are cut, and that a solve goes on from its tables with the same bits.
 
-use std::sync::Arc;
-
 use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 
 use super::engine::{Plan, build, fits};
@@ -54,11 +52,11 @@ fn every_sequence_is_in_one_piece_and_needs_earlier_ones_only() {
 #[test]
 fn a_solve_goes_on_from_its_tables_with_the_same_bits() {
     let device = Device::simt();
-    let game = Arc::new(sweep_game(3, 2, 4).expect("a game"));
+    let game = sweep_game(3, 2, 4).expect("a game");
     for numbers in [Numbers::F32, Numbers::F64] {
         let options = Options { sampling: Sampling::Chance, batch: 7, numbers, ..Options::default() };
-        fits(&device, &game, &options).expect("small");
-        let engine = || build(&device, Arc::clone(&game), &options).expect("an engine");
+        fits(&device, &game, &Information::Exact, &options).expect("small");
+        let engine = || build(&device, &game, &Information::Exact, &options).expect("an engine");
         let mut whole = engine();
         whole.run(9).expect("runs");
         let mut first = engine();
