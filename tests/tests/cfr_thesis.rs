@@ -372,7 +372,8 @@ fn what_cannot_be_done_is_said() {
 fn the_report_measures_every_program() {
     for_each_device(|device| {
         let Some(game) = game("variant_a") else { return Ok(()) };
-        let settings = report::Settings { iterations: vec![1, 40], repeats: 2, options: PLAIN, ..report::Settings::default() };
+        let settings =
+            report::Settings { iterations: vec![1, 40], repeats: 2, options: PLAIN, ..report::Settings::default() };
         let mut heard = 0;
         let points = report::times(device, &game, Program::ALL, &settings, |_| {
             heard += 1;
@@ -387,7 +388,8 @@ fn the_report_measures_every_program() {
         assert!(points.iter().all(|point| point.seconds.is_some_and(|seconds| seconds.mean > 0.0)), "{points:?}");
         assert!(report::times(device, &game, Program::ALL, &settings, |_| ControlFlow::Break(())).is_err());
 
-        let names: Vec<String> = report::ablations(device, &game, &PLAIN, 3, 2)?.into_iter().map(|case| case.without).collect();
+        let names: Vec<String> =
+            report::ablations(device, &game, &PLAIN, 3, 2)?.into_iter().map(|case| case.without).collect();
         assert_eq!(names[0], "nothing");
         assert_eq!(names.len(), 5);
         let profile = report::profile(device, &game, &PLAIN, 2)?;
@@ -414,7 +416,8 @@ fn the_report_adds_up() {
         cpu_ms: report::Spread { mean: cpu, sd: 0.0 },
         gpu_ms: report::Spread { mean: gpu, sd: 0.0 },
     };
-    let points = [point(4, 0.1, 1.0), point(100, 1.0, 0.9), point(200, 1.0, 1.1), point(300, 3.0, 1.0), point(900, 9.0, 1.0)];
+    let points =
+        [point(4, 0.1, 1.0), point(100, 1.0, 0.9), point(200, 1.0, 1.1), point(300, 3.0, 1.0), point(900, 9.0, 1.0)];
     assert_eq!(report::crossover(&points), Some(300));
     assert_eq!(report::crossover(&points[..1]), None);
     assert!(report::sweep_game(2, 1, 53).expect_err("no deck").to_string().contains("53"));

@@ -42,7 +42,9 @@ impl OnCpu {
         let sequences = Arc::new(Sequences::new(&rules));
         let levels = if options.program == Program::Iterative {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
-            let pool = pool.map_err(|error| Error::option("threads", options.threads, format!("threads that can be started ({error})")))?;
+            let pool = pool.map_err(|error| {
+                Error::option("threads", options.threads, format!("threads that can be started ({error})"))
+            })?;
             Some((Workspace::new(&sequences), pool))
         } else {
             None
@@ -70,7 +72,8 @@ impl Running for OnCpu {
     fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
         let row = self.sampled.sequences().row(sequence as usize, bucket as usize);
         let read = |table: &[f64]| std::array::from_fn(|action| table[row + action]);
-        let (regrets, averages): ([f64; ACTIONS], [f64; ACTIONS]) = (read(&self.sampled.regrets), read(&self.sampled.averages));
+        let (regrets, averages): ([f64; ACTIONS], [f64; ACTIONS]) =
+            (read(&self.sampled.regrets), read(&self.sampled.averages));
         Ok(Set { regrets, averages })
     }
 

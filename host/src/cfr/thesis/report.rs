@@ -255,7 +255,14 @@ fn milliseconds(device: &Device, game: &GameDef, options: &Options, n: u32, repe
 /// # Errors
 /// As [`Run::build`].
 pub fn ablations(device: &Device, game: &GameDef, options: &Options, n: u32, repeats: u32) -> Result<Vec<Ablation>> {
-    let whole = Options { program: Program::Levels, shared: true, constant: true, flattened: true, renumbered: true, ..*options };
+    let whole = Options {
+        program: Program::Levels,
+        shared: true,
+        constant: true,
+        flattened: true,
+        renumbered: true,
+        ..*options
+    };
     let cases = [
         ("nothing", whole, n),
         ("staging in shared memory", Options { shared: false, ..whole }, n),
@@ -336,6 +343,7 @@ pub fn sweep(
 
 /// Fewest sequences from which on the GPU was faster at every point of a sweep.
 pub fn crossover(points: &[SweepPoint]) -> Option<u32> {
-    let slower = points.iter().filter(|point| point.gpu_ms.mean >= point.cpu_ms.mean).map(|point| point.sequences).max();
+    let slower =
+        points.iter().filter(|point| point.gpu_ms.mean >= point.cpu_ms.mean).map(|point| point.sequences).max();
     points.iter().map(|point| point.sequences).filter(|&n| slower.is_none_or(|slower| n > slower)).min()
 }

@@ -4,9 +4,9 @@ use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 
 use super::engine::{Plan, build, fits};
 use super::information::Information;
+use crate::Device;
 use crate::cfr::thesis::report::sweep_game;
 use crate::cfr::{Numbers, Options, Sampling};
-use crate::Device;
 
 fn plan(players: usize, raises: u32) -> Plan {
     Plan::of(&sweep_game(players, raises, 8).expect("a game"), &Information::Exact).expect("a plan")
