@@ -9,7 +9,7 @@ use crate::cfr::extensive::Tree;
 use crate::cfr::options::{self, Numbers};
 
 /// A number that the kernels exist for.
-pub(in crate::cfr) trait Number: Instance + Pod + std::iter::Sum {
+pub(in crate::cfr) trait Number: Instance + Pod {
     /// Its name among the options.
     const NUMBERS: Numbers;
     /// A table of them.

@@ -15,7 +15,7 @@ use super::engine::Engine;
 use super::explicit::enough;
 use super::extensive::Tree;
 use super::options::{Algorithm, Numbers, Options, Sampling};
-use crate::{Device, Error, Result};
+use crate::{Backend, Device, Error, Result};
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +23,16 @@ mod tests;
 /// Most traversals of an iteration.
 const MAX_BATCH: u32 = 1 << 24;
 
-/// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
+/// Whether the engine takes this: a device that runs kernels, external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
 /// bits, memory enough.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<()> {
+    if device.backend() == Backend::Cpu {
+        return Err(Error::Unsupported {
+            what: "sampled traversals of a tree".to_string(),
+            backend: device.backend().to_string(),
+            remedy: "use a GPU, or sample nothing".to_string(),
+        });
+    }
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
