@@ -8,6 +8,7 @@ use warpplay::cfr::{
 };
 use warpplay::{Device, Error};
 use warpplay_cpu_ref::cfr::{poker, vector};
+use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden;
 
 /// A small river spot, with changes.
@@ -370,4 +371,33 @@ fn the_reference_s_best_response_confirms_a_solved_river() {
             report.trajectory
         );
     }
+}
+
+/// Rivers in one batch on the devices that run kernels, against the CPU's double precision.
+#[test]
+fn kernels_solve_batches_of_rivers() {
+    let spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    let run = |numbers| SpotRun {
+        options: Options { algorithm: Algorithm::CfrPlus, numbers, ..Options::default() },
+        iterations: 8,
+        report: vec![1],
+    };
+    let expected = solve_spots(&[Device::cpu()], &spots, &run(Numbers::F64), drop).expect("devices");
+    for_each_device(|device| {
+        let reports = solve_spots(std::slice::from_ref(device), &spots, &run(Numbers::F32), drop)?;
+        for (report, expected) in reports.into_iter().zip(&expected) {
+            let report = report?;
+            let expected = expected.as_ref().expect("solved");
+            let near = |got: f64, want: f64| (got - want).abs() < 1e-4 * want.abs().max(1.0);
+            for (at, want) in &expected.trajectory {
+                if !near(report.trajectory[at], *want) {
+                    return Err(format!("after {at}: {:?}, expected {:?}", report.trajectory, expected.trajectory).into());
+                }
+            }
+            if !near(report.ev[0], expected.ev[0]) || !near(report.ev[1], expected.ev[1]) {
+                return Err(format!("{:?}, expected {:?}", report.ev, expected.ev).into());
+            }
+        }
+        Ok(())
+    });
 }

@@ -1,5 +1,6 @@
 //! Hold'em spots: a given board, ranges, pot, stacks and sizes, from the flop, turn or river on.
 
+mod batch;
 mod betting;
 mod file;
 mod game;

@@ -9,6 +9,7 @@ use super::super::dispatch;
 use super::super::engine::Engine;
 use super::super::options::Options;
 use super::super::vector::VectorGame;
+use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
 use crate::{Device, Error, Result};
@@ -24,44 +25,83 @@ pub struct SpotRun {
     pub report: Vec<u32>,
 }
 
-/// Solves spots side by side: each device takes the next one as soon as it is done with its last. The answers stand in the order of the spots, and do not
+impl SpotRun {
+    /// Iterations after which to measure, in order.
+    pub(super) fn points(&self) -> Vec<u32> {
+        let mut points: Vec<u32> = self.report.iter().copied().filter(|&at| at > 0 && at < self.iterations).collect();
+        points.push(self.iterations);
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+}
+
+/// What a device takes at once: spots by number.
+type Unit = Vec<Laid>;
+
+/// Solves spots side by side: each device takes the next ones as soon as it is done with its last. The answers stand in the order of the spots, and do not
 /// depend on how many devices there are, as long as they are alike.
 ///
-/// * `done` is called after each spot with the number of spots that are finished, from any thread.
+/// On devices that run kernels, spots of one street (rivers) are solved many at once in the same launches of form `street`, where the options allow that form;
+/// `seconds` of their reports are those of all spots of the batch together. Where a batch is refused, its spots are solved one by one, so that each has its own
+/// error.
+///
+/// * `done` is called with the number of spots that are finished, from any thread.
 ///
 /// # Errors
 /// [`Error::Option`] without devices. A spot that fails has its own error in its place: as [`Spot::build`], and as the device says.
-pub fn solve_spots(
-    devices: &[Device],
-    spots: &[Spot],
-    run: &SpotRun,
-    done: impl Fn(usize) + Sync,
-) -> Result<Vec<Result<SpotReport>>> {
-    if devices.is_empty() {
+pub fn solve_spots(devices: &[Device], spots: &[Spot], run: &SpotRun, done: impl Fn(usize) + Sync) -> Result<Vec<Result<SpotReport>>> {
+    let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
+    };
+    let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
+    let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
+    for (number, spot) in spots.iter().enumerate() {
+        match spot.build(true) {
+            Err(error) => answers[number] = Some(Err(error)),
+            Ok((game, tree)) => {
+                let laid = Laid { number, game: Arc::new(game), tree };
+                // The devices of a call are alike; one that is not says so when it gets the batch.
+                if laid.is_batched(first, run) { batched.push(laid) } else { units.push(vec![laid]) }
+            }
+        }
+    }
+    let n_bad = answers.iter().flatten().count();
+    let size = batched.len().div_ceil(devices.len()).clamp(1, MAX_BATCH);
+    while !batched.is_empty() {
+        let rest = batched.split_off(size.min(batched.len()));
+        units.push(std::mem::replace(&mut batched, rest));
     }
     let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(0);
-    let answers: Vec<Mutex<Option<Result<SpotReport>>>> = spots.iter().map(|_| Mutex::new(None)).collect();
+    let finished = AtomicUsize::new(n_bad);
+    let answers = Mutex::new(answers);
     std::thread::scope(|scope| {
         for device in devices {
             scope.spawn(|| {
-                while let Some((spot, answer)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    spots.get(at).zip(answers.get(at))
-                } {
-                    let solved = spot.solve(device, run);
-                    *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(solved);
-                    done(finished.fetch_add(1, Ordering::Relaxed) + 1);
+                while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let solved = solve_unit(device, unit, run);
+                    let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+                    for (laid, solved) in unit.iter().zip(solved) {
+                        answers[laid.number] = Some(solved);
+                    }
+                    drop(answers);
+                    done(finished.fetch_add(unit.len(), Ordering::Relaxed) + unit.len());
                 }
             });
         }
     });
     let unsolved = || Err(Error::Order { what: "solve_spots", reason: "a spot was not solved".to_string() });
-    let answer = |answer: Mutex<Option<Result<SpotReport>>>| {
-        answer.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(unsolved)
-    };
-    Ok(answers.into_iter().map(answer).collect())
+    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(unsolved)).collect())
+}
+
+fn solve_unit(device: &Device, unit: &[Laid], run: &SpotRun) -> Vec<Result<SpotReport>> {
+    if unit.len() > 1
+        && let Ok(reports) = batch::solve(device, unit, run)
+    {
+        return reports.into_iter().map(Ok).collect();
+    }
+    unit.iter().map(|laid| solve_one(device, laid, run)).collect()
 }
 
 impl Spot {
@@ -71,27 +111,26 @@ impl Spot {
     /// As [`build`](Self::build); [`Error::Memory`] where the tables do not fit; as the device says.
     pub fn solve(&self, device: &Device, run: &SpotRun) -> Result<SpotReport> {
         let (game, tree) = self.build(true)?;
-        let game = Arc::new(game);
-        let mut engine = engine(device, &game, &run.options)?;
-        let mut points: Vec<u32> = run.report.iter().copied().filter(|&at| at > 0 && at < run.iterations).collect();
-        points.push(run.iterations);
-        points.sort_unstable();
-        points.dedup();
-        let (mut trajectory, mut at, mut seconds) = (BTreeMap::new(), 0, 0.0);
-        for point in points {
-            let began = Instant::now();
-            engine.run(point - at)?;
-            seconds += began.elapsed().as_secs_f64();
-            at = point;
-            trajectory.insert(u64::from(point), engine.measure()?.nash_conv() / 2.0);
-        }
-        let tables = engine.tables()?;
-        let [first, second] = &tables.averages[..] else {
-            return Err(Error::shape("tables of averages", 2, tables.averages.len()));
-        };
-        let run = Run { trajectory, iterations: u64::from(at), seconds, device: device.to_string() };
-        Ok(SpotReport::new(&game, &tree, [first, second], run))
+        solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run)
     }
+}
+
+fn solve_one(device: &Device, laid: &Laid, run: &SpotRun) -> Result<SpotReport> {
+    let mut engine = engine(device, &laid.game, &run.options)?;
+    let (mut trajectory, mut at, mut seconds) = (BTreeMap::new(), 0, 0.0);
+    for point in run.points() {
+        let began = Instant::now();
+        engine.run(point - at)?;
+        seconds += began.elapsed().as_secs_f64();
+        at = point;
+        trajectory.insert(u64::from(point), engine.measure()?.nash_conv() / 2.0);
+    }
+    let tables = engine.tables()?;
+    let [first, second] = &tables.averages[..] else {
+        return Err(Error::shape("tables of averages", 2, tables.averages.len()));
+    };
+    let run = Run { trajectory, iterations: u64::from(at), seconds, device: device.to_string() };
+    Ok(SpotReport::new(&laid.game, &laid.tree, [first, second], run))
 }
 
 /// The engine that solves a spot on a device.

@@ -1,0 +1,68 @@
+//! Many spots of one street in the same launches.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::super::betting::BettingTree;
+use super::super::engine::Tables;
+use super::super::options::{Form, Numbers, Sampling};
+use super::super::street::StreetBatch;
+use super::super::vector::VectorGame;
+use super::report::{Run, SpotReport};
+use super::solve::SpotRun;
+use crate::{Backend, Device, Error, Result};
+
+/// Most spots of a batch: they fill the largest device several times over, and their reports do not fill the host.
+pub(super) const MAX_BATCH: usize = 1024;
+
+/// A spot laid out.
+pub(super) struct Laid {
+    /// Its place among the spots.
+    pub number: usize,
+    pub game: Arc<VectorGame>,
+    pub tree: BettingTree,
+}
+
+impl Laid {
+    /// Whether the spot can be solved beside others: it has no boards to come, and the options are ones of form `street`.
+    pub fn is_batched(&self, device: &Device, run: &SpotRun) -> bool {
+        let options = &run.options;
+        device.backend() != Backend::Cpu
+            && self.game.streets.len() == 1
+            && matches!(options.form, Form::Auto | Form::Street)
+            && options.numbers != Numbers::F64
+            && options.sampling == Sampling::None
+    }
+}
+
+/// Solves spots of one street in the same launches; `seconds` of each report are those of the whole batch.
+///
+/// # Errors
+/// As the device says, for all of them.
+pub(super) fn solve(device: &Device, spots: &[Laid], run: &SpotRun) -> Result<Vec<SpotReport>> {
+    let games = spots.iter().map(|spot| Arc::clone(&spot.game)).collect();
+    let mut batch = StreetBatch::new(device, games, &run.options)?;
+    let mut trajectories = vec![BTreeMap::new(); spots.len()];
+    let (mut at, mut seconds) = (0, 0.0);
+    for point in run.points() {
+        let began = Instant::now();
+        batch.run(point - at)?;
+        seconds += began.elapsed().as_secs_f64();
+        at = point;
+        for (trajectory, measured) in trajectories.iter_mut().zip(batch.measure()?) {
+            trajectory.insert(u64::from(point), measured.nash_conv() / 2.0);
+        }
+    }
+    let tables: Vec<Tables> = (0..spots.len()).map(|number| batch.tables(number)).collect::<Result<_>>()?;
+    let report = |((spot, tables), trajectory): ((&Laid, &Tables), BTreeMap<u64, f64>)| {
+        let [first, second] = &tables.averages[..] else {
+            return Err(Error::shape("tables of averages", 2, tables.averages.len()));
+        };
+        let run = Run { trajectory, iterations: u64::from(at), seconds, device: device.to_string() };
+        Ok(SpotReport::new(&spot.game, &spot.tree, [first, second], run))
+    };
+    spots.par_iter().zip(&tables).zip(trajectories).map(report).collect()
+}
