@@ -390,12 +390,11 @@ fn kernels_solve_batches_of_rivers() {
             let expected = expected.as_ref().expect("solved");
             let near = |got: f64, want: f64| (got - want).abs() < 1e-4 * want.abs().max(1.0);
             for (at, want) in &expected.trajectory {
-                if !near(report.trajectory[at], *want) {
-                    return Err(format!("after {at}: {:?}, expected {:?}", report.trajectory, expected.trajectory).into());
-                }
+                let got = report.trajectory[at];
+                assert!(near(got, *want), "{device}, after {at}: {got}, expected {want}");
             }
-            if !near(report.ev[0], expected.ev[0]) || !near(report.ev[1], expected.ev[1]) {
-                return Err(format!("{:?}, expected {:?}", report.ev, expected.ev).into());
+            for (got, want) in report.ev.iter().zip(expected.ev) {
+                assert!(near(*got, want), "{device}: ev {got}, expected {want}");
             }
         }
         Ok(())

@@ -50,7 +50,12 @@ type Unit = Vec<Laid>;
 ///
 /// # Errors
 /// [`Error::Option`] without devices. A spot that fails has its own error in its place: as [`Spot::build`], and as the device says.
-pub fn solve_spots(devices: &[Device], spots: &[Spot], run: &SpotRun, done: impl Fn(usize) + Sync) -> Result<Vec<Result<SpotReport>>> {
+pub fn solve_spots(
+    devices: &[Device],
+    spots: &[Spot],
+    run: &SpotRun,
+    done: impl Fn(usize) + Sync,
+) -> Result<Vec<Result<SpotReport>>> {
     let Some(first) = devices.first() else {
         return Err(Error::option("device", "none", "at least one device"));
     };
