@@ -1,9 +1,16 @@
 //! Abstraction of cards: classes, strengths, buckets; every device against the plain twin.
 
-use warpplay::cfr::{Abstraction, CardSet, Classes, Deck, GameDef, Method, Ranking, Recipe, members, set_of, subsets};
+use std::sync::Arc;
+
+use warpplay::cfr::walk::{Information, Sampler};
+use warpplay::cfr::{
+    Abstraction, Algorithm, CardSet, Classes, Deck, GameDef, Method, Options, Ranking, Recipe, Sampling, members,
+    set_of, subsets,
+};
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;
+use warpplay_tests::golden;
 
 /// Hold'em's dealing with few cards: two private ones, then boards of 0, 2 and 3.
 fn small() -> GameDef {
@@ -197,6 +204,32 @@ fn strengths_of_holdem() {
         if device.backend() == Backend::Cuda {
             check(device, None, 0.0002);
         }
+        Ok(())
+    });
+}
+
+/// Leduc with nothing lost is as good as with all suits apart, with two buckets a round it is not.
+#[test]
+fn sampled_traversals_play_buckets() {
+    let text = golden::text("cfr/games/leduc.limit.2p.game");
+    let rules = GameDef::parse(&text).expect("a definition");
+    let options =
+        Options { algorithm: Algorithm::CfrPlus, sampling: Sampling::Chance, batch: 32, ..Options::default() };
+    for_each_device(|device| {
+        let solved = |method: Method| {
+            let recipe = Recipe { rounds: vec![(method, 2); 2], ..Recipe::default() };
+            let buckets = Abstraction::build(device, &rules, &recipe)?;
+            let counts: Vec<u32> = buckets.rounds.iter().map(RoundBuckets::n_buckets).collect();
+            let mut sampler = Sampler::build(device, &rules, &Information::Buckets(Arc::new(buckets)), &options)?;
+            sampler.iterate(300)?;
+            Ok::<_, Error>((counts, sampler.nash_conv()?.0))
+        };
+        let (counts, exact) = solved(Method::Lossless)?;
+        assert_eq!(counts, [3, 15], "ranks; ranks of both, and whether the suits are the same");
+        assert!(exact < 0.8, "nash_conv {exact}");
+        let (counts, merged) = solved(Method::Strength)?;
+        assert_eq!(counts, [2, 2]);
+        assert!(merged > exact + 0.2, "nash_conv {merged}, with nothing lost {exact}");
         Ok(())
     });
 }
