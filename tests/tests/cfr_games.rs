@@ -211,7 +211,7 @@ fn bad_files_are_refused_with_line_and_column() {
 #[test]
 fn trees_that_do_not_fit_are_refused_before_they_are_built() {
     let mut rules = game("leduc.nolimit.2p");
-    rules.stacks = Some(vec![200, 200]);
+    rules.stacks = Some(vec![40, 40]);
     let error = BettingTree::new(&rules).expect_err("too large").to_string();
     assert!(error.contains("at most 16777216"), "{error}");
     rules.stacks = Some(vec![2_000_000_000; 2]);

@@ -44,17 +44,22 @@ impl Deck {
 
     /// All cards.
     pub const fn all(self) -> CardSet {
-        (1 << self.n_cards()) - 1
+        if self.n_cards() < CardSet::BITS { (1 << self.n_cards()) - 1 } else { CardSet::MAX }
     }
 
     /// A card's rank, 0 for the deuce.
     pub const fn rank(self, card: u8) -> u8 {
-        card / self.n_suits
+        card / self.suits()
     }
 
     /// A card's suit, 0 for clubs.
     pub const fn suit(self, card: u8) -> u8 {
-        card % self.n_suits
+        card % self.suits()
+    }
+
+    /// Suits, at least one: a deck that [`check`](Self::check) refuses divides by no zero.
+    const fn suits(self) -> u8 {
+        if self.n_suits == 0 { 1 } else { self.n_suits }
     }
 
     /// A card's name: `Ah`. Of a card that no deck has: `?`.
@@ -92,8 +97,10 @@ impl Deck {
         let rank = rank.and_then(|rank| RANKS.find(rank.to_ascii_uppercase()));
         let suit = suit.and_then(|suit| SUITS.find(suit));
         match (rank, suit, rest) {
-            (Some(rank), Some(suit), None) if rank < self.n_ranks as usize && suit < self.n_suits as usize => {
-                Ok(rank as u8 * self.n_suits + suit as u8)
+            (Some(rank), Some(suit), None)
+                if rank < self.n_ranks as usize && suit < self.n_suits as usize && self.check().is_ok() =>
+            {
+                Ok((rank * self.n_suits as usize + suit) as u8)
             }
             _ => Err(Error::option("card", format!("'{name}'"), allowed())),
         }
