@@ -18,17 +18,13 @@ use super::game_file::GameDef;
 use super::options::Options;
 use crate::{Device, Result};
 
-/// The engine for a game and its betting tree. Tables are `[decision node of the seat][card][action]`, nodes in the order of the tree.
+/// The engine for a game. Tables are `[decision node of the seat][card][action]`, nodes in the order of the betting tree.
 ///
 /// # Errors
 /// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run.
-pub(in crate::cfr) fn build(
-    device: &Device,
-    game: &GameDef,
-    tree: Arc<BettingTree>,
-    options: &Options,
-) -> Result<Box<dyn Engine>> {
-    solver::build(device, game, &tree, options)
+pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Options) -> Result<Box<dyn Engine>> {
+    plan::fits(device, &game, options)?;
+    solver::build(device, &game, &BettingTree::new(&game)?, options)
 }
 
 /// Whether the game is one for this form, and fits the device.

@@ -24,7 +24,6 @@ pub(super) struct Solve<T: Number> {
 impl<T: Number> Solve<T> {
     /// Lays the game out and takes the memory.
     pub fn new(device: &Device, game: &GameDef, tree: &BettingTree, options: &Options) -> Result<Self> {
-        plan::fits(device, game, options)?;
         let plan = Plan::new(game, tree)?;
         let stream = device.stream()?;
         let mut arrays = Arrays::new(device, &stream, &plan, options.step(1).predicts)?;
