@@ -1,5 +1,9 @@
 //! The plain solvers of `cpu-ref` against what other programs computed: see `tests/golden/cfr/README_reference.md`.
 
+#[path = "cfr_reference/matrix.rs"]
+mod matrix;
+#[path = "cfr_reference/mccfr.rs"]
+mod mccfr;
 #[path = "cfr_reference/read.rs"]
 mod read;
 #[path = "cfr_reference/sampled.rs"]

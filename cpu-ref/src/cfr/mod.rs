@@ -7,6 +7,8 @@
 //! | [`poker`] | the games of ACPC game definitions | rules, betting, ranking, and a [`tree::Game`] |
 //! | [`vector`] | two-player poker | public tree × vectors of hands; sequential or under rayon |
 //! | [`sampled`] | limit poker, any number of players | betting tree × buckets, one sampled deal an iteration; recursive, or by levels under rayon |
+//! | [`mccfr`] | any game, any number of players | explicit tree, chance, external and outcome sampling |
+//! | [`matrix`] | one simultaneous move of two players | regret matching |
 //!
 //! In iteration t = 1, 2, … every seat plays what [regret matching](pieces::match_regrets) makes of its cumulative regrets. A set's
 //! regret of an action grows by the action's counterfactual value minus the set's; counterfactual values are weighted with chance's and
@@ -17,6 +19,8 @@
 //! renews its strategy; with [`Updates::Simultaneous`] all do so from the same strategies.
 
 pub mod abstraction;
+pub mod matrix;
+pub mod mccfr;
 pub mod pieces;
 pub mod poker;
 pub mod sampled;
@@ -24,5 +28,6 @@ pub mod tree;
 pub mod vector;
 
 mod options;
+mod random;
 
 pub use options::{Algorithm, Averaging, Options, Step, Updates};

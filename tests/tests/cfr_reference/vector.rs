@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::poker::{Betting, Deck, Poker, Rules};
-use warpplay_cpu_ref::cfr::vector::{ByHand, Evaluator, Game, Kind, Node, Place, Solver};
+use warpplay_cpu_ref::cfr::vector::{ByHand, Evaluator, Game, Kind, Node, Place, Sampling, Solver};
 use warpplay_cpu_ref::cfr::{Algorithm, Options, Updates, tree};
 use warpplay_tests::tolerance::{Tolerance, close};
 
@@ -212,4 +212,59 @@ fn equities_are_those_of_all_boards() {
     let deuce = (0.5 + 4.0 * (1.0 / 4.0)) / 5.0;
     close("equity of a deuce", &equity[..1], &[deuce], Tolerance { abs: 1e-12, rel: 0.0 });
     close("both", &Game::poker(&rules).equities(), &[0.5, 0.5], Tolerance { abs: 1e-12, rel: 0.0 });
+}
+
+/// The regrets of the first iteration, added up over many draws, are those of full iterations in their mean: for the hands that learn, up to a factor
+/// where only one learns at a time.
+#[test]
+fn drawn_iterations_are_right_on_average() {
+    let rules = Rules { max_raises: vec![1], ..odd_rules(1, vec![1], Deck { n_suits: 2, n_ranks: 3 }, false) };
+    let game = Arc::new(Game::poker(&rules));
+    let n_hands = game.hands[0].len() as f64;
+    let mut full = Solver::new(game.clone(), Options::default());
+    full.iterate(1);
+    let expected = &full.state().regrets[0];
+    let fresh = Solver::new(game.clone(), Options::default());
+    for (sampling, share) in [
+        (Sampling::PublicChance, 1.0),
+        (Sampling::OpponentPublic, 1.0),
+        (Sampling::SelfPublic, 1.0 / n_hands),
+        (Sampling::Chance, 1.0 / n_hands),
+    ] {
+        const DRAWS: u64 = 10_000;
+        let mut sums = vec![0.0; expected.len()];
+        for seed in 0..DRAWS {
+            let mut solver = fresh.clone();
+            solver.sampling = sampling;
+            solver.seed(seed);
+            solver.iterate(1);
+            sums.iter_mut().zip(&solver.state().regrets[0]).for_each(|(sum, regret)| *sum += regret);
+        }
+        sums.iter_mut().for_each(|sum| *sum /= DRAWS as f64 * share);
+        close(&format!("{sampling:?}"), &sums, expected, Tolerance { abs: 0.05, rel: 0.0 });
+    }
+}
+
+#[test]
+fn every_sampling_approaches_leducs_equilibrium() {
+    let game = Arc::new(Game::poker(&Rules::leduc(2)));
+    let drawn = [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic, Sampling::Chance];
+    for (sampling, most) in drawn.into_iter().zip([0.1, 0.35, 0.35, 0.9]) {
+        let mut solver = Solver::new(game.clone(), Options::default());
+        solver.sampling = sampling;
+        solver.iterate(10_000);
+        let conv = solver.nash_conv();
+        println!("{sampling:?}: NashConv {conv}, value {:?}", solver.values());
+        assert!(conv < most, "{sampling:?}: {conv}");
+        let mut again = Solver::new(game.clone(), Options::default());
+        again.sampling = sampling;
+        again.iterate(7);
+        let state = again.state();
+        again.iterate(5);
+        let mut resumed = Solver::new(game.clone(), Options::default());
+        resumed.sampling = sampling;
+        resumed.set_state(&state);
+        resumed.iterate(5);
+        assert!(again.state() == resumed.state(), "{sampling:?}");
+    }
 }

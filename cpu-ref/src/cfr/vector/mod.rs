@@ -16,6 +16,8 @@
 //! Values, with all weights, are multiplied by [`Game::scale`]: the sum of a seat's values times its weights is its expected winnings.
 //! Boards are dealt with under rayon if [`Solver::parallel`] is set; sums keep their order, so the bits are the same without.
 //!
+//! With [`Solver::sampling`] an iteration looks at one board, or at one hand of a seat: see [`Sampling`].
+//!
 //! # Source
 //! Johanson, Waugh, Bowling and Zinkevich, "Accelerating Best Response Calculation in Large Extensive Games", 2011.
 
@@ -24,9 +26,11 @@ mod evaluate;
 mod game;
 mod poker;
 mod public;
+mod sampling;
 mod solver;
 mod terminal;
 
 pub use evaluate::{ByHand, Evaluator, Place, Strategies};
 pub use game::{Board, Game, Kind, Node};
+pub use sampling::Sampling;
 pub use solver::{Solver, State};

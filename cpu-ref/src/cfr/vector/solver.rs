@@ -7,8 +7,10 @@ use rayon::prelude::*;
 use super::evaluate::{Averages, Own, Walk, given_hand, weighted};
 use super::game::Game;
 use super::public::{Decision, Public, Tables, add_board, normalise_hands, on_board, product};
+use super::sampling::{Draw, Sampling};
 use super::terminal::Terminals;
 use crate::cfr::pieces::discounted;
+use crate::cfr::random::Random;
 use crate::cfr::{Algorithm, Options, Step, Updates};
 
 /// All that a solve remembers between two iterations. Tables by seat, laid out as [`Game::offset`] tells.
@@ -22,8 +24,10 @@ pub struct State {
     pub averages: [Vec<f64>; 2],
     /// Regrets of the last iteration; empty unless the algorithm predicts.
     pub last: [Vec<f64>; 2],
-    /// Sums over the iterations of the expected winnings of the strategies used.
+    /// Sums over the iterations of the expected winnings of the strategies used, estimates where something is drawn.
     pub utilities: [f64; 2],
+    /// The generator of what is drawn.
+    pub random: u64,
 }
 
 /// A solve in progress.
@@ -35,6 +39,9 @@ pub struct Solver {
     public: Public,
     iteration: u64,
     utilities: [f64; 2],
+    random: Random,
+    /// What is drawn at random in an iteration.
+    pub sampling: Sampling,
     /// Whether boards are dealt with under rayon, in the pool that the caller installed.
     pub parallel: bool,
 }
@@ -48,6 +55,7 @@ pub(super) struct Pass<'a> {
     pub parallel: bool,
     /// Seats that learn.
     pub learns: [bool; 2],
+    pub draw: Draw,
 }
 
 /// A pair of vectors over the hands of both seats; values of a seat that does not learn are empty.
@@ -79,10 +87,12 @@ impl Pass<'_> {
         match public {
             Public::Deal { round, boards } => {
                 let round = *round;
+                let of_all = if self.draw.boards.is_some() { boards.len() as f64 } else { 1.0 };
                 let of_board = |(board, public): &mut (usize, Public)| {
                     let reach = [0, 1].map(|seat| on_board(game, round, *board, seat, reach[seat]));
-                    self.values(public, [&reach[0], &reach[1]], chance * game.rounds[round][*board].weight)
+                    self.values(public, [&reach[0], &reach[1]], chance * game.rounds[round][*board].weight * of_all)
                 };
+                let boards = self.drawn(round, boards);
                 let values: Vec<Both> = if self.parallel {
                     boards.par_iter_mut().map(of_board).collect()
                 } else {
@@ -105,6 +115,17 @@ impl Pass<'_> {
                 self.terminals.showdown(game, *board, seat, payoffs, reach[1 - seat])
             }),
             Public::Decision(decision) => self.decision(decision, reach, chance),
+        }
+    }
+
+    /// The board that was drawn among those that can come, or all of them.
+    fn drawn<'b>(&self, round: usize, boards: &'b mut [(usize, Public)]) -> &'b mut [(usize, Public)] {
+        match &self.draw.boards {
+            None => boards,
+            Some(drawn) => {
+                let at = drawn[round] - boards[0].0; // consecutive
+                &mut boards[at..=at]
+            }
         }
     }
 
@@ -152,10 +173,12 @@ impl Pass<'_> {
     /// Adds an iteration to the tables of a decision.
     fn learn(&self, tables: &mut Tables, strategy: &[f64], of_actions: &[f64], values: &[f64], reach: &[f64]) {
         let n_hands = values.len();
-        let step = self.step;
+        let (step, hands) = (self.step, self.draw.hands(n_hands));
+        let (values, reach) = (&values[hands.clone()], &reach[hands.clone()]);
         let actions = strategy.chunks_exact(n_hands).zip(of_actions.chunks_exact(n_hands));
         for (action, (probabilities, of_action)) in actions.enumerate() {
-            let row = action * n_hands..(action + 1) * n_hands;
+            let (probabilities, of_action) = (&probabilities[hands.clone()], &of_action[hands.clone()]);
+            let row = action * n_hands + hands.start..action * n_hands + hands.end;
             let regrets = tables.regrets[row.clone()].iter_mut();
             for ((regret, of_action), value) in regrets.zip(of_action).zip(values) {
                 *regret = discounted(step, *regret, of_action - value);
@@ -247,7 +270,17 @@ impl Solver {
             Tables { regrets: zeros.clone(), averages: zeros, last, best: Vec::new() }
         };
         let (public, terminals) = (Public::new(&game, &tables), Terminals::new(&game));
-        Self { game, options, terminals, public, iteration: 0, utilities: [0.0; 2], parallel: false }
+        Self {
+            game,
+            options,
+            terminals,
+            public,
+            iteration: 0,
+            utilities: [0.0; 2],
+            parallel: false,
+            sampling: Sampling::None,
+            random: Random(1),
+        }
     }
 
     /// The game.
@@ -265,12 +298,25 @@ impl Solver {
         self.utilities
     }
 
+    /// Starts the generator of what is drawn anew.
+    pub fn seed(&mut self, seed: u64) {
+        self.random = Random(seed);
+    }
+
     /// Does `n` more iterations.
+    ///
+    /// # Panics
+    /// If hands are drawn and both seats are to be updated at once, or something is drawn in CFR-BR: a draw is for one seat's pass.
     pub fn iterate(&mut self, n: u64) {
+        let both = self.options.updates == Updates::Simultaneous && self.options.algorithm != Algorithm::CfrBr;
+        let hands = !matches!(self.sampling, Sampling::None | Sampling::PublicChance);
+        assert!(!(hands && both), "{:?} sampling needs alternating updates", self.sampling);
+        let responds = self.options.algorithm == Algorithm::CfrBr;
+        assert!(!responds || self.sampling == Sampling::None, "CFR-BR draws nothing");
         for _ in 0..n {
             self.iteration += 1;
             // Against a best response it makes no difference whether the other seat has been renewed: it does not play its strategy.
-            if self.options.updates == Updates::Simultaneous && self.options.algorithm != Algorithm::CfrBr {
+            if both {
                 self.pass([true, true]);
             } else {
                 self.pass([true, false]);
@@ -281,15 +327,18 @@ impl Solver {
 
     fn pass(&mut self, learns: [bool; 2]) {
         let game = &self.game;
+        let seat = usize::from(learns[1]);
+        let draw = Draw::new(game, self.sampling, seat, &mut self.random);
+        let mut reach = game.weights.clone();
+        reach[1 - seat] = draw.reach(&game.weights[1 - seat]);
         let (options, step) = (&self.options, self.options.step(self.iteration));
-        let pass = Pass { game, terminals: &self.terminals, options, step, parallel: self.parallel, learns };
+        let pass = Pass { game, terminals: &self.terminals, options, step, parallel: self.parallel, learns, draw };
         if options.algorithm == Algorithm::CfrBr {
-            let responds = usize::from(learns[0]);
-            pass.respond(&mut self.public, responds, &game.weights[1 - responds], game.scale);
+            pass.respond(&mut self.public, 1 - seat, &reach[seat], game.scale);
         }
-        let values = pass.values(&mut self.public, [&game.weights[0], &game.weights[1]], game.scale);
+        let values = pass.values(&mut self.public, [&reach[0], &reach[1]], game.scale);
         for seat in (0..2).filter(|&seat| learns[seat]) {
-            self.utilities[seat] += weighted(game, seat, &values[seat]);
+            self.utilities[seat] += pass.draw.winnings(&game.weights[seat], &values[seat]);
         }
     }
 
@@ -312,8 +361,14 @@ impl Solver {
     pub fn state(&self) -> State {
         let tables = || [0, 1].map(|seat| vec![0.0; self.game.table_len(seat)]);
         let last = if self.options.predicts() { tables() } else { Default::default() };
-        let mut state =
-            State { iteration: self.iteration, regrets: tables(), averages: tables(), last, utilities: self.utilities };
+        let mut state = State {
+            iteration: self.iteration,
+            regrets: tables(),
+            averages: tables(),
+            last,
+            utilities: self.utilities,
+            random: self.random.0,
+        };
         let strides = self.game.strides();
         self.public.visit(&mut |decision: &Decision| {
             let (tables, seat) = (&decision.tables, decision.seat);
@@ -336,6 +391,7 @@ impl Solver {
         let strides = self.game.strides();
         self.iteration = state.iteration;
         self.utilities = state.utilities;
+        self.random = Random(state.random);
         self.public.visit_mut(&mut |decision: &mut Decision| {
             let (tables, seat) = (&mut decision.tables, decision.seat);
             let at = strides[decision.node].0 + decision.board * strides[decision.node].1;
