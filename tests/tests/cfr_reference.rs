@@ -1,5 +1,7 @@
 //! The plain solvers of `cpu-ref` against what other programs computed: see `tests/golden/cfr/README_reference.md`.
 
+#[path = "cfr_reference/holdem.rs"]
+mod holdem;
 #[path = "cfr_reference/matrix.rs"]
 mod matrix;
 #[path = "cfr_reference/mccfr.rs"]
