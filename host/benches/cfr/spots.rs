@@ -1,13 +1,15 @@
 //! Hold'em spots: river, turn and flop with all hands, and limit hold'em from a flop on.
 
-use warpplay::cfr::{Numbers, Options, Spot};
-use warpplay::{Backend, Device};
+use std::time::Instant;
 
-use crate::measure::{Bench, HEADERS};
+use warpplay::cfr::{Numbers, Options, Solver, Spot, SpotRun, solve_spots};
+use warpplay::{Backend, Device, Result};
+
+use crate::measure::{Bench, HEADERS, Timed, moved_bytes};
 use crate::output::Table;
 
 /// All hands on both sides, half the pot or all-in.
-fn no_limit(turn_and_river: &str) -> warpplay::Result<Spot> {
+fn no_limit(turn_and_river: &str) -> Result<Spot> {
     let text = format!(
         r#"{{"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5, "flop": "Qs Jh 2h", {turn_and_river} "ranges": ["all", "all"]}}"#
     );
@@ -15,7 +17,7 @@ fn no_limit(turn_and_river: &str) -> warpplay::Result<Spot> {
 }
 
 /// Limit betting as in the definition file of the competition, after a raised flop pot.
-fn limit() -> warpplay::Result<Spot> {
+fn limit() -> Result<Spot> {
     let text = r#"{"pot": 40, "effective_stack": 1000, "flop": "Qs Jh 2h", "limit": {"flop": 10, "turn": 20, "river": 20},
         "ranges": ["all", "all"]}"#;
     Spot::parse(text)
@@ -50,8 +52,45 @@ fn rows(
     table.print(&bench.output)
 }
 
+/// Many spots side by side; a second: iterations of all of them together. Laying out and measuring take the same in both runs and fall out of the difference.
+fn many(bench: &Bench, device: &Device, spot: &Spot, n_spots: usize) -> Result<Timed> {
+    let options = bench.options(device);
+    let spots = vec![spot.clone(); n_spots];
+    let devices = [device.clone()];
+    let time = |iterations: u32| -> Result<f64> {
+        let run = SpotRun { options, iterations, report: Vec::new() };
+        let start = Instant::now();
+        let reports = solve_spots(&devices, &spots, &run, |_| {})?;
+        reports.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    time(1)?;
+    let (few, many) = if bench.quick { (10, 110) } else { (100, 2_100) };
+    let seconds = (time(many)? - time(few)?).max(1e-9) / f64::from(many - few);
+    let plan = Solver::builder(spot).options(options).plan(device)?;
+    let infoset_actions = plan.infoset_actions() * n_spots as u64;
+    Ok(Timed {
+        seconds,
+        units: n_spots as f64,
+        engine: plan.engine().to_string(),
+        infoset_actions,
+        bytes: plan.table_bytes() * n_spots as u64,
+        moved: infoset_actions as f64 * moved_bytes(&options),
+        n: u64::from(many - few),
+    })
+}
+
 pub fn river(bench: &mut Bench) -> anyhow::Result<()> {
     let spot = no_limit(r#""turn": "2d", "river": "7c","#)?;
+    let device = bench.device.clone();
+    if device.backend() == Backend::Cuda {
+        let mut table = Table::new("RIVERS, many at once, CFR+ alternating (wall time)", 3, &HEADERS);
+        for n_spots in [132, 528] {
+            let timed = many(bench, &device, &spot, n_spots);
+            bench.row(&mut table, "rivers", &format!("{n_spots} spots, f32"), &device, timed)?;
+        }
+        table.print(&bench.output)?;
+    }
     rows(bench, "river", "RIVER, full ranges, CFR+ alternating (wall time)", &spot, &[Numbers::F32, Numbers::I16], true)
 }
 
