@@ -11,7 +11,7 @@ use super::solver::Problem;
 use super::strategy::{Layout, LayoutKind};
 use super::vector::VectorGame;
 use super::walk::{self, Information};
-use super::{cpu, explicit, mccfr, street};
+use super::{cpu, explicit, mccfr, small, street, subset};
 use crate::named::named;
 use crate::{Backend, Device, Error, Result};
 
@@ -217,36 +217,8 @@ pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> 
         (Layout::Buckets(buckets), EngineName::Walk) => {
             walk::build(device, &buckets.rules, &Information::Exact, options)
         }
-        (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
+        (Layout::Buckets(buckets), _) => subset::build(device, &buckets.rules, Arc::clone(&buckets.tree), options),
         (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),
     }
-}
-
-/// Engines that are not there yet.
-macro_rules! missing {
-    ($($name:ident: $game:ty),+ $(,)?) => {
-        $(mod $name {
-            use std::sync::Arc;
-
-            use crate::cfr::engine::Engine;
-            use crate::cfr::options::Options;
-            use crate::{Device, Error, Result};
-
-            pub fn fits(device: &Device, _game: &$game, _options: &Options) -> Result<()> {
-                let what = concat!("engine ", stringify!($name)).to_string();
-                Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: "use form explicit".into() })
-            }
-
-            pub fn build(device: &Device, game: Arc<$game>, options: &Options) -> Result<Box<dyn Engine>> {
-                fits(device, &game, options)?;
-                unreachable!()
-            }
-        })+
-    };
-}
-
-missing! {
-    small: crate::cfr::VectorGame,
-    subset: crate::cfr::GameDef,
 }
