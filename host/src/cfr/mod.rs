@@ -47,11 +47,11 @@
 //!
 //! | what | where kernels run | on the CPU |
 //! | --- | --- | --- |
-//! | two players, all deals or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu` |
+//! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
-//! | more players, chance sampling | `walk` | `mccfr` |
-//! | external or outcome sampling | `mccfr` | `mccfr` |
+//! | more players, chance sampling | `walk` | not offered |
+//! | external or outcome sampling | `mccfr` | not offered |
 //!
 //! [`Form`] asks for a layout by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
 //! something else.
