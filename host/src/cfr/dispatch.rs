@@ -217,7 +217,7 @@ pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> 
         (Layout::Buckets(buckets), EngineName::Walk) => {
             walk::build(device, &buckets.rules, &Information::Exact, options)
         }
-        (Layout::Buckets(buckets), _) => subset::build(device, &buckets.rules, Arc::clone(&buckets.tree), options),
+        (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
         (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),
     }
