@@ -54,6 +54,8 @@ mod solve_flags;
 mod subgame;
 #[path = "cfr_poker/table.rs"]
 mod table;
+#[path = "cfr_poker/thesis.rs"]
+mod thesis;
 
 use std::process::ExitCode;
 
@@ -76,7 +78,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Subgame(args) => subgame::run(&args),
-        Command::Thesis(_) => anyhow::bail!("not yet"),
+        Command::Thesis(args) => thesis::run(&args),
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     }

@@ -36,7 +36,7 @@ pub const FAMILIES: &[Family] = &[
     Family {
         name: "cfr",
         example: "cfr_poker",
-        arguments: &["matrix", "rock-paper-scissors", "--device", "auto"],
+        arguments: &["solve", "tests/golden/cfr/games/leduc.limit.2p.game", "--device", "auto", "--iterations", "1000"],
         bench: "cfr",
     },
 ];

@@ -7,7 +7,7 @@ use serde_json::json;
 use warpplay::cfr::{Algorithm, Numbers, Options, Problem, Sampling, Solver};
 use warpplay::{Backend, Device, Error, Result};
 
-use crate::output::{Output, Table, number, percent};
+use crate::output::{Output, Table, maybe, number, percent};
 use crate::published::COPY;
 
 /// Columns of every table.
@@ -89,6 +89,8 @@ impl Bench {
     /// # Errors
     /// As the solver says.
     pub fn solve(&self, device: &Device, problem: impl Into<Problem>, options: Options) -> Result<Timed> {
+        let problem = problem.into();
+        self.output.progress(&format!("{} {} {} on {device}", problem.describe(), options.algorithm, options.numbers));
         let mut solver = Solver::builder(problem).options(options).build(device)?;
         let (seconds, n) = self.clock(|n| solver.run(n, |_| ControlFlow::Continue(())).map(|_| ()))?;
         let report = solver.report();
@@ -146,8 +148,8 @@ impl Bench {
             number(seconds * 1e6),
             number(units / seconds),
             infoset_actions.to_string(),
-            number(bytes_each),
-            number(moved / infoset_actions as f64),
+            maybe(finite(bytes_each)),
+            maybe(finite(moved / infoset_actions as f64)),
             percent(share),
         ]);
         Ok(())

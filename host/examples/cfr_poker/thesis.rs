@@ -226,10 +226,7 @@ fn sweep_text(sweep: &[SweepPoint], crossover: Option<u32>) -> String {
     if sweep.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "\nplayers raises buckets {:>10} {:>14} {:>14}\n",
-        "sequences", "iterative ms", "levels ms"
-    );
+    let mut text = format!("\nplayers raises buckets {:>10} {:>14} {:>14}\n", "sequences", "iterative ms", "levels ms");
     for point in sweep {
         text += &format!(
             "{:>7} {:>6} {:>7} {:>10} {:>14.4} {:>14.4}\n",
