@@ -20,9 +20,9 @@ use naive::{Mode, Naive};
 fn rules(rounds: usize, cards: &str, suits: usize, ranks: usize, n_hole: usize) -> GameDef {
     let many = |word: &str| vec![word; rounds].join(" ");
     let text = format!(
-        "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = {rounds}\nblind = 1 1\nraiseSize = {}\nfirstPlayer = {}\nmaxRaises = {}\n\
+        "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = {rounds}\nblind = 7 7\nraiseSize = {}\nfirstPlayer = {}\nmaxRaises = {}\n\
          numSuits = {suits}\nnumRanks = {ranks}\nnumHoleCards = {n_hole}\nnumBoardCards = {cards}\nEND GAMEDEF\n",
-        many("2"),
+        many("3"),
         many("1"),
         many("2"),
     );
@@ -102,13 +102,6 @@ fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options,
     let utilities = engine.utilities().expect("sums");
     let tables = engine.tables().expect("tables");
     for seat in 0..2 {
-        if std::env::var_os("WP_SHOW").is_some() {
-            let (ours, theirs) = (&tables.regrets[seat], &plain.regrets[seat]);
-            println!("{what} n {n} seat {seat}: {:e}", apart(ours, theirs));
-            for at in (0..ours.len()).filter(|&at| (ours.get(at) - theirs[at]).abs() > 1e-6).take(12) {
-                println!("  {at} (hand {}): {} {}", at % game.hands[seat].len(), ours.get(at), theirs[at]);
-            }
-        }
         let regrets = apart(&tables.regrets[seat], &plain.regrets[seat]);
         let averages = apart(&tables.averages[seat], &plain.averages[seat]);
         assert!(regrets < bound && averages < bound, "{what}: seat {seat}: regrets {regrets:e}, averages {averages:e}");
@@ -138,9 +131,7 @@ fn one_street_is_as_plain_recursion_has_it() {
             for updates in [Updates::Alternating, Updates::Simultaneous] {
                 let options = options(algorithm, updates);
                 agree(&device, "kuhn", &kuhn(), &options, 3, 1e-5);
-                for n in 1..=3 {
-                    agree(&device, "spot", &spot(&[0], false), &options, n, 1e-5);
-                }
+                agree(&device, "spot", &spot(&[0], false), &options, 3, 1e-5);
             }
         }
         let plus = options(Algorithm::CfrPlus, Updates::Alternating);
