@@ -90,17 +90,26 @@ unsafe fn by_card(place: &Place<'_>, side: &Side, eval: &Eval, card: u32) {
         let mut at = from;
         // Four at a time, so that their loads are under way together.
         while at + 4 <= to {
-            let hand = |i: usize| memory::load(list, at as usize + i) as u32;
-            let hands = [hand(0), hand(1), hand(2), hand(3)];
-            let reach = hands.map(|hand| place.get(eval.source + hand));
-            let sums = [sum, sum + reach[0], sum + reach[0] + reach[1], sum + reach[0] + reach[1] + reach[2]];
-            if full {
-                place.set(prefix + at, sums[0]);
-                place.set(prefix + at + 1, sums[1]);
-                place.set(prefix + at + 2, sums[2]);
-                place.set(prefix + at + 3, sums[3]);
+            let mut hands = [0; 4];
+            let mut i = 0;
+            while i < 4 {
+                hands[i] = memory::load(list, at as usize + i) as u32;
+                i += 1;
             }
-            sum = sums[3] + reach[3];
+            let reach = [
+                place.get(eval.source + hands[0]),
+                place.get(eval.source + hands[1]),
+                place.get(eval.source + hands[2]),
+                place.get(eval.source + hands[3]),
+            ];
+            let mut i = 0;
+            while i < 4 {
+                if full {
+                    place.set(prefix + at + i as u32, sum);
+                }
+                sum += reach[i];
+                i += 1;
+            }
             at += 4;
         }
         while at < to {

@@ -33,12 +33,6 @@ pub(super) struct Side {
     pub hands: usize,
 }
 
-/// The bits of `first` where the mask has bits, of `second` elsewhere.
-#[inline(always)]
-fn chosen<T>(mask: usize, first: *mut T, second: *mut T) -> *mut T {
-    (second as usize ^ ((first as usize ^ second as usize) & mask)) as *mut T
-}
-
 impl<'a> Place<'a> {
     /// The place of block (x, y): board and entry number x of game number y. `None` for blocks beyond a game's own number.
     ///
@@ -83,19 +77,8 @@ impl<'a> Place<'a> {
     /// A seat's tables. Asked for anew by each operation: pointers that are kept all the time take the registers that the arithmetic needs.
     #[inline(always)]
     pub fn tables(&self, side: &Side) -> SeatTables {
-        // All bits for seat 0, none for seat 1. Chosen by arithmetic on the values: by an index or a branch the compiler would choose between addresses, and
-        // to have some it would copy the kernel's parameters to local memory.
-        let mask = (math::opaque(side.seat) as usize).wrapping_sub(1);
-        let (first, second) = (&self.task.first, &self.task.second);
-        SeatTables {
-            regrets: chosen(mask, first.regrets, second.regrets),
-            regret_scales: chosen(mask, first.regret_scales, second.regret_scales),
-            averages: chosen(mask, first.averages, second.averages),
-            average_scales: chosen(mask, first.average_scales, second.average_scales),
-            last: chosen(mask, first.last, second.last),
-            last_scales: chosen(mask, first.last_scales, second.last_scales),
-            kept: chosen(mask, first.kept, second.kept),
-        }
+        // Chosen, not indexed: an index would send the kernel's parameters to local memory.
+        if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second }
     }
 
     /// The program of a traverser.

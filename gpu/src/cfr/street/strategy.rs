@@ -46,17 +46,6 @@ unsafe fn weight<N: Numbers>(tables: &SeatTables, from: u32, predicts: f32, at: 
     }
 }
 
-/// Value `a` of four. By arithmetic on the bits: branches would become an index, and the values would lie in local memory.
-#[inline(always)]
-fn pick(values: [f32; HELD as usize], a: u32) -> f32 {
-    let [first, second, third, fourth] = values.map(f32::to_bits);
-    let odd = 0u32.wrapping_sub(a & 1);
-    let low = first ^ ((first ^ second) & odd);
-    let high = third ^ ((third ^ fourth) & odd);
-    let upper = 0u32.wrapping_sub(a >> 1 & 1);
-    f32::from_bits(low ^ ((low ^ high) & upper))
-}
-
 impl Weights {
     /// Reads the weights of the `n` actions whose values begin at `at` and are `stride` apart.
     ///
@@ -73,27 +62,27 @@ impl Weights {
         stride: u32,
     ) -> Self {
         let stride = stride as usize;
-        let (mut regrets, mut held) = ([0.0; HELD as usize], [0.0; HELD as usize]);
+        let (mut regrets, mut held, mut sum) = ([0.0; HELD as usize], [0.0; HELD as usize], 0.0);
         // SAFETY: the caller's promise.
         unsafe {
-            // Written out, with places known to the compiler: an array indexed in a loop would lie in local memory.
-            (regrets[0], held[0]) = weight::<N>(tables, from, predicts, at);
-            if n > 1 {
-                (regrets[1], held[1]) = weight::<N>(tables, from, predicts, at + stride);
+            let mut a = 0;
+            while a < HELD {
+                if a < n {
+                    (regrets[a as usize], held[a as usize]) =
+                        weight::<N>(tables, from, predicts, at + a as usize * stride);
+                }
+                a += 1;
             }
-            if n > 2 {
-                (regrets[2], held[2]) = weight::<N>(tables, from, predicts, at + 2 * stride);
+            // Added after all loads are under way.
+            let mut a = 0;
+            while a < HELD {
+                sum += held[a as usize];
+                a += 1;
             }
-            if n > 3 {
-                (regrets[3], held[3]) = weight::<N>(tables, from, predicts, at + 3 * stride);
+            while a < n {
+                sum += weight::<N>(tables, from, predicts, at + a as usize * stride).1;
+                a += 1;
             }
-        }
-        let mut sum = held[0] + held[1] + held[2] + held[3];
-        let mut a = HELD;
-        while a < n {
-            // SAFETY: the caller's promise.
-            sum += unsafe { weight::<N>(tables, from, predicts, at + a as usize * stride) }.1;
-            a += 1;
         }
         // One division for all actions: within 1 ulp of `probability`.
         let (inverse, uniform) = if sum > LEAST { (1.0 / sum, 0.0) } else { (0.0, 1.0 / n as f32) };
@@ -107,17 +96,21 @@ impl Weights {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn for_each<N: Numbers>(&self, tables: &SeatTables, mut each: impl FnMut(u32, usize, f32, f32)) {
-        let (mut a, mut at) = (0, self.at);
+        let mut a = 0;
+        while a < HELD {
+            if a < self.n {
+                let held = self.held[a as usize];
+                let p = held * self.inverse + self.uniform;
+                each(a, self.at + a as usize * self.stride, self.regrets[a as usize], p);
+            }
+            a += 1;
+        }
         while a < self.n {
-            let (regret, weight) = if a < HELD {
-                (pick(self.regrets, a), pick(self.held, a))
-            } else {
-                // SAFETY: the caller's promise.
-                unsafe { weight::<N>(tables, self.source, self.predicts, at) }
-            };
+            let at = self.at + a as usize * self.stride;
+            // SAFETY: the caller's promise.
+            let (regret, weight) = unsafe { weight::<N>(tables, self.source, self.predicts, at) };
             each(a, at, regret, weight * self.inverse + self.uniform);
             a += 1;
-            at += self.stride;
         }
     }
 }
