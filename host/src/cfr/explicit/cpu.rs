@@ -49,15 +49,57 @@ impl plain::tree::Game for Walked<'_> {
 }
 
 /// Bytes here: about what the plain program keeps of a history and of an action.
-pub(super) fn bytes(tree: &Tree) -> u64 {
+pub(in crate::cfr) fn bytes(tree: &Tree) -> u64 {
     const NODE: usize = 48;
     let table = 8 * 5 * tree.n_rows();
     (tree.n_nodes() * NODE + 8 * tree.payoffs.len() + tree.sets.len() * 80 + table) as u64
 }
 
+/// How the tables of the plain program, whose sets come as a depth-first walk meets them, are those of a tree.
+pub(in crate::cfr) struct Order {
+    /// For each set: its seat, its offset in their table, its offset in ours, its actions.
+    places: Vec<[usize; 4]>,
+    table_lens: Vec<usize>,
+}
+
+impl Order {
+    pub fn new(tree: &Tree, theirs: &plain::tree::Tree<u32>) -> Self {
+        let place = |set: &plain::tree::InformationSet<u32>| {
+            let ours = &tree.sets[set.key as usize];
+            [ours.seat, set.offset, ours.offset, set.n_actions]
+        };
+        let table_lens = (0..tree.n_players).map(|seat| tree.table_len(seat)).collect();
+        Self { places: theirs.sets().iter().map(place).collect(), table_lens }
+    }
+
+    /// Their tables in our order.
+    pub fn ours(&self, tables: &[Vec<f64>]) -> Vec<Values> {
+        let mut ours: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
+        for &[seat, theirs, at, n] in &self.places {
+            ours[seat][at..at + n].copy_from_slice(&tables[seat][theirs..theirs + n]);
+        }
+        ours.into_iter().map(Values::F64).collect()
+    }
+
+    /// Our tables in their order.
+    pub fn theirs(&self, what: &str, tables: &[Values]) -> Result<Vec<Vec<f64>>> {
+        let lengths: Vec<usize> = tables.iter().map(Values::len).collect();
+        if lengths != self.table_lens || tables.iter().any(|table| !matches!(table, Values::F64(_))) {
+            let expected = format!("tables of f64 with lengths {:?}", self.table_lens);
+            return Err(Error::shape(what, expected, format!("lengths {lengths:?}, or another precision")));
+        }
+        let mut theirs: Vec<Vec<f64>> = lengths.iter().map(|&len| vec![0.0; len]).collect();
+        for &[seat, place, at, n] in &self.places {
+            (0..n).for_each(|action| theirs[seat][place + action] = tables[seat].get(at + action));
+        }
+        Ok(theirs)
+    }
+}
+
 /// The engine: one thread, tables in double precision.
 pub(super) struct Cpu {
     solver: plain::tree::Solver<u32>,
+    order: Order,
     tree: Arc<Tree>,
     predicts: bool,
 }
@@ -66,44 +108,9 @@ impl Cpu {
     pub fn new(tree: &Arc<Tree>, options: &Options) -> Self {
         let walked = Arc::new(plain::tree::Tree::new(&Walked(tree)));
         let predicts = options.algorithm == Algorithm::PcfrPlus;
-        Self { solver: plain::tree::Solver::new(walked, plain_options(options)), tree: Arc::clone(tree), predicts }
-    }
-
-    /// A table of the plain program, in the order of this tree's sets.
-    fn ordered(&self, tables: &[Vec<f64>]) -> Vec<Values> {
-        let mut ordered: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
-        for (theirs, ours) in self.places() {
-            let (seat, n) = (ours.0, ours.2);
-            ordered[seat][ours.1..ours.1 + n].copy_from_slice(&tables[seat][theirs..theirs + n]);
-        }
-        ordered.into_iter().map(Values::F64).collect()
-    }
-
-    /// The other way round.
-    fn theirs(&self, what: &str, tables: &[Values]) -> Result<Vec<Vec<f64>>> {
-        let n_players = self.tree.n_players;
-        let expected =
-            || format!("a table of f64 for each of {n_players} seats, as long as the seat's sets have actions");
-        let fits = tables.len() == n_players
-            && (tables.iter().enumerate())
-                .all(|(seat, table)| matches!(table, Values::F64(_)) && table.len() == self.tree.table_len(seat));
-        if !fits {
-            let lengths: Vec<usize> = tables.iter().map(Values::len).collect();
-            return Err(Error::shape(what, expected(), format!("lengths {lengths:?}, or another precision")));
-        }
-        let mut theirs: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
-        for (place, (seat, at, n)) in self.places() {
-            (0..n).for_each(|action| theirs[seat][place + action] = tables[seat].get(at + action));
-        }
-        Ok(theirs)
-    }
-
-    /// For each set: its offset in their table; its seat, its offset in ours, its actions.
-    fn places(&self) -> impl Iterator<Item = (usize, (usize, usize, usize))> {
-        self.solver.tree().sets().iter().map(|set| {
-            let ours = &self.tree.sets[set.key as usize];
-            (set.offset, (ours.seat, ours.offset, set.n_actions))
-        })
+        let order = Order::new(tree, &walked);
+        let solver = plain::tree::Solver::new(walked, plain_options(options));
+        Self { solver, order, tree: Arc::clone(tree), predicts }
     }
 }
 
@@ -151,9 +158,9 @@ impl Engine for Cpu {
         let state = self.solver.state();
         Ok(Tables {
             iteration: state.iteration,
-            regrets: self.ordered(&state.regrets),
-            averages: self.ordered(&state.averages),
-            predictions: if self.predicts { self.ordered(&state.last) } else { Vec::new() },
+            regrets: self.order.ours(&state.regrets),
+            averages: self.order.ours(&state.averages),
+            predictions: if self.predicts { self.order.ours(&state.last) } else { Vec::new() },
             utilities: state.utilities.clone(),
             random: Vec::new(),
         })
@@ -165,11 +172,11 @@ impl Engine for Cpu {
             return Err(Error::shape("utilities", format!("{n_players} values"), tables.utilities.len()));
         }
         let zeros = || (0..n_players).map(|seat| vec![0.0; self.tree.table_len(seat)]).collect();
-        let last = if self.predicts { self.theirs("predictions", &tables.predictions)? } else { zeros() };
+        let last = if self.predicts { self.order.theirs("predictions", &tables.predictions)? } else { zeros() };
         let state = plain::tree::State {
             iteration: tables.iteration,
-            regrets: self.theirs("regrets", &tables.regrets)?,
-            averages: self.theirs("averages", &tables.averages)?,
+            regrets: self.order.theirs("regrets", &tables.regrets)?,
+            averages: self.order.theirs("averages", &tables.averages)?,
             last,
             utilities: tables.utilities.clone(),
         };

@@ -16,6 +16,7 @@ mod number;
 use std::sync::Arc;
 
 pub(in crate::cfr) use arrays::{DeviceTree, Learnt, STEPS, payoffs};
+pub(in crate::cfr) use cpu::{Order, Walked, bytes as plain_bytes};
 pub(in crate::cfr) use kernels::Kernels;
 pub(in crate::cfr) use measure::Measuring;
 pub(in crate::cfr) use number::Number;

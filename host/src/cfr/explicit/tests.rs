@@ -14,7 +14,7 @@ pub(in crate::cfr) fn devices() -> Vec<Device> {
 }
 
 /// These, and the CPU.
-fn all_devices() -> Vec<Device> {
+pub(in crate::cfr) fn all_devices() -> Vec<Device> {
     [Device::cpu()].into_iter().chain(devices()).collect()
 }
 

@@ -1,8 +1,10 @@
 //! Engine for sampled traversals of an explicit tree: external, outcome and chance sampling, `batch` of them from the same strategies in an iteration.
 //!
 //! A thread does a traversal. What traversals find is added up as 64-bit whole numbers, whose order does not matter: the same seed gives the same bits, on
-//! every device. The tables get the mean over the batch.
+//! every device that runs kernels. The tables get the mean over the batch. On the CPU the plain program of `cpu-ref` does one traversal an iteration, with random
+//! numbers of its own.
 
+mod cpu;
 mod engine;
 #[allow(unsafe_code)]
 mod kernels;
@@ -23,16 +25,9 @@ mod tests;
 /// Most traversals of an iteration.
 const MAX_BATCH: u32 = 1 << 24;
 
-/// Whether the engine takes this: a device that runs kernels, external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
+/// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
 /// bits, memory enough.
 pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<()> {
-    if device.backend() == Backend::Cpu {
-        return Err(Error::Unsupported {
-            what: "sampled traversals of a tree".to_string(),
-            backend: device.backend().to_string(),
-            remedy: "use a GPU, or sample nothing".to_string(),
-        });
-    }
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
@@ -44,6 +39,10 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
     }
     if !(options.exploration > 0.0 && options.exploration <= 1.0) {
         return Err(Error::option("exploration", options.exploration, "above 0, at most 1"));
+    }
+    if device.backend() == Backend::Cpu {
+        cpu::fits(options)?;
+        return enough(device, cpu::bytes(tree));
     }
     let decisions = tree.most_decisions();
     if decisions > MAX_DECISIONS {
@@ -67,6 +66,9 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Engine>> {
     fits(device, &tree, options)?;
+    if device.backend() == Backend::Cpu {
+        return Ok(Box::new(cpu::Cpu::new(&tree, options)));
+    }
     Ok(match options.numbers {
         Numbers::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),
         Numbers::F32 | Numbers::I16 => Box::new(engine::Mccfr::<f32>::new(device, &tree, options)?),

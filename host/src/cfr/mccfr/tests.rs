@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cfr::engine::Tables;
-use crate::cfr::explicit::tests::{after, devices};
+use crate::cfr::explicit::tests::{after, all_devices, devices};
 use crate::cfr::extensive::tests::{KUHN, KUHN_3P, LEDUC, poker};
 use crate::cfr::options::Updates;
 
@@ -28,7 +28,7 @@ fn mean(tree: &Arc<Tree>, device: &Device, sampling: Sampling, n: u32, seeds: u6
 #[test]
 fn means_are_those_of_the_reference() {
     let (kuhn, leduc) = (Arc::new(poker(KUHN)), Arc::new(poker(LEDUC)));
-    for device in devices() {
+    for device in all_devices() {
         // Mean and standard deviation of 12 seeds.
         for (tree, sampling, n, expected, deviation, seeds) in [
             (&kuhn, Sampling::External, 100, 0.190729461255668, 0.0812816346786654, 24),
@@ -97,6 +97,26 @@ fn the_same_seed_gives_the_same_bits() {
             other.run(40).expect("iterations");
             assert_ne!(whole.regrets, other.tables().expect("tables").regrets);
         }
+    }
+}
+
+#[test]
+fn the_plain_program_goes_on_with_the_same_bits() {
+    let (device, tree) = (Device::cpu(), Arc::new(poker(KUHN_3P)));
+    for sampling in [Sampling::External, Sampling::Outcome, Sampling::Chance] {
+        let options = options(sampling, 1, 4);
+        let mut whole = build(&device, Arc::clone(&tree), &options).expect("an engine");
+        whole.run(50).expect("iterations");
+        let mut first = build(&device, Arc::clone(&tree), &options).expect("an engine");
+        first.run(20).expect("iterations");
+        let mut second = build(&device, Arc::clone(&tree), &options).expect("an engine");
+        second.set_tables(&first.tables().expect("tables")).expect("tables of the same game");
+        second.run(30).expect("iterations");
+        assert_eq!(whole.tables().expect("tables"), second.tables().expect("tables"), "{sampling}");
+        let batch = Options { batch: 2, ..options };
+        assert!(matches!(fits(&device, &tree, &batch), Err(Error::Option { name: "batch", .. })));
+        let plus = Options { algorithm: Algorithm::CfrPlus, ..options };
+        assert!(matches!(fits(&device, &tree, &plus), Err(Error::Option { name: "algorithm", .. })));
     }
 }
 
