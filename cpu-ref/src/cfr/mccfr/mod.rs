@@ -46,6 +46,8 @@ pub struct State {
     pub regrets: Vec<Vec<f64>>,
     /// Weighted sums of strategies.
     pub averages: Vec<Vec<f64>>,
+    /// Sums over the iterations of the estimated winnings of the strategies used.
+    pub utilities: Vec<f64>,
     /// The generator.
     pub random: u64,
 }
@@ -128,8 +130,13 @@ impl<K> Solver<K> {
     /// A solve that has done nothing yet; all strategies are uniform.
     pub fn new(tree: Arc<Tree<K>>, sampling: Sampling, seed: u64) -> Self {
         let zeros: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
-        let state = State { iteration: 0, regrets: zeros.clone(), averages: zeros, random: seed };
+        let state = State { iteration: 0, regrets: zeros.clone(), averages: zeros, utilities: vec![0.0; tree.n_players()], random: seed };
         Self { tree, sampling, state }
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Arc<Tree<K>> {
+        &self.tree
     }
 
     /// What the solve remembers.
@@ -148,9 +155,9 @@ impl<K> Solver<K> {
         for _ in 0..n {
             self.state.iteration += 1;
             for seat in 0..tree.n_players() {
-                let State { regrets, averages, random, .. } = &mut self.state;
+                let State { regrets, averages, utilities, random, .. } = &mut self.state;
                 let mut pass = Pass { tree: &tree, seat, regrets, averages, random: Random(*random) };
-                match self.sampling {
+                utilities[seat] += match self.sampling {
                     Sampling::Chance => pass.full(0, 1.0, 1.0),
                     Sampling::External => pass.external(0),
                     Sampling::Outcome { exploration } => pass.outcome(0, exploration, 1.0, 1.0, 1.0),
