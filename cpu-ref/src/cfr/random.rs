@@ -54,11 +54,11 @@ mod tests {
     #[test]
     fn places_are_drawn_in_their_ratio() {
         let mut random = Random(1);
-        let mut counts = [0; 4];
+        let mut counts = [0_i32; 4];
         (0..60_000).for_each(|_| counts[random.draw(&[1.0, 0.0, 2.0, 3.0])] += 1);
         assert_eq!(counts[1], 0);
         for (count, expected) in [(counts[0], 10_000), (counts[2], 20_000), (counts[3], 30_000)] {
-            assert!((count as i32 - expected).abs() < 500, "{counts:?}");
+            assert!((count - expected).abs() < 500, "{counts:?}");
         }
     }
 }

@@ -24,6 +24,7 @@
 mod blockers;
 mod evaluate;
 mod game;
+mod pass;
 mod poker;
 mod public;
 mod sampling;
