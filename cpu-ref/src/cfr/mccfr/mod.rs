@@ -130,7 +130,13 @@ impl<K> Solver<K> {
     /// A solve that has done nothing yet; all strategies are uniform.
     pub fn new(tree: Arc<Tree<K>>, sampling: Sampling, seed: u64) -> Self {
         let zeros: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
-        let state = State { iteration: 0, regrets: zeros.clone(), averages: zeros, utilities: vec![0.0; tree.n_players()], random: seed };
+        let state = State {
+            iteration: 0,
+            regrets: zeros.clone(),
+            averages: zeros,
+            utilities: vec![0.0; tree.n_players()],
+            random: seed,
+        };
         Self { tree, sampling, state }
     }
 
