@@ -75,8 +75,8 @@ fn checkpoints(trajectory: &Value) -> Vec<(u64, &Value)> {
 }
 
 fn tolerance(game: &str, algorithm: &str, iteration: u64) -> Tolerance {
-    let tied = TIES.iter().filter(|tie| tie.0 == game && tie.1 == algorithm && iteration >= tie.2);
-    tied.last().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
+    let mut tied = TIES.iter().filter(|tie| tie.0 == game && tie.1 == algorithm && iteration >= tie.2);
+    tied.next_back().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
 }
 
 fn check_table(what: &str, solver: &Solver<String>, table: &Value) {
