@@ -6,13 +6,14 @@ use warpplay::PtxSet;
 use warpplay::mcts::{Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet};
 use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
-use warpplay_gpu::azero;
 use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
 use warpplay_gpu::ptx::embedded::{
-    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
+    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
 };
+use warpplay_gpu::{azero, cfr};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -48,6 +49,13 @@ fn families() -> Vec<Family> {
         Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
         Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
         Family { kernels: azero::train::kernels(), set: &AZERO_TRAIN },
+        Family { kernels: cfr::small::kernels(), set: &CFR_SMALL },
+        Family { kernels: cfr::street::kernels(), set: &CFR_STREET },
+        Family { kernels: cfr::explicit::kernels(), set: &CFR_EXPLICIT },
+        Family { kernels: cfr::subset::kernels(), set: &CFR_SUBSET },
+        Family { kernels: cfr::thesis::kernels(), set: &CFR_THESIS },
+        Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
+        Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
     ]
 }
 
@@ -167,9 +175,24 @@ fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Kernels that compute in double precision: their names say so, and the noise, whose powers need the range.
+/// Kernels that compute in double precision: their names say so, or they add up much, or need the range (the noise's powers).
 fn is_double(name: &str) -> bool {
-    name.starts_with("mlp_") && name.ends_with("_f64") || name.starts_with("azero_search_noise_")
+    let named = ["mlp_", "cfr_"].iter().any(|family| name.starts_with(family)) && name.ends_with("_f64");
+    // Sums of utilities over iterations, and probabilities of what is drawn.
+    let sums = [
+        "cfr_small_",
+        "cfr_street_last_",
+        "cfr_street_solve_",
+        "cfr_street_up_",
+        "cfr_explicit_apply_",
+        "cfr_explicit_profile_",
+        "cfr_explicit_sample_",
+        "cfr_explicit_update_",
+        "cfr_subset_finish_",
+        "cfr_thesis_up_",
+    ];
+    let walks = name.starts_with("cfr_walk_") && name != "cfr_walk_links";
+    named || walks || sums.iter().any(|prefix| name.starts_with(prefix)) || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -320,6 +343,13 @@ const BARRIERS: &[(&str, usize)] = &[
     ("azero_train_norm_back_parts", 2),
     ("azero_train_adam", 4),
     ("azero_train_finish", 10),
+    ("cfr_abstraction_nearest", 2),
+    ("cfr_abstraction_strength", 2),
+    ("cfr_small_measure_", 6),
+    ("cfr_small_solve_", 10),
+    ("cfr_street_last_", 3),
+    ("cfr_street_solve_", 3),
+    ("cfr_street_up_", 3),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the
@@ -368,6 +398,11 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "azero_paper_torso_global_plain",
                 "azero_paper_torso_shared_banked",
                 "azero_paper_torso_shared_plain",
+                // Whole numbers: counts, and regrets in fixed point.
+                "cfr_abstraction_assign",
+                "cfr_abstraction_strength",
+                "cfr_explicit_sample_",
+                "cfr_street_draw",
             ];
             let body = body(ptx, kernel.name);
             // Words, since `cp.async.cg.shared.global` has one of them in it.
