@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use warpplay::cfr::walk::{Information, Sampler};
 use warpplay::cfr::{
-    Abstraction, Algorithm, CardSet, Classes, Deck, GameDef, Method, Options, Ranking, Recipe, Sampling, members,
-    set_of, subsets,
+    Abstraction, Algorithm, CardSet, Classes, Deck, GameDef, Method, Options, Ranking, Recipe, RoundBuckets, Sampling,
+    members, set_of, subsets,
 };
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};

@@ -54,8 +54,8 @@ pub(super) unsafe fn run<N: Numbers>(
 ) {
     let mut at = range[0];
     while at < range[1] {
-        // SAFETY: the host's program.
-        let op = unsafe { &memory::row(place.task.ops, at, 1)[0] };
+        // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
+        let op = &unsafe { memory::load(place.task.ops, at as usize) };
         // SAFETY: the caller's promises.
         unsafe {
             if op.code == code::REACH {
@@ -84,6 +84,7 @@ unsafe fn reach<N: Numbers>(
     let average = average && !locked;
     let from = if locked { source::AVERAGES } else { from };
     let tables = &place.tables(side);
+    let operands = place.task.operands;
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -102,7 +103,7 @@ unsafe fn reach<N: Numbers>(
                 }
                 let wanted = action.wrapping_sub(op.first);
                 if op.operands != NONE && wanted < op.count && active {
-                    let slot = memory::load(place.task.operands, (op.operands + wanted) as usize);
+                    let slot = memory::load(operands, (op.operands + wanted) as usize);
                     if slot != NONE {
                         place.set(slot + hand, reach * p);
                     }

@@ -24,7 +24,7 @@ pub(super) unsafe fn run(place: &Place<'_>, side: &Side, range: [u32; 2]) {
     let mut task = warp_index();
     while task < n_tasks {
         // SAFETY: the host's program.
-        let eval = unsafe { &memory::row(place.task.evals, range[0] + task / parts, 1)[0] };
+        let eval = &unsafe { memory::load(place.task.evals, (range[0] + task / parts) as usize) };
         let part = task % parts;
         if part == 0 {
             by_strength(place, side, eval);

@@ -49,7 +49,7 @@ unsafe fn board_factor(place: &Place<'_>, pass: &Pass) -> f32 {
 #[inline(always)]
 #[track_caller]
 unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
-    // SAFETY (whole body): the kernels' contract.
+    // SAFETY: the kernels' contract.
     unsafe {
         let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = board_factor(&place, &pass);
@@ -75,7 +75,7 @@ unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 #[inline(always)]
 #[track_caller]
 unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
-    // SAFETY (whole body): the kernels' contract.
+    // SAFETY: the kernels' contract.
     unsafe {
         let program = place.program(pass.traverser);
         let side = place.side(pass.traverser);
@@ -107,7 +107,7 @@ unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is
 #[inline(always)]
 #[track_caller]
 unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
-    // SAFETY (whole body): the kernels' contract. A block returns as a whole.
+    // SAFETY: the kernels' contract. A block returns as a whole.
     unsafe {
         let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
         let factor = board_factor(&place, &pass);
@@ -137,7 +137,7 @@ const fn learning(traverser: u32) -> Pass {
 #[inline(always)]
 #[track_caller]
 unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
-    // SAFETY (whole body): the kernels' contract. A block returns as a whole.
+    // SAFETY: the kernels' contract. A block returns as a whole.
     unsafe {
         let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };

@@ -24,8 +24,8 @@ pub(super) unsafe fn run<N: Numbers>(
 ) {
     let mut at = range[0];
     while at < range[1] {
-        // SAFETY: the host's program.
-        let op = unsafe { &memory::row(place.task.ops, at, 1)[0] };
+        // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
+        let op = &unsafe { memory::load(place.task.ops, at as usize) };
         // SAFETY: the caller's promises.
         unsafe {
             if op.code == code::OWN {
@@ -48,10 +48,12 @@ unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
     let prefix = op.region + TOTALS;
     let by_card = prefix + other.stride + ROW;
     let all = place.get(op.region + ALL_CARDS);
+    // SAFETY: records of all hands of the board.
+    let records = unsafe { place.task.records.add(side.hands) };
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         // SAFETY: a record for each hand of the board.
-        let record = unsafe { memory::load_vec4(place.task.records.add(side.hands + hand as usize)) }.0;
+        let record = unsafe { memory::load_vec4(records.add(hand as usize)) }.0;
         let low = |word: u32| word & 0xffff;
         let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
         // The same hand was taken away with both of its cards.
@@ -77,16 +79,19 @@ unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
 unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let street = place.next;
-    let rows = street.values[side.seat as usize] as usize + op.entry as usize * street.hand_stride as usize;
-    let row_stride = street.n_entries as usize * street.hand_stride as usize;
-    let permutations = street.permutations as usize + side.seat as usize * street.hand_stride as usize;
+    let (links, maps, values) = (place.task.links, place.task.permutations, place.task.values);
+    let (first_link, end_link) = (place.on.links[0], place.on.links[1]);
+    let hand_stride = street.hand_stride as usize;
+    let rows = street.values[side.seat as usize] as usize + op.entry as usize * hand_stride;
+    let row_stride = street.n_entries as usize * hand_stride;
+    let permutations = street.permutations as usize + side.seat as usize * hand_stride;
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         // SAFETY: links, permutations and rows of values are the host's.
         unsafe {
             let number = place.number(side, hand);
             let one = |at: u32| {
-                let link = memory::row(place.task.links, at, 1)[0];
+                let link = memory::load(links, at as usize);
                 if pass.sampled & 1 != 0
                     && memory::load(place.task.board_factors, street.boards as usize + link.board as usize) <= 0.0
                 {
@@ -95,20 +100,20 @@ unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
                 let renamed = if link.permutation == 0 {
                     number
                 } else {
-                    let map = permutations + link.permutation as usize * 2 * street.hand_stride as usize;
-                    memory::load(place.task.permutations, map + number) as usize
+                    let map = permutations + link.permutation as usize * 2 * hand_stride;
+                    memory::load(maps, map + number) as usize
                 };
-                memory::load(place.task.values, rows + link.board as usize * row_stride + renamed)
+                memory::load(values, rows + link.board as usize * row_stride + renamed)
             };
             let mut sum = 0.0;
-            let mut at = place.on.links[0];
+            let mut at = first_link;
             // Four at a time, so that their loads are under way together; added in order.
-            while at + 4 <= place.on.links[1] {
+            while at + 4 <= end_link {
                 let values = [one(at), one(at + 1), one(at + 2), one(at + 3)];
                 sum = sum + values[0] + values[1] + values[2] + values[3];
                 at += 4;
             }
-            while at < place.on.links[1] {
+            while at < end_link {
                 sum += one(at);
                 at += 1;
             }
@@ -128,6 +133,7 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
     let from = if locked { source::AVERAGES } else { pass.own };
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;
+    let operands = place.task.operands;
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -139,7 +145,7 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
                 if !active {
                     return 0.0;
                 }
-                place.get(memory::load(place.task.operands, (op.operands + action) as usize) + hand)
+                place.get(memory::load(operands, (op.operands + action) as usize) + hand)
             };
             let value = if best {
                 let (mut value, mut choice) = (value_of(0), 0);
