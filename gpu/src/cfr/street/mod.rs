@@ -68,8 +68,8 @@ pub fn kernels() -> Vec<KernelInfo> {
     ]
 }
 
-/// Most threads of a block: two blocks leave each thread 56 registers.
-pub const MAX_THREADS: u32 = 576;
+/// Most threads of a block: a multiprocessor then has 168 registers for each, which the interpreter of operations needs.
+pub const MAX_THREADS: u32 = 384;
 
 /// Threads of a block for rows of `stride` hands: the fewest rounds over the row, evenly filled.
 pub const fn threads(stride: u32) -> u32 {
