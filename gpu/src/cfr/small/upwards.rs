@@ -282,23 +282,22 @@ impl<T: Real> Arena<T> {
         }
     }
 
-    /// The strategy of a node and hand, whose first value among the seat's tables is `first`, from its regrets.
+    /// The strategy of a node and hand, whose first value among the seat's tables is `first`: in proportion to `weight` of each place, uniform where all are 0.
     ///
     /// # Safety
     /// Within the plan, and this thread's alone.
     #[inline(always)]
     #[track_caller]
-    unsafe fn match_node(&self, seat: &Seat, first: u32, n_actions: u32, step: &Step<T>) {
+    unsafe fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
         // SAFETY: the caller's promise.
         unsafe {
             let mut sum = T::ZERO;
             let mut at = first;
             let mut action = 0;
             while action < n_actions {
-                let last = if step.predicts > T::ZERO { self.real(seat.last + at) } else { T::ZERO };
-                let matched = step.matched(self.real(seat.regrets + at), last);
-                self.set_real(seat.strategy + at, matched);
-                sum += matched;
+                let weight = weight(at);
+                self.set_real(seat.strategy + at, weight);
+                sum += weight;
                 at += seat.n_hands;
                 action += 1;
             }
@@ -312,31 +311,31 @@ impl<T: Real> Arena<T> {
         }
     }
 
-    /// The strategy of a node and hand from its averages, uniform where it was never reached.
+    /// The strategy from the regrets; see [`normalise`](Self::normalise).
     ///
     /// # Safety
-    /// As [`match_node`](Self::match_node).
+    /// As there.
     #[inline(always)]
     #[track_caller]
-    unsafe fn normalise_node(&self, seat: &Seat, first: u32, n_actions: u32) {
+    unsafe fn match_node(&self, seat: &Seat, first: u32, n_actions: u32, step: &Step<T>) {
         // SAFETY: the caller's promise.
         unsafe {
-            let mut sum = T::ZERO;
-            let mut at = seat.averages + first;
-            let mut action = 0;
-            while action < n_actions {
-                sum += self.real(at);
-                at += seat.n_hands;
-                action += 1;
-            }
-            let mut at = first;
-            let mut action = 0;
-            while action < n_actions {
-                self.set_real(seat.strategy + at, probability(self.real(seat.averages + at), sum, n_actions));
-                at += seat.n_hands;
-                action += 1;
-            }
+            self.normalise(seat, first, n_actions, |at| {
+                let last = if step.predicts > T::ZERO { self.real(seat.last + at) } else { T::ZERO };
+                step.matched(self.real(seat.regrets + at), last)
+            });
         }
+    }
+
+    /// The strategy from the averages; see [`normalise`](Self::normalise).
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn average_node(&self, seat: &Seat, first: u32, n_actions: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { self.normalise(seat, first, n_actions, |at| self.real(seat.averages + at)) }
     }
 
     /// All strategies of a seat: from the averages where `averages` or the node is locked, else from the regrets. Locked nodes are left where `learnt_only`.
@@ -356,7 +355,7 @@ impl<T: Real> Arena<T> {
                 let first = vector * seat.n_hands + hand;
                 if averages || locked {
                     if !learnt_only || !locked {
-                        self.normalise_node(seat, first, n_actions);
+                        self.average_node(seat, first, n_actions);
                     }
                 } else {
                     self.match_node(seat, first, n_actions, step);

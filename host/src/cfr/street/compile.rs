@@ -352,8 +352,9 @@ impl<'a> Compiler<'a> {
 
     /// Gives every place its address: slots of reach, slots of values, sums.
     fn resolve(&mut self) {
-        let reach = self.frame.stride[1 - self.traverser];
-        let value = self.frame.stride[self.traverser];
+        // All slots are of one length: then a thread has the same places of every slot whatever it held before, and needs no barrier when it is used again.
+        let reach = self.frame.stride[0].max(self.frame.stride[1]);
+        let value = reach;
         let values = self.slots.n * reach;
         let regions = values + self.highest * value;
         self.out.n_shared = regions + self.regions;
