@@ -247,3 +247,32 @@ fn progress_stops_a_run() {
     assert_eq!((seen.len(), u64::from(done), solver.iterations()), (3, seen[2], seen[2]));
     assert!(done < 1000 && seen.is_sorted());
 }
+
+#[test]
+fn the_cpu_follows_the_reference() {
+    let Some(path) = golden::shared("vectors/cfr_reference.json") else { return };
+    let reference: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    let trajectories = [
+        ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
+        ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
+        ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
+        ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
+        ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
+        ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
+        ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
+    ];
+    for (name, last) in [("kuhn.limit.2p", 100), ("variant_a", 10), ("leduc.limit.2p", 10)] {
+        for (label, algorithm, updates) in trajectories {
+            let points = &reference["games"][name]["trajectories"][label];
+            let options = Options { algorithm, updates, ..OPTIONS };
+            let mut solver = Solver::builder(game(name)).options(options).build(&Device::cpu()).expect("a solver");
+            for t in [1, 2, 3, 5, 10, 100].into_iter().filter(|&t| t <= last) {
+                solver.run((t - solver.iterations()) as u32, |_| go()).expect("iterations");
+                let point = solver.exploitability().expect("measured");
+                let expected = points[t.to_string()]["nash_conv"].as_f64().expect("a number");
+                let what = format!("{name} {label} at {t}: {}, {expected}", point.nash_conv);
+                assert!((point.nash_conv - expected).abs() < 1e-9 * expected.max(1e-3), "{what}");
+            }
+        }
+    }
+}

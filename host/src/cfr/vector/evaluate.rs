@@ -1,5 +1,6 @@
 //! Values of given strategies for every hand, in double precision on the host: what reports say of each hand, and the measure of the CPU device.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -10,6 +11,10 @@ use super::{Node, VectorGame};
 
 /// Boards whose values are added one after the other before the sums are added: fixed, so that the bits do not depend on the threads.
 pub(in crate::cfr) const CHUNK: usize = 32;
+
+/// Most hands of a seat that are compared one by one. Differences of sums leave rounding errors where hands are equally good, and regret matching goes by
+/// their sign: small games with exact ties would part from the exact solution.
+const FEW: usize = 64;
 
 /// How a seat plays in an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +77,9 @@ impl Evaluator {
 
     /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
     pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        if reach.len() <= FEW {
+            return self.end_one_by_one(node, seat, street, board, reach);
+        }
         let mut values = self.against(seat, reach, self.game.streets[street].boards[board].cards);
         match node {
             Node::Fold { payoff } => values.iter_mut().for_each(|value| *value *= payoff[seat]),
@@ -84,6 +92,34 @@ impl Evaluator {
             Node::Decision { .. } | Node::Exit { .. } => {}
         }
         values
+    }
+
+    /// The same, hand against hand.
+    fn end_one_by_one(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        let cards = self.game.streets[street].boards[board].cards;
+        let strengths = |seat: usize| {
+            let mut of_hands = vec![0; self.game.hands[seat].len()];
+            if matches!(node, Node::Showdown { .. }) {
+                self.shown[board][seat].iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
+            }
+            of_hands
+        };
+        let (own, others) = (strengths(seat), strengths(1 - seat));
+        let payoff = |hand: usize, other: usize| match node {
+            Node::Fold { payoff } => payoff[seat],
+            Node::Showdown { win, lose, tie } => match own[hand].cmp(&others[other]) {
+                Ordering::Greater => win[seat],
+                Ordering::Less => lose[seat],
+                Ordering::Equal => tie[seat],
+            },
+            Node::Decision { .. } | Node::Exit { .. } => 0.0,
+        };
+        let hands = &self.game.hands;
+        let value = |(hand, &held): (usize, &u64)| {
+            let apart = |(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
+            hands[1 - seat].iter().enumerate().filter(apart).map(|(other, _)| reach[other] * payoff(hand, other)).sum()
+        };
+        hands[seat].iter().enumerate().map(value).collect()
     }
 
     /// Values at the end of a street, from the boards of street `street` after `parent`. `reach` is the opponent's.
