@@ -20,7 +20,7 @@ use sample::{Drawn, sampling};
 use upwards::Choice;
 
 use crate::cfr::regret::{Real, Step};
-use crate::cuda::{kernel, math, memory, sync, thread};
+use crate::cuda::{kernel, math, memory, sync, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
@@ -80,6 +80,15 @@ pub struct Task<T> {
 }
 
 const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() == 112);
+
+/// Waits for the block. The warp meets first: behind loops of many exits its lanes may arrive one after the other, and the block's barrier takes the first
+/// lane for the whole warp.
+#[inline(always)]
+#[track_caller]
+fn sync_block() {
+    sync::sync_warp(warp::ALL);
+    sync::sync_threads();
+}
 
 /// A seat of the block's game. It is asked for again in every pass: both seats at once would take too many registers.
 ///
@@ -156,15 +165,15 @@ unsafe fn pass<T: Real>(
             arena.draw(game, drawn, task.boards, task.hands);
         }
         // Reaches and deals are there.
-        sync::sync_threads();
+        sync_block();
         arena.terminals(game, seat, other, drawn);
         // The terminals' values are there.
-        sync::sync_threads();
+        sync_block();
         let mut level = 0;
         while level < seat.n_levels {
             arena.combine(game, seat, level, choice);
             // The level above adds these values up.
-            sync::sync_threads();
+            sync_block();
             level += 1;
         }
     }
@@ -189,12 +198,12 @@ unsafe fn solve<T: Real>(task: Task<T>) {
             arena.set_utility(thread, memory::load(task.utilities, utilities + thread as usize));
         }
         // The tables are there.
-        sync::sync_threads();
+        sync_block();
         let mut step = memory::load(task.steps, 0);
         arena.strategies(&seat_of(&task, 0), &step, false, false);
         arena.strategies(&seat_of(&task, 1), &step, false, false);
         // The strategies are there.
-        sync::sync_threads();
+        sync_block();
         let mut iteration = 0;
         while iteration < task.n_iterations {
             // Asked for now, needed in the next turn.
@@ -222,14 +231,14 @@ unsafe fn solve<T: Real>(task: Task<T>) {
                     arena.strategies(&other, &step, false, true);
                 }
                 // The seat's tables are done.
-                sync::sync_threads();
+                sync_block();
                 number += 1;
             }
             if math::opaque(task.simultaneous) != 0 {
                 arena.strategies(&seat_of(&task, 0), &step, false, true);
                 arena.strategies(&seat_of(&task, 1), &step, false, true);
                 // The strategies are renewed.
-                sync::sync_threads();
+                sync_block();
             }
             step = next;
             iteration += 1;
@@ -255,12 +264,12 @@ unsafe fn measure<T: Real>(task: Task<T>) {
         arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
         copy_tables(&arena, &game, &task, false);
         // The tables are there.
-        sync::sync_threads();
+        sync_block();
         let step = Step::<T>::default();
         arena.strategies(&seat_of(&task, 0), &step, true, false);
         arena.strategies(&seat_of(&task, 1), &step, true, false);
         // The strategies are there.
-        sync::sync_threads();
+        sync_block();
         let mut turn = 0;
         while turn < 4 {
             let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
@@ -273,7 +282,7 @@ unsafe fn measure<T: Real>(task: Task<T>) {
                 }
             }
             // The values have been read.
-            sync::sync_threads();
+            sync_block();
             turn += 1;
         }
     }
