@@ -10,6 +10,7 @@
 //! | [`kernel`], [`launch`], [`ptx`] | what the host knows of a kernel, of a launch, of embedded PTX |
 //! | `mcts` | the kernels of the tree search and its games; needs the feature of that name |
 //! | `azero` | the kernels of the AlphaZero network, its search and its training; needs one of the features `azero-…` |
+//! | `cfr` | the kernels of counterfactual regret minimisation; needs one of the features `cfr-…` |
 //! | `mlp` | the kernels of multilayer perceptrons; needs one of the features `mlp-…` |
 //!
 //! # Kernels
@@ -24,6 +25,8 @@
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the cut is ours |
 //! | its search | `azero::search` | the same | `warpplay_cpu_ref::azero::search` | Silver et al., "AlphaZero"; OpenSpiel's PUCT value |
+//! | regret minimisation, four forms of a game | `cfr::small`, `cfr::street`, `cfr::subset`, `cfr::explicit` | `shape…` in each module | `warpplay_cpu_ref::cfr` | Zinkevich et al. 2007; Johanson et al. 2011, 2012 |
+//! | the published program, many deals at once, abstraction | `cfr::thesis`, `cfr::walk`, `cfr::abstraction` | the same | the same | Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015 |
 //! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
 //!
 //! # Features

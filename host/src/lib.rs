@@ -23,6 +23,7 @@
 //! | [`azero::Evaluator`] | [`azero::EvaluatorBuilder`] | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | [`azero::player::SelfPlay`], [`azero::player::Player`], [`azero::player::Match`] | see there | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
 //! | [`azero::train::Trainer`] | see there | the network's training from records of games | the same |
+//! | [`cfr::Solver`] | [`cfr::SolverBuilder`] | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
 //! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
 //! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //! | [`mlp::Classifier`] | (none: [`mlp::Classifier::new`]) | classes and probabilities of images, accuracy on a labelled set | the same |
@@ -62,7 +63,7 @@
 //!
 //! # Where to read on
 //!
-//! [`azero`], [`mcts`] and [`mlp`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
+//! [`azero`], [`cfr`], [`mcts`] and [`mlp`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
 //! `docs/mlp-accuracy-gap.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
 //! why.
 #![deny(unsafe_code)]

@@ -36,6 +36,13 @@
 //! | `azero_files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero_rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
 //! | `azero_cli.rs` | the commands of `azero_checkers` that others rely on have changed |
+//! | `cfr_games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
+//! | `cfr_reference.rs` | the plain regret minimisation differs from other people's programs |
+//! | `cfr_explicit.rs`, `cfr_small.rs`, `cfr_street.rs`, `cfr_subset.rs` | a form of a game differs from the reference or from the plain program |
+//! | `cfr_vector.rs`, `cfr_spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
+//! | `cfr_thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
+//! | `cfr_abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
+//! | `cfr_solver.rs`, `cfr_cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |

@@ -109,7 +109,8 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
             first.run(5, |_| ControlFlow::Continue(()))?;
             let mut resumed = builder().resume(device, &first.checkpoint()?)?;
             resumed.run(7, |_| ControlFlow::Continue(()))?;
-            assert_eq!(straight.checkpoint()?, resumed.checkpoint()?, "{numbers} {sampling} on {device}");
+            let same = straight.checkpoint()?.same_tables(&resumed.checkpoint()?);
+            assert!(same, "{numbers} {sampling} on {device}");
         }
         Ok(())
     });

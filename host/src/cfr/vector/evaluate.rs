@@ -116,7 +116,7 @@ impl Evaluator {
         };
         let hands = &self.game.hands;
         let value = |(hand, &held): (usize, &u64)| {
-            let apart = |(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
+            let apart = |&(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
             hands[1 - seat].iter().enumerate().filter(apart).map(|(other, _)| reach[other] * payoff(hand, other)).sum()
         };
         hands[seat].iter().enumerate().map(value).collect()
