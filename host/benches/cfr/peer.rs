@@ -130,6 +130,7 @@ impl Game for Leduc {
 ///
 /// # Errors
 /// As the crate says.
+#[allow(clippy::type_complexity, reason = "the peer's own type, used once")]
 pub fn tree(betting: &Arc<BettingTree>) -> anyhow::Result<GameTree<(u32, u8, Option<u8>), usize>> {
     Ok(GameTree::from_game(Leduc::Start(Arc::clone(betting)))?)
 }

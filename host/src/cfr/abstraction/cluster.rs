@@ -11,7 +11,8 @@ use crate::{Backend, Device, Error, Result, Stream};
 /// Most values of all points.
 const MOST_VALUES: u64 = 1 << 33;
 
-/// Where the work is done.
+/// Where the work is done; one at a time, so its size does not matter.
+#[allow(clippy::large_enum_variant)]
 enum Work<'a> {
     Plain { points: plain::Points<'a>, distances: Vec<u32>, nearest: Vec<u32> },
     Kernels { kernels: Kernels, stream: Stream, arrays: PointArrays },

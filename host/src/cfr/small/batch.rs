@@ -11,6 +11,15 @@ use crate::cfr::options::{Numbers, Options};
 use crate::cfr::vector::VectorGame;
 use crate::{Device, Error, Result, Stream};
 
+macro_rules! inner {
+    ($self:expr, $games:ident => $body:expr) => {
+        match $self {
+            Inner::F32($games) => $body,
+            Inner::F64($games) => $body,
+        }
+    };
+}
+
 /// Games in one precision.
 pub(super) struct Games<T: Number> {
     stream: Stream,
@@ -87,18 +96,6 @@ impl<T: Number> Games<T> {
             left -= now;
         }
         self.stream.synchronize()
-    }
-
-    /// Values and best responses of a game's averages, out of what the device has measured.
-    fn measured(&self, results: &[f64], game: usize) -> Measured {
-        let of_game = &results[4 * game..4 * game + 4];
-        Measured { values: vec![of_game[0], of_game[2]], best_responses: vec![of_game[1], of_game[3]] }
-    }
-
-    /// The same for all games.
-    pub fn measure(&mut self) -> Result<Vec<Measured>> {
-        let results = self.arrays.measure(&self.stream, &self.kernels)?;
-        Ok((0..self.games.len()).map(|game| self.measured(&results, game)).collect())
     }
 
     /// Values of one table, by seat.
@@ -184,30 +181,86 @@ fn clear_blocked<T: Number>(game: &VectorGame, seat: usize, table: &mut [T]) {
     }
 }
 
-impl<T: Number> Engine for Games<T> {
-    fn run(&mut self, n: u32) -> Result<()> {
-        Games::run(self, n)
-    }
-
-    fn measure(&mut self) -> Result<Measured> {
+impl Games<f64> {
+    /// Values and best responses of the averages of all games.
+    fn measure(&mut self) -> Result<Vec<Measured>> {
         let results = self.arrays.measure(&self.stream, &self.kernels)?;
-        Ok(self.measured(&results, 0))
+        let measured = |of_game: &[f64]| Measured {
+            values: vec![of_game[0], of_game[2]],
+            best_responses: vec![of_game[1], of_game[3]],
+        };
+        Ok(results.chunks_exact(4).map(measured).collect())
+    }
+}
+
+/// Games in single precision, and the same in double precision, where they are measured.
+pub(super) struct Single {
+    games: Games<f32>,
+    exact: Games<f64>,
+}
+
+impl Single {
+    fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
+        let exact = Games::new(device, games, &Options { numbers: Numbers::F64, ..*options })?;
+        Ok(Self { games: Games::new(device, games, options)?, exact })
     }
 
-    fn utilities(&mut self) -> Result<Vec<f64>> {
-        Games::utilities(self, 0)
+    fn run(&mut self, n: u32) -> Result<()> {
+        self.games.run(n)
     }
 
-    fn tables(&mut self) -> Result<Tables> {
-        Games::tables(self, 0)
+    fn measure(&mut self) -> Result<Vec<Measured>> {
+        let widened = |values: &Values| Values::F64((0..values.len()).map(|at| values.get(at)).collect());
+        for game in 0..self.games.games.len() {
+            let mut tables = self.games.tables(game)?;
+            for by_seat in [&mut tables.regrets, &mut tables.averages, &mut tables.predictions] {
+                by_seat.iter_mut().for_each(|values| *values = widened(values));
+            }
+            self.exact.set_tables(game, &tables)?;
+        }
+        self.exact.measure()
     }
 
-    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
-        Games::set_tables(self, 0, tables)
+    fn utilities(&self, game: usize) -> Result<Vec<f64>> {
+        self.games.utilities(game)
+    }
+
+    fn tables(&self, game: usize) -> Result<Tables> {
+        self.games.tables(game)
     }
 
     fn bytes(&self) -> u64 {
-        Games::bytes(self)
+        self.games.bytes() + self.exact.bytes()
+    }
+}
+
+impl Engine for SmallBatch {
+    fn run(&mut self, n: u32) -> Result<()> {
+        SmallBatch::run(self, n)
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let mut all = inner!(&mut self.inner, games => games.measure())?;
+        Ok(all.swap_remove(0))
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        inner!(&self.inner, games => games.utilities(0))
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        inner!(&self.inner, games => games.tables(0))
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        match &mut self.inner {
+            Inner::F32(single) => single.games.set_tables(0, tables),
+            Inner::F64(games) => games.set_tables(0, tables),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        SmallBatch::bytes(self)
     }
 }
 
@@ -228,8 +281,8 @@ impl GameMeasure {
 }
 
 enum Inner {
-    F32(Games<f32>),
-    F64(Games<f64>),
+    F32(Box<Single>),
+    F64(Box<Games<f64>>),
 }
 
 /// Small two-player games in vector form, of one shape or of many, solved side by side: a block of the GPU each, its tables in shared memory.
@@ -239,15 +292,6 @@ enum Inner {
 pub struct SmallBatch {
     inner: Inner,
     n_games: usize,
-}
-
-macro_rules! inner {
-    ($self:expr, $games:ident => $body:expr) => {
-        match $self {
-            Inner::F32($games) => $body,
-            Inner::F64($games) => $body,
-        }
-    };
 }
 
 impl SmallBatch {
@@ -261,9 +305,9 @@ impl SmallBatch {
             return Err(Error::shape("games of a batch", "at least 1", 0));
         }
         let inner = match options.numbers {
-            Numbers::F64 => Inner::F64(Games::new(device, games, options)?),
+            Numbers::F64 => Inner::F64(Box::new(Games::new(device, games, options)?)),
             // The plan refuses 16 bits.
-            Numbers::F32 | Numbers::I16 => Inner::F32(Games::new(device, games, options)?),
+            Numbers::F32 | Numbers::I16 => Inner::F32(Box::new(Single::new(device, games, options)?)),
         };
         Ok(Self { inner, n_games: games.len() })
     }

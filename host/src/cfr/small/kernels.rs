@@ -4,9 +4,7 @@ use bytemuck::Pod;
 use warpplay_gpu::cfr::regret::{Real, Step};
 use warpplay_gpu::cfr::small::layout::{BoardRecord, Game};
 use warpplay_gpu::cfr::small::sample::sampling;
-use warpplay_gpu::cfr::small::{
-    self, Task, cfr_small_measure_f32, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64,
-};
+use warpplay_gpu::cfr::small::{self, Task, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64};
 use warpplay_gpu::ptx::embedded::CFR_SMALL;
 
 use super::plan::{Plan, n_deals};
@@ -20,9 +18,7 @@ pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
 /// A precision that the kernels are made for.
 pub(super) trait Number: Real + Pod {
     type Solve: Kernel<Params = (Task<Self>,)>;
-    type Measure: Kernel<Params = (Task<Self>,)>;
     const SOLVE: Self::Solve;
-    const MEASURE: Self::Measure;
     fn values(values: Vec<Self>) -> Values;
     /// `None` for the other precision.
     fn of(values: &Values) -> Option<&[Self]>;
@@ -30,9 +26,7 @@ pub(super) trait Number: Real + Pod {
 
 impl Number for f32 {
     type Solve = cfr_small_solve_f32;
-    type Measure = cfr_small_measure_f32;
     const SOLVE: Self::Solve = cfr_small_solve_f32;
-    const MEASURE: Self::Measure = cfr_small_measure_f32;
 
     fn values(values: Vec<f32>) -> Values {
         Values::F32(values)
@@ -48,9 +42,7 @@ impl Number for f32 {
 
 impl Number for f64 {
     type Solve = cfr_small_solve_f64;
-    type Measure = cfr_small_measure_f64;
     const SOLVE: Self::Solve = cfr_small_solve_f64;
-    const MEASURE: Self::Measure = cfr_small_measure_f64;
 
     fn values(values: Vec<f64>) -> Values {
         Values::F64(values)
@@ -67,14 +59,14 @@ impl Number for f64 {
 /// The kernels.
 pub(super) struct Kernels<T: Number> {
     solve: Function<T::Solve>,
-    measure: Function<T::Measure>,
+    measure: Function<cfr_small_measure_f64>,
 }
 
 impl<T: Number> Kernels<T> {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_SMALL)?;
-        Ok(Self { solve: module.function(T::SOLVE)?, measure: module.function(T::MEASURE)? })
+        Ok(Self { solve: module.function(T::SOLVE)?, measure: module.function(cfr_small_measure_f64)? })
     }
 }
 
@@ -217,15 +209,6 @@ impl<T: Number> Arrays<T> {
         unsafe { stream.launch(&kernels.solve, self.shape, (task,)) }
     }
 
-    /// Values and best responses of all games, `[game, seat, value or best response]`; waits for them.
-    pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<T>) -> Result<Vec<f64>> {
-        let results = self.results.as_mut_ptr();
-        let task = self.task(results, 0, 0);
-        // SAFETY: as in `solve`; the results have four places for each game.
-        unsafe { stream.launch(&kernels.measure, self.shape, (task,)) }?;
-        stream.read(&self.results)
-    }
-
     /// Sums of utilities, `[game, seat]`.
     pub fn utilities(&self, stream: &Stream) -> Result<Vec<f64>> {
         stream.read(&self.utilities)
@@ -246,6 +229,17 @@ impl<T: Number> Arrays<T> {
     /// Replaces them.
     pub fn set_state(&mut self, stream: &Stream, game: usize, values: &[T]) -> Result<()> {
         stream.write(&mut self.state, self.state_from[game] as usize, values)
+    }
+}
+
+impl Arrays<f64> {
+    /// Values and best responses of all games, `[game, seat, value or best response]`; waits for them.
+    pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<f64>) -> Result<Vec<f64>> {
+        let results = self.results.as_mut_ptr();
+        let task = self.task(results, 0, 0);
+        // SAFETY: as in `solve`; the results have four places for each game.
+        unsafe { stream.launch(&kernels.measure, self.shape, (task,)) }?;
+        stream.read(&self.results)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The whole solve of a small two-player game in one block's shared memory, and many such games at once.
 //!
 //! The rule: a seat has at most 128 hands, and strategies, regrets, averages, values, reaches and the lists that hold the tree together fit in the shared
-//! memory of one block (227 KiB on an H200). Leduc hold'em needs about 40 KiB in single precision.
+//! memory of one block (227 KiB on an H200), in double precision too, in which games are measured. Leduc hold'em needs about 40 KiB in single precision.
 
 mod batch;
 #[allow(unsafe_code)]
@@ -24,12 +24,7 @@ use crate::{Device, Result};
 /// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run; [`Error::Memory`](crate::Error::Memory) where the device has too
 /// little.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Engine>> {
-    let games = [game];
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(batch::Games::<f64>::new(device, &games, options)?),
-        // The plan refuses 16 bits.
-        Numbers::F32 | Numbers::I16 => Box::new(batch::Games::<f32>::new(device, &games, options)?),
-    })
+    Ok(Box::new(SmallBatch::new(device, &[game], options)?))
 }
 
 /// Whether the game fits in a block of the device.
@@ -37,5 +32,7 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with what is against it: memory needed, hands, precision or sampling.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
-    plan::Plan::new(device, game, options).map(|_| ())
+    plan::Plan::new(device, game, options)?;
+    // Measured in double precision, whatever it is solved in.
+    plan::Plan::new(device, game, &Options { numbers: Numbers::F64, ..*options }).map(|_| ())
 }

@@ -64,6 +64,7 @@ impl From<Arc<Tree>> for Problem {
 /// A problem as it stands in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[allow(clippy::large_enum_variant, reason = "there is one of it")]
 pub(in crate::cfr) enum Stored {
     /// The rules.
     Poker(GameDef),

@@ -13,8 +13,6 @@ use crate::cfr::vector::{Board, VectorGame};
 /// The hands of all boards of a street.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hands {
-    /// Hands of a row, by seat.
-    pub stride: [u32; 2],
     /// Whether both seats have the same hands, and one set of arrays.
     pub shared: bool,
     /// Hands that each board leaves possible, by seat.
@@ -125,7 +123,6 @@ impl Hands {
         });
         let len = |seat: usize| if shared && seat == 1 { 0 } else { n_boards * stride[seat] as usize };
         let mut hands = Self {
-            stride,
             shared,
             counts: vec![[0; 2]; n_boards],
             numbers: [0, 1].map(|seat| vec![0; len(seat)]),

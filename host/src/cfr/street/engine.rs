@@ -237,14 +237,6 @@ impl StreetEngine {
         Ok(all)
     }
 
-    /// Counterfactual values of the average profile by game, seat and hand: the hand's expected winnings times the scaled weight of the opponent's hands
-    /// that it can meet.
-    pub fn hand_values(&mut self) -> Result<Vec<[Vec<f64>; 2]>> {
-        let first = self.measure_seat(0, mode::VALUE)?;
-        let second = self.measure_seat(1, mode::VALUE)?;
-        Ok(first.into_iter().zip(second).map(|(first, second)| [first, second]).collect())
-    }
-
     /// Sums of utilities by game and seat.
     pub fn utilities_all(&mut self) -> Result<Vec<[f64; 2]>> {
         let sums = self.stream.read(&self.arrays.utilities)?;

@@ -111,8 +111,8 @@ impl Shape {
                 level.n_subtrees = level.n_subtrees.max(n_subtrees);
                 level.stride = level.stride.max(stride[0]).max(stride[1]);
                 level.n_shared = compiled.iter().map(|c| c.n_shared).fold(level.n_shared, u32::max);
-                for seat in 0..2 {
-                    shape.table_len[seat] += n_boards * u64::from(here.n_slots[seat]) * u64::from(stride[seat]);
+                for (seat, len) in shape.table_len.iter_mut().enumerate() {
+                    *len += n_boards * u64::from(here.n_slots[seat]) * u64::from(stride[seat]);
                 }
                 let n_parents = if street == 0 { 1 } else { game.streets[street - 1].boards.len() as u64 };
                 shape.reach_len += 2 * n_parents * n_entries * hand_stride(game);

@@ -133,33 +133,11 @@ impl StreetBatch {
         self.engine.measure_all()
     }
 
-    /// Counterfactual values of the average profiles by game, seat and hand: the hand's expected winnings times the scaled weight of the opponent's hands
-    /// that it can meet.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn hand_values(&mut self) -> Result<Vec<[Vec<f64>; 2]>> {
-        self.engine.hand_values()
-    }
-
-    /// Sums of utilities by game and seat.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn utilities(&mut self) -> Result<Vec<[f64; 2]>> {
-        self.engine.utilities_all()
-    }
-
     /// Everything of game `number`.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn tables(&mut self, number: usize) -> Result<Tables> {
         self.engine.tables_of(number)
-    }
-
-    /// Bytes of the device that were taken.
-    pub fn bytes(&self) -> u64 {
-        self.engine.bytes()
     }
 }

@@ -25,6 +25,7 @@ pub(super) trait Number: Real + Pod {
     type Reach: Kernel<Params = (Tables<Self>, u32, u32)>;
     type Values: Kernel<Params = (Tables<Self>, u32, u32, u32, u32, u32)>;
     type Finish: Kernel<Params = (Tables<Self>, u32, u32, u32)>;
+    #[allow(clippy::type_complexity, reason = "the kernels in the order of their launch")]
     const KERNELS: (Self::Terminals, Self::Strategy, Self::Reach, Self::Values, Self::Finish);
     fn values(values: Vec<Self>) -> Values;
     /// `None` for the other precision.

@@ -294,7 +294,7 @@ pub fn profile(device: &Device, game: &GameDef, options: &Options, n: u32) -> Re
 /// # Errors
 /// [`Error::Option`] if the numbers make no game.
 pub fn sweep_game(players: usize, raises: u32, buckets: u32) -> Result<GameDef> {
-    let suits = (1..=4).find(|suits| buckets % suits == 0 && (1..=13).contains(&(buckets / suits)));
+    let suits = (1..=4).find(|suits| buckets.is_multiple_of(*suits) && (1..=13).contains(&(buckets / suits)));
     let Some(suits) = suits else {
         return Err(Error::option("buckets", buckets, "a number of cards of 1 to 4 suits of at most 13 ranks"));
     };

@@ -202,8 +202,8 @@ where
             for lane in 0..self.options.batch as usize {
                 let cards = self.dealer.next();
                 let words: [u32; MAX_PLAYERS] = self.dealer.beats(&cards);
-                for seat in 0..n_players {
-                    drawn.beats[(batch * n_players + seat) * LANES + lane] = words[seat];
+                for (seat, &word) in words.iter().enumerate().take(n_players) {
+                    drawn.beats[(batch * n_players + seat) * LANES + lane] = word;
                     for round in 0..n_rounds {
                         let bucket = self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
                         drawn.buckets[(batch * n_slots + seat * n_rounds + round) * LANES + lane] = bucket;
@@ -244,7 +244,7 @@ where
     }
 
     /// The same back in the order of the device.
-    fn from_table(&self, name: &str, table: &[Values]) -> Result<Vec<T>> {
+    fn device_order(&self, name: &str, table: &[Values]) -> Result<Vec<T>> {
         let n_players = self.plan.sequences.n_players;
         if table.len() != n_players {
             return Err(Error::shape(name, format!("{n_players} seats"), table.len()));
@@ -318,8 +318,8 @@ where
             return Err(Error::shape("state of the generator", 1, tables.random.len()));
         };
         self.arrays.sums.expect_len("utilities", tables.utilities.len())?;
-        let regrets = self.from_table("regrets", &tables.regrets)?;
-        let averages = self.from_table("averages", &tables.averages)?;
+        let regrets = self.device_order("regrets", &tables.regrets)?;
+        let averages = self.device_order("averages", &tables.averages)?;
         self.dealer = Dealer::new(&self.plan.game, state)?;
         self.stream.write(&mut self.arrays.regrets, 0, &regrets)?;
         self.stream.write(&mut self.arrays.averages, 0, &averages)?;
