@@ -3,7 +3,7 @@
 //! # How a pass is cut
 //! The host compiles a subtree, for each traverser, into lists of operations ([`layout`]); a block runs them in order, all its threads the same. A thread keeps its
 //! hands at every node, so reach goes down and values go up without a barrier; only the ends of the betting need all of the opponent's hands. They are
-//! evaluated together, a warp a reach vector or 32 cards of one ([`eval`]): three barriers a segment, and a subtree that fits in shared memory is one segment.
+//! evaluated together, a warp a reach vector or 32 cards of one (`eval`): three barriers a segment, and a subtree that fits in shared memory is one segment.
 //!
 //! ```text
 //! street 0 .. last - 1   down: averages of the traverser, reach of both at every exit      a launch a street

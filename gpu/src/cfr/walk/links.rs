@@ -2,7 +2,7 @@
 //!
 //! One warp, one slot (seat and round) of one batch; a lane, a deal.
 //! Launch  [`shape`].
-//! Reads   `buckets` [n_batches][n_slots][32].
+//! Reads   `buckets`, `[n_batches][n_slots][32]`.
 //! Writes  `links`, likewise.
 
 use crate::cuda::warp::ALL;

@@ -81,7 +81,7 @@ pub struct Walk<T> {
     pub buckets: *const u32,
     /// See [`links`](super::links), likewise.
     pub links: *const u32,
-    /// See [`beats`](crate::cfr::beats), `[batch][n_players][32]`.
+    /// See [`beats`], `[batch][n_players][32]`.
     pub beats: *const u32,
     /// `[batch]`.
     pub changes: *const Change<T>,

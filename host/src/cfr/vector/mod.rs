@@ -85,7 +85,7 @@ pub struct Board {
     /// are counterfactual, so those below a board are weighed with the product of it over the boards on the way, and with [`VectorGame::scale`].
     pub weight: f64,
     /// One permutation for each member of the class, the one that takes the member to this board: counterfactual values at the parent are Σ over members m
-    /// of weight · value[permutations[m][hand]]. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
+    /// of weight · `value[permutations[m][hand]]`. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
     pub members: Vec<u32>,
 }
 
