@@ -51,7 +51,7 @@
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
 //! | more players, chance sampling | `walk` | not offered |
-//! | external or outcome sampling | `mccfr` | not offered |
+//! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
 //! [`Form`] asks for a layout by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
 //! something else.
