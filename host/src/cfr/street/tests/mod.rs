@@ -157,8 +157,9 @@ fn many_streets_are_as_plain_recursion_has_them() {
         agree(&device, "leduc", &leduc(true), &simultaneous, 5, 1e-5);
         agree(&device, "two cards", &game(2, "0 1", 2, 4, 2, true), &simultaneous, 1, 1e-5);
         let plus = options(Algorithm::CfrPlus, Updates::Alternating);
-        agree(&device, "locked turn", &spot(&[0, 1], true), &plus, 3, 1e-5);
-        agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 2, 1e-5);
+        // Few iterations: afterwards a hand for which two actions are equally good plays one or the other, by the last bit.
+        agree(&device, "locked turn", &spot(&[0, 1], true), &plus, 1, 1e-5);
+        agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 1, 1e-5);
         let short = Options { numbers: Numbers::I16, ..plus };
         agree(&device, "leduc", &leduc(false), &short, 1, 1e-3);
         let [alike, apart] = [true, false]
