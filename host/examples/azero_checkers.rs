@@ -55,7 +55,7 @@ mod rules;
 mod selfplay;
 #[path = "azero_checkers/start.rs"]
 mod start;
-#[path = "azero_checkers/table.rs"]
+#[path = "common/table.rs"]
 mod table;
 #[path = "azero_checkers/train.rs"]
 mod train;

@@ -52,7 +52,7 @@ mod solve;
 mod solve_flags;
 #[path = "cfr_poker/subgame.rs"]
 mod subgame;
-#[path = "cfr_poker/table.rs"]
+#[path = "common/table.rs"]
 mod table;
 #[path = "cfr_poker/thesis.rs"]
 mod thesis;

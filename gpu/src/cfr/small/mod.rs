@@ -81,8 +81,7 @@ pub struct Task<T> {
 
 const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() == 112);
 
-/// Waits for the block. The warp meets first: behind loops of many exits its lanes may arrive one after the other, and the block's barrier takes the first
-/// lane for the whole warp.
+/// Waits for the block. The warp meets first, as a precaution behind loops of many exits; it costs next to nothing.
 #[inline(always)]
 #[track_caller]
 fn sync_block() {
