@@ -23,6 +23,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "cfr-thesis",
         "cfr-walk",
         "cfr-abstraction",
+        "shogi-paper",
+        "shogi-material",
+        "shogi-sparse",
     ];
     for &module in MODULES {
         let enabled = format!("CARGO_FEATURE_{}", module.to_uppercase().replace('-', "_"));

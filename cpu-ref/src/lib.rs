@@ -9,6 +9,7 @@
 //! | [`mcts`] | Monte Carlo tree search with many trees and many playouts a step | Klęsk, "MCTS-NC", SoftwareX |
 //! | [`azero`] | a residual network with value and policy heads, in `f32` and `f64` | OpenSpiel's AlphaZero; Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | [`mlp`] | multilayer perceptrons trained by mini-batches, in `f32` and `f64` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
+//! | [`shogi`] | learning of shogi evaluations from game records | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」; Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
 //!
 //! Every algorithm exists twice: sequential, reading like its source, and under rayon, calling the same inner functions. Results do
 //! not depend on the number of threads. Both give the same bits, but for the matrix products of `mlp`, which add in another order
@@ -47,3 +48,4 @@ pub mod azero;
 pub mod cfr;
 pub mod mcts;
 pub mod mlp;
+pub mod shogi;

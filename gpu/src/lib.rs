@@ -24,10 +24,11 @@
 //! | AlphaZero, as in the source | `azero::paper` | `shape…` in each kernel's module | `warpplay_cpu_ref::azero::pieces` | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the cut is ours |
+//! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
 //! | its search | `azero::search` | the same | `warpplay_cpu_ref::azero::search` | Silver et al., "AlphaZero"; OpenSpiel's PUCT value |
 //! | regret minimisation, four forms of a game | `cfr::small`, `cfr::street`, `cfr::subset`, `cfr::explicit` | `shape…` in each module | `warpplay_cpu_ref::cfr` | Zinkevich et al. 2007; Johanson et al. 2011, 2012 |
 //! | the published program, many deals at once, abstraction | `cfr::thesis`, `cfr::walk`, `cfr::abstraction` | the same | the same | Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015 |
-//! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
+//! | evaluation learning, the source's kernels and faster forms | `shogi::paper`, `shogi::material` | `shape…` in each module | `warpplay_cpu_ref::shogi::source` | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
 //!
 //! # Features
 //!
@@ -56,6 +57,8 @@ pub mod mcts;
 #[cfg(feature = "mlp")]
 pub mod mlp;
 pub mod ptx;
+#[cfg(feature = "shogi")]
+pub mod shogi;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simt;
 

@@ -83,4 +83,13 @@ pub mod embedded {
     /// Strength histograms of hands and their clusters.
     #[cfg(feature = "cfr-abstraction")]
     pub const CFR_ABSTRACTION: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_abstraction.rs"));
+    /// The published learning of piece values, position by position.
+    #[cfg(feature = "shogi-paper")]
+    pub const SHOGI_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_paper.rs"));
+    /// Learning of piece values from differences of material.
+    #[cfg(feature = "shogi-material")]
+    pub const SHOGI_MATERIAL: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_material.rs"));
+    /// Learning of sparse features.
+    #[cfg(feature = "shogi-sparse")]
+    pub const SHOGI_SPARSE: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_sparse.rs"));
 }

@@ -239,6 +239,17 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// Another process or thread of a group that works together failed, or has other data.
+    #[error("rank {rank} of {size}: {reason}")]
+    Rank {
+        /// Which, from 0.
+        rank: usize,
+        /// Ranks of the group.
+        size: usize,
+        /// Its error, or what differs.
+        reason: String,
+    },
+
     /// A kernel broke a rule while it ran on the CPU, thread by thread.
     #[error("{0}")]
     Simt(#[source] Box<Fault>),

@@ -28,6 +28,8 @@
 //! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
 //! | [`mlp::Classifier`] | (none: [`mlp::Classifier::new`]) | classes and probabilities of images, accuracy on a labelled set | the same |
 //! | [`mlp::Sweep`] | [`mlp::SweepBuilder`] | trains many perceptrons of one shape side by side | the same network |
+//! | [`shogi::learner::Learner`] | [`shogi::learner::LearnerBuilder`] | learns an evaluation of shogi positions from game records, with any set of features | Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
+//! | [`shogi::material::Material`] | (none: [`shogi::material::Material::build`]) | the published learning of twelve piece values, in six forms | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」 |
 //!
 //! # Back ends
 //!
@@ -57,13 +59,17 @@
 //! with [`Module::function`], and launched with [`Stream::launch`], which takes arguments of the kernel's own types
 //! only.
 //!
+//! # Features
+//!
+//! `mpi`: ranks of [`shogi`] that are processes, over the system's MPI library. Off by default: it needs that library and libclang to build.
+//!
 //! # Errors
 //!
 //! One enum, [`Error`]: it says what failed, where, and what to do. Caller input never makes this crate panic.
 //!
 //! # Where to read on
 //!
-//! [`azero`], [`cfr`], [`mcts`] and [`mlp`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
+//! [`azero`], [`cfr`], [`mcts`], [`mlp`] and [`shogi`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
 //! `docs/mlp-accuracy-gap.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
 //! why.
 #![deny(unsafe_code)]
@@ -97,12 +103,14 @@ mod pinned;
 mod precision;
 mod progress;
 mod sealed;
+pub mod shogi;
 #[allow(unsafe_code)]
 mod stream;
 mod tensors;
 #[cfg(test)]
 #[allow(unsafe_code)]
 mod test_kernels;
+mod threads;
 
 pub use buffer::Buffer;
 pub use device::{Backend, Device, DeviceInfo, Memory};

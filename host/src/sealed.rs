@@ -1,14 +1,123 @@
-//! Files whose header holds a checksum over the whole file: FNV-1a of all bytes, those of its own digits taken as `0`.
+//! Files of state: safetensors with a line of metadata, JSON with a version, and a checksum over the whole file.
+//!
+//! The checksum is FNV-1a of all bytes of the file, those of its own digits taken as `0`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use safetensors::SafeTensors;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::fnv::Fnv;
+use crate::tensors::{self, Tensor};
+use crate::{Error, Result, atomic_file};
 
 /// What stands before the checksum's digits: JSON inside a JSON string.
 const MARK: &[u8] = br#"\"checksum\":\""#;
 /// Hexadecimal digits of the checksum.
-pub(crate) const DIGITS: usize = 16;
+const DIGITS: usize = 16;
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// Name of the metadata.
+    pub key: &'static str,
+    /// In errors.
+    pub name: &'static str,
+    /// Version of the format.
+    pub version: u32,
+}
+
+/// The JSON: what every file has, then its own.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta<T> {
+    checksum: String,
+    version: u32,
+    library: String,
+    content: T,
+}
+
+/// What every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+impl Kind {
+    /// The bytes of a file: the same at every call. `metadata` is what other readers look for.
+    pub fn to_bytes(
+        self,
+        path: &Path,
+        content: &impl Serialize,
+        tensors: &[Tensor],
+        mut metadata: BTreeMap<String, String>,
+    ) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
+        let meta = Meta {
+            checksum: "0".repeat(DIGITS),
+            version: self.version,
+            library: env!("CARGO_PKG_VERSION").to_string(),
+            content,
+        };
+        let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
+        metadata.insert(self.key.to_string(), meta);
+        let mut bytes = tensors::to_bytes_described(path, tensors, metadata)?;
+        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
+        set_digits(&mut bytes, sum);
+        Ok(bytes)
+    }
+
+    /// Checks checksum and version of a file's bytes; its content and its tensors. The checksum's digits are overwritten.
+    pub fn parse<'b, T: DeserializeOwned>(self, path: &Path, bytes: &'b mut [u8]) -> Result<(T, SafeTensors<'b>)> {
+        let Self { key, name, version } = self;
+        let wrong = |reason: String| Error::file(path, None, reason);
+        if bytes.is_empty() {
+            return Err(wrong(format!("the file is empty, expected a {name}")));
+        }
+        let Some((digits, sum)) = seal(bytes) else {
+            // Tells other files of the format from files that are none.
+            tensors::parse(path, bytes)?;
+            return Err(wrong(format!("no {name}: the metadata {key} with a checksum is missing")));
+        };
+        let (digits, found) = (String::from_utf8_lossy(&digits).into_owned(), format!("{sum:016x}"));
+        if digits != found {
+            return Err(wrong(format!("damaged {name}: its checksum is {found}, the file says {digits}")));
+        }
+        let file = tensors::parse(path, bytes)?;
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
+        let text = header.metadata().as_ref().and_then(|entries| entries.get(key));
+        let text = text.ok_or_else(|| wrong(format!("no {name}: the metadata {key} is missing")))?;
+        let read = |error: serde_json::Error| wrong(format!("metadata {key}: {error}"));
+        let found: Version = serde_json::from_str(text).map_err(read)?;
+        if found.version != version {
+            return Err(wrong(format!("{name} of format version {}, expected {version}", found.version)));
+        }
+        let meta: Meta<T> = serde_json::from_str(text).map_err(read)?;
+        Ok((meta.content, file))
+    }
+
+    /// Writes a file: to a new one beside it first, which is synced and then takes the name.
+    pub fn write(self, path: &Path, content: &impl Serialize, tensors: &[Tensor]) -> Result<()> {
+        atomic_file::write(path, &self.to_bytes(path, content, tensors, BTreeMap::new())?)
+    }
+
+    /// Reads a file and hands its content and tensors to `open`.
+    pub fn read<T: DeserializeOwned, R>(
+        self,
+        path: &Path,
+        open: impl FnOnce(T, &SafeTensors<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let mut bytes = atomic_file::read(path)?;
+        let (content, file) = self.parse(path, &mut bytes)?;
+        open(content, &file)
+    }
+}
 
 /// Takes the checksum's digits out of a file's bytes, leaving zeros, and computes the sum; `None` where the bytes have no such place.
-pub(crate) fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
+fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
     let place = digits_place(bytes)?;
     let digits = <[u8; DIGITS]>::try_from(&bytes[place.clone()]).ok()?;
     bytes[place].fill(b'0');
@@ -18,14 +127,22 @@ pub(crate) fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
 }
 
 /// Puts the digits of a sum in their place.
-pub(crate) fn set_digits(bytes: &mut [u8], sum: u64) {
+fn set_digits(bytes: &mut [u8], sum: u64) {
     if let Some(place) = digits_place(bytes) {
         bytes[place].copy_from_slice(format!("{sum:016x}").as_bytes());
     }
 }
 
+/// Gives changed bytes the checksum that belongs to them.
+#[cfg(test)]
+pub(crate) fn reseal(bytes: &mut [u8]) {
+    if let Some((_, sum)) = seal(bytes) {
+        set_digits(bytes, sum);
+    }
+}
+
 /// Where the digits stand: in the header, which comes first.
-fn digits_place(bytes: &[u8]) -> Option<std::ops::Range<usize>> {
+fn digits_place(bytes: &[u8]) -> Option<Range<usize>> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
     let end = usize::try_from(length).ok()?.checked_add(8)?;
     let header = bytes.get(..end)?;

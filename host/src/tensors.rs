@@ -1,5 +1,6 @@
 //! Files of named tensors in the safetensors format.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -45,14 +46,16 @@ pub(crate) fn to_bytes(path: &Path, tensors: &[Tensor], key: &str, value: &str) 
     safetensors::serialize(views, Some(metadata)).map_err(failed)
 }
 
-/// The bytes of a file with these tensors and any number of lines of metadata: the same at every call. The tensors stand in their order, so those with wider
-/// elements come first.
+/// The bytes of a file with these tensors and any number of lines of metadata: the same at every call. Tensors with wider elements come first, so that all are
+/// aligned; else they stand in their order.
 pub(crate) fn to_bytes_described(
     path: &Path,
     tensors: &[Tensor],
     metadata: BTreeMap<String, String>,
 ) -> Result<Vec<u8>> {
     let failed = |error: &dyn std::fmt::Display| Error::file(path, None, format!("cannot be written: {error}"));
+    let mut tensors: Vec<&Tensor> = tensors.iter().collect();
+    tensors.sort_by_key(|tensor| Reverse(tensor.dtype.bitsize()));
     let mut at = 0;
     let infos = tensors.iter().map(|tensor| {
         let data_offsets = (at, at + tensor.bytes.len());

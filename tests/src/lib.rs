@@ -43,6 +43,16 @@
 //! | `cfr_thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
 //! | `cfr_abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
 //! | `cfr_solver.rs`, `cfr_cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
+//! | `shogi_reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
+//! | `shogi_records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
+//! | `shogi_dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
+//! | `shogi_sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
+//! | `shogi_quiescence.rs` | a quiet line does not end where the plain search ends |
+//! | `shogi_material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
+//! | `shogi_learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
+//! | `shogi_ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
+//! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
+//! | `shogi_cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
@@ -56,6 +66,7 @@ pub mod backends;
 pub mod forest;
 pub mod golden;
 pub mod invariants;
+pub mod learning;
 pub mod programs;
 pub mod strategies;
 pub mod tolerance;

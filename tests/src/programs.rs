@@ -1,9 +1,11 @@
 //! The example programs, for tests that run them as others do.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The example `name` of the library: what the environment variable `variable` names, or built by cargo for tests.
 ///
@@ -32,4 +34,116 @@ pub fn example(name: &str, variable: &str, target_tmp: &str) -> PathBuf {
         .filter(|message| message["target"]["name"] == name)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .expect("cargo names the program")
+}
+
+/// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
+pub struct Place {
+    folder: TempDir,
+    program: PathBuf,
+}
+
+impl Place {
+    /// An empty folder for runs of `program`.
+    ///
+    /// # Panics
+    /// If the system gives none.
+    pub fn new(program: &Path) -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), program: program.to_path_buf() }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    /// The program with the words of a line, not yet started.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir(self.folder()).args(line.split_whitespace());
+        command
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn run(&self, line: &str) -> Output {
+        self.command(line).output().expect("the program starts")
+    }
+
+    /// Runs it; it must end well. Returns what it prints.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn ok(&self, line: &str) -> String {
+        let output = self.run(line);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs it; it must end with this code, and say why on one line of stderr. Returns that line.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn fails(&self, code: i32, line: &str) -> String {
+        let output = self.run(line);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{line}: {stderr}");
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{line}: {stderr}");
+        assert!(stderr.starts_with("error: ") && !stderr.contains("panicked"), "{line}: {stderr}");
+        stderr
+    }
+
+    /// Runs it; the parser of the command line must refuse it. Returns what it says.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn misused(&self, line: &str) -> String {
+        let output = self.run(line);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{line}: {stderr}");
+        stderr
+    }
+
+    /// The text of a file of the folder.
+    ///
+    /// # Panics
+    /// If it is not there.
+    #[track_caller]
+    pub fn text(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A file of the folder as JSON.
+    ///
+    /// # Panics
+    /// If it is not there, or is none.
+    #[track_caller]
+    pub fn json(&self, name: &str) -> Value {
+        let text = self.text(name);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// Names of the files in the folder, sorted.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder()).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use warpplay_tests::{golden, programs};
+use warpplay_tests::golden;
+use warpplay_tests::programs::{self, Place};
 
 /// The program: what `WARPPLAY_CFR_POKER` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -16,81 +16,27 @@ fn program() -> &'static Path {
     PROGRAM.get_or_init(|| programs::example("cfr_poker", "WARPPLAY_CFR_POKER", env!("CARGO_TARGET_TMPDIR")))
 }
 
-/// A folder of its own for a test, with the games that are part of the repository; the program runs in it, so that nothing is written elsewhere.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a folder"));
-        for game in ["kuhn.limit.2p", "kuhn.limit.3p", "leduc.limit.2p", "variant_a", "variant_c", "variant_d"] {
-            let name = format!("{game}.game");
-            fs::write(place.path(&name), golden::text(&format!("cfr/games/{name}"))).expect("a file");
-        }
-        place
+/// A folder for runs of the program, with the games that are part of the repository.
+fn new_place() -> Place {
+    let place = Place::new(program());
+    for game in ["kuhn.limit.2p", "kuhn.limit.3p", "leduc.limit.2p", "variant_a", "variant_c", "variant_d"] {
+        let name = format!("{game}.game");
+        fs::write(place.path(&name), golden::text(&format!("cfr/games/{name}"))).expect("a file");
     }
+    place
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(program());
-        command.current_dir(self.0.path()).args(line.split_whitespace());
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("the program starts")
-    }
-
-    /// Runs it; it must end well. Returns what it prints.
-    #[track_caller]
-    fn ok(&self, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Runs it with this typed; it must end well. Returns what it prints.
-    #[track_caller]
-    fn typed(&self, line: &str, input: &str) -> String {
-        let mut command = self.command(line);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        // It may have left before all is read.
-        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        let output = child.wait_with_output().expect("the program ends");
-        assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Runs it; it must end with this code, and say why on one line of stderr. Returns that line.
-    #[track_caller]
-    fn fails(&self, code: i32, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{line}: {stderr}");
-        assert_eq!(stderr.trim_end().lines().count(), 1, "{line}: {stderr}");
-        assert!(stderr.starts_with("error: ") && !stderr.contains("panicked"), "{line}: {stderr}");
-        stderr
-    }
-
-    /// Runs it; the parser of the command line must refuse it.
-    #[track_caller]
-    fn misused(&self, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(!stderr.contains("panicked"), "{line}: {stderr}");
-        stderr
-    }
-
-    fn json(&self, name: &str) -> Value {
-        let path = self.path(name);
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
-    }
+/// Runs the program with this typed; it must end well. Returns what it prints.
+#[track_caller]
+fn typed(place: &Place, line: &str, input: &str) -> String {
+    let mut command = place.command(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // It may have left before all is read.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[track_caller]
@@ -109,7 +55,7 @@ fn close(found: &Value, expected: f64, tolerance: f64) {
 
 #[test]
 fn info_counts_the_four_games_of_the_source() {
-    let place = Place::new();
+    let place = new_place();
     for (game, sequences, levels, buckets) in
         [("variant_a", 4, 3, 4), ("variant_c", 21_285, 21, 2_024), ("variant_d", 616_592, 29, 8)]
     {
@@ -128,7 +74,7 @@ fn info_counts_the_four_games_of_the_source() {
 
 #[test]
 fn the_json_of_solve_has_the_fields_that_others_rely_on() {
-    let place = Place::new();
+    let place = new_place();
     // Every flag of the agreed command line.
     let line = "solve leduc.limit.2p.game --algorithm cfr_plus --updates alternating --iterations 100 --report 1,10,100 --device cpu \
                 --precision f64 --json run.json --plot run.svg";
@@ -160,7 +106,7 @@ fn the_json_of_solve_has_the_fields_that_others_rely_on() {
 
 #[test]
 fn every_algorithm_and_update_of_the_agreed_line_runs() {
-    let place = Place::new();
+    let place = new_place();
     for algorithm in ["cfr", "cfr_plus", "lcfr", "dcfr", "pcfr_plus", "cfr_br"] {
         for updates in ["alternating", "simultaneous"] {
             if algorithm == "cfr_br" && updates == "simultaneous" {
@@ -179,7 +125,7 @@ fn every_algorithm_and_update_of_the_agreed_line_runs() {
 
 #[test]
 fn a_strategy_is_written_measured_asked_and_exported() {
-    let place = Place::new();
+    let place = new_place();
     place.ok("solve kuhn.limit.2p.game --iterations 1000 --device cpu --strategy k.strategy --json run.json --quiet");
     let solved = place.json("run.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     place.ok("exploitability k.strategy --device cpu --json e.json");
@@ -207,7 +153,7 @@ fn a_strategy_is_written_measured_asked_and_exported() {
 
 #[test]
 fn a_match_of_a_strategy_with_itself_is_worth_nothing() {
-    let place = Place::new();
+    let place = new_place();
     place.ok("solve leduc.limit.2p.game --iterations 100 --device cpu --strategy a.strategy --quiet");
     place.ok("solve leduc.limit.2p.game --iterations 1 --device cpu --strategy b.strategy --quiet");
     place.ok("match a.strategy a.strategy --device cpu --json m.json --quiet");
@@ -221,7 +167,7 @@ fn a_match_of_a_strategy_with_itself_is_worth_nothing() {
 
 #[test]
 fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
-    let place = Place::new();
+    let place = new_place();
     let line = "solve leduc.limit.2p.game --algorithm pcfr_plus --device cpu --quiet --report 10,20,40";
     place.ok(&format!("{line} --iterations 40 --json whole.json"));
     let line = "solve leduc.limit.2p.game --algorithm pcfr_plus --device cpu --quiet --report 10,20";
@@ -241,10 +187,11 @@ fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
 
 #[test]
 fn play_deals_hands_and_keeps_the_account() {
-    let place = Place::new();
+    let place = new_place();
     place.ok("solve kuhn.limit.2p.game --iterations 100 --device cpu --strategy k.strategy --quiet");
     // Whatever comes: a call is always legal.
-    let shown = place.typed("play k.strategy --seed 3 --hands 4 --hints --json play.json", &"hint\nx\nc\n".repeat(40));
+    let shown =
+        typed(&place, "play k.strategy --seed 3 --hands 4 --hints --json play.json", &"hint\nx\nc\n".repeat(40));
     assert!(shown.contains("Hand 4") && shown.contains("You won"), "{shown}");
     assert!(shown.contains("'x' cannot be done here"), "{shown}");
     let record = place.json("play.json");
@@ -256,15 +203,15 @@ fn play_deals_hands_and_keeps_the_account() {
         .sum();
     close(&record["won"], won, 1e-12);
     // The same seed, the same hands.
-    place.typed("play k.strategy --seed 3 --hands 4 --json again.json", &"c\n".repeat(40));
+    typed(&place, "play k.strategy --seed 3 --hands 4 --json again.json", &"c\n".repeat(40));
     assert_eq!(place.json("again.json")["hands"], record["hands"]);
-    assert!(place.typed("play k.strategy", "quit\n").contains("Hand 1"));
+    assert!(typed(&place, "play k.strategy", "quit\n").contains("Hand 1"));
 }
 
 /// The average strategy of a seat after regret matching on a matrix.
 fn matrix(place: &Place, game: &str, seat: usize) -> Vec<f64> {
     let mut command = Command::new(program());
-    command.current_dir(place.0.path()).args(["matrix", game, "--device", "cpu", "--iterations", "2000"]);
+    command.current_dir(place.folder()).args(["matrix", game, "--device", "cpu", "--iterations", "2000"]);
     let output =
         command.args(["--algorithm", "cfr", "--json", "matrix.json", "--quiet"]).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{game}: {}", String::from_utf8_lossy(&output.stderr));
@@ -279,7 +226,7 @@ fn matrix(place: &Place, game: &str, seat: usize) -> Vec<f64> {
 
 #[test]
 fn matrix_games_end_where_the_books_say() {
-    let place = Place::new();
+    let place = new_place();
     for seat in [0, 1] {
         for probability in matrix(&place, "rock-paper-scissors", seat) {
             assert!((probability - 1.0 / 3.0).abs() < 0.02, "{probability}");
@@ -297,7 +244,7 @@ fn matrix_games_end_where_the_books_say() {
 
 #[test]
 fn compare_measures_every_combination() {
-    let place = Place::new();
+    let place = new_place();
     let line =
         "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plot c.svg";
     let shown = place.ok(line);
@@ -313,7 +260,7 @@ fn compare_measures_every_combination() {
 
 #[test]
 fn other_games_have_names() {
-    let place = Place::new();
+    let place = new_place();
     place.ok("solve goofspiel:3 --iterations 100 --device cpu --json g.json --quiet");
     let last = place.json("g.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     // Symmetric: worth nothing to anybody.
@@ -323,7 +270,7 @@ fn other_games_have_names() {
 
 #[test]
 fn errors_are_one_line_and_say_where() {
-    let place = Place::new();
+    let place = new_place();
     fs::write(place.path("bad.game"), "GAMEDEF\nlimit\nnumPlayers = 2\nnumFish = 3\nEND GAMEDEF\n").expect("a file");
     let error = place.fails(1, "info bad.game");
     assert!(error.contains("bad.game, line 4") && error.contains("column") && error.contains("numFish"), "{error}");

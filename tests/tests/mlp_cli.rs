@@ -3,15 +3,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::programs;
+use warpplay_tests::programs::{self, Place};
 
 /// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -19,71 +18,9 @@ fn program() -> &'static Path {
     PROGRAM.get_or_init(|| programs::example("mlp_mnist", "WARPPLAY_MLP_MNIST", env!("CARGO_TARGET_TMPDIR")))
 }
 
-/// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(program());
-        command.current_dir(self.0.path()).args(line.split_whitespace());
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("the program starts")
-    }
-
-    /// Runs it; it must end well. Returns what it prints.
-    #[track_caller]
-    fn ok(&self, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Runs it; it must end with this code, and say why on one line of stderr. Returns that line.
-    #[track_caller]
-    fn fails(&self, code: i32, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{line}: {stderr}");
-        assert_eq!(stderr.trim_end().lines().count(), 1, "{line}: {stderr}");
-        assert!(stderr.starts_with("error: ") && !stderr.contains("panicked"), "{line}: {stderr}");
-        stderr
-    }
-
-    /// Runs it; the parser of the command line must refuse it.
-    #[track_caller]
-    fn misused(&self, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(!stderr.contains("panicked"), "{line}: {stderr}");
-        stderr
-    }
-
-    fn json(&self, name: &str) -> Value {
-        let path = self.path(name);
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("a folder");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
+/// A folder for runs of the program.
+fn new_place() -> Place {
+    Place::new(program())
 }
 
 /// A tiny set, a tiny network, the plain program.
@@ -105,7 +42,7 @@ fn has(value: &Value, fields: &[&str]) {
 
 #[test]
 fn the_json_of_train_has_the_fields_that_others_rely_on() {
-    let place = Place::new();
+    let place = new_place();
     // Every flag of the agreed command line.
     let line = "train --hidden 24,12 --batch 32 --lr 0.1 --epochs 3 --optimizer sgd --reduction mean --init he_uniform --seed 1 \
                 --device cpu --precision fp32 --drawn 220 --drawn-test 60 --json run.json --plot run.svg --checkpoint run.checkpoint";
@@ -143,7 +80,7 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
 
 #[test]
 fn the_same_command_gives_the_same_course_and_another_seed_another() {
-    let place = Place::new();
+    let place = new_place();
     let train = |more: &str| {
         place.ok(&format!("train {TINY} --epochs 2 --quiet --json run.json {more}"));
         course(&place.json("run.json"))
@@ -173,7 +110,7 @@ fn the_same_command_gives_the_same_course_and_another_seed_another() {
 
 #[test]
 fn devices_that_run_kernels_follow_the_cpu() {
-    let place = Place::new();
+    let place = new_place();
     let train = |device: &str| {
         let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --weights net.safetensors";
         place.ok(&format!("{line} --device {device}"));
@@ -198,7 +135,7 @@ fn devices_that_run_kernels_follow_the_cpu() {
 
 #[test]
 fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
-    let place = Place::new();
+    let place = new_place();
     for layout in ["", "--pytorch"] {
         place.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
         let shown = place.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
@@ -235,10 +172,10 @@ fn write_png(path: &Path, pixels: &[u8], side: u32) {
 
 #[test]
 fn one_image_is_classified_from_png_and_idx_alike() {
-    let place = Place::new();
+    let place = new_place();
     place.ok(&format!("train {TINY} --epochs 4 --quiet --weights net.safetensors"));
     let digits = Dataset::drawn_digits(3, 10).expect("digits");
-    digits.save(place.0.path(), Split::Test).expect("written");
+    digits.save(place.folder(), Split::Test).expect("written");
     let image = digits.image(4).expect("there are ten");
     write_png(&place.path("digit.png"), image, 28);
     write_png(&place.path("dark.png"), &image.iter().map(|pixel| 255 - pixel).collect::<Vec<_>>(), 28);
@@ -270,7 +207,7 @@ fn one_image_is_classified_from_png_and_idx_alike() {
 
 #[test]
 fn any_set_of_the_format_can_be_trained_on() {
-    let place = Place::new();
+    let place = new_place();
     // 6 x 7 pixels, three classes, a number of samples that no batch divides.
     let set = |n: usize| {
         let labels: Vec<u8> = (0..n).map(|at| (at % 3) as u8).collect();
@@ -278,8 +215,8 @@ fn any_set_of_the_format_can_be_trained_on() {
             labels.iter().flat_map(|&label| (0..42).map(move |at| if at % 3 == usize::from(label) { 200 } else { 9 }));
         Dataset::new(images.collect(), labels, 6, 7, 3, "stripes").expect("a set")
     };
-    set(101).save(place.0.path(), Split::Train).expect("written");
-    set(31).save(place.0.path(), Split::Test).expect("written");
+    set(101).save(place.folder(), Split::Train).expect("written");
+    set(31).save(place.folder(), Split::Test).expect("written");
     place.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
     let report = place.json("run.json");
     assert_eq!(report["sizes"], serde_json::json!([42, 3]));
@@ -292,7 +229,7 @@ fn any_set_of_the_format_can_be_trained_on() {
 
 #[test]
 fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
-    let place = Place::new();
+    let place = new_place();
     for options in ["", "--optimizer adam --lr 0.01 --schedule step --warmup 5 --validation 30"] {
         let tiny = if options.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
         place.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --weights whole.safetensors"));
@@ -328,7 +265,7 @@ fn interrupt(mut child: Child, written: &Path) {
 
 #[test]
 fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
-    let place = Place::new();
+    let place = new_place();
     let tiny = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 4 --lr 0.05";
     let child = place
         .command(&format!("train {tiny} --epochs 1000000 --json part.json --checkpoint c --checkpoint-every 1"))
@@ -352,7 +289,7 @@ fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
 
 #[test]
 fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
-    let place = Place::new();
+    let place = new_place();
     let mut child = place
         .command(&format!("train {TINY} --epochs 1000000"))
         .stdout(Stdio::piped())
@@ -373,7 +310,7 @@ fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
 
 #[test]
 fn a_loss_that_is_no_number_ends_the_training_and_keeps_the_last_good_state() {
-    let place = Place::new();
+    let place = new_place();
     let tiny = TINY.replace("--lr 0.1", "--lr 1e30");
     let said = place.fails(1, &format!("train {tiny} --epochs 3 --checkpoint c --json run.json"));
     assert!(said.contains("epoch 1, step") && said.contains(" c"), "{said}");
@@ -384,7 +321,7 @@ fn a_loss_that_is_no_number_ends_the_training_and_keeps_the_last_good_state() {
 
 #[test]
 fn wrong_use_ends_with_2_and_everything_else_with_1() {
-    let place = Place::new();
+    let place = new_place();
     let train = |more: &str| format!("train --device cpu --drawn 220 --drawn-test 60 --epochs 1 {more}");
     for (wrong, named) in [
         ("--batch 0", "batch"),
@@ -441,7 +378,7 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
 
 #[test]
 fn bad_files_are_named() {
-    let place = Place::new();
+    let place = new_place();
     let named = |line: &str, names: &[&str]| {
         let said = place.fails(1, line);
         assert!(names.iter().all(|name| said.contains(name)), "{line}: {said}");
@@ -451,8 +388,8 @@ fn bad_files_are_named() {
     named("train --device cpu --resume nowhere.checkpoint", &["nowhere.checkpoint"]);
 
     let digits = Dataset::drawn_digits(1, 40).expect("digits");
-    digits.save(place.0.path(), Split::Train).expect("written");
-    digits.save(place.0.path(), Split::Test).expect("written");
+    digits.save(place.folder(), Split::Train).expect("written");
+    digits.save(place.folder(), Split::Test).expect("written");
     let images = place.path("train-images-idx3-ubyte");
     let good = fs::read(&images).expect("written");
     let mut wrong = good.clone();
@@ -486,7 +423,7 @@ fn bad_files_are_named() {
 
 #[test]
 fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
-    let place = Place::new();
+    let place = new_place();
     let line = "experiments --device cpu --drawn 300 --drawn-test 60 --epochs 2 --only lr,block,evaluate,gap,suspects,operations,transfer \
                 --json all.json --plots plots";
     let shown = place.ok(line);
@@ -522,7 +459,7 @@ fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
 
 #[test]
 fn models_side_by_side_are_those_trained_alone() {
-    let place = Place::new();
+    let place = new_place();
     // Wherever kernels run; the first is the interpreter where there is no GPU.
     let device = kernel_devices()[0].backend().to_string();
     let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
@@ -553,7 +490,7 @@ fn models_side_by_side_are_those_trained_alone() {
 
 #[test]
 fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
-    let place = Place::new();
+    let place = new_place();
     let base = "sweep --device cpu --drawn 64 --drawn-test 16 --hidden 16 --batch 32 --epochs 2";
     place.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
     let some = place.json("some.json");
@@ -571,7 +508,7 @@ fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
 
 #[test]
 fn no_output_is_written_over_another() {
-    let place = Place::new();
+    let place = new_place();
     place.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
     let kept = fs::read(place.path("c")).expect("a checkpoint");
     for (files, named) in [

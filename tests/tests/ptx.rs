@@ -11,9 +11,10 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
-    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER,
+    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER, SHOGI_MATERIAL, SHOGI_PAPER,
+    SHOGI_SPARSE,
 };
-use warpplay_gpu::{azero, cfr};
+use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -56,6 +57,9 @@ fn families() -> Vec<Family> {
         Family { kernels: cfr::thesis::kernels(), set: &CFR_THESIS },
         Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
         Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
+        Family { kernels: shogi::paper::kernels(), set: &SHOGI_PAPER },
+        Family { kernels: shogi::material::kernels(), set: &SHOGI_MATERIAL },
+        Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
     ]
 }
 
@@ -192,7 +196,13 @@ fn is_double(name: &str) -> bool {
         "cfr_thesis_up_",
     ];
     let walks = name.starts_with("cfr_walk_") && name != "cfr_walk_links";
-    named || walks || sums.iter().any(|prefix| name.starts_with(prefix)) || name.starts_with("azero_search_noise_")
+    // The objective, whose differences are beyond single precision.
+    let shogi = name.starts_with("shogi_") && !["shogi_material_count", "shogi_sparse_scale"].contains(&name);
+    named
+        || walks
+        || shogi
+        || sums.iter().any(|prefix| name.starts_with(prefix))
+        || name.starts_with("azero_search_noise_")
 }
 
 /// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
@@ -350,6 +360,16 @@ const BARRIERS: &[(&str, usize)] = &[
     ("cfr_street_last_", 3),
     ("cfr_street_solve_", 3),
     ("cfr_street_up_", 3),
+    ("shogi_material_count", 2),
+    ("shogi_material_fused", 5),
+    ("shogi_material_gradient", 4),
+    ("shogi_material_histogram", 4),
+    ("shogi_material_plain", 6),
+    ("shogi_paper_evaluate", 7),
+    ("shogi_paper_persistent", 7),
+    ("shogi_paper_sum", 9),
+    ("shogi_sparse_pass_kpp", 16),
+    ("shogi_sparse_pass_", 14),
 ];
 
 /// Barriers of a kernel on tensor cores. Those that read two tiles ahead have a turn for even and one for odd tiles; the image before `sm_80` traps at the
@@ -403,6 +423,9 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "cfr_abstraction_strength",
                 "cfr_explicit_sample_",
                 "cfr_street_draw",
+                "shogi_material_",
+                "shogi_paper_persistent",
+                "shogi_sparse_",
             ];
             let body = body(ptx, kernel.name);
             // Words, since `cp.async.cg.shared.global` has one of them in it.

@@ -11,6 +11,8 @@ pub struct Family {
     pub arguments: &'static [&'static str],
     /// Its bench.
     pub bench: &'static str,
+    /// Whether several ranks of the example can work together.
+    pub ranks: bool,
 }
 
 /// All families of this version.
@@ -20,24 +22,43 @@ pub const FAMILIES: &[Family] = &[
         example: "mcts",
         arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
         bench: "mcts",
+        ranks: false,
     },
     Family {
         name: "mlp",
         example: "mlp_mnist",
         arguments: &["train", "--device", "auto", "--lr", "0.1", "--epochs", "5"],
         bench: "mlp",
+        ranks: false,
     },
     Family {
         name: "azero",
         example: "azero_checkers",
         arguments: &["selfplay", "--device", "auto", "--games", "2", "--simulations", "32"],
         bench: "azero",
+        ranks: false,
     },
     Family {
         name: "cfr",
         example: "cfr_poker",
         arguments: &["solve", "tests/golden/cfr/games/leduc.limit.2p.game", "--device", "auto", "--iterations", "1000"],
         bench: "cfr",
+        ranks: false,
+    },
+    Family {
+        name: "shogi",
+        example: "shogi_learn",
+        arguments: &[
+            "reproduce",
+            "--games",
+            "tests/golden/shogi/first_100.usi.txt.gz",
+            "--device",
+            "auto",
+            "--iterations",
+            "10",
+        ],
+        bench: "shogi",
+        ranks: true,
     },
 ];
 

@@ -10,12 +10,14 @@ mod ptx;
 mod setup;
 
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use warpplay_gpu_builder::PTXAS_VARIABLE;
+
+use families::{FAMILIES, Family};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Set-up, programs, tests, the PTX table and benches of warpplay")]
@@ -31,6 +33,9 @@ enum Task {
         /// The family of algorithms
         #[arg(value_parser = PossibleValuesParser::new(families::names()))]
         family: String,
+        /// Start so many processes that work together, with mpirun: before the example's arguments, of family shogi only
+        #[arg(long, value_name = "N")]
+        ranks: Option<usize>,
         /// Arguments of the example, such as `analyse --game gomoku`; `--help` lists them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -77,7 +82,7 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Run { family, arguments } => run(&family, &arguments),
+        Task::Run { family, ranks, arguments } => run(&family, ranks, &arguments),
         Task::Test { arguments } => test(&arguments),
         Task::Ptx => ptx::list(),
         Task::Bench { family, arguments } => bench(family.as_deref(), &arguments),
@@ -98,10 +103,13 @@ fn perform(task: Task) -> Result<()> {
     }
 }
 
-fn run(family: &str, arguments: &[String]) -> Result<()> {
+fn run(family: &str, ranks: Option<usize>, arguments: &[String]) -> Result<()> {
     let family = families::find(family).context("the command line's parser knows the families")?;
     setup::device_compiler()?;
-    let mut command = process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]);
+    let mut command = match ranks {
+        Some(ranks) => ranks_of(family, ranks)?,
+        None => process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]),
+    };
     if arguments.is_empty() {
         command.args(family.arguments);
         setup::say(&format!("{} {}", family.example, family.arguments.join(" ")));
@@ -109,6 +117,29 @@ fn run(family: &str, arguments: &[String]) -> Result<()> {
         command.args(arguments);
     }
     Err(process::replace(&mut command))
+}
+
+/// Builds a family's example with ranks and gives `mpirun` with it, to which the example's arguments can be added.
+fn ranks_of(family: &Family, ranks: usize) -> Result<Command> {
+    if !family.ranks {
+        let with: Vec<_> = FAMILIES.iter().filter(|family| family.ranks).map(|family| family.name).collect();
+        bail!("option ranks: {} has none (families with ranks: {})", family.name, with.join(", "));
+    }
+    if ranks == 0 {
+        bail!("option ranks: 0 is not allowed (1 or more)");
+    }
+    setup::mpi()?;
+    let build = ["build", "--release", "--package", "warpplay", "--features", "mpi", "--example", family.example];
+    process::run(&mut process::cargo(&build))?;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let mut command = Command::new("mpirun");
+    command.args(plan::mpirun(ranks, cores, setup::is_root()));
+    if std::env::var_os("RAYON_NUM_THREADS").is_none() {
+        // The ranks share the cores.
+        command.env("RAYON_NUM_THREADS", (cores / ranks).max(1).to_string());
+    }
+    command.arg(process::target_dir().join("release/examples").join(family.example));
+    Ok(command)
 }
 
 fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
@@ -125,7 +156,12 @@ fn test(arguments: &[String]) -> Result<()> {
     if let Some(path) = setup::ptxas()? {
         command.env(PTXAS_VARIABLE, path);
     }
-    let result = process::run(command.args(arguments));
+    let mut result = process::run(command.args(arguments));
+    // Ranks that are processes need a build of their own, and MPI: in CI it is demanded, else taken where it is.
+    if arguments.is_empty() && (process::is_set("CI") || setup::mpi_is_there()) {
+        let ranks = ["test", "--package", "warpplay-tests", "--features", "mpi", "--test", "shogi_mpi"];
+        result = result.and(setup::mpi()).and_then(|()| process::run(&mut process::cargo(&ranks)));
+    }
     // Also after a failure: it is the first thing that a reader of the failure asks.
     report_back_ends();
     result
@@ -142,5 +178,32 @@ fn report_back_ends() {
         setup::say("the example device_info did not say which back ends there are");
     } else {
         println!("\n{}", lines.join("\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_stand_before_the_arguments_of_the_example() {
+        let parse = |line: &[&str]| match Cli::try_parse_from([&["xtask", "run"], line].concat()).map(|cli| cli.task) {
+            Ok(Task::Run { family, ranks, arguments }) => (family, ranks, arguments.join(" ")),
+            Ok(_) => panic!("not run"),
+            Err(error) => panic!("{error}"),
+        };
+        let line = ["shogi", "--ranks", "2", "reproduce", "--init", "3"];
+        assert_eq!(parse(&line), ("shogi".into(), Some(2), "reproduce --init 3".into()));
+        assert_eq!(parse(&["shogi", "learn", "--ranks"]), ("shogi".into(), None, "learn --ranks".into()));
+        assert_eq!(parse(&["mlp", "--help-of-the-example"]).2, "--help-of-the-example");
+    }
+
+    #[test]
+    fn wrong_ranks_are_named() {
+        let of = |family: &str| families::find(family).unwrap();
+        let error = ranks_of(of("shogi"), 0).unwrap_err().to_string();
+        assert_eq!(error, "option ranks: 0 is not allowed (1 or more)");
+        let error = ranks_of(of("mcts"), 2).unwrap_err().to_string();
+        assert_eq!(error, "option ranks: mcts has none (families with ranks: shogi)");
     }
 }

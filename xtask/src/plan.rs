@@ -9,6 +9,9 @@ pub const OLDEST_COMPILER: (u32, u32) = (1, 95);
 /// Debian's packages: a compiler, and the library source of exactly that compiler.
 pub const DEBIAN_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 
+/// Debian's packages for ranks that are processes: Open MPI with its headers and `mpirun`, and what its bindings are made with.
+pub const MPI_PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
 /// What the machine offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
@@ -97,6 +100,19 @@ pub fn remedy() -> String {
     )
 }
 
+/// The arguments of `mpirun` for so many ranks of a program: more ranks than cores, and the user root, must be asked for; ranks share the cores, so that none is
+/// tied to one.
+pub fn mpirun(ranks: usize, cores: usize, root: bool) -> Vec<String> {
+    let mut words = vec!["-np".to_string(), ranks.to_string(), "--bind-to".into(), "none".into()];
+    if ranks > cores {
+        words.push("--oversubscribe".into());
+    }
+    if root {
+        words.push("--allow-run-as-root".into());
+    }
+    words
+}
+
 /// The version that `apt-cache policy PACKAGE` offers, as (major, minor); `None` if it offers none.
 ///
 /// Reads the C locale's output (`  Candidate: 1.96.0+dfsg1-1~deb12u2`).
@@ -148,6 +164,14 @@ mod tests {
         assert_eq!(steps(&Machine { apt: true, ci: true, terminal: true, ..NOTHING }), []);
         assert_eq!(steps(&NOTHING), []);
         assert_eq!(steps(&Machine { rustup: true, ..NOTHING }), [Step::Rustup]);
+    }
+
+    #[test]
+    fn ranks_beyond_the_cores_and_root_are_asked_for() {
+        assert_eq!(mpirun(2, 2, false), ["-np", "2", "--bind-to", "none"]);
+        assert_eq!(mpirun(4, 2, false)[4..], ["--oversubscribe"]);
+        assert_eq!(mpirun(1, 2, true)[4..], ["--allow-run-as-root"]);
+        assert_eq!(mpirun(3, 2, true)[4..], ["--oversubscribe", "--allow-run-as-root"]);
     }
 
     #[test]

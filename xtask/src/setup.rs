@@ -13,7 +13,7 @@ use warpplay_gpu_builder::{
     COMPILER_VARIABLE, DeviceCompiler, PTXAS_VARIABLE, REQUIRE_VARIABLE, find_compiler, find_ptxas, ptx_required,
 };
 
-use crate::plan::{self, DEBIAN_PACKAGES, Machine, OLDEST_COMPILER, Privilege, Step};
+use crate::plan::{self, DEBIAN_PACKAGES, MPI_PACKAGES, Machine, OLDEST_COMPILER, Privilege, Step};
 use crate::process;
 
 /// The Python package that holds `ptxas`.
@@ -79,6 +79,60 @@ pub fn ptxas() -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
+/// Makes sure of MPI, which only programs of several ranks need; installs Debian's packages where it may.
+///
+/// # Errors
+/// That it is not there and cannot be had, with what the user can type.
+pub fn mpi() -> Result<()> {
+    if mpi_is_there() {
+        return Ok(());
+    }
+    let packages = MPI_PACKAGES.join(" ");
+    let remedy = || format!("for ranks, Open MPI is needed; on Debian or Ubuntu: sudo apt-get install {packages}");
+    let machine = machine();
+    let privilege = plan::privilege(&machine).filter(|_| machine.apt).with_context(remedy)?;
+    if privilege == Privilege::SudoAfterAsking && !yes(&format!("install {packages} with sudo?"))? {
+        bail!(remedy());
+    }
+    say(&format!("installing {packages}"));
+    apt_get(privilege, &["update"]).with_context(remedy)?;
+    apt_get(privilege, &[&["install", "-y", "--no-install-recommends"], &MPI_PACKAGES[..]].concat())
+        .with_context(remedy)?;
+    if !mpi_is_there() {
+        bail!("{packages} were installed, but mpirun, mpicc or libclang is still not found");
+    }
+    Ok(())
+}
+
+/// Whether `mpirun`, the compiler's wrapper and the library that reads its headers are there.
+pub fn mpi_is_there() -> bool {
+    process::is_on_path("mpirun") && process::is_on_path("mpicc") && libclang_is_there()
+}
+
+/// Whether bindgen will find libclang: where its variable points, or where Debian puts it.
+fn libclang_is_there() -> bool {
+    let named = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).any(|name| {
+            let name = name.to_string_lossy();
+            name.starts_with("libclang") && name.contains(".so") && !name.contains("cpp")
+        })
+    };
+    let mut folders = vec![PathBuf::from("/usr/lib"), "/usr/lib64".into(), "/usr/local/lib".into()];
+    folders.extend(env::var_os("LIBCLANG_PATH").map(PathBuf::from));
+    let below = |dir: &str| {
+        std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    folders.extend(below("/usr/lib").into_iter().filter(|path| path.to_string_lossy().ends_with("-linux-gnu")));
+    folders.extend(below("/usr/lib").into_iter().map(|path| path.join("lib")));
+    folders.iter().any(|dir| named(dir))
+}
+
+/// Whether the user is root.
+pub fn is_root() -> bool {
+    machine().root
+}
+
 /// Says what set-up finds and what it would do, and does nothing.
 pub fn describe() {
     let machine = machine();
@@ -91,6 +145,10 @@ pub fn describe() {
         Err(_) => {
             say(&format!("ptxas: absent; would install {PTXAS_WHEEL} into {}/ptxas", process::target_dir().display()))
         }
+    }
+    match mpi_is_there() {
+        true => say("MPI: there"),
+        false => say(&format!("MPI: absent; `run` with --ranks would install {}", MPI_PACKAGES.join(" "))),
     }
     say("ways to a device compiler on this machine, in order:");
     let steps = plan::steps(&machine);

@@ -101,28 +101,28 @@ pub unsafe fn add_f32(at: *mut f32, value: f32) -> f32 {
 }
 
 macro_rules! shared {
-    ($($(#[$doc:meta])* $name:ident, $instruction:literal, $combine:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $type:ty, $register:ident, $instruction:literal, $combine:expr;)*) => {$(
         $(#[$doc])*
         #[inline(always)]
         #[track_caller]
-        pub fn $name(array: super::shared::Shared<u32>, index: u32, value: u32) -> u32 {
+        pub fn $name(array: super::shared::Shared<$type>, index: u32, value: $type) -> $type {
             let address = array.address_of(index);
             #[cfg(target_arch = "nvptx64")]
             {
-                let was: u32;
+                let was: $type;
                 // SAFETY: `address_of` checked the bounds.
                 unsafe {
-                    core::arch::asm!(concat!($instruction, " {0}, [{1}], {2};"), out(reg32) was, in(reg32) address, in(reg32) value, options(nostack, preserves_flags))
+                    core::arch::asm!(concat!($instruction, " {0}, [{1}], {2};"), out($register) was, in(reg32) address, in($register) value, options(nostack, preserves_flags))
                 };
                 was
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let combine: fn(u32, u32) -> u32 = $combine;
+                let combine: fn($type, $type) -> $type = $combine;
                 let mut was = 0;
-                crate::simt::hooks::shared_update(address, 4, &mut |bytes| {
-                    if let Ok(word) = <[u8; 4]>::try_from(&*bytes) {
-                        was = u32::from_ne_bytes(word);
+                crate::simt::hooks::shared_update(address, size_of::<$type>() as u32, &mut |bytes| {
+                    if let Ok(word) = <[u8; size_of::<$type>()]>::try_from(&*bytes) {
+                        was = <$type>::from_ne_bytes(word);
                         bytes.copy_from_slice(&combine(was, value).to_ne_bytes());
                     }
                 });
@@ -134,11 +134,42 @@ macro_rules! shared {
 
 shared! {
     /// Adds (wrapping) to a value in shared memory and returns what was there.
-    shared_add_u32, "atom.shared.add.u32", u32::wrapping_add;
+    shared_add_u32, u32, reg32, "atom.shared.add.u32", u32::wrapping_add;
+    /// Adds (wrapping) to a value in shared memory and returns what was there.
+    shared_add_u64, u64, reg64, "atom.shared.add.u64", u64::wrapping_add;
     /// Stores the larger in shared memory and returns what was there.
-    shared_max_u32, "atom.shared.max.u32", u32::max;
+    shared_max_u32, u32, reg32, "atom.shared.max.u32", u32::max;
     /// Stores the smaller in shared memory and returns what was there.
-    shared_min_u32, "atom.shared.min.u32", u32::min;
+    shared_min_u32, u32, reg32, "atom.shared.min.u32", u32::min;
+}
+
+/// Stores `new` in shared memory if `expected` is there; returns what was there.
+#[inline(always)]
+#[track_caller]
+pub fn shared_compare_exchange_u64(array: super::shared::Shared<u64>, index: u32, expected: u64, new: u64) -> u64 {
+    let address = array.address_of(index);
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let was: u64;
+        // SAFETY: `address_of` checked the bounds.
+        unsafe {
+            core::arch::asm!("atom.shared.cas.b64 {0}, [{1}], {2}, {3};", out(reg64) was, in(reg32) address, in(reg64) expected, in(reg64) new, options(nostack, preserves_flags))
+        };
+        was
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let mut was = 0;
+        crate::simt::hooks::shared_update(address, 8, &mut |bytes| {
+            if let Ok(word) = <[u8; 8]>::try_from(&*bytes) {
+                was = u64::from_ne_bytes(word);
+                if was == expected {
+                    bytes.copy_from_slice(&new.to_ne_bytes());
+                }
+            }
+        });
+        was
+    }
 }
 
 /// Adds to a float in shared memory and returns what was there. The order of several additions is not fixed, so neither are the sum's last bits.

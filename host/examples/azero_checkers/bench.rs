@@ -86,7 +86,11 @@ struct Times {
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<()> {
     args.output.start_log();
-    network::distinct(("--json", args.output.json.as_deref()), &[("--weights", args.weights.path().as_deref())])?;
+    common::expect_apart(
+        &[("--weights", args.weights.path().as_deref())],
+        &[("--json", args.output.json.as_deref())],
+        &[],
+    )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let (batches, precisions) = chosen(&args.bench, device.backend());

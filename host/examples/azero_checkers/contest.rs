@@ -35,6 +35,8 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &MatchArgs) -> Result<()> {
     args.output.start_log();
+    let [a, b] = [args.a.path(), args.b.path()];
+    common::expect_apart(&[("--a", a), ("--b", b)], &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let options =
         MatchOptions { games: args.games, opening_plies: args.opening_plies, parallel: args.parallel, seed: args.seed };

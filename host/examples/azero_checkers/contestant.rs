@@ -1,6 +1,7 @@
 //! Players: how they search, and how they are written on the command line.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Result;
@@ -229,6 +230,14 @@ impl Kind {
 }
 
 impl ContestantSpec {
+    /// The file of its network, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Network { weights, .. } if !weights.starts_with("seed:") => Some(Path::new(weights)),
+            _ => None,
+        }
+    }
+
     /// The player.
     ///
     /// # Errors

@@ -4,12 +4,11 @@ use anyhow::Result;
 
 use crate::args::ConvertArgs;
 use crate::common::{self, OutputFile};
-use crate::network;
 
 /// Runs the command.
 pub fn run(args: &ConvertArgs) -> Result<()> {
     args.output.start_log();
-    network::distinct(("--out", Some(&args.out)), &[("--weights", args.weights.path().as_deref())])?;
+    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &[("--out", Some(&args.out))], &[])?;
     OutputFile::prepare(&args.out)?;
     let network = args.weights.load(args.output.quiet)?;
     network.save(&args.out)?;

@@ -61,8 +61,7 @@ pub fn run(args: &EvalArgs) -> Result<()> {
     let weights = args.weights.path();
     let inputs = [("--inputs", args.inputs.as_deref()), ("--positions", args.positions.as_deref())];
     let read = [inputs[0], inputs[1], ("--weights", weights.as_deref())];
-    network::distinct(("--out", out), &read)?;
-    network::distinct(("--json", json), &[&read[..], &[("--out", out)]].concat())?;
+    common::expect_apart(&read, &[("--out", out), ("--json", json)], &[])?;
     out.map(OutputFile::prepare).transpose()?;
     let json = OutputFile::prepare_option(json)?;
     network::check_batch(args.batch)?;

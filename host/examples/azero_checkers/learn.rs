@@ -12,8 +12,8 @@ use warpplay::{Device, Precision};
 
 use crate::args::LearnArgs;
 use crate::common::{self, OutputFile};
+use crate::selfplay;
 use crate::train::{epoch_text, say};
-use crate::{network, selfplay};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct LearnFlags {
@@ -115,7 +115,7 @@ pub fn run(args: &LearnArgs) -> Result<()> {
     let options = flags.options();
     options.check()?;
     let (out, json) = (flags.out.as_deref(), args.output.json.as_deref());
-    network::distinct(("--json", json), &[("--out", out)])?;
+    common::expect_apart(&[], &[("--out", out), ("--json", json)], &[])?;
     out.map(OutputFile::prepare).transpose()?;
     let json = OutputFile::prepare_option(json)?;
     let device = Device::parse(&args.device.device)?;

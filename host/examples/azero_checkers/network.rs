@@ -1,9 +1,9 @@
 //! The flags that name a network and say how it runs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use warpplay::azero::{
     Evaluation, Evaluator, EvaluatorBuilder, Execution, MAX_BATCH, Network, NetworkShape, ObservationLayout, Positions,
 };
@@ -145,27 +145,6 @@ fn check(found: &Evaluation, positions: &Positions, evaluator: &Evaluator) -> Re
         ensure!(!illegal, "check failed: an illegal action of position {position} has a probability");
         let value = found.values[position];
         ensure!(value.abs() <= 1.0, "check failed: the value of position {position} is {value}");
-    }
-    Ok(())
-}
-
-/// That an output is no other file of the command.
-pub fn distinct(output: (&str, Option<&Path>), others: &[(&str, Option<&Path>)]) -> Result<()> {
-    let (name, Some(path)) = output else { return Ok(()) };
-    // A device or a pipe may take several.
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Ok(());
-    }
-    let place = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let named = std::fs::canonicalize(folder).unwrap_or_default().join(path.file_name().unwrap_or_default());
-        std::fs::canonicalize(path).unwrap_or(named)
-    };
-    for (other, taken) in others {
-        if taken.is_some_and(|taken| place(taken) == place(path)) {
-            let text = format!("{name} and {other} name the same file {}: each needs its own", path.display());
-            return Err(common::Usage(text)).context("nothing was written");
-        }
     }
     Ok(())
 }

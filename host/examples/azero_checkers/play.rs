@@ -56,9 +56,10 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     let options = args.search.options(SearchOptions { simulations: SIMULATIONS, ..SearchOptions::default() })?;
     let start = args.start.position()?;
     check_playable(&start)?;
-    crate::network::distinct(
-        ("--json", args.output.json.as_deref()),
+    common::expect_apart(
         &[("--weights", args.weights.path().as_deref())],
+        &[("--json", args.output.json.as_deref())],
+        &[],
     )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;

@@ -11,7 +11,7 @@ use warpplay::{Backend, Device};
 
 use crate::args::SelfplayArgs;
 use crate::common::{self, OutputFile};
-use crate::{network, table};
+use crate::table;
 
 /// Games that are written at once.
 const WRITTEN_AT_ONCE: usize = 64;
@@ -20,7 +20,7 @@ const WRITTEN_AT_ONCE: usize = 64;
 pub fn run(args: &SelfplayArgs) -> Result<()> {
     args.output.start_log();
     let json = args.output.json.as_deref();
-    network::distinct(("--json", json), &[("--weights", args.weights.path().as_deref())])?;
+    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &[("--json", json)], &[])?;
     let options = args.search.options(SearchOptions::self_play())?;
     json.map(OutputFile::prepare).transpose()?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;

@@ -13,7 +13,7 @@ use warpplay::{Device, Error};
 use crate::args::TrainArgs;
 use crate::common::{self, OutputFile, OutputFlags};
 use crate::gate::Gate;
-use crate::{network, table};
+use crate::table;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -127,7 +127,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     let (flags, quiet) = (&args.training, args.output.quiet);
     // Everything that can be wrong is found before any work is done.
-    distinct(args)?;
+    expect_apart(args)?;
     let checkpoint = flags.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let options = flags.options(base)?;
@@ -237,17 +237,16 @@ pub fn say(quiet: bool, text: String) -> Result<()> {
 
 /// That no file is written over another that this command reads or writes, but a checkpoint over the one that is resumed, and weights over those of the
 /// start.
-fn distinct(args: &TrainArgs) -> Result<()> {
-    let flags = &args.training;
-    let games: Vec<_> = flags.games.iter().map(|path| ("--games", Some(path.as_path()))).collect();
-    let weights = args.weights.path();
-    let out = ("--out", Some(flags.out.as_path()));
-    let (checkpoint, resume) = (("--checkpoint", flags.checkpoint.as_deref()), ("--resume", flags.resume.as_deref()));
-    let weights = ("--weights", weights.as_deref());
-    network::distinct(out, &[&games[..], &[resume]].concat())?;
-    network::distinct(checkpoint, &[&games[..], &[out, weights]].concat())?;
-    let json = ("--json", args.output.json.as_deref());
-    network::distinct(json, &[&games[..], &[out, checkpoint, resume, weights]].concat())
+fn expect_apart(args: &TrainArgs) -> Result<()> {
+    let (flags, weights) = (&args.training, args.weights.path());
+    let mut read: Vec<_> = flags.games.iter().map(|path| ("--games", Some(path.as_path()))).collect();
+    read.extend([("--resume", flags.resume.as_deref()), ("--weights", weights.as_deref())]);
+    let written = [
+        ("--out", Some(flags.out.as_path())),
+        ("--checkpoint", flags.checkpoint.as_deref()),
+        ("--json", args.output.json.as_deref()),
+    ];
+    common::expect_apart(&read, &written, &[("--out", "--weights"), ("--checkpoint", "--resume")])
 }
 
 /// An epoch in a line.

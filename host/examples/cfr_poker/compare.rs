@@ -46,6 +46,8 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
     }
     let problem = games::read(&args.game)?;
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.plot.as_deref())];
+    common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let plot = OutputFile::prepare_option(args.plot.as_deref())?;
     let device = Device::parse(&args.device.device)?;

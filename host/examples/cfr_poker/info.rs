@@ -26,6 +26,7 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &InfoArgs) -> Result<()> {
     args.output.start_log();
+    common::expect_apart(&[("FILE.game", Some(&args.game))], &[("--json", args.output.json.as_deref())], &[])?;
     let game = GameDef::read(&args.game)?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let counts = Counts::of(&game)?;

@@ -37,6 +37,8 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops()?;
     let tree = Tree::build(&game(&args.game)?)?;
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    common::expect_apart(&[], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
     let device = Device::parse(&args.device.device)?;

@@ -46,6 +46,7 @@ struct Hand {
 /// Runs the command.
 pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
+    common::expect_apart(&[("FILE", Some(&args.strategy))], &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let strategy = Strategy::load(&args.strategy)?;
     let Problem::Poker(game) = strategy.problem().clone() else {

@@ -27,6 +27,8 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &QueryArgs) -> Result<()> {
     args.output.start_log();
+    let written = [("--json", args.output.json.as_deref()), ("--export", args.export.as_deref())];
+    common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let export = OutputFile::prepare_option(args.export.as_deref())?;
     let strategy = Strategy::load(&args.strategy)?;

@@ -48,6 +48,16 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         }
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
+    common::expect_apart(
+        &[("FILE.game", args.game.as_deref()), ("--resume", args.resume.as_deref())],
+        &[
+            ("--json", args.output.json.as_deref()),
+            ("--plot", args.report.plot.as_deref()),
+            ("--strategy", args.strategy.as_deref()),
+            ("--checkpoint", args.checkpoint.as_deref()),
+        ],
+        &[("--checkpoint", "--resume")],
+    )?;
     let files = Files {
         json: OutputFile::prepare_option(args.output.json.as_deref())?,
         plot: OutputFile::prepare_option(args.report.plot.as_deref())?,

@@ -41,6 +41,9 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
         return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
     }
+    let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::Usage;
+
 /// A file to be written at the end of the work.
 pub struct OutputFile {
     /// As the user gave it, for messages.
@@ -81,6 +83,42 @@ impl OutputFile {
     fn temporary(&self) -> PathBuf {
         self.target.with_file_name(format!(".warpplay.{}.tmp", std::process::id()))
     }
+}
+
+/// Makes sure that no result would be written over what is read, or over another result, but those of `replaces`: pairs of a written and a read option
+/// that may name one file. Each path comes with the option that gave it.
+///
+/// # Errors
+/// [`Usage`] names both options and the path.
+pub fn expect_apart(
+    read: &[(&str, Option<&Path>)],
+    written: &[(&str, Option<&Path>)],
+    replaces: &[(&str, &str)],
+) -> Result<()> {
+    // A file that is not there yet is known by its folder.
+    let place = |path: &Path| {
+        fs::canonicalize(path).ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+        })
+    };
+    let mut taken: Vec<(&str, PathBuf)> =
+        read.iter().filter_map(|&(option, path)| Some((option, place(path?)?))).collect();
+    for &(option, path) in written {
+        let Some(path) = path else { continue };
+        // What goes to a device or a pipe is lost to nobody.
+        if fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+            continue;
+        }
+        let Some(place) = place(path) else { continue };
+        let same = |(other, taken): &&(&str, PathBuf)| *taken == place && !replaces.contains(&(option, *other));
+        if let Some((other, _)) = taken.iter().find(same) {
+            let path = path.display();
+            return Err(Usage(format!("{option} and {other} name the same file {path}: each needs its own")).into());
+        }
+        taken.push((option, place));
+    }
+    Ok(())
 }
 
 /// A value as readable JSON that ends with a line break.

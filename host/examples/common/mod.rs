@@ -13,7 +13,7 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub use files::{OutputFile, to_json_line, to_json_text};
+pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use interrupt::{Input, catch_interrupts, interrupted};
 
 /// Flags of every command that searches.

@@ -56,6 +56,8 @@ impl Visitor for Analyse<'_> {
             Some(file) => read_positions::<G>(file)?,
             None => vec![playable::<G>(&args.position.moves)?],
         };
+        let read = [("--moves-file", args.moves_file.as_deref())];
+        common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
         let json = OutputFile::prepare_option(args.output.json.as_deref())?;
         let device = Device::parse(&args.device.device)?;
         let mut search = builder.build(&device)?;

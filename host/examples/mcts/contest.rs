@@ -76,11 +76,8 @@ impl Visitor for Match<'_> {
             args.a.open::<G>().with_context(|| format!("player A ({})", args.a))?,
             args.b.open::<G>().with_context(|| format!("player B ({})", args.b))?,
         ];
-        if args.plot.is_some() && args.plot == args.output.json {
-            return Err(
-                Usage("--json and --plot name the same file, which would keep only one of them".to_string()).into()
-            );
-        }
+        let written = [("--json", args.output.json.as_deref()), ("--plot", args.plot.as_deref())];
+        common::expect_apart(&[], &written, &[])?;
         let json = OutputFile::prepare_option(args.output.json.as_deref())?;
         let plot = OutputFile::prepare_option(args.plot.as_deref())?;
 

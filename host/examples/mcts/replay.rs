@@ -19,6 +19,7 @@ use crate::games::{GameName, Visitor};
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> Result<()> {
     args.output.start_log();
+    common::expect_apart(&[("FILE", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
     let recorded = read(&args.file)?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let bar = args.output.bar(recorded.len() as u64);

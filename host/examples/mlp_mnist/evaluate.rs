@@ -41,6 +41,11 @@ impl ClassifyFlags {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
+    common::expect_apart(
+        &[("--weights", Some(&args.classify.weights))],
+        &[("--json", args.output.json.as_deref())],
+        &[],
+    )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let (_, network, mut classifier) = args.classify.open(&args.device.device)?;
     let sizes = network.sizes();

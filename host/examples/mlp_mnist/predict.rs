@@ -32,6 +32,12 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> Result<()> {
     args.output.start_log();
+    let read = [
+        ("--weights", Some(args.classify.weights.as_path())),
+        ("--image", args.image.as_deref()),
+        ("--images", args.images.as_deref()),
+    ];
+    common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let path = args.image.as_ref().or(args.images.as_ref());
     let path = path.ok_or_else(|| Usage("one of --image and --images is needed".into()))?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,7 +14,7 @@ use warpplay::mlp::{
 use warpplay::{Device, Error};
 
 use crate::args::TrainArgs;
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, OutputFile};
 use crate::{chart, check, table};
 
 /// Where the state goes that nobody gave a place for.
@@ -48,7 +48,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
         ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
     }
-    distinct(args)?;
+    expect_apart(args)?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
@@ -91,36 +91,18 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     Ok(())
 }
 
-/// That no file is written over another that this command reads or writes, but a checkpoint over the one that is resumed, and weights over those of the
-/// start.
-fn distinct(args: &TrainArgs) -> Result<()> {
-    let outputs = [
-        ("--json", &args.output.json),
-        ("--plot", &args.plot),
-        ("--weights", &args.weights),
-        ("--checkpoint", &args.checkpoint),
-    ];
-    let inputs = [("--resume", &args.resume), ("--start", &args.start)];
-    let place = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let named = fs::canonicalize(folder).unwrap_or_default().join(path.file_name().unwrap_or_default());
-        fs::canonicalize(path).unwrap_or(named)
-    };
-    for (at, (name, path)) in outputs.iter().enumerate() {
-        let Some(path) = path.as_deref() else { continue };
-        // A device or a pipe may take several.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            continue;
-        }
-        for (other, taken) in outputs[..at].iter().chain(&inputs) {
-            let replaces = matches!((*name, *other), ("--checkpoint", "--resume") | ("--weights", "--start"));
-            if !replaces && taken.as_deref().is_some_and(|taken| place(taken) == place(path)) {
-                let text = format!("{name} and {other} name the same file {}: each needs its own", path.display());
-                return Err(Usage(text).into());
-            }
-        }
-    }
-    Ok(())
+/// A checkpoint may be written over the one that is resumed, and weights over those of the start.
+fn expect_apart(args: &TrainArgs) -> Result<()> {
+    common::expect_apart(
+        &[("--resume", args.resume.as_deref()), ("--start", args.start.as_deref())],
+        &[
+            ("--json", args.output.json.as_deref()),
+            ("--plot", args.plot.as_deref()),
+            ("--weights", args.weights.as_deref()),
+            ("--checkpoint", args.checkpoint.as_deref()),
+        ],
+        &[("--checkpoint", "--resume"), ("--weights", "--start")],
+    )
 }
 
 /// A training and the files that it writes on its way.

@@ -102,11 +102,7 @@ impl<T: Real> Program<T> {
         let threads = match threads {
             None => Threads::Default,
             Some(1) => Threads::One,
-            Some(n) => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
-                let refused = |error| format!("as many as this machine can start: {error}");
-                Threads::Pool(pool.map_err(|error| Error::option("threads", n, refused(error)))?)
-            }
+            Some(n) => Threads::Pool(crate::threads::pool(n)?),
         };
         let network = reference_network(setup.network);
         Ok(Self { network, threads, at_once, observations: Vec::new(), pass: Pass::default() })

@@ -20,9 +20,6 @@ pub const MAX_PLAYOUTS: u32 = 512;
 /// Most nodes of one tree, as in the paper's program.
 pub const MAX_TREE_SIZE: u64 = 1 << 24;
 
-/// Most threads of the CPU back end: thousands would look for work more than they work.
-pub(super) const MAX_THREADS: usize = 1024;
-
 /// Steps beyond the limit that the trees keep room for.
 const PROFILE_ROOM: u64 = 64;
 

@@ -8,13 +8,14 @@ use warpplay_gpu::mcts::KernelSet;
 use warpplay_gpu::mcts::tree::MAX_DEPTH;
 
 use super::blocks::BlockSizes;
-use super::config::{MAX_THREADS, SearchBuilder, check_options};
+use super::config::{SearchBuilder, check_options};
 use super::cpu::CpuSearch;
 use super::gpu::DeviceSearch;
 use super::position::check_playable;
 use super::report::{
     ActionReport, Options, Performance, SCHEMA, SearchReport, StageMs, StageTimes, StoppedBy, TreesReport,
 };
+use crate::threads::MAX_THREADS;
 use crate::{Backend, Device, Error, Progress, Result};
 
 /// A Monte Carlo tree search for positions of `G`.
@@ -234,12 +235,7 @@ fn cpu_search(options: &Options, capacity: u32, threads: Option<usize>) -> Resul
         _ => {}
     }
     let pool = match threads {
-        Some(n) if n > 1 => Some(
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(n)
-                .build()
-                .map_err(|error| Error::option("threads", n, format!("as many as this machine can start: {error}")))?,
-        ),
+        Some(n) if n > 1 => Some(crate::threads::pool(n)?),
         _ => None,
     };
     Ok(CpuSearch {

@@ -10,6 +10,7 @@
 //! own digits taken as `0`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -18,14 +19,11 @@ use super::engine::{LayerValues, TrainState};
 use super::options::{Execution, MAX_CLASSES, MAX_WIDTH, Precision};
 use super::{Dataset, EpochReport, Network, Options};
 use crate::atomic_file;
-use crate::sealed::{DIGITS, seal, set_digits};
+use crate::sealed::Kind;
 use crate::tensors::{self, Tensor};
 use crate::{Error, Result};
 
-/// Version of the format.
-const VERSION: u32 = 1;
-/// Name of the metadata.
-const KEY: &str = "warpplay_checkpoint";
+const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", version: 2 };
 
 /// Everything needed to go on with a training as if it had never stopped.
 ///
@@ -80,9 +78,6 @@ pub struct Checkpoint {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta<'a> {
-    checksum: Cow<'a, str>,
-    version: u32,
-    library: Cow<'a, str>,
     sizes: Vec<u32>,
     n_train: u64,
     data_checksum: u64,
@@ -249,9 +244,6 @@ impl Checkpoint {
             }
         }
         let meta = Meta {
-            checksum: "0".repeat(DIGITS).into(),
-            version: VERSION,
-            library: env!("CARGO_PKG_VERSION").into(),
             sizes: self.sizes.clone(),
             n_train: self.n_train,
             data_checksum: self.data_checksum,
@@ -268,11 +260,7 @@ impl Checkpoint {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
-        let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
-        let mut bytes = tensors::to_bytes(path, &tensors, KEY, &meta)?;
-        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
-        set_digits(&mut bytes, sum);
-        Ok(bytes)
+        KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
     }
 
     /// Weights and moments, with what their tensors' names begin with.
@@ -284,34 +272,7 @@ impl Checkpoint {
     /// Reads the bytes of a file. The checksum's digits are overwritten.
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
         let wrong = |reason: String| Error::file(path, None, reason);
-        if bytes.is_empty() {
-            return Err(wrong("the file is empty, expected a checkpoint".into()));
-        }
-        let Some((digits, sum)) = seal(bytes) else {
-            // Tells other files of the format from files that are none.
-            tensors::parse(path, bytes)?;
-            return Err(wrong(format!("no checkpoint: the metadata {KEY} with a checksum is missing")));
-        };
-        let digits = String::from_utf8_lossy(&digits).into_owned();
-        let found = format!("{sum:016x}");
-        if digits != found {
-            return Err(wrong(format!("damaged checkpoint: its checksum is {found}, the file says {digits}")));
-        }
-        let file = tensors::parse(path, bytes)?;
-        let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
-        let text = header.metadata().as_ref().and_then(|entries| entries.get(KEY));
-        let text = text.ok_or_else(|| wrong(format!("no checkpoint: the metadata {KEY} is missing")))?;
-        /// What every version has.
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let read = |error: serde_json::Error| wrong(format!("metadata {KEY}: {error}"));
-        let Version { version } = serde_json::from_str(text).map_err(read)?;
-        if version != VERSION {
-            return Err(wrong(format!("checkpoint of format version {version}, expected {VERSION}")));
-        }
-        let meta: Meta<'_> = serde_json::from_str(text).map_err(read)?;
+        let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
         let single = meta.options.precision != Precision::Fp64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {

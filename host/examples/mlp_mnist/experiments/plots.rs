@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::lab::{Run, Way};
 use super::record::Table;
-use crate::chart::{self, Line, Panel};
 use crate::common::OutputFile;
+use crate::panels::{self, Line, Panel};
 
 /// Most lines of a chart that can still be told apart.
 const MAX_LINES: usize = 16;
@@ -21,12 +21,12 @@ pub fn draw(folder: &Path, table: &Table) -> Result<()> {
             Panel { title: &table.title, x: parameter, y: "right, %", lines: accuracy },
             Panel { title: "time of training", x: parameter, y: "s", lines: seconds },
         ];
-        write(folder, &table.name, &chart::panels(&panels)?)?;
+        write(folder, &table.name, &panels::panels(&panels)?)?;
     }
     let measured = evaluations(table);
     if !measured.is_empty() {
         let panel = Panel { title: &table.title, x: "samples evaluated at once", y: "µs a sample", lines: measured };
-        write(folder, &table.name, &chart::panels(&[panel])?)?;
+        write(folder, &table.name, &panels::panels(&[panel])?)?;
     }
     if !table.runs.is_empty() {
         let lines = table.runs.iter().take(MAX_LINES).map(|setting| Line {
@@ -34,7 +34,7 @@ pub fn draw(folder: &Path, table: &Table) -> Result<()> {
             points: (1..).map(f64::from).zip(setting.run.losses.iter().copied()).collect(),
         });
         let panel = Panel { title: "loss", x: "epoch", y: "loss", lines: lines.collect() };
-        write(folder, &format!("{}-losses", table.name), &chart::panels(&[panel])?)?;
+        write(folder, &format!("{}-losses", table.name), &panels::panels(&[panel])?)?;
     }
     Ok(())
 }

@@ -17,16 +17,13 @@ use super::engine::State;
 use super::{EpochReport, Losses, Options};
 use crate::atomic_file;
 use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::sealed::{DIGITS, seal, set_digits};
+use crate::sealed::Kind;
 use crate::tensors::{self, Tensor};
 use crate::{Error, Result};
 
-/// Version of the format.
-const VERSION: u32 = 1;
 /// What the names of Adam's tensors begin with; 1 or 2 and a point follow.
 pub(in crate::azero) const MOMENTS: &str = "moment";
-/// Name of the metadata.
-const KEY: &str = "warpplay_azero_checkpoint";
+const KIND: Kind = Kind { key: "warpplay_azero_checkpoint", name: "checkpoint", version: 2 };
 
 /// Sums over the steps done of an epoch that is not finished.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,9 +119,6 @@ impl From<EpochEntry> for EpochReport {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta<'a> {
-    checksum: Cow<'a, str>,
-    version: u32,
-    library: Cow<'a, str>,
     shape: NetworkShape,
     observation: ObservationLayout,
     value_of: ValueOf,
@@ -197,9 +191,6 @@ impl Checkpoint {
         let Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds } = *sums;
         let sums = [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds].map(Bits::from);
         let meta = Meta {
-            checksum: "0".repeat(DIGITS).into(),
-            version: VERSION,
-            library: env!("CARGO_PKG_VERSION").into(),
             shape: network.shape(),
             observation: network.observation(),
             value_of: network.value_of(),
@@ -212,46 +203,13 @@ impl Checkpoint {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
-        let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
-        let mut metadata = network.metadata();
-        metadata.insert(KEY.to_string(), meta);
-        let mut bytes = tensors::to_bytes_described(path, &tensors, metadata)?;
-        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
-        set_digits(&mut bytes, sum);
-        Ok(bytes)
+        KIND.to_bytes(path, &meta, &tensors, network.metadata())
     }
 
     /// Reads the bytes of a file. The checksum's digits are overwritten.
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
         let wrong = |reason: String| Error::file(path, None, reason);
-        if bytes.is_empty() {
-            return Err(wrong("the file is empty, expected a checkpoint".into()));
-        }
-        let Some((digits, sum)) = seal(bytes) else {
-            // Tells other files of the format from files that are none.
-            tensors::parse(path, bytes)?;
-            return Err(wrong(format!("no checkpoint: the metadata {KEY} with a checksum is missing")));
-        };
-        let digits = String::from_utf8_lossy(&digits).into_owned();
-        let found = format!("{sum:016x}");
-        if digits != found {
-            return Err(wrong(format!("damaged checkpoint: its checksum is {found}, the file says {digits}")));
-        }
-        let file = tensors::parse(path, bytes)?;
-        let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
-        let text = header.metadata().as_ref().and_then(|entries| entries.get(KEY));
-        let text = text.ok_or_else(|| wrong(format!("no checkpoint: the metadata {KEY} is missing")))?;
-        /// What every version has.
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let read = |error: serde_json::Error| wrong(format!("metadata {KEY}: {error}"));
-        let Version { version } = serde_json::from_str(text).map_err(read)?;
-        if version != VERSION {
-            return Err(wrong(format!("checkpoint of format version {version}, expected {VERSION}")));
-        }
-        let meta: Meta<'_> = serde_json::from_str(text).map_err(read)?;
+        let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
         let set = |prefix: &str| -> Result<Network> {
             let mut network = Network::zeros(meta.shape)?.with_meaning(meta.observation, meta.value_of);

@@ -99,17 +99,13 @@ struct Cpu<T> {
 
 impl<T: Stored> Cpu<T> {
     fn new(game: Arc<VectorGame>, options: &Options) -> Result<Self> {
-        let pool = |threads| {
-            let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            built.map_err(|error| Error::option("threads", threads, format!("fewer: {error}")))
-        };
         let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
         let answers = [0, 1].map(|seat| {
             let wanted = options.algorithm == Algorithm::CfrBr;
             vec![T::ZERO; if wanted { game.table_len(seat) } else { 0 }]
         });
         Ok(Self {
-            pool: options.threads.map(pool).transpose()?,
+            pool: options.threads.map(crate::threads::pool).transpose()?,
             bytes: bytes(&game, options),
             evaluator: Evaluator::new(game),
             options: *options,

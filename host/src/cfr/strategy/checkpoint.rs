@@ -12,11 +12,11 @@ use std::path::Path;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use super::sealed_file::Kind;
 use crate::cfr::dispatch::{EngineName, Plan};
 use crate::cfr::engine::{Tables, Values};
 use crate::cfr::options::Options;
 use crate::cfr::solver::{Point, Problem, Stored};
+use crate::sealed::Kind;
 use crate::tensors::Tensor;
 use crate::{Error, Result};
 

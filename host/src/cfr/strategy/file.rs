@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Strategy;
 use super::layout::{Layout, LayoutKind};
-use super::sealed_file::Kind;
 use crate::cfr::options::Options;
 use crate::cfr::solver::{Problem, Stored};
+use crate::sealed::Kind;
 use crate::tensors::Tensor;
 use crate::{Error, Result};
 

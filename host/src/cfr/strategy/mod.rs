@@ -8,7 +8,6 @@ mod layout;
 mod measure;
 mod public;
 mod query;
-mod sealed_file;
 mod sets;
 
 pub use checkpoint::Checkpoint;

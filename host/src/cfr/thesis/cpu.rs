@@ -41,11 +41,7 @@ impl OnCpu {
         let rules = rules(&plan.game);
         let sequences = Arc::new(Sequences::new(&rules));
         let levels = if options.program == Program::Iterative {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
-            let pool = pool.map_err(|error| {
-                Error::option("threads", options.threads, format!("threads that can be started ({error})"))
-            })?;
-            Some((Workspace::new(&sequences), pool))
+            Some((Workspace::new(&sequences), crate::threads::pool(options.threads)?))
         } else {
             None
         };

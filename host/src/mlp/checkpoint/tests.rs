@@ -6,6 +6,7 @@ use warpplay_gpu::mlp::random;
 
 use super::*;
 use crate::mlp::{EarlyStopping, Optimizer, PaperOptions, Reduction, Residence};
+use crate::sealed::reseal;
 
 const PATH: &str = "training.ckpt";
 
@@ -87,12 +88,6 @@ fn text_of(checkpoint: &Checkpoint, from: &str, to: &str) -> String {
     changed.extend(&bytes[8 + length..]);
     reseal(&mut changed);
     read(&changed).unwrap_err().to_string()
-}
-
-fn reseal(bytes: &mut [u8]) {
-    if let Some((_, sum)) = seal(bytes) {
-        set_digits(bytes, sum);
-    }
 }
 
 #[test]
@@ -215,7 +210,7 @@ fn other_files_are_refused() {
 fn every_field_is_checked() {
     let base = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
     let cases = [
-        (r#"\"version\":1"#, r#"\"version\":2"#, "checkpoint of format version 2, expected 1"),
+        (r#"\"version\":2"#, r#"\"version\":1"#, "checkpoint of format version 1, expected 2"),
         (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[]"#, "sizes is empty"),
         (
             r#"\"sizes\":[5,3,2]"#,

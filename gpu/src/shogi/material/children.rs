@@ -1,0 +1,108 @@
+//! All iterations over the children whose difference is not 0, in one launch.
+//!
+//! Children are spread over the grid's threads; a thread has its thirteen sums in shared memory ([`Columns`]), since it adds to one after the other.
+//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::source`.
+
+use crate::cuda::{kernel, memory, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+use crate::shogi::descent::{self, Columns, Descent};
+use crate::shogi::difference::{KINDS, float};
+use crate::shogi::sigmoid;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Launch shape with `blocks` blocks, all resident at once.
+pub const fn shape(blocks: u32) -> LaunchShape {
+    LaunchShape::new(blocks, BLOCK).cooperative()
+}
+
+/// `x` of a child for the values of line `kind` of `raised`, in the order of the kinds.
+#[inline(always)]
+fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f64>, kind: u32) -> f64 {
+    let mut x = numbers[0];
+    let mut other = 1;
+    while other < KINDS {
+        // SAFETY: lines and columns of 13.
+        x += unsafe { raised.get_unchecked(kind * KINDS + other) } * numbers[other as usize];
+        other += 1;
+    }
+    x
+}
+
+/// The descent with all thirteen exponentials of each child.
+///
+/// * `differences`: `[n]`, of children with a difference other than 0 (others would be right too, and take their time)
+///
+/// # Safety
+/// Launched with [`shape`]; `differences` has `n` words; the run is that of [`descent::descend`].
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent) {
+    let columns = Columns::<BLOCK>::new(shared_array![i64; (KINDS * BLOCK) as usize]);
+    let values = shared_array![f64; KINDS as usize];
+    let raised = shared_array![f64; (KINDS * KINDS) as usize];
+    let threads = thread::grid_dim_x() as u64 * BLOCK as u64;
+    // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
+    unsafe {
+        descent::descend(&run, values, |evaluation| {
+            let own = thread::thread_idx_x();
+            if own < KINDS * KINDS {
+                let (kind, other) = (own / KINDS, own % KINDS);
+                let value = values.get(other);
+                raised.set(own, if kind > 0 && kind == other { value + run.delta } else { value });
+            }
+            columns.clear();
+            // All lines of raised values must be there.
+            sync::sync_threads();
+            let mut child = thread::index_1d();
+            while child < n as u64 {
+                let packed = memory::load(differences, child as usize);
+                let mut numbers = [0.0; KINDS as usize];
+                let mut kind = 0;
+                while kind < KINDS {
+                    numbers[kind as usize] = float(packed, kind);
+                    kind += 1;
+                }
+                let mut kind = 0;
+                while kind < KINDS {
+                    columns.add_unchecked(kind, sigmoid::term(run.a, weigh(&numbers, raised, kind)));
+                    kind = run.after(kind);
+                }
+                child += threads;
+            }
+            columns.flush(&run, evaluation);
+        });
+    }
+}
+
+/// The descent with one exponential a child ([`descent::add_fused`]).
+///
+/// * `differences`: `[n]`, of children with a difference other than 0
+///
+/// # Safety
+/// As [`shogi_material_plain`].
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent) {
+    let columns = Columns::<BLOCK>::new(shared_array![i64; (KINDS * BLOCK) as usize]);
+    let values = shared_array![f64; KINDS as usize];
+    let powers = shared_array![f64; 16];
+    let threads = thread::grid_dim_x() as u64 * BLOCK as u64;
+    let wanted = run.kinds();
+    // The barrier before the first pass is one after this too.
+    descent::fill_powers(&run, powers);
+    // SAFETY: the contract; `pass` is the same for all threads and ends with the barrier of `flush`.
+    unsafe {
+        descent::descend(&run, values, |evaluation| {
+            columns.clear();
+            let mut sum = 0;
+            let mut child = thread::index_1d();
+            while child < n as u64 {
+                let packed = memory::load(differences, child as usize);
+                sum += descent::add_fused(&run, wanted, packed, values, powers, columns);
+                child += threads;
+            }
+            descent::complete(columns, sum);
+            columns.flush(&run, evaluation);
+        });
+    }
+}

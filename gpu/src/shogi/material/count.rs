@@ -1,0 +1,156 @@
+//! Counts equal differences: the histogram, built on the GPU.
+//!
+//! Each block counts in an open-addressing table in shared memory: most of its words are among a few hundred, so that nearly every word is one read and one
+//! atomic addition there, and the words of one pass over memory are all that the grid reads. Then the block adds its rows to one table in global memory.
+//! A word of 0 is not counted: the host knows how many words there were.
+//!
+//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::source::histogram_of`.   Source: ours.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::cuda::memory::{self, Vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::{atomic, kernel, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 1024;
+/// Rows of a block's table.
+pub const ROWS: u32 = 2048;
+/// Places that are tried for a word in a block's table before it goes to the grid's.
+const TRIES: u32 = 32;
+/// Places that are tried in the grid's table before it counts as full.
+const GRID_TRIES: u32 = 128;
+
+/// Launch shape with `blocks` blocks.
+pub const fn shape(blocks: u32) -> LaunchShape {
+    LaunchShape::new(blocks, BLOCK)
+}
+
+/// Where the search for a word begins. A product's high bits depend on all bits of its factor, so they become the low ones, which are taken first.
+#[inline(always)]
+fn hash(word: u64) -> u32 {
+    let mixed = (word as u32).wrapping_mul(0x9e37_79b1) ^ ((word >> 32) as u32).wrapping_mul(0x85eb_ca77);
+    mixed.rotate_left(ROWS.ilog2())
+}
+
+/// Adds `count` of `word` to the grid's table; tells whether there was room.
+///
+/// # Safety
+/// `words` and `counts` have `mask + 1` places, only accessed in this way meanwhile.
+#[inline(always)]
+unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, count: u64) -> bool {
+    let mut place = hash(word) & mask;
+    let mut tries = 0;
+    while tries < GRID_TRIES {
+        // SAFETY: masked; the caller's promise.
+        unsafe {
+            let at = words.add(place as usize);
+            let mut there = AtomicU64::from_ptr(at).load(Relaxed);
+            if there == 0 {
+                there = atomic::compare_exchange_u64(at, 0, word);
+            }
+            if there == 0 || there == word {
+                atomic::add_u64(counts.add(place as usize), count);
+                return true;
+            }
+        }
+        place = (place + 1) & mask;
+        tries += 1;
+    }
+    false
+}
+
+/// Counts one of `word` in the block's table; tells whether there was room.
+#[inline(always)]
+fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
+    let mut place = hash(word) % ROWS;
+    let mut tries = 0;
+    while tries < TRIES {
+        // A place is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
+        // other way at once.
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: below the length.
+        let mut there = unsafe { words.get_unchecked(place) };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let mut there = 0;
+        if there == 0 {
+            there = atomic::shared_compare_exchange_u64(words, place, 0, word);
+        }
+        if there == 0 || there == word {
+            atomic::shared_add_u32(counts, place, 1);
+            return true;
+        }
+        place = (place + 1) % ROWS;
+        tries += 1;
+    }
+    false
+}
+
+/// Counts the words other than 0 in pairs of words.
+///
+/// * `pairs`: `[n]`, two words each, an odd one made whole by 0
+/// * `words`, `counts`: the grid's table, `[mask + 1]`, a power of two, 0 at the launch
+/// * `full`: one word, 0 at the launch; set to 1 where the table had too little room, and then the counts are of no use
+///
+/// # Safety
+/// Launched with [`shape`]; all arrays have these lengths. A block sees fewer than 2³² words.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn shogi_material_count(
+    pairs: *const Vec4,
+    n: u32,
+    words: *mut u64,
+    counts: *mut u64,
+    mask: u32,
+    full: *mut u32,
+) {
+    let block_words = shared_array![u64; ROWS as usize];
+    let block_counts = shared_array![u32; ROWS as usize];
+    let mut row = thread::thread_idx_x();
+    while row < ROWS {
+        block_words.set(row, 0);
+        block_counts.set(row, 0);
+        row += BLOCK;
+    }
+    // The table must be empty before the first word.
+    sync::sync_threads();
+    let mut room = true;
+    let count = |word: u64| {
+        // SAFETY: the contract.
+        word == 0
+            || add_to_block(block_words, block_counts, word)
+            || unsafe { add_to_grid(words, counts, mask, word, 1) }
+    };
+    let count_pair = |Vec4([a, b, c, d]): Vec4| count((b as u64) << 32 | a as u64) & count((d as u64) << 32 | c as u64);
+    let stride = thread::grid_dim_x() as usize * BLOCK as usize;
+    let n = n as usize;
+    let mut at = thread::index_1d() as usize;
+    while at + stride < n {
+        // Two loads under way; with two blocks a multiprocessor that is enough, and more would not fit the registers.
+        // SAFETY: below `n`.
+        let (first, second) = unsafe { (memory::load_vec4(pairs.add(at)), memory::load_vec4(pairs.add(at + stride))) };
+        room &= count_pair(first);
+        room &= count_pair(second);
+        at += 2 * stride;
+    }
+    while at < n {
+        // SAFETY: below `n`.
+        room &= count_pair(unsafe { memory::load_vec4(pairs.add(at)) });
+        at += stride;
+    }
+    // The block's table is complete.
+    sync::sync_threads();
+    let mut row = thread::thread_idx_x();
+    while row < ROWS {
+        let word = block_words.get(row);
+        if word != 0 {
+            // SAFETY: the contract.
+            room &= unsafe { add_to_grid(words, counts, mask, word, block_counts.get(row) as u64) };
+        }
+        row += BLOCK;
+    }
+    if !room {
+        // SAFETY: the contract.
+        unsafe { atomic::max_u32(full, 1) };
+    }
+}

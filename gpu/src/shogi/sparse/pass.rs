@@ -1,0 +1,755 @@
+//! One pass over positions: evaluations of all children, the loss and the ranks, and the gradient. Everything in one launch, for every set of features.
+//!
+//! A block, a parent after the other; a warp of it, a child after the other.
+//! Launch  [`shape`]: any number of blocks.
+//! Twin    `warpplay_cpu_ref::shogi::sparse`.
+//!
+//! A child is evaluated by what differs from its parent. A perspective whose kings stay loses the terms of the places that change and wins those of their new
+//! numbers; one whose king moves is counted anew. What a place's old number takes away is summed once a parent: a child reads one sum for it. In the same way the
+//! gradient of all that children take away from a place is summed first, and the parent's terms get it once.
+//!
+//! ```text
+//! parent's list -> rows of both perspectives -> (pairs: weights of all 2 * 703 pairs) -> what each place is worth
+//!   each child: y = sum of new terms - worth of what went          -> evaluations
+//!   block:      x = y - y of child 0, T, the ranks, slopes         -> totals
+//!   each child: new terms += slope, places that changed += slope   -> gradient
+//!   block:      parent's terms -= slopes of their places           -> gradient
+//! ```
+//!
+//! Sums are exact: weights are multiples of 2⁻³⁰ below 2¹⁰ and a sum has fewer than 4,096, so no `f64` sum is rounded; terms of loss and gradient are whole
+//! multiples of 2⁻³⁶. So blocks, warps and their order leave no trace in the bits.
+
+use super::draw::is_drawn;
+use super::index::{HAND_VALUES, NONE, Set, is_mirrored, kind_and_side, sets, tri, view_square};
+use crate::cuda::shared::Shared;
+use crate::cuda::warp::{self, ALL};
+use crate::cuda::{atomic, block, kernel, math, memory, shared_array, sync, thread};
+use crate::launch::LaunchShape;
+use crate::shogi::fixed::fixed;
+use crate::shogi::piece::{BLACK_KING, PIECES, PLACES, WHITE_KING};
+
+/// Threads of a block.
+pub const BLOCK: u32 = 128;
+/// Blocks that a multiprocessor holds at once: as many as leave each thread the 93 registers that it needs.
+pub const BLOCKS: u32 = 5;
+/// Warps of a block.
+const WARPS: u32 = BLOCK / thread::WARP;
+/// Pairs of pieces.
+const N_PAIRS: u32 = PIECES * (PIECES - 1) / 2;
+/// Rows of both perspectives, a place each.
+const BOTH: u32 = 2 * PLACES;
+/// Length of [`BOTH`] rows for every warp.
+const OF_WARPS: usize = (WARPS * BOTH) as usize;
+
+/// Launch shape of `n_blocks` blocks.
+pub const fn shape(n_blocks: u32) -> LaunchShape {
+    LaunchShape::new(if n_blocks == 0 { 1 } else { n_blocks }, BLOCK)
+}
+
+/// Where the sums of [`Pass::totals`] stand. Sums that may not fit 64 bits are two: of the terms' lower 32 bits, and of the rest.
+pub mod total {
+    /// Loss, lower bits; then the rest.
+    pub const LOSS: usize = 0;
+    /// Children that count.
+    pub const CHILDREN: usize = 2;
+    /// Parents with children.
+    pub const PARENTS: usize = 3;
+    /// Played moves that rank first, lower bits; then the rest.
+    pub const FIRST: usize = 4;
+    /// Among the first three, lower bits; then the rest.
+    pub const FIRST_THREE: usize = 6;
+    /// Sums.
+    pub const LEN: usize = 8;
+}
+
+/// What a pass works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Lists of the parents, `[n_parents][40]`.
+    pub pieces: *const u16,
+    /// Who moves, a parent each.
+    pub sides: *const u8,
+    /// Half-moves before.
+    pub plies: *const u16,
+    /// Hashes of games.
+    pub games: *const u64,
+    /// First children, `[n_parents + 1]`.
+    pub first_child: *const u32,
+    /// Played moves among the children, from 1.
+    pub played: *const u16,
+    /// First changes, `[n_children + 1]`.
+    pub first_change: *const u32,
+    /// Changes, `place << 16 | number`.
+    pub changes: *const u32,
+    /// The order in which parents are worked on: those whose kings stand alike beside each other.
+    pub order: *const u32,
+    /// Weights of the set.
+    pub weights: *const f32,
+    /// Gradient of the set, two's complement, added to; dangling without.
+    pub gradient: *mut u64,
+    /// Evaluations of the children, seen from the side that moved, `[n_children]`.
+    pub evaluations: *mut f64,
+    /// Slopes of the children, `[n_children]`; dangling without gradient.
+    pub slopes: *mut u64,
+    /// See [`total`]; added to.
+    pub totals: *mut u64,
+    /// Slope of the sigmoid.
+    pub a: f64,
+    /// Largest difference that counts.
+    pub window: f64,
+    /// Seed of the draw.
+    pub seed: u64,
+    /// Parents.
+    pub n_parents: u32,
+    /// Most siblings that count; 0 for all.
+    pub siblings: u32,
+    /// 1 for the gradient.
+    pub with_gradient: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Pass>() == 152);
+
+/// Shared memory of a block: the parent, what its places are worth, and a child for each warp.
+#[derive(Clone, Copy)]
+struct Scratch {
+    /// The parent's list.
+    old: Shared<u32>,
+    /// Its rows, `[2][40]`.
+    old_rows: Shared<u32>,
+    /// What a perspective loses with a place alone, `[2][40]`.
+    worth: Shared<f64>,
+    /// What a perspective counts in all.
+    whole: Shared<f64>,
+    /// A child's list, `[WARPS][40]`.
+    now: Shared<u32>,
+    /// Its rows, `[WARPS][2][40]`.
+    rows: Shared<u32>,
+    /// Slopes of the children that take a place away, `[2][40]`, then of those that take all.
+    gone: Shared<u64>,
+    /// Gradient of the values of pieces.
+    values: Shared<u64>,
+}
+
+/// A child as its warp knows it; the same on every lane.
+#[derive(Clone, Copy)]
+struct Child {
+    /// A bit for each place that changes.
+    changed: u64,
+    /// A bit for each perspective that is counted anew.
+    anew: u32,
+    /// First parameters of the perspectives' tables.
+    bases: [u32; 2],
+}
+
+impl Child {
+    #[inline(always)]
+    fn changes(&self, place: u32) -> bool {
+        (self.changed >> place) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn is_anew(&self, perspective: u32) -> bool {
+        (self.anew >> perspective) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn base(&self, perspective: u32) -> u32 {
+        if perspective == 0 { self.bases[0] } else { self.bases[1] }
+    }
+}
+
+/// What is done with a child's terms.
+trait Visitor {
+    /// A piece's value.
+    fn value(&mut self, parameter: u32, negative: bool);
+    /// A parameter of the table.
+    fn term(&mut self, parameter: u32, negative: bool);
+}
+
+/// Adds up weights.
+struct Sum {
+    weights: *const f32,
+    sum: f64,
+}
+
+impl Visitor for Sum {
+    #[inline(always)]
+    fn value(&mut self, parameter: u32, negative: bool) {
+        self.term(parameter, negative);
+    }
+
+    #[inline(always)]
+    fn term(&mut self, parameter: u32, negative: bool) {
+        // SAFETY: parameters lie in the set's table (`Set`), and the weights are the set's: the contract of the kernels.
+        let weight = unsafe { memory::load(self.weights, parameter as usize) } as f64;
+        self.sum += if negative { -weight } else { weight };
+    }
+}
+
+/// Adds a slope to the gradient.
+struct Scatter {
+    gradient: *mut u64,
+    values: Shared<u64>,
+    slope: u64,
+}
+
+impl Visitor for Scatter {
+    #[inline(always)]
+    fn value(&mut self, parameter: u32, negative: bool) {
+        atomic::shared_add_u64(self.values, parameter, signed(self.slope, negative));
+    }
+
+    #[inline(always)]
+    fn term(&mut self, parameter: u32, negative: bool) {
+        // SAFETY: as in `Sum`; the gradient is only added to, atomically, while the kernel runs.
+        unsafe { atomic::add_u64(self.gradient.add(parameter as usize), signed(self.slope, negative)) };
+    }
+}
+
+#[inline(always)]
+const fn signed(value: u64, negative: bool) -> u64 {
+    if negative { value.wrapping_neg() } else { value }
+}
+
+/// The pieces of pair `pair`: all pairs of neighbours at distance 1, 2, … in a ring of 38 places.
+#[inline(always)]
+const fn places_of(pair: u32) -> (u32, u32) {
+    let (i, distance) = (pair % PIECES, pair / PIECES + 1);
+    let j = i + distance;
+    (i, if j >= PIECES { j - PIECES } else { j })
+}
+
+/// Kings of a list as a perspective sees them: whether it is mirrored, and where its rows begin.
+#[inline(always)]
+fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32) {
+    let own = list.get(first + BLACK_KING + perspective);
+    let other = list.get(first + WHITE_KING - perspective);
+    let mirrored = S::OWN_KING && is_mirrored(own, perspective);
+    let base = S::base(view_square(own, perspective, mirrored), view_square(other, perspective, mirrored));
+    (mirrored, base as u32)
+}
+
+/// Reads a parent and finds its rows, and what each of its places is worth. Called by the whole block, which meets at barriers.
+#[inline(always)]
+#[track_caller]
+unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
+    let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
+    let thread = thread::thread_idx_x();
+    if thread < PLACES {
+        // SAFETY: the parent is one of the pass's, with 40 places.
+        let number = unsafe { memory::load(pass.pieces, parent as usize * PLACES as usize + thread as usize) };
+        scratch.old.set(thread, number as u32);
+    }
+    // The list is there.
+    sync::sync_threads();
+    let (perspective, place) = (thread / PLACES, thread % PLACES);
+    if thread < BOTH && place < PIECES {
+        let (mirrored, base) = stand::<S>(scratch.old, 0, perspective);
+        let row = S::row(scratch.old.get(place), perspective, mirrored);
+        scratch.old_rows.set(thread, row);
+        if !S::OF_PAIRS {
+            // SAFETY: the row lies in the set's table.
+            let weight = if row == NONE { 0.0 } else { unsafe { memory::load(pass.weights, (base + row) as usize) } };
+            scratch.worth.set(thread, weight as f64);
+        }
+    }
+    if thread < BOTH + 2 {
+        scratch.gone.set(thread, 0);
+    }
+    // The rows are there.
+    sync::sync_threads();
+    if S::OF_PAIRS {
+        let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
+        let mut at = thread;
+        while at < 2 * N_PAIRS {
+            let of_white = at >= N_PAIRS;
+            let (first, base) = if of_white { (PLACES, bases[1]) } else { (0, bases[0]) };
+            let (i, j) = places_of(if of_white { at - N_PAIRS } else { at });
+            let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
+            let weight = if a == NONE || b == NONE {
+                0.0
+            } else {
+                // SAFETY: pairs of rows lie in the set's table.
+                unsafe { memory::load(pass.weights, (base + tri(a, b)) as usize) }
+            };
+            pair_weights.set(at, weight);
+            at += BLOCK;
+        }
+        // All pairs are there.
+        sync::sync_threads();
+        // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
+        let thread = math::opaque(thread);
+        let (perspective, place) = (thread / PLACES, thread % PLACES);
+        if thread < BOTH && place < PIECES {
+            let first = perspective * N_PAIRS;
+            let mut worth = pair_weights.get(first + 18 * PIECES + place % 19) as f64;
+            let mut distance = 1;
+            while distance <= 18 {
+                let before = if place >= distance { place - distance } else { place + PIECES - distance };
+                let row = first + (distance - 1) * PIECES;
+                worth += pair_weights.get(row + place) as f64 + pair_weights.get(row + before) as f64;
+                distance += 1;
+            }
+            scratch.worth.set(thread, worth);
+        }
+        sync::sync_threads();
+    }
+    let thread = math::opaque(thread);
+    if (S::OWN_KING || S::OTHER_KING) && thread < 2 {
+        let mut whole = 0.0;
+        let mut place = 0;
+        while place < PIECES {
+            whole += scratch.worth.get(thread * PLACES + place);
+            place += 1;
+        }
+        // A pair is worth something to both its places.
+        scratch.whole.set(thread, if S::OF_PAIRS { 0.5 * whole } else { whole });
+    }
+    // What places are worth is there.
+    sync::sync_threads();
+}
+
+/// Puts together a child's list and rows. Called by a whole warp.
+#[inline(always)]
+#[track_caller]
+unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Child {
+    let (lane, warp) = (thread::lane(), thread::warp_index());
+    let (list, first_row) = (warp * PLACES, warp * BOTH);
+    // The child before has been read by all lanes.
+    sync::sync_warp(ALL);
+    scratch.now.set(list + lane, scratch.old.get(lane));
+    if lane < PLACES - thread::WARP {
+        scratch.now.set(list + thread::WARP + lane, scratch.old.get(thread::WARP + lane));
+    }
+    // Copied before it is changed.
+    sync::sync_warp(ALL);
+    // SAFETY: the child is one of the pass's, its changes lie in the column, and their places below 40.
+    unsafe {
+        let mut at = memory::load(pass.first_change, child as usize) + lane;
+        let end = memory::load(pass.first_change, child as usize + 1);
+        while at < end {
+            let change = memory::load(pass.changes, at as usize);
+            scratch.now.set(list + (change >> 16), change & 0xFFFF);
+            at += thread::WARP;
+        }
+    }
+    // The list is there.
+    sync::sync_warp(ALL);
+    let high_place = if lane < PLACES - thread::WARP { thread::WARP + lane } else { lane };
+    let (low, high) = (scratch.now.get(list + lane), scratch.now.get(list + high_place));
+    let low_changed = warp::ballot(ALL, low != scratch.old.get(lane));
+    let high_changed = warp::ballot(ALL, high_place != lane && high != scratch.old.get(high_place));
+    let changed = low_changed as u64 | ((high_changed as u64) << 32);
+    let kings = (changed >> BLACK_KING) as u32;
+    let swapped = (kings >> 1) | ((kings & 1) << 1);
+    let anew = if S::OWN_KING { kings } else { 0 } | if S::OTHER_KING { swapped } else { 0 };
+    let of_child = Child { changed, anew, bases: [0; 2] };
+    let rows_of = |perspective: u32| {
+        let (mirrored, base) = stand::<S>(scratch.now, list, perspective);
+        let first = perspective * PLACES;
+        let row = |place: u32, number: u32| {
+            if of_child.is_anew(perspective) || of_child.changes(place) {
+                S::row(number, perspective, mirrored)
+            } else {
+                scratch.old_rows.get(first + place)
+            }
+        };
+        scratch.rows.set(first_row + first + lane, row(lane, low));
+        if lane < PIECES - thread::WARP {
+            scratch.rows.set(first_row + first + thread::WARP + lane, row(thread::WARP + lane, high));
+        }
+        base
+    };
+    let bases = [rows_of(0), rows_of(1)];
+    // The rows are there.
+    sync::sync_warp(ALL);
+    Child { bases, ..of_child }
+}
+
+/// Visits a lane's share of what a child wins, and of the pairs of old numbers that both changed: each was taken away twice.
+#[inline(always)]
+#[track_caller]
+fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
+    let (lane, warp) = (thread::lane(), thread::warp_index());
+    let (list, first_row) = (warp * PLACES, warp * BOTH);
+    let mut place = lane;
+    while place < PIECES {
+        if child.changes(place) {
+            let (was, is) = (scratch.old.get(place), scratch.now.get(list + place));
+            let (lost, won) = (if was == 0 { NONE } else { S::value(was) }, if is == 0 { NONE } else { S::value(is) });
+            let of_white = |number: u32| number != 0 && kind_and_side(number).1 == 1;
+            let (was_white, is_white) = (of_white(was), of_white(is));
+            if lost != won || was_white != is_white {
+                if lost != NONE {
+                    visitor.value(lost, !was_white);
+                }
+                if won != NONE {
+                    visitor.value(won, is_white);
+                }
+            }
+            if !S::OF_PAIRS {
+                let mut perspective = 0;
+                while perspective < 2 {
+                    let row = scratch.rows.get(first_row + perspective * PLACES + place);
+                    if !child.is_anew(perspective) && row != NONE {
+                        visitor.term(child.base(perspective) + row, perspective == 1);
+                    }
+                    perspective += 1;
+                }
+            }
+        }
+        place += thread::WARP;
+    }
+    if S::OF_PAIRS {
+        let mut left = child.changed & ((1 << PIECES) - 1);
+        while left != 0 {
+            let place = left.trailing_zeros();
+            left &= left - 1;
+            let mut at = lane;
+            while at < 2 * PIECES {
+                let of_white = at >= PIECES;
+                let (other, first, base) =
+                    if of_white { (at - PIECES, PLACES, child.bases[1]) } else { (at, 0, child.bases[0]) };
+                let both = child.changes(other);
+                if other != place && !child.is_anew(of_white as u32) && !(both && other < place) {
+                    let rows = first_row + first;
+                    let (a, b) = (scratch.rows.get(rows + place), scratch.rows.get(rows + other));
+                    if a != NONE && b != NONE {
+                        visitor.term(base + tri(a, b), of_white);
+                    }
+                    if both {
+                        let (a, b) = (scratch.old_rows.get(first + place), scratch.old_rows.get(first + other));
+                        if a != NONE && b != NONE {
+                            visitor.term(base + tri(a, b), of_white);
+                        }
+                    }
+                }
+                at += thread::WARP;
+            }
+        }
+    }
+    let mut perspective = 0;
+    while perspective < 2 {
+        if child.is_anew(perspective) {
+            let (rows, base) = (first_row + perspective * PLACES, child.base(perspective));
+            let mut at = lane;
+            while at < if S::OF_PAIRS { N_PAIRS } else { PIECES } {
+                if S::OF_PAIRS {
+                    let (i, j) = places_of(at);
+                    let (a, b) = (scratch.rows.get(rows + i), scratch.rows.get(rows + j));
+                    if a != NONE && b != NONE {
+                        visitor.term(base + tri(a, b), perspective == 1);
+                    }
+                } else {
+                    let row = scratch.rows.get(rows + at);
+                    if row != NONE {
+                        visitor.term(base + row, perspective == 1);
+                    }
+                }
+                at += thread::WARP;
+            }
+        }
+        perspective += 1;
+    }
+}
+
+/// A lane's share of what a child loses.
+#[inline(always)]
+#[track_caller]
+fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
+    let lane = thread::lane();
+    let mut worth = 0.0;
+    let mut perspective = 0;
+    while perspective < 2 {
+        let mut sum = 0.0;
+        if child.is_anew(perspective) {
+            if lane == 0 {
+                sum = scratch.whole.get(perspective);
+            }
+        } else {
+            let mut place = lane;
+            while place < PIECES {
+                if child.changes(place) {
+                    sum += scratch.worth.get(perspective * PLACES + place);
+                }
+                place += thread::WARP;
+            }
+        }
+        worth += if perspective == 1 { -sum } else { sum };
+        perspective += 1;
+    }
+    worth
+}
+
+/// Notes that a child with this slope takes places away.
+#[inline(always)]
+#[track_caller]
+fn note_gone(scratch: Scratch, child: Child, slope: u64) {
+    let lane = thread::lane();
+    let mut perspective = 0;
+    while perspective < 2 {
+        if child.is_anew(perspective) {
+            if lane == 0 {
+                atomic::shared_add_u64(scratch.gone, BOTH + perspective, slope);
+            }
+        } else {
+            let mut place = lane;
+            while place < PIECES {
+                if child.changes(place) {
+                    atomic::shared_add_u64(scratch.gone, perspective * PLACES + place, slope);
+                }
+                place += thread::WARP;
+            }
+        }
+        perspective += 1;
+    }
+}
+
+/// Takes from the gradient what children took away from a parent. Called by the whole block.
+#[inline(always)]
+#[track_caller]
+unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
+    let n_terms = if S::OF_PAIRS { N_PAIRS } else { PIECES };
+    let bases = [stand::<S>(scratch.old, 0, 0).1, stand::<S>(scratch.old, 0, 1).1];
+    let mut at = thread::thread_idx_x();
+    while at < 2 * n_terms {
+        let of_white = at >= n_terms;
+        let term = if of_white { at - n_terms } else { at };
+        let (first, base) = if of_white { (PLACES, bases[1]) } else { (0, bases[0]) };
+        let (i, j) = if S::OF_PAIRS { places_of(term) } else { (term, term) };
+        let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
+        let mut gone = scratch.gone.get(BOTH + of_white as u32).wrapping_add(scratch.gone.get(first + i));
+        if S::OF_PAIRS {
+            gone = gone.wrapping_add(scratch.gone.get(first + j));
+        }
+        if gone != 0 && a != NONE && b != NONE {
+            let parameter = base + if S::OF_PAIRS { tri(a, b) } else { a };
+            // SAFETY: rows and their pairs lie in the set's table; the gradient is only added to, atomically.
+            unsafe { atomic::add_u64(pass.gradient.add(parameter as usize), signed(gone, !of_white)) };
+        }
+        at += BLOCK;
+    }
+}
+
+/// Sums of a parent.
+struct Judged {
+    loss: u64,
+    children: u64,
+    /// Rivals above the played move, and beside it.
+    above: u32,
+    equal: u32,
+}
+
+/// The loss of a parent's children, their slopes and the played move's rank. Called by the whole block; the sums are the same on every thread.
+#[inline(always)]
+#[track_caller]
+unsafe fn judge(pass: &Pass, sums: Shared<u64>, parent: u32, first: u32, end: u32) -> Judged {
+    let thread = thread::thread_idx_x();
+    let (mut loss, mut counts, mut sum) = (0u64, 0u64, 0u64);
+    // SAFETY: parent and children are the pass's; slopes are there where they are wanted. A child is one thread's.
+    unsafe {
+        let base = memory::load(pass.evaluations, first as usize);
+        let (game, ply) = (memory::load(pass.games, parent as usize), memory::load(pass.plies, parent as usize) as u32);
+        let played = memory::load(pass.played, parent as usize) as u32;
+        let n_siblings = end - first - 1;
+        let mut sibling = thread;
+        while sibling <= n_siblings {
+            let child = (first + sibling) as usize;
+            let x = memory::load(pass.evaluations, child) - base;
+            let size = if x < 0.0 { -x } else { x };
+            let counted = sibling == 0
+                || (size <= pass.window && is_drawn(pass.seed, game, ply, sibling, n_siblings, pass.siblings));
+            let mut slope = 0;
+            if counted {
+                let t = 1.0 / (1.0 + libm::exp(-pass.a * x));
+                loss += fixed(t) as u64;
+                counts += 1;
+                if sibling != 0 {
+                    slope = fixed(pass.a * t * (1.0 - t)) as u64;
+                }
+            }
+            if sibling != 0 && sibling != played {
+                counts += ((x > 0.0) as u64) << 20 | ((x == 0.0) as u64) << 40;
+            }
+            sum = sum.wrapping_add(slope);
+            if pass.with_gradient != 0 && sibling != 0 {
+                memory::store(pass.slopes, child, slope);
+            }
+            sibling += BLOCK;
+        }
+        let counts = block::sum(counts, sums);
+        let sum = block::reduce(sum, 0, sums, u64::wrapping_add);
+        let loss = block::sum(loss, sums);
+        if math::opaque(thread) == 0 && pass.with_gradient != 0 {
+            memory::store(pass.slopes, first as usize, sum.wrapping_neg());
+        }
+        let part = |shift: u32| (counts >> shift) as u32 & 0xF_FFFF;
+        Judged { loss, children: counts & 0xF_FFFF, above: part(20), equal: part(40) }
+    }
+}
+
+/// Adds a parent's sums to the block's. Called by the thread they belong to.
+#[inline(always)]
+#[track_caller]
+fn count(totals: Shared<u64>, judged: &Judged) {
+    let (above, equal) = (judged.above as i32, (1 + judged.equal) as f64);
+    let first_three = ((3 - above) as f64 / equal).clamp(0.0, 1.0);
+    let first = if above == 0 { 1.0 / equal } else { 0.0 };
+    let add = |at: usize, value: u64| totals.set(at as u32, totals.get(at as u32) + value);
+    let add_wide = |at: usize, value: u64| {
+        add(at, value & 0xFFFF_FFFF);
+        add(at + 1, value >> 32);
+    };
+    add_wide(total::LOSS, judged.loss);
+    add_wide(total::FIRST, fixed(first) as u64);
+    add_wide(total::FIRST_THREE, fixed(first_three) as u64);
+    add(total::CHILDREN, judged.children);
+    add(total::PARENTS, 1);
+}
+
+/// The pass of a block.
+#[inline(always)]
+#[track_caller]
+unsafe fn run<S: Set>(pass: Pass) {
+    let scratch = Scratch {
+        old: shared_array![u32; PLACES as usize],
+        old_rows: shared_array![u32; BOTH as usize],
+        worth: shared_array![f64; BOTH as usize],
+        whole: shared_array![f64; 2],
+        now: shared_array![u32; (WARPS * PLACES) as usize],
+        rows: shared_array![u32; OF_WARPS],
+        gone: shared_array![u64; BOTH as usize + 2],
+        values: shared_array![u64; HAND_VALUES as usize],
+    };
+    let sums = shared_array![u64; WARPS as usize];
+    // Thread 0's alone: registers are wanted elsewhere.
+    let totals = shared_array![u64; total::LEN];
+    let thread = thread::thread_idx_x();
+    if thread < HAND_VALUES {
+        scratch.values.set(thread, 0);
+    }
+    if thread == 0 {
+        let mut at = 0;
+        while at < total::LEN as u32 {
+            totals.set(at, 0);
+            at += 1;
+        }
+    }
+    let mut turn = thread::block_idx_x();
+    while turn < pass.n_parents {
+        // SAFETY: the contract of the kernels: `order` names each parent once, columns are as `Pass` says.
+        unsafe {
+            let parent = memory::load(pass.order, turn as usize);
+            let first = memory::load(pass.first_child, parent as usize);
+            let end = memory::load(pass.first_child, parent as usize + 1);
+            let of_white = memory::load(pass.sides, parent as usize) != 0;
+            prepare_parent::<S>(&pass, scratch, parent);
+            let mut at = first + thread::warp_index();
+            while at < end {
+                let child = prepare_child::<S>(&pass, scratch, at);
+                let mut new = Sum { weights: pass.weights, sum: 0.0 };
+                visit_new::<S>(scratch, child, &mut new);
+                let y = warp::reduce_sum(new.sum - worth_of_gone(scratch, child));
+                if thread::lane() == 0 {
+                    memory::store(pass.evaluations, at as usize, if of_white { -y } else { y });
+                }
+                at += WARPS;
+            }
+            // All evaluations are there.
+            sync::sync_threads();
+            if first < end {
+                let judged = judge(&pass, sums, parent, first, end);
+                if math::opaque(thread) == 0 {
+                    count(totals, &judged);
+                }
+            }
+            if math::opaque(pass.with_gradient) != 0 {
+                // All slopes are there.
+                sync::sync_threads();
+                let mut at = first + thread::warp_index();
+                while at < end {
+                    let slope = memory::load(pass.slopes, at as usize);
+                    if slope != 0 {
+                        let slope = signed(slope, of_white);
+                        let child = prepare_child::<S>(&pass, scratch, at);
+                        let mut scatter = Scatter { gradient: pass.gradient, values: scratch.values, slope };
+                        visit_new::<S>(scratch, child, &mut scatter);
+                        note_gone(scratch, child, slope);
+                    }
+                    at += WARPS;
+                }
+                // All that is gone is noted.
+                sync::sync_threads();
+                take_gone::<S>(&pass, scratch);
+            }
+            // The parent is no longer read.
+            sync::sync_threads();
+        }
+        turn += thread::grid_dim_x();
+    }
+    // The values' gradient is complete, also for a block without a parent.
+    sync::sync_threads();
+    let thread = math::opaque(thread);
+    // SAFETY: `totals` has as many sums, and the gradient begins with the values; both are only added to, atomically.
+    unsafe {
+        if thread == 0 {
+            let mut at = 0;
+            while at < total::LEN as u32 {
+                atomic::add_u64(pass.totals.add(at as usize), totals.get(at));
+                at += 1;
+            }
+        }
+        if pass.with_gradient != 0 && thread < HAND_VALUES && (thread as u64) < S::LEN {
+            let value = scratch.values.get(thread);
+            if value != 0 {
+                atomic::add_u64(pass.gradient.add(thread as usize), value);
+            }
+        }
+    }
+}
+
+macro_rules! passes {
+    ($($(#[$doc:meta])* $name:ident: $set:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
+        /// at most 2¹⁹ children, places are below 40, numbers below 2,183, kings' squares below 81. `order` has each parent once. The set's arrays have its length.
+        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
+        pub unsafe fn $name(pass: Pass) {
+            // SAFETY: the contract.
+            unsafe { run::<sets::$set>(pass) }
+        }
+    )*};
+}
+
+passes! {
+    /// A pass of `Material`.
+    shogi_sparse_pass_material: Material;
+    /// A pass of `MaterialHand`.
+    shogi_sparse_pass_material_hand: MaterialHand;
+    /// A pass of `PieceSquare`.
+    shogi_sparse_pass_piece_square: PieceSquare;
+    /// A pass of `KingPiece`.
+    shogi_sparse_pass_kp: KingPiece;
+    /// A pass of `KingKingPiece`.
+    shogi_sparse_pass_kkp: KingKingPiece;
+    /// A pass of `KingPiecePiece`.
+    shogi_sparse_pass_kpp: KingPiecePiece;
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_has_one_place() {
+        let mut pairs: Vec<_> = (0..N_PAIRS).map(places_of).map(|(i, j)| (i.min(j), i.max(j))).collect();
+        pairs.sort_unstable();
+        let all: Vec<_> = (0..PIECES).flat_map(|i| (i + 1..PIECES).map(move |j| (i, j))).collect();
+        assert_eq!(pairs, all);
+    }
+}

@@ -1,0 +1,189 @@
+//! Steps of the optimisers, and scaling.
+//!
+//! One thread, one weight.
+//! Launch  [`shape`].
+//! Twin    `warpplay_cpu_ref::shogi::sparse::update`: every product, sum, quotient and root is rounded by itself in `f32`, so the bits are the same.
+
+use crate::cuda::{atomic, kernel, math, memory, thread};
+use crate::launch::LaunchShape;
+use crate::shogi::fixed::ONE;
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Launch shape for `n` weights.
+pub const fn shape(n: u32) -> LaunchShape {
+    LaunchShape::linear(n, BLOCK)
+}
+
+/// Which optimiser.
+pub mod kind {
+    /// `w -= rate sign(g)`.
+    pub const SIGN: u32 = 0;
+    /// `w -= rate g`.
+    pub const SGD: u32 = 1;
+    /// `m = b1 m + g; w -= rate m`.
+    pub const MOMENTUM: u32 = 2;
+    /// `s += g²; w -= rate g / (√s + epsilon)`.
+    pub const ADA_GRAD: u32 = 3;
+    /// Kingma and Ba, 2015.
+    pub const ADAM: u32 = 4;
+}
+
+/// A step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Children that counted.
+    pub children: f64,
+    /// One of [`kind`].
+    pub kind: u32,
+    /// Learning rate.
+    pub rate: f32,
+    /// Weight of Σ|w|.
+    pub l1: f32,
+    /// Weight of Σw²/2.
+    pub l2: f32,
+    /// β₁.
+    pub beta1: f32,
+    /// β₂.
+    pub beta2: f32,
+    /// ε.
+    pub epsilon: f32,
+    /// Adam: 1 - β₁ᵗ.
+    pub correction1: f32,
+    /// Adam: 1 - β₂ᵗ.
+    pub correction2: f32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const _: () = assert!(size_of::<Rule>() == 48);
+
+/// The nearest multiple of 2⁻³⁰, of two as near the even one.
+#[inline(always)]
+pub fn rounded(weight: f32) -> f32 {
+    const UNITS: f32 = (1u32 << 30) as f32;
+    let scaled = weight * UNITS;
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let whole: f32;
+        // SAFETY: a conversion of registers.
+        unsafe {
+            core::arch::asm!("cvt.rni.f32.f32 {0}, {1};", out(reg32) whole, in(reg32) scaled, options(pure, nomem, nostack, preserves_flags))
+        };
+        whole / UNITS
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        scaled.round_ties_even() / UNITS
+    }
+}
+
+/// -1, 0 or 1.
+#[inline(always)]
+const fn sign(x: f32) -> f32 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+/// A weight after a step along `gradient`; `first` and `second` are what the optimiser remembers of it.
+#[inline(always)]
+pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
+    let mut g = gradient;
+    g += rule.l2 * weight;
+    g += rule.l1 * sign(weight);
+    let down = match rule.kind {
+        kind::SIGN => rule.rate * sign(g),
+        kind::SGD => rule.rate * g,
+        kind::MOMENTUM => {
+            *first = rule.beta1 * *first + g;
+            rule.rate * *first
+        }
+        kind::ADA_GRAD => {
+            *first += g * g;
+            rule.rate * g / (math::sqrt(*first) + rule.epsilon)
+        }
+        _ => {
+            *first = rule.beta1 * *first + (1.0 - rule.beta1) * g;
+            *second = rule.beta2 * *second + (1.0 - rule.beta2) * g * g;
+            rule.rate * (*first / rule.correction1) / (math::sqrt(*second / rule.correction2) + rule.epsilon)
+        }
+    };
+    rounded(weight - down)
+}
+
+/// Moves all weights but weight 0. `largest` gets the bits of the largest size of a weight, or of what is no number.
+///
+/// # Safety
+/// Launched with `shape(n)`. All arrays hold `n` values (`first` and `second` where the optimiser remembers something), `largest` one.
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn shogi_sparse_update(
+    weights: *mut f32,
+    gradient: *const i64,
+    first: *mut f32,
+    second: *mut f32,
+    largest: *mut u32,
+    n: u32,
+    rule: Rule,
+) {
+    let Some(index) = thread::index_1d_below(n) else { return };
+    if index == 0 {
+        return;
+    }
+    let index = index as usize;
+    let has_first = rule.kind >= kind::MOMENTUM;
+    let has_second = rule.kind >= kind::ADAM;
+    // SAFETY: index < n, and no other thread has this index; `largest` is only changed atomically.
+    unsafe {
+        let weight = memory::load(weights, index);
+        let mut m = if has_first { memory::load(first, index) } else { 0.0 };
+        let mut v = if has_second { memory::load(second, index) } else { 0.0 };
+        let g = (memory::load(gradient, index) as f64 / ONE / rule.children) as f32;
+        let weight = stepped(&rule, weight, g, &mut m, &mut v);
+        memory::store(weights, index, weight);
+        if has_first {
+            memory::store(first, index, m);
+        }
+        if has_second {
+            memory::store(second, index, v);
+        }
+        note(largest, weight);
+    }
+}
+
+/// Multiplies all weights but weight 0, and rounds.
+///
+/// # Safety
+/// As [`shogi_sparse_update`].
+#[kernel(max_threads = BLOCK)]
+pub unsafe fn shogi_sparse_scale(weights: *mut f32, largest: *mut u32, n: u32, factor: f32) {
+    let Some(index) = thread::index_1d_below(n) else { return };
+    if index == 0 {
+        return;
+    }
+    // SAFETY: index < n, and no other thread has this index; `largest` is only changed atomically.
+    unsafe {
+        let weight = rounded(memory::load(weights, index as usize) * factor);
+        memory::store(weights, index as usize, weight);
+        note(largest, weight);
+    }
+}
+
+/// Sizes up to this need no notice.
+pub const UNNOTICED: f32 = 512.0;
+
+/// Bits without the sign order as sizes do, and what is no number comes last. Few weights are large, so few threads meet there.
+#[inline(always)]
+unsafe fn note(largest: *mut u32, weight: f32) {
+    let size = weight.to_bits() & 0x7FFF_FFFF;
+    if size > UNNOTICED.to_bits() {
+        // SAFETY: the caller's promise.
+        unsafe { atomic::max_u32(largest, size) };
+    }
+}

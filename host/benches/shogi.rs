@@ -1,0 +1,151 @@
+//! How fast evaluations of shogi positions are learnt: the source's job in every form, its histogram, data sets, features by the thousand and by the million.
+//!
+//! ```text
+//! cargo bench -p warpplay --bench shogi -- --quick
+//! cargo bench -p warpplay --bench shogi -- --device cuda --games games.usi.txt.gz --json figures.jsonl
+//! cargo bench -p warpplay --bench shogi -- --only job,features
+//! ```
+//!
+//! Prints a table a section, and with `--json` one line of JSON a row. Games are read from `--games`, else from `data/shogi/games.usi.txt.gz` in the folder that
+//! `WARPPLAY_SHARED` names (`../shared` beside the repository by default), and repeated until there are as many children as the source had. Times are of the wall clock,
+//! medians, the first run not among them where kernels run.
+//!
+//! A good result on an H200: the source's job in at most 100 ms from positions, 4 ms from differences, 2 ms from their histogram; the gradient of pairs at 40 % of
+//! what its memory copies.
+//! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
+
+#[path = "shogi/counting.rs"]
+mod counting;
+#[path = "shogi/features.rs"]
+mod features;
+#[path = "shogi/job.rs"]
+mod job;
+#[path = "shogi/measure.rs"]
+mod measure;
+#[path = "common/output.rs"]
+mod output;
+#[path = "common/program.rs"]
+mod program;
+#[path = "shogi/published.rs"]
+mod published;
+#[path = "shogi/ranks.rs"]
+mod ranks;
+#[path = "shogi/sectors.rs"]
+mod sectors;
+#[path = "shogi/single.rs"]
+mod single;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+use warpplay::Device;
+
+use measure::Bench;
+use output::{Output, Table};
+
+/// Speed of learning shogi evaluations
+#[derive(Parser, Debug)]
+#[command(name = "shogi")]
+struct Args {
+    /// Small and short: a look at everything in some seconds, no figures to keep
+    #[arg(long)]
+    quick: bool,
+
+    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: String,
+
+    /// Games, a file or a folder [default: data/shogi/games.usi.txt.gz in the folder of shared data]
+    #[arg(long, value_name = "PATH")]
+    games: Option<PathBuf>,
+
+    /// Children of the source's job: games are repeated until there are so many [default: 6300000, or 100000 with --quick]
+    #[arg(long, value_name = "N")]
+    children: Option<u64>,
+
+    /// Seconds of one row [default: 2, or 0.2 with --quick]
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+
+    /// These sections only, separated by commas
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
+    only: Vec<Section>,
+
+    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Given by cargo; has no meaning here
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// The source's job in every form
+    Job,
+    /// Distinct differences counted
+    Histogram,
+    /// Data sets built from games, saved, opened, their quiet leaves searched
+    Dataset,
+    /// The source's job and gradients by several ranks
+    Ranks,
+    /// A pass over the positions with every set of features
+    Features,
+    /// Passes and steps on the device, against what its memory copies; more positions than it holds
+    Gradient,
+    /// Single positions, by batch
+    Single,
+}
+
+fn main() -> ExitCode {
+    program::exit(run(&Args::parse()))
+}
+
+/// Runs the sections; returns how many rows failed.
+fn run(args: &Args) -> anyhow::Result<usize> {
+    let device = Device::parse(&args.device)?;
+    let seconds = program::seconds(args.seconds, args.quick)?;
+    let output = Output::new(args.json.as_deref())?;
+    let mut bench = Bench::open(device, seconds, args.quick, output, args.games.clone(), args.children)?;
+    let threads = rayon::current_num_threads();
+    bench.output.json(&json!({
+        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
+        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
+        "cpu_threads": threads, "games": bench.records.games.len(), "parents": bench.whole.n_parents(),
+        "children": bench.whole.n_children(), "children_of_the_job": bench.n_job_children(),
+    }))?;
+    let (name, cpu) = (bench.device.name(), Device::cpu().name());
+    let about = format!(
+        "device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n{} games, {} parents, {} children\n",
+        bench.device,
+        bench.records.games.len(),
+        bench.whole.n_parents(),
+        bench.whole.n_children(),
+    );
+    bench.output.text(&about)?;
+    /// What measures one section.
+    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
+    let sections: [(Section, Measure); 7] = [
+        (Section::Job, job::measure),
+        (Section::Histogram, counting::histogram),
+        (Section::Dataset, counting::dataset),
+        (Section::Ranks, ranks::measure),
+        (Section::Features, features::measure),
+        (Section::Gradient, features::on_the_device),
+        (Section::Single, single::measure),
+    ];
+    for (section, measure) in sections {
+        if args.only.is_empty() || args.only.contains(&section) {
+            measure(&mut bench)?;
+        }
+    }
+    let mut table = Table::new("FIGURES of the source, and what is aimed at", 2, &["what", "time", "how"]);
+    for (what, time, how) in published::FIGURES {
+        table.row(vec![what.to_string(), time.to_string(), how.to_string()]);
+    }
+    table.print(&bench.output)?;
+    Ok(bench.output.n_failed())
+}

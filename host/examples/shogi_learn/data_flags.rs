@@ -1,0 +1,80 @@
+//! Which positions are learnt from.
+
+use std::path::PathBuf;
+
+use warpplay::shogi::Window;
+
+use crate::common::Usage;
+
+/// Half-moves that the source learnt from.
+const PLIES: Window = Window { start: 40, end: 80, step: 1 };
+
+/// Records, and the part of them that is taken.
+#[derive(clap::Args, Clone, Debug)]
+pub struct GameFlags {
+    /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz)
+    #[arg(long, value_name = "PATH")]
+    pub games: PathBuf,
+
+    #[command(flatten)]
+    pub part: PartFlags,
+}
+
+/// Records, or a data set that was built from some.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SourceFlags {
+    /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz)
+    #[arg(long, value_name = "PATH", required_unless_present = "data", conflicts_with = "data")]
+    pub games: Option<PathBuf>,
+
+    /// A data set that build-dataset has made
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub part: PartFlags,
+}
+
+/// The part of the records that is taken.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct PartFlags {
+    /// The first games only
+    #[arg(long, value_name = "N", conflicts_with = "game_range")]
+    pub first: Option<u32>,
+
+    /// Games from START to before END, every STEP-th: START..END or START..END/STEP
+    #[arg(long, value_name = "RANGE")]
+    pub game_range: Option<Window>,
+
+    /// Half-moves from START to before END, every STEP-th: START..END or START..END/STEP [default: 40..80]
+    #[arg(long, value_name = "RANGE")]
+    pub plies: Option<Window>,
+
+    /// Most positions of a shard
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub shard: Option<u32>,
+}
+
+impl PartFlags {
+    /// The games.
+    ///
+    /// # Errors
+    /// `--first 0`.
+    pub fn games(&self) -> anyhow::Result<Option<Window>> {
+        match (self.first, self.game_range) {
+            (Some(0), _) => Err(Usage("option first: 0 is not allowed (1 or more games)".into()).into()),
+            (Some(end), _) => Ok(Some(Window { start: 0, end, step: 1 })),
+            (None, range) => Ok(range),
+        }
+    }
+
+    /// The half-moves.
+    pub fn plies(&self) -> Window {
+        self.plies.unwrap_or(PLIES)
+    }
+
+    /// Whether any of them was given: they have no meaning for a data set, which holds what was chosen when it was built.
+    pub fn given(&self) -> bool {
+        self.first.is_some() || self.game_range.is_some() || self.plies.is_some() || self.shard.is_some()
+    }
+}

@@ -1,0 +1,94 @@
+//! The rules of shogi, as far as learning needs them: a trait of our own, so that the crate behind it can be changed in one file.
+
+mod check;
+mod list;
+mod moves;
+mod rules;
+
+pub use check::{Disagreement, MovesReport, check_moves};
+pub(in crate::shogi) use list::promoted;
+pub use list::{Change, List};
+pub use moves::Move;
+pub use rules::Board;
+pub(in crate::shogi) use rules::ours;
+
+use crate::Result;
+
+/// The usual start position.
+pub const START: &str = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
+
+/// The king, as a kind; the other kinds are those of [`warpplay_gpu::shogi::piece`].
+pub const KING: u32 = 13;
+
+/// Why no game goes on from a position: the side that has moved stands in check. A king may be missing, and pawns may stand as no rules let them, as in problems.
+pub(in crate::shogi) fn unsound(position: &impl Rules) -> Option<&'static str> {
+    position.takes_king().then_some("the side that has moved stands in check")
+}
+
+/// Refuses a position from which no game goes on: the side that has moved stands in check. A king may be missing, and pawns may stand as no rules let them, as in
+/// problems.
+///
+/// # Errors
+/// [`Error::Option`](crate::Error::Option) with the position and the reason.
+pub fn expect_sound(position: &impl Rules) -> Result<()> {
+    match unsound(position) {
+        Some(reason) => Err(crate::Error::option("sfen", position.sfen(), format!("no position of a game: {reason}"))),
+        None => Ok(()),
+    }
+}
+
+/// A position that knows the rules.
+pub trait Rules: Sized + Clone {
+    /// Reads a position in SFEN.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) with what is wrong.
+    fn from_sfen(sfen: &str) -> Result<Self>;
+
+    /// The position in SFEN.
+    fn sfen(&self) -> String;
+
+    /// Who moves: 0 Black, 1 White.
+    fn side(&self) -> u32;
+
+    /// Kind and side of the piece on a square, numbered as [`warpplay_gpu::shogi::piece`] says; `None` beyond the board too.
+    fn piece_on(&self, square: u32) -> Option<(u32, u32)>;
+
+    /// Pieces of a kind (0 to 6) in a side's hand.
+    fn in_hand(&self, kind: u32, side: u32) -> u32;
+
+    /// Whether the side that moves stands in check.
+    fn in_check(&self) -> bool;
+
+    /// Whether the side that moves could take the other's king at once: no game comes to such a position.
+    fn takes_king(&self) -> bool;
+
+    /// All legal moves, ascending ([`Move`]'s order), in place of what the vector held: drops, and moves that do not promote where they could; no second
+    /// pawn on a file, no mate by dropping a pawn, no own king left in check. Repetition is not looked at.
+    fn legal_moves(&self, moves: &mut Vec<Move>);
+
+    /// Plays a move; `false`, and no change, where it is not legal.
+    fn play(&mut self, played: Move) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_pieces_than_a_set_has_are_refused() {
+        for (sfen, said) in [
+            ("4k4/9/9/9/9/9/9/9/K3K4 b - 1", "a side has two kings"),
+            // More moves than the crate has room for.
+            ("+R3k4/1+R7/2+R6/3+R5/4+R4/5+R3/6+R2/7+R1/4K3+R b RBGSNLP 1", "it has 10 rooks, a set has 2"),
+            ("4k4/9/9/9/9/9/9/9/4K4 b 12P7p 1", "it has 19 pawns, a set has 18"),
+            ("4k4/9/9/9/9/9/9/9/4K4 b - 40000", "its move number is 40000, at most 32767 is allowed"),
+        ] {
+            let error = Board::from_sfen(sfen).err().unwrap().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let mut moves = Vec::new();
+        Board::from_sfen("R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1").unwrap().legal_moves(&mut moves);
+        assert_eq!(moves.len(), 593);
+    }
+}

@@ -1,0 +1,156 @@
+//! The rules by the crate `rsshogi`.
+
+use rsshogi::board::{MoveList, Position, generate_sfen};
+use rsshogi::movegen::generate_legal_all;
+use rsshogi::types::{Color, HandPiece, Move as Theirs, Piece, PieceType, Square};
+
+use warpplay_gpu::shogi::piece::{SQUARES, most_in_hand};
+
+use super::{KING, Move, Rules};
+use crate::{Error, Result};
+
+/// A position, with the rules of the crate `rsshogi`.
+#[derive(Clone)]
+pub struct Board(Position);
+
+/// Our kinds for theirs: P L N S B R G K +P +L +N +S +B +R from 1.
+const KINDS: [u32; 15] = [u32::MAX, 0, 1, 2, 3, 5, 6, 4, KING, 7, 8, 9, 10, 11, 12];
+/// Their kinds for our kinds in hand.
+const HAND: [HandPiece; 7] = [
+    HandPiece::PAWN,
+    HandPiece::LANCE,
+    HandPiece::KNIGHT,
+    HandPiece::SILVER,
+    HandPiece::GOLD,
+    HandPiece::BISHOP,
+    HandPiece::ROOK,
+];
+
+/// Last move number of a position that is read: the crate counts on from it in 16 bits.
+const LAST_NUMBER: u16 = 32_767;
+
+impl Board {
+    /// The usual start.
+    pub fn start() -> Self {
+        Self(rsshogi::board::hirate_position())
+    }
+
+    /// Says where there are more pieces than a set has. Without them a position has 593 legal moves at most, and the crate has room for 600.
+    fn surplus(&self) -> Option<String> {
+        let mut counts = [0; HAND.len()];
+        let mut kings = [0; 2];
+        for (kind, side) in (0..SQUARES).filter_map(|square| self.piece_on(square)) {
+            match counts.get_mut(unpromoted(kind) as usize) {
+                Some(count) => *count += 1,
+                None => kings[side as usize & 1] += 1,
+            }
+        }
+        if kings.into_iter().any(|kings| kings > 1) {
+            return Some("a side has two kings".to_owned());
+        }
+        (0..).zip(counts).find_map(|(kind, on_board)| {
+            let (n, most) = (on_board + self.in_hand(kind, 0) + self.in_hand(kind, 1), most_in_hand(kind));
+            let name = ["pawns", "lances", "knights", "silvers", "golds", "bishops", "rooks"][kind as usize];
+            (n > most).then(|| format!("it has {n} {name}, a set has {most}"))
+        })
+    }
+}
+
+/// The kind of a piece before it was promoted; kings stay beyond the kinds in hand.
+const fn unpromoted(kind: u32) -> u32 {
+    match kind {
+        7..=10 => kind - 7,
+        11 | 12 => kind - 6,
+        kind => kind,
+    }
+}
+
+/// Our move for theirs; `None` for their special values.
+pub(in crate::shogi) fn ours(theirs: Theirs) -> Option<Move> {
+    let to = u32::try_from(theirs.to_sq().raw()).ok()?;
+    if theirs.is_drop() {
+        let kind = KINDS.get(usize::try_from(theirs.dropped_piece()?.raw()).ok()?)?;
+        return Move::drop(*kind, to);
+    }
+    Move::board(u32::try_from(theirs.from_sq().raw()).ok()?, to, theirs.is_promotion())
+}
+
+fn square(square: u32) -> Square {
+    Square::new(square as i8)
+}
+
+/// Their move for ours.
+pub(in crate::shogi) fn theirs(ours: Move) -> Theirs {
+    let to = square(ours.to());
+    match (ours.from(), ours.dropped()) {
+        (Some(from), _) if ours.promotes() => Theirs::promotion(square(from), to),
+        (Some(from), _) => Theirs::normal(square(from), to),
+        (None, kind) => {
+            let kind =
+                kind.and_then(|kind| HAND.get(kind as usize)).map_or(PieceType::PAWN, |kind| kind.to_piece_type());
+            Theirs::drop(kind, to)
+        }
+    }
+}
+
+impl Rules for Board {
+    fn from_sfen(sfen: &str) -> Result<Self> {
+        let bad = |reason: String| Error::option("sfen", sfen, format!("a position in SFEN: {reason}"));
+        let board = Self(Position::from_sfen(sfen).map_err(|error| bad(error.to_string()))?);
+        if board.0.game_ply() > LAST_NUMBER {
+            return Err(bad(format!("its move number is {}, at most {LAST_NUMBER} is allowed", board.0.game_ply())));
+        }
+        match board.surplus() {
+            Some(reason) => Err(bad(reason)),
+            None => Ok(board),
+        }
+    }
+
+    fn sfen(&self) -> String {
+        generate_sfen(&self.0)
+    }
+
+    fn side(&self) -> u32 {
+        u32::from(self.0.turn() == Color::WHITE)
+    }
+
+    fn piece_on(&self, at: u32) -> Option<(u32, u32)> {
+        if at >= SQUARES {
+            return None;
+        }
+        let piece = self.0.piece_on(square(at));
+        if piece == Piece::NONE {
+            return None;
+        }
+        let kind = *KINDS.get(usize::try_from(piece.piece_type().raw()).ok()?)?;
+        Some((kind, u32::from(piece.color() == Color::WHITE)))
+    }
+
+    fn in_hand(&self, kind: u32, side: u32) -> u32 {
+        let color = if side == 0 { Color::BLACK } else { Color::WHITE };
+        HAND.get(kind as usize).map_or(0, |&kind| self.0.hand(color).count(kind))
+    }
+
+    fn in_check(&self) -> bool {
+        self.0.is_in_check()
+    }
+
+    fn takes_king(&self) -> bool {
+        let (mover, other) = (self.0.turn(), self.0.turn().flip());
+        let king = self.0.king_square(other);
+        king.is_on_board() && self.0.is_attacked_by(king, mover)
+    }
+
+    fn legal_moves(&self, moves: &mut Vec<Move>) {
+        let mut list = MoveList::new();
+        generate_legal_all(&self.0, &mut list);
+        moves.clear();
+        moves.extend(list.iter().filter_map(|&found| ours(found)));
+        moves.sort_unstable();
+    }
+
+    fn play(&mut self, played: Move) -> bool {
+        let played = self.0.move32_from_move(theirs(played));
+        self.0.try_apply_move32(played).is_ok()
+    }
+}

@@ -1,0 +1,269 @@
+//! Data sets on disk.
+//!
+//! A data set is a folder with a file for each shard and `dataset.json`, which names them. Shards are named by their checksums and written whole, under another
+//! name first; `dataset.json` comes last, so that a folder holds the old set or the new one and never a part of either. Numbers are those of this machine
+//! (little-endian).
+//!
+//! | bytes of a shard's file | what |
+//! | --- | --- |
+//! | 0 to 7 | `wpshogi\0` |
+//! | 8 to 15 | version |
+//! | 16 to 39 | numbers of parents, children and changes, 8 bytes each |
+//! | 40 to 47 | checksum of all other bytes |
+//! | from 64 | the nine columns of [`Shard`], each from a multiple of 64, zeros between |
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::checksum::Checksum;
+use super::{Builder, Dataset, Origin, builder};
+use crate::shogi::Shard;
+use crate::shogi::column::{Cell, Column};
+use crate::shogi::mapped::Mapping;
+use crate::shogi::records::Records;
+use crate::{Error, Result, atomic_file};
+
+const MAGIC: &[u8; 8] = b"wpshogi\0";
+const VERSION: u64 = 1;
+/// Bytes of the header; columns begin at multiples of it.
+const HEADER: usize = 64;
+const NAME: &str = "dataset.json";
+
+/// `dataset.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    version: u64,
+    fingerprint: String,
+    shards: Vec<Entry>,
+    #[serde(flatten)]
+    origin: Origin,
+}
+
+/// A shard's file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    file: String,
+    parents: u64,
+    children: u64,
+    changes: u64,
+    checksum: String,
+}
+
+impl Dataset {
+    /// Writes the set into a folder, which is made if it is not there. A set that was there stays readable until the new one is complete, and is then removed.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path and the system's reason, a full disk among them; the folder's set is then the one it was before.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        make_folder(folder)?;
+        let shards = self.shards.iter().map(|shard| write(folder, shard)).collect::<Result<Vec<Entry>>>()?;
+        finish(folder, shards, self.fingerprint(), &self.origin)
+    }
+
+    /// Opens a set that was saved: its files are mapped into memory and read as they are used. All of it is read once, to check it.
+    ///
+    /// The files must not be changed while the set, a clone of a shard or of a column lives; [`Dataset::save`] into the same folder is safe.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a folder without a set, and for a file that is missing, cut short, of another version, of a wrong checksum, or whose columns are not a shard's.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(NAME);
+        if !folder.is_dir() || !path.exists() {
+            return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
+        }
+        let bytes = atomic_file::read(&path)?;
+        let bad = |reason: String| Error::file(&path, None, reason);
+        let version: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| bad(format!("is no data set: {error}")))?;
+        if version["version"] != VERSION {
+            return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", version["version"])));
+        }
+        let manifest: Manifest =
+            serde_json::from_value(version).map_err(|error| bad(format!("is no data set: {error}")))?;
+        let shards = manifest.shards.par_iter().map(|entry| read(folder, entry)).collect::<Result<Vec<Shard>>>()?;
+        let set = Self { shards, origin: manifest.origin };
+        let fingerprint = format!("{:016x}", set.fingerprint());
+        if fingerprint != manifest.fingerprint {
+            let reason = format!("its shards' fingerprint is {fingerprint}, expected {}", manifest.fingerprint);
+            return Err(bad(reason));
+        }
+        Ok(set)
+    }
+}
+
+impl Builder {
+    /// Builds a set and writes it to a folder shard by shard, so that no more than one lies in memory; then opens it.
+    ///
+    /// # Errors
+    /// Those of [`Builder::build`], [`Dataset::save`] and [`Dataset::open`].
+    pub fn write(&self, records: &Records, folder: &Path) -> Result<Dataset> {
+        let (plan, origin) = self.plan(records)?;
+        make_folder(folder)?;
+        let (shards, fingerprint) = self.pool(|| {
+            let mut entries = Vec::with_capacity(plan.len());
+            let mut fingerprint = 0u64;
+            for stretches in &plan {
+                let shard = builder::make(stretches)?;
+                fingerprint = fingerprint.wrapping_add(shard.fingerprint());
+                entries.push(write(folder, &shard)?);
+            }
+            Ok::<_, Error>((entries, fingerprint))
+        })??;
+        finish(folder, shards, fingerprint, &origin)?;
+        Dataset::open(folder)
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))
+}
+
+/// Names the shards in `dataset.json`, then removes those that it no longer names.
+fn finish(folder: &Path, shards: Vec<Entry>, fingerprint: u64, origin: &Origin) -> Result<()> {
+    let named: Vec<String> = shards.iter().map(|entry| entry.file.clone()).collect();
+    let manifest =
+        Manifest { version: VERSION, fingerprint: format!("{fingerprint:016x}"), shards, origin: origin.clone() };
+    let path = folder.join(NAME);
+    let text = serde_json::to_vec_pretty(&manifest)
+        .map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
+    atomic_file::write(&path, &text)?;
+    let old = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in old.filter(|path| is_shard(path) && !named.iter().any(|name| path.ends_with(name))) {
+        // A file that cannot be removed is named by no set: it costs room alone.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}
+
+fn is_shard(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("shard-") && name.ends_with(".wps"))
+}
+
+/// Where the columns lie, and the length of the file; `None` beyond the address space.
+fn layout(parents: u64, children: u64, changes: u64) -> Option<([Range<usize>; 9], usize)> {
+    let sizes = [
+        parents.checked_mul(80)?,
+        parents,
+        parents.checked_mul(2)?,
+        parents.checked_mul(8)?,
+        parents.checked_add(1)?.checked_mul(4)?,
+        parents.checked_mul(2)?,
+        children.checked_mul(8)?,
+        children.checked_add(1)?.checked_mul(4)?,
+        changes.checked_mul(4)?,
+    ];
+    let mut at = HEADER;
+    let mut columns = [const { 0..0 }; 9];
+    for (column, size) in columns.iter_mut().zip(sizes) {
+        let end = at.checked_add(usize::try_from(size).ok()?)?;
+        *column = at..end;
+        at = end.checked_next_multiple_of(HEADER)?;
+    }
+    Some((columns, at))
+}
+
+fn columns(shard: &Shard) -> [&[u8]; 9] {
+    [
+        shard.pieces.as_bytes(),
+        shard.sides.as_bytes(),
+        shard.plies.as_bytes(),
+        shard.games.as_bytes(),
+        shard.first_child.as_bytes(),
+        shard.played.as_bytes(),
+        shard.differences.as_bytes(),
+        shard.first_change.as_bytes(),
+        shard.changes.as_bytes(),
+    ]
+}
+
+/// Writes a shard's file, named by its checksum.
+fn write(folder: &Path, shard: &Shard) -> Result<Entry> {
+    let counts = [shard.n_parents() as u64, shard.n_children() as u64, shard.changes.len() as u64];
+    let (places, length) = layout(counts[0], counts[1], counts[2])
+        .ok_or_else(|| Error::shape("a shard's file", "one that fits into memory", format!("{counts:?} cells")))?;
+    let mut bytes = Vec::with_capacity(length);
+    bytes.extend_from_slice(MAGIC);
+    for number in [VERSION, counts[0], counts[1], counts[2], 0] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for (column, place) in columns(shard).into_iter().zip(places) {
+        if column.len() != place.len() {
+            return Err(Error::shape("a column of a shard", place.len(), column.len()));
+        }
+        bytes.resize(place.start, 0);
+        bytes.extend_from_slice(column);
+    }
+    bytes.resize(length, 0);
+    let checksum = Checksum::of(&bytes);
+    bytes[40..48].copy_from_slice(&checksum.to_le_bytes());
+    let file = format!("shard-{checksum:016x}.wps");
+    let path = folder.join(&file);
+    // A file of this name that is damaged, or cannot be read, is replaced.
+    if !fs::read(&path).is_ok_and(|found| found == bytes) {
+        atomic_file::write(&path, &bytes)?;
+    }
+    let [parents, children, changes] = counts;
+    Ok(Entry { file, parents, children, changes, checksum: format!("{checksum:016x}") })
+}
+
+/// Maps a shard's file and checks it.
+fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
+    let path: PathBuf = folder.join(&entry.file);
+    let bad = |reason: String| Error::file(&path, None, reason);
+    if Path::new(&entry.file).components().count() != 1 || !is_shard(&path) {
+        return Err(bad("is no name of a shard".to_owned()));
+    }
+    let mapping = Arc::new(Mapping::open(&path)?);
+    if mapping.len() < HEADER {
+        return Err(bad(format!("has {} bytes, a header has {HEADER}: it was cut short", mapping.len())));
+    }
+    let number = |at: usize| {
+        mapping.get(at..at + 8).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    if mapping.get(..8) != Some(MAGIC.as_slice()) {
+        return Err(bad("is no shard of a data set".to_owned()));
+    }
+    if number(8) != VERSION {
+        return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", number(8))));
+    }
+    let counts = [number(16), number(24), number(32)];
+    if counts != [entry.parents, entry.children, entry.changes] {
+        return Err(bad(format!("holds other numbers of cells ({counts:?}) than {NAME} says")));
+    }
+    let (places, length) =
+        layout(counts[0], counts[1], counts[2]).ok_or_else(|| bad("says that it is larger than memory".to_owned()))?;
+    if mapping.len() != length {
+        return Err(bad(format!("has {} bytes, expected {length}: it was cut short or added to", mapping.len())));
+    }
+    let checksum = format!("{:016x}", Checksum::of(&mapping));
+    for (found, expected) in [(&checksum, &entry.checksum), (&format!("{:016x}", number(40)), &checksum)] {
+        if found != expected {
+            return Err(bad(format!("has the checksum {found}, expected {expected}: it was damaged")));
+        }
+    }
+    let [pieces, sides, plies, games, first_child, played, differences, first_change, changes] = places;
+    let shard = Shard {
+        pieces: column(&mapping, pieces, &path)?,
+        sides: column(&mapping, sides, &path)?,
+        plies: column(&mapping, plies, &path)?,
+        games: column(&mapping, games, &path)?,
+        first_child: column(&mapping, first_child, &path)?,
+        played: column(&mapping, played, &path)?,
+        differences: column(&mapping, differences, &path)?,
+        first_change: column(&mapping, first_change, &path)?,
+        changes: column(&mapping, changes, &path)?,
+    };
+    shard.expect_sound("the shard").map_err(|error| bad(error.to_string()))?;
+    Ok(shard)
+}
+
+fn column<T: Cell>(mapping: &Arc<Mapping>, place: Range<usize>, path: &Path) -> Result<Column<T>> {
+    Column::mapped(mapping, place).ok_or_else(|| Error::file(path, None, "its columns are not aligned"))
+}

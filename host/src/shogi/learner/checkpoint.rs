@@ -1,0 +1,289 @@
+//! A course of learning in a file.
+//!
+//! ```text
+//! safetensors   __metadata__     one entry, `warpplay_shogi_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file
+//!               weights          [features.len()] F32
+//!               memory1, …       what the optimiser remembers, in the same shape
+//!               best             the weights that were best on held-out positions
+//!               leaves           the weights that quiet lines were searched with
+//!               step1, change1 … the steps that L-BFGS remembers, F64
+//! ```
+//!
+//! Nothing is rounded. The checksum is FNV-1a of all bytes of the file, those of its own digits taken as `0`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use safetensors::Dtype;
+use serde::{Deserialize, Serialize};
+
+use super::builder::sum_of;
+use super::course::{Best, Place};
+use super::lbfgs::{Memory, Pair};
+use super::options::Options;
+use super::report::LearnRow;
+use super::weights::Weights;
+use crate::sealed::Kind;
+use crate::shogi::Optimizer;
+use crate::tensors::Tensor;
+use crate::{Error, Result, atomic_file};
+
+const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint", version: 2 };
+
+/// Everything needed to go on with learning as if it had never stopped.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    options: Options,
+    fingerprint: u64,
+    pub(super) weights: Vec<f32>,
+    pub(super) memory: Vec<Vec<f32>>,
+    place: Place,
+}
+
+/// The JSON of a checkpoint.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta<'a> {
+    options: Cow<'a, Options>,
+    fingerprint: u64,
+    iteration: u32,
+    scale: f64,
+    n_memory: u32,
+    n_pairs: u32,
+    best: Option<(u32, f64)>,
+    leaves: bool,
+    rows: Cow<'a, [LearnRow]>,
+}
+
+impl Checkpoint {
+    pub(super) fn new(
+        options: Options,
+        fingerprint: u64,
+        weights: Vec<f32>,
+        memory: Vec<Vec<f32>>,
+        place: Place,
+    ) -> Self {
+        Self { options, fingerprint, weights, memory, place }
+    }
+
+    /// The options of the course.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Steps done.
+    pub fn iteration(&self) -> u32 {
+        self.place.iteration
+    }
+
+    /// The states so far.
+    pub fn rows(&self) -> &[LearnRow] {
+        &self.place.rows
+    }
+
+    /// The weights.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for weights out of range; never for a checkpoint that was loaded.
+    pub fn weights(&self) -> Result<Weights> {
+        Weights::new(self.options.features, self.weights.clone())
+    }
+
+    /// A sum over the weights' bits.
+    pub(super) fn sum(&self) -> u64 {
+        sum_of(&self.weights)
+    }
+
+    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        atomic_file::write(path, &self.to_bytes(path)?)
+    }
+
+    /// Reads it and checks every field.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is no checkpoint, is of another version, is damaged in any byte, or holds what no course can come to.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_bytes(path, &mut atomic_file::read(path)?)
+    }
+
+    /// That a course with these options and data may go on from here.
+    pub(super) fn check_fits(&self, options: &Options, fingerprint: u64) -> Result<()> {
+        let old = Options { early_stopping: options.early_stopping, ..self.options.clone() };
+        if *options != old {
+            let (name, new, old) = first_difference(options, &old);
+            return Err(Error::option(name, new, format!("{old} as in the checkpoint")));
+        }
+        if fingerprint != self.fingerprint {
+            let text = |fingerprint: u64| format!("{fingerprint:016x}");
+            let what = "fingerprint of the positions, which are not the checkpoint's";
+            return Err(Error::shape(what, text(self.fingerprint), text(fingerprint)));
+        }
+        Ok(())
+    }
+
+    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
+        let Self { options, fingerprint, weights, memory, place } = self;
+        let single = |name: String, values: &[f32]| Tensor::single(name, vec![values.len()], values.iter().copied());
+        let double = |name: String, values: &[f64]| Tensor::double(name, vec![values.len()], values.iter().copied());
+        let mut tensors = vec![single("weights".into(), weights)];
+        tensors.extend(memory.iter().zip(1..).map(|(values, number)| single(format!("memory{number}"), values)));
+        tensors.extend(place.best.iter().map(|best| single("best".into(), &best.weights)));
+        tensors.extend(place.leaf_weights.iter().map(|weights| single("leaves".into(), weights)));
+        for (Pair { step, change }, number) in place.memory.pairs.iter().zip(1..) {
+            tensors.push(double(format!("step{number}"), step));
+            tensors.push(double(format!("change{number}"), change));
+        }
+        let meta = Meta {
+            options: Cow::Borrowed(options),
+            fingerprint: *fingerprint,
+            iteration: place.iteration,
+            scale: place.scale,
+            n_memory: memory.len() as u32,
+            n_pairs: place.memory.pairs.len() as u32,
+            best: place.best.as_ref().map(|best| (best.iteration, best.j)),
+            leaves: place.leaf_weights.is_some(),
+            rows: Cow::Borrowed(&place.rows),
+        };
+        // What could not be read back must not be written.
+        check_meta(&meta).map_err(wrong)?;
+        KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
+    }
+
+    /// Reads the bytes of a file. The checksum's digits are overwritten.
+    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
+        let wrong = |reason: String| Error::file(path, None, reason);
+        let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
+        check_meta(&meta).map_err(wrong)?;
+        let n = meta.options.features.len();
+        let data = |name: &str, dtype: Dtype| -> Result<&[u8]> {
+            let tensor = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
+            if tensor.dtype() != dtype || tensor.shape() != [n] {
+                let (found, shape) = (tensor.dtype(), tensor.shape());
+                return Err(wrong(format!("tensor {name} is {found} {shape:?}, expected {dtype} [{n}]")));
+            }
+            Ok(tensor.data())
+        };
+        let single = |name: &str| -> Result<Vec<f32>> {
+            Ok(data(name, Dtype::F32)?.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+        };
+        let double = |name: &str| -> Result<Vec<f64>> {
+            Ok(data(name, Dtype::F64)?.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+        };
+        let weights = |name: &str| -> Result<Vec<f32>> {
+            let values = single(name)?;
+            let checked = Weights::new(meta.options.features, values.clone());
+            checked.map(|_| values).map_err(|error| wrong(format!("tensor {name}: {error}")))
+        };
+        let pair =
+            |number| Ok(Pair { step: double(&format!("step{number}"))?, change: double(&format!("change{number}"))? });
+        let memory = (1..=meta.n_memory).map(|number| single(&format!("memory{number}"))).collect::<Result<_>>()?;
+        let pairs = (1..=meta.n_pairs).map(pair).collect::<Result<_>>()?;
+        let best = meta.best.map(|(iteration, j)| Ok::<_, Error>(Best { iteration, j, weights: weights("best")? }));
+        Ok(Self {
+            fingerprint: meta.fingerprint,
+            weights: weights("weights")?,
+            memory,
+            place: Place {
+                iteration: meta.iteration,
+                memory: Memory { pairs },
+                best: best.transpose()?,
+                scale: meta.scale,
+                leaf_weights: if meta.leaves { Some(weights("leaves")?) } else { None },
+                rows: meta.rows.into_owned(),
+            },
+            options: meta.options.into_owned(),
+        })
+    }
+}
+
+impl From<Checkpoint> for Place {
+    fn from(checkpoint: Checkpoint) -> Self {
+        checkpoint.place
+    }
+}
+
+/// Arrays of the weights' shape that an optimiser's memory has.
+const fn n_memory(optimizer: Optimizer) -> u32 {
+    match optimizer {
+        Optimizer::Sign | Optimizer::Sgd | Optimizer::Lbfgs => 0,
+        Optimizer::Momentum | Optimizer::AdaGrad => 1,
+        Optimizer::Adam => 2,
+    }
+}
+
+/// What is wrong with a checkpoint's numbers, if anything.
+fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
+    meta.options.check().map_err(|error| error.to_string())?;
+    let (n, optimizer) = (n_memory(meta.options.optimizer), meta.options.optimizer);
+    // Before the first step an engine may not have made any.
+    if meta.n_memory != n && !(meta.n_memory == 0 && meta.iteration == 0) {
+        return Err(format!("n_memory is {}, expected {n} with {optimizer}", meta.n_memory));
+    }
+    let most = if optimizer == Optimizer::Lbfgs { meta.options.history } else { 0 };
+    if meta.n_pairs > most {
+        return Err(format!("n_pairs is {}, expected at most {most} with {optimizer}", meta.n_pairs));
+    }
+    let rows = meta.rows.len() as u64;
+    if rows != u64::from(meta.iteration) && rows != u64::from(meta.iteration) + 1 {
+        return Err(format!(
+            "{rows} rows, expected one for each of {} iterations and the present state",
+            meta.iteration
+        ));
+    }
+    if let Some((row, number)) = meta.rows.iter().zip(0..).find(|(row, number)| row.iteration != *number) {
+        return Err(format!("iteration is {}, expected {number}", row.iteration));
+    }
+    if let Some((iteration, j)) = meta.best.filter(|(iteration, j)| *iteration > meta.iteration || !j.is_finite()) {
+        return Err(format!("best is {j} at iteration {iteration}, expected a number at one up to {}", meta.iteration));
+    }
+    if !meta.scale.is_finite() {
+        return Err(format!("scale is {}, expected a finite number", meta.scale));
+    }
+    if meta.leaves && meta.options.quiet.is_none() {
+        return Err("leaves is true, expected false without the option quiet".into());
+    }
+    Ok(())
+}
+
+/// The first option that differs: its name, and both values as text.
+fn first_difference(new: &Options, old: &Options) -> (&'static str, String, String) {
+    // Exhaustive, so that a new option is thought of here.
+    let Options {
+        features,
+        optimizer,
+        rate,
+        rate_factor,
+        l1,
+        l2,
+        beta1,
+        beta2,
+        epsilon,
+        history,
+        a,
+        window,
+        siblings,
+        seed,
+        keep_scale,
+        init,
+        early_stopping: _,
+        quiet,
+    } = new;
+    macro_rules! compare {
+        ($($name:ident),+) => {$(
+            if *$name != old.$name {
+                return (stringify!($name), format!("{:?}", $name), format!("{:?}", old.$name));
+            }
+        )+};
+    }
+    compare!(features, optimizer, rate, rate_factor, l1, l2, beta1, beta2, epsilon, history);
+    compare!(a, window, siblings, seed, keep_scale, init, quiet);
+    ("options", "another".into(), "those".into())
+}

@@ -1,0 +1,128 @@
+//! What a learner is made of, and the sums that all ranks add up.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use super::lbfgs::{Memory, Point};
+use super::options::Options;
+use super::report::LearnRow;
+use crate::shogi::engine::Engine;
+use crate::shogi::ranks::{Ranks, agree, sum_wide};
+use crate::shogi::{Shard, Totals};
+use crate::{Device, Error, Result};
+
+const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
+
+/// What a learner is made of.
+pub(super) struct Course<'a> {
+    pub engine: Box<dyn Engine>,
+    pub device: Device,
+    pub options: Options,
+    pub ranks: &'a dyn Ranks,
+    /// This rank's share.
+    pub train: Vec<Cow<'a, Shard>>,
+    pub held_out: Vec<Cow<'a, Shard>>,
+    /// Whether any rank has held-out positions.
+    pub has_held_out: bool,
+    pub fingerprint: u64,
+    /// Where checkpoints go, and how often.
+    pub keep: Option<(PathBuf, u32)>,
+    pub place: Place,
+}
+
+/// Where the course stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// Steps done.
+    pub iteration: u32,
+    /// One a step, and that of the present state once it is evaluated.
+    pub rows: Vec<LearnRow>,
+    /// What L-BFGS remembers.
+    pub memory: Memory,
+    /// The lowest objective on held-out positions.
+    pub best: Option<Best>,
+    /// The sum of the 13 values at first.
+    pub scale: f64,
+    /// The weights that the present quiet lines were searched with.
+    pub leaf_weights: Option<Vec<f32>>,
+}
+
+impl Place {
+    /// The iteration with the lowest objective on held-out positions, and that objective. Early stopping may begin after a checkpoint, and must not forget the
+    /// states before it.
+    pub fn lowest(&self) -> Option<(u32, f64)> {
+        match &self.best {
+            Some(best) => Some((best.iteration, best.j)),
+            None => {
+                let rows = self.rows.iter().filter_map(|row| Some((row.iteration, row.held_out?.j)));
+                rows.min_by(|(_, one), (_, other)| one.total_cmp(other))
+            }
+        }
+    }
+}
+
+/// The state that was best on held-out positions.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Best {
+    pub iteration: u32,
+    pub j: f64,
+    pub weights: Vec<f32>,
+}
+
+impl Course<'_> {
+    /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
+    pub fn totals(&mut self, shards: &[&Shard], gradient: bool) -> Result<Totals> {
+        let loss = self.options.loss();
+        let totals = agree(self.ranks, self.engine.pass(shards, &loss, gradient))?;
+        if self.ranks.size() == 1 {
+            return Ok(totals);
+        }
+        let Totals { loss, children, parents, first, first_three } = totals;
+        let mut sums = [loss, children.into(), parents.into(), first, first_three];
+        sum_wide(self.ranks, &mut sums)?;
+        if gradient {
+            let mut gradient = agree(self.ranks, self.engine.gradient())?;
+            self.ranks.sum(&mut gradient)?;
+            agree(self.ranks, self.engine.set_gradient(&gradient))?;
+        }
+        let [loss, children, parents, first, first_three] = sums;
+        Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })
+    }
+
+    /// The present weights with the objective, penalty included, and its gradient.
+    pub fn point(&self, totals: &Totals) -> Result<Point> {
+        let weights = agree(self.ranks, self.engine.weights())?;
+        let sums = agree(self.ranks, self.engine.gradient())?;
+        let (l2, children) = (self.options.l2, totals.children as f64);
+        let mut gradient: Vec<f64> = sums
+            .par_iter()
+            .zip(&weights)
+            .map(|(&sum, &weight)| sum as f64 / ONE / children + l2 * f64::from(weight))
+            .collect();
+        // The pawn's value is fixed.
+        if let Some(pawn) = gradient.first_mut() {
+            *pawn = 0.0;
+        }
+        let mut value = totals.j();
+        if l2 > 0.0 {
+            let squares = weights.iter().skip(1).map(|&weight| f64::from(weight) * f64::from(weight));
+            value += 0.5 * l2 * squares.sum::<f64>();
+        }
+        Ok(Point { weights, value, gradient, totals: *totals })
+    }
+
+    /// Brings the sum of the 13 values back to what it was at first.
+    pub fn rescale(&mut self) -> Result<()> {
+        let values = self.engine.values()?;
+        let learnt: f64 = values.iter().skip(1).take(12).map(|&weight| f64::from(weight)).sum();
+        let factor = (self.place.scale - 1.0) / learnt;
+        if !(factor.is_finite() && factor > 0.0) {
+            let allowed =
+                format!("values with a positive sum; they sum to {learnt}, at first to {}", self.place.scale - 1.0);
+            return Err(Error::option("keep_scale", true, allowed));
+        }
+        self.engine.scale(factor as f32)
+    }
+}

@@ -1,0 +1,27 @@
+//! Learning of an evaluation from games, with any set of features.
+//!
+//! [`Learner::builder`] takes [`Options`], [`LearnerBuilder::build`] a device, positions to learn from, held-out ones, and the ranks that learn together;
+//! [`Learner::run`] learns and gives a [`LearnReport`]. A [`Checkpoint`] goes on later with the same bits. [`Weights`] are what is learnt, [`table`] and
+//! [`rust_constant`] write the values of the pieces for people and for programs.
+//!
+//! Sums over positions are of whole numbers and each step of a weight is plain arithmetic, so what is learnt has the same bits on every back end, with any number of
+//! ranks and threads, and however the positions are divided into shards.
+
+mod builder;
+mod checkpoint;
+mod course;
+mod export;
+mod lbfgs;
+mod leaves;
+mod options;
+mod report;
+mod run;
+mod weights;
+
+pub use builder::LearnerBuilder;
+pub use checkpoint::Checkpoint;
+pub use export::{rust_constant, table};
+pub use options::{EarlyStopping, Options, Quiet};
+pub use report::{LearnReport, LearnRow, Measures, SCHEMA, StoppedBy};
+pub use run::Learner;
+pub use weights::Weights;

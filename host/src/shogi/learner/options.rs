@@ -1,0 +1,226 @@
+//! What a learner can be told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::shogi::sparse::MOST;
+use crate::shogi::{FeatureSet, Loss, Optimizer, Values};
+use crate::{Error, Result};
+
+/// Stops when the objective on held-out games no longer falls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyStopping {
+    /// Iterations without a new best after which to stop.
+    pub patience: u32,
+    /// What a new best must be lower by.
+    pub min_delta: f64,
+}
+
+/// Children are the last positions of quiet lines, searched with the present weights. What was found stays in memory, beside the positions themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quiet {
+    /// Iterations from one search of all lines to the next. The first is before iteration 0.
+    pub every: u32,
+    /// Most half-moves of a line.
+    pub depth: u32,
+}
+
+/// Options of a [`Learner`](super::Learner).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// What the evaluation counts. Default: material.
+    pub features: FeatureSet,
+    /// How weights move. Default: Adam.
+    pub optimizer: Optimizer,
+    /// Learning rate, in pawns where the optimiser sets the size of steps itself; with L-BFGS the largest change of a weight in the first step. Default
+    /// (`None`): [`default_rate`](Self::default_rate).
+    pub rate: Option<f64>,
+    /// The rate is multiplied by this after each iteration. Default: 1.
+    pub rate_factor: f64,
+    /// Weight of Σ|w|. Default: 0.
+    pub l1: f64,
+    /// Weight of Σw²/2. Default: 0.
+    pub l2: f64,
+    /// β₁ of momentum and Adam. Default: 0.9.
+    pub beta1: f64,
+    /// β₂ of Adam. Default: 0.999.
+    pub beta2: f64,
+    /// ε of AdaGrad and Adam. Default: 10⁻⁸.
+    pub epsilon: f64,
+    /// Steps that L-BFGS remembers, each 16 bytes a weight. Default: 6.
+    pub history: u32,
+    /// Slope of the sigmoid. Default: 3.
+    pub a: f64,
+    /// Siblings whose evaluation differs by more pawns from the played child's do not count; `None` for all. Default: `None`.
+    pub window: Option<f64>,
+    /// Most siblings of a parent that count; 0 for all. Default: 0.
+    pub siblings: u32,
+    /// Seed of their draw. Default: 0.
+    pub seed: u64,
+    /// Keeps the sum of the 13 values of pieces on the board as it was at first: after each step all weights are multiplied, the pawn's not. Default: no.
+    pub keep_scale: bool,
+    /// First values of L N S G B R +P +L +N +S +B +R; a piece in hand has the value of its kind, everything else 0. Default: 3, as in the source.
+    pub init: Values,
+    /// Default: none.
+    pub early_stopping: Option<EarlyStopping>,
+    /// Default: none, children are compared as they stand.
+    pub quiet: Option<Quiet>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let loss = Loss::default();
+        Self {
+            features: FeatureSet::Material,
+            optimizer: Optimizer::Adam,
+            rate: None,
+            rate_factor: 1.0,
+            l1: 0.0,
+            l2: 0.0,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            history: 6,
+            a: loss.a,
+            window: None,
+            siblings: loss.siblings,
+            seed: loss.seed,
+            keep_scale: false,
+            init: [3.0; 12],
+            early_stopping: None,
+            quiet: None,
+        }
+    }
+}
+
+impl Options {
+    /// The rate where none is given: smaller for AdaGrad and Adam where a position has many weights that move together.
+    pub const fn default_rate(optimizer: Optimizer, features: FeatureSet) -> f64 {
+        let [adagrad, adam] = match features {
+            FeatureSet::Material | FeatureSet::MaterialHand => [0.3, 0.05],
+            FeatureSet::PieceSquare | FeatureSet::KingPiece => [0.1, 0.03],
+            FeatureSet::KingKingPiece | FeatureSet::KingPiecePiece => [0.01, 0.003],
+        };
+        match optimizer {
+            Optimizer::Sgd => 100.0,
+            Optimizer::Momentum => 10.0,
+            Optimizer::AdaGrad => adagrad,
+            Optimizer::Adam => adam,
+            Optimizer::Lbfgs => 0.3,
+            Optimizer::Sign => 0.05,
+        }
+    }
+
+    /// The rate of the step after `iteration` steps.
+    pub fn rate_at(&self, iteration: u32) -> f64 {
+        self.rate.unwrap_or(Self::default_rate(self.optimizer, self.features)) * self.rate_factor.powf(iteration.into())
+    }
+
+    /// Which children count.
+    pub fn loss(&self) -> Loss {
+        Loss { a: self.a, window: self.window.unwrap_or(f64::INFINITY), siblings: self.siblings, seed: self.seed }
+    }
+
+    /// Refuses what is out of range or does not go together.
+    ///
+    /// # Errors
+    /// [`Error::Option`] names the option.
+    pub fn check(&self) -> Result<()> {
+        let positive = |name, value: f64| match value {
+            value if value.is_finite() && value > 0.0 => Ok(()),
+            _ => Err(Error::option(name, value, "a finite number above 0")),
+        };
+        let not_negative = |name, value: f64| match value {
+            value if (value as f32).is_finite() && value >= 0.0 => Ok(()),
+            _ => Err(Error::option(name, value, "a finite number, 0 or more")),
+        };
+        let share = |name, value: f64| match value as f32 {
+            rounded if value >= 0.0 && rounded < 1.0 => Ok(()),
+            _ => Err(Error::option(name, value, "0 or more, below 1 in single precision")),
+        };
+        // Steps are computed in single precision: what becomes 0, 1 or infinite there is refused too.
+        let single = |name, value: f64| match value as f32 {
+            value if value.is_finite() && value > 0.0 => Ok(()),
+            _ => Err(Error::option(name, value, "a number above 0 in single precision")),
+        };
+        single("rate", self.rate_at(0))?;
+        positive("rate_factor", self.rate_factor)?;
+        not_negative("l1", self.l1)?;
+        not_negative("l2", self.l2)?;
+        share("beta1", self.beta1)?;
+        share("beta2", self.beta2)?;
+        single("epsilon", self.epsilon)?;
+        if let Some(window) = self.window {
+            not_negative("window", window)?;
+        }
+        self.loss().check()?;
+        if !(1..=100).contains(&self.history) {
+            return Err(Error::option("history", self.history, "1 to 100"));
+        }
+        if let Some(value) = self.init.iter().find(|value| value.is_nan() || value.abs() >= f64::from(MOST)) {
+            return Err(Error::option("init", value, format!("numbers below {MOST} in size")));
+        }
+        if self.optimizer == Optimizer::Lbfgs {
+            // Σ|w| has no gradient at 0, and a weight that is scaled after a step leaves the line that was searched.
+            if self.l1 > 0.0 {
+                return Err(Error::option("l1", self.l1, "0 with lbfgs, which needs a smooth objective"));
+            }
+            if self.keep_scale {
+                return Err(Error::option("keep_scale", true, "false with lbfgs, whose line search it would disturb"));
+            }
+        }
+        if let Some(EarlyStopping { patience, min_delta }) = self.early_stopping {
+            not_negative("min_delta", min_delta)?;
+            if patience == 0 {
+                return Err(Error::option("patience", patience, "1 or more"));
+            }
+        }
+        if let Some(Quiet { every, depth }) = self.quiet {
+            if every == 0 {
+                return Err(Error::option("quiet.every", every, "1 or more"));
+            }
+            if !(1..=32).contains(&depth) {
+                return Err(Error::option("quiet.depth", depth, "1 to 32"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        let bad = |change: &dyn Fn(&mut Options), text: &str| {
+            let mut options = Options::default();
+            change(&mut options);
+            let error = options.check().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("option {text} is not allowed (")), "{error}");
+        };
+        Options::default().check().unwrap();
+        bad(&|o| o.rate = Some(f64::NAN), "rate: NaN");
+        bad(&|o| o.rate_factor = 0.0, "rate_factor: 0");
+        bad(&|o| o.l1 = -1.0, "l1: -1");
+        bad(&|o| o.l2 = f64::INFINITY, "l2: inf");
+        bad(&|o| o.beta1 = 1.0, "beta1: 1");
+        bad(&|o| o.beta1 = 0.99999999, "beta1: 0.99999999");
+        bad(&|o| o.beta2 = -0.5, "beta2: -0.5");
+        bad(&|o| o.rate = Some(1e-46), "rate: 0.0000000000000000000000000000000000000000000001");
+        bad(&|o| o.rate = Some(1e39), "rate: 1000000000000000000000000000000000000000");
+        bad(&|o| o.epsilon = 0.0, "epsilon: 0");
+        bad(&|o| o.window = Some(-1.0), "window: -1");
+        bad(&|o| o.a = 0.0, "a: 0");
+        bad(&|o| o.history = 0, "history: 0");
+        bad(&|o| o.init[4] = f64::NAN, "init: NaN");
+        bad(&|o| o.init[4] = 1024.0, "init: 1024");
+        bad(&|o| o.early_stopping = Some(EarlyStopping { patience: 0, min_delta: 0.0 }), "patience: 0");
+        bad(&|o| o.quiet = Some(Quiet { every: 0, depth: 4 }), "quiet.every: 0");
+        bad(&|o| o.quiet = Some(Quiet { every: 1, depth: 99 }), "quiet.depth: 99");
+        bad(&|o| (o.optimizer, o.l1) = (Optimizer::Lbfgs, 0.1), "l1: 0.1");
+        bad(&|o| (o.optimizer, o.keep_scale) = (Optimizer::Lbfgs, true), "keep_scale: true");
+    }
+}

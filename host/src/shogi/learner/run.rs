@@ -1,0 +1,382 @@
+//! The course of learning: evaluate, tell, step.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::builder::LearnerBuilder;
+use super::checkpoint::Checkpoint;
+use super::course::{Best, Course};
+use super::lbfgs::{Memory, Point};
+use super::leaves::Leaves;
+use super::options::{EarlyStopping, Options};
+use super::report::{LearnReport, LearnRow, Measures, SCHEMA, StoppedBy};
+use super::weights::{Weights, hand, material};
+use crate::shogi::ranks::{agree, expect_same};
+use crate::shogi::sparse::MOST;
+use crate::shogi::{Optimizer, Shard, Totals, Update};
+use crate::{Error, Result};
+
+/// An evaluation that is learnt from games.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+/// use warpplay::Device;
+/// use warpplay::shogi::learner::Learner;
+/// use warpplay::shogi::ranks::Alone;
+/// use warpplay::shogi::{FeatureSet, Optimizer, Shard};
+///
+/// # fn shards() -> (Vec<Shard>, Vec<Shard>) { (vec![], vec![]) }
+/// let (train, held_out) = shards(); // from `dataset`
+/// let (train, held_out): (Vec<&Shard>, Vec<&Shard>) = (train.iter().collect(), held_out.iter().collect());
+/// let builder = Learner::builder().features(FeatureSet::KingPiece).optimizer(Optimizer::Adam).rate(0.01);
+/// let mut learner = builder.build(&Device::auto(), &train, &held_out, &Alone)?;
+/// let report = learner.run(50, |row| {
+///     println!("{} {:.6}", row.iteration, row.train.j);
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(report.rows.len(), 51);
+/// learner.weights()?.save("kp.safetensors")?;
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Learner<'a> {
+    course: Course<'a>,
+    leaves: Option<Leaves>,
+    /// Positions of all ranks that are not among the leaves.
+    left_out: u64,
+    /// The iteration whose weights the lines were searched with, if that was in this run.
+    searched: Option<u32>,
+    present: Option<Present>,
+    /// Whether a step failed: the weights may be halfway.
+    failed: bool,
+}
+
+/// The objective at the present weights. Its gradient is the engine's, and the point's.
+struct Present {
+    totals: Totals,
+    point: Option<Point>,
+}
+
+impl<'a> Learner<'a> {
+    /// A builder with the default options.
+    pub fn builder() -> LearnerBuilder {
+        LearnerBuilder::default()
+    }
+
+    pub(super) fn new(course: Course<'a>) -> Self {
+        Self { course, leaves: None, left_out: 0, searched: None, present: None, failed: false }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.course.options
+    }
+
+    /// Steps done.
+    pub fn iteration(&self) -> u32 {
+        self.course.place.iteration
+    }
+
+    /// The states so far.
+    pub fn rows(&self) -> &[LearnRow] {
+        &self.course.place.rows
+    }
+
+    /// Learns until `iterations` steps are done in all (those before a checkpoint included), the objective on held-out positions no longer falls, or `watch` answers
+    /// `Break` on any rank. `watch` is asked with every new row; the first comes before any step, the last after the last. A course that was stopped goes on
+    /// when `run` is called again.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written;
+    /// errors of the device; after any of these, [`Error::Order`].
+    pub fn run(&mut self, iterations: u32, mut watch: impl FnMut(&LearnRow) -> ControlFlow<()>) -> Result<LearnReport> {
+        if self.failed {
+            let reason = "an earlier step failed: build another, from a checkpoint to keep what was learnt".into();
+            return Err(Error::Order { what: "learner", reason });
+        }
+        let report = self.go_on(iterations, &mut watch);
+        self.failed = report.is_err();
+        report
+    }
+
+    fn go_on(&mut self, iterations: u32, watch: &mut dyn FnMut(&LearnRow) -> ControlFlow<()>) -> Result<LearnReport> {
+        expect_same(self.course.ranks, "number of iterations", &iterations.to_string())?;
+        let mut start = Instant::now();
+        let mut seconds = self.course.place.rows.last().map_or(0.0, |row| row.seconds);
+        let mut saved = None;
+        let stopped_by = loop {
+            let mut stop = false;
+            if self.course.place.rows.len() <= self.iteration() as usize {
+                self.prepare()?;
+                let row = self.row(self.iteration() < iterations, seconds + start.elapsed().as_secs_f64())?;
+                seconds = row.seconds;
+                start = Instant::now();
+                self.note_best(&row)?;
+                stop = watch(&row).is_break();
+                self.course.place.rows.push(row);
+            }
+            let mut anyone = [i64::from(stop)];
+            self.course.ranks.sum(&mut anyone)?;
+            if self.course.keep.as_ref().is_some_and(|(_, every)| self.iteration().is_multiple_of(*every)) {
+                self.keep_checkpoint()?;
+                saved = Some(self.iteration());
+            }
+            if self.iteration() >= iterations {
+                break StoppedBy::Iterations;
+            }
+            if self.is_stale() {
+                break StoppedBy::EarlyStopping;
+            }
+            if anyone != [0] {
+                break StoppedBy::Request;
+            }
+            if !self.step()? {
+                break StoppedBy::Converged;
+            }
+        };
+        if self.course.keep.is_some() && saved != Some(self.iteration()) {
+            self.keep_checkpoint()?;
+        }
+        Ok(self.report(stopped_by))
+    }
+
+    /// The report on what was learnt so far.
+    pub fn report(&self, stopped_by: StoppedBy) -> LearnReport {
+        let Course { device, ranks, options, place, fingerprint, .. } = &self.course;
+        LearnReport {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            ranks: ranks.size(),
+            n_weights: options.features.len(),
+            data_fingerprint: format!("{fingerprint:016x}"),
+            stopped_by,
+            best_iteration: place.best.as_ref().map(|best| best.iteration),
+            rows: place.rows.clone(),
+            options: options.clone(),
+        }
+    }
+
+    /// The present weights.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn weights(&self) -> Result<Weights> {
+        Weights::new(self.course.options.features, self.course.engine.weights()?)
+    }
+
+    /// The weights with the lowest objective on held-out positions; `None` without [`Options::early_stopping`], or if it was lowest before a checkpoint that was
+    /// written without.
+    ///
+    /// # Errors
+    /// None today: they were checked when they were learnt.
+    pub fn best_weights(&self) -> Result<Option<Weights>> {
+        let features = self.course.options.features;
+        self.course.place.best.as_ref().map(|best| Weights::new(features, best.weights.clone())).transpose()
+    }
+
+    /// How well the present weights agree with other positions, each rank measuring those that it is given: the sum over all ranks.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
+    pub fn measure(&mut self, shards: &[&Shard]) -> Result<Measures> {
+        let totals = self.course.totals(shards, false)?;
+        // They may be gone before the next pass.
+        agree(self.course.ranks, self.course.engine.forget())?;
+        if totals.children == 0 {
+            return Err(Error::shape("positions to measure on", "1 or more", 0));
+        }
+        Ok(Measures::from(&totals))
+    }
+
+    /// The present state, to go on from later as if nothing had happened.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn checkpoint(&self) -> Result<Checkpoint> {
+        let Course { engine, options, fingerprint, place, .. } = &self.course;
+        Ok(Checkpoint::new(options.clone(), *fingerprint, engine.weights()?, engine.memory()?, place.clone()))
+    }
+
+    fn keep_checkpoint(&self) -> Result<()> {
+        let Course { keep, ranks, .. } = &self.course;
+        let save = match keep {
+            Some((path, _)) if ranks.rank() == 0 => self.checkpoint().and_then(|checkpoint| checkpoint.save(path)),
+            _ => Ok(()),
+        };
+        agree(*ranks, save)
+    }
+
+    /// Searches quiet lines, where they are wanted and due.
+    fn prepare(&mut self) -> Result<()> {
+        let Some(quiet) = self.course.options.quiet else { return Ok(()) };
+        let iteration = self.iteration();
+        let due = iteration.is_multiple_of(quiet.every) && self.searched != Some(iteration);
+        if due || self.leaves.is_none() {
+            let course = &mut self.course;
+            if due || course.place.leaf_weights.is_none() {
+                course.place.leaf_weights = Some(agree(course.ranks, course.engine.weights())?);
+            }
+            let weights = course.place.leaf_weights.as_deref().unwrap_or_default();
+            // The old ones go first: there is room for one set only.
+            agree(course.ranks, course.engine.forget())?;
+            self.leaves = None;
+            let leaves = Leaves::search(course.options.features, weights, quiet, &course.train, &course.held_out);
+            let leaves = agree(course.ranks, leaves)?;
+            let mut left_out = [leaves.left_out as i64];
+            course.ranks.sum(&mut left_out)?;
+            self.left_out = left_out[0] as u64;
+            self.leaves = Some(leaves);
+            self.searched = due.then_some(iteration);
+            if due {
+                // What was remembered belongs to another objective.
+                course.place.memory = Memory::default();
+                self.present = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the present weights; with the gradient where a step follows.
+    fn row(&mut self, gradient: bool, seconds_before: f64) -> Result<LearnRow> {
+        let start = Instant::now();
+        let held_out = match self.course.has_held_out {
+            true => Some(Measures::from(&self.totals_of(false, false)?)),
+            false => None,
+        };
+        let totals = match &self.present {
+            Some(present) => present.totals,
+            None => self.evaluate(gradient)?,
+        };
+        let course = &self.course;
+        let values = agree(course.ranks, course.engine.values())?;
+        Ok(LearnRow {
+            iteration: course.place.iteration,
+            train: Measures::from(&totals),
+            held_out,
+            values: material(&values),
+            hand: hand(course.options.features, &values),
+            left_out: self.left_out,
+            rate: course.options.rate_at(course.place.iteration),
+            seconds: seconds_before + start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// The objective at the present weights; with `gradient`, the engine then has it, and it is [`present`](Self::present).
+    fn evaluate(&mut self, gradient: bool) -> Result<Totals> {
+        let totals = self.totals_of(true, gradient)?;
+        if gradient {
+            let lbfgs = self.course.options.optimizer == Optimizer::Lbfgs;
+            let point = if lbfgs { Some(self.course.point(&totals)?) } else { None };
+            self.present = Some(Present { totals, point });
+        }
+        Ok(totals)
+    }
+
+    /// Sums over the positions that are learnt from, or the held-out ones, of all ranks.
+    fn totals_of(&mut self, train: bool, gradient: bool) -> Result<Totals> {
+        let leaves = self.leaves.as_ref().map(|leaves| if train { &leaves.train } else { &leaves.held_out });
+        let course = &mut self.course;
+        match leaves {
+            Some(leaves) => {
+                let shards: Vec<&Shard> = leaves.iter().collect();
+                course.totals(&shards, gradient)
+            }
+            None => {
+                let shards = std::mem::take(if train { &mut course.train } else { &mut course.held_out });
+                let lent: Vec<&Shard> = shards.iter().map(|shard| &**shard).collect();
+                let totals = course.totals(&lent, gradient);
+                *(if train { &mut course.train } else { &mut course.held_out }) = shards;
+                totals
+            }
+        }
+    }
+
+    /// One step of the optimiser; `false` where there is none that lowers the objective.
+    fn step(&mut self) -> Result<bool> {
+        self.prepare()?;
+        if self.present.is_none() {
+            self.evaluate(true)?;
+        }
+        let Some(present) = self.present.take() else { return Ok(false) };
+        let course = &mut self.course;
+        let options = &course.options;
+        let rate = options.rate_at(course.place.iteration);
+        match present.point {
+            Some(point) => {
+                let (history, mut memory) = (options.history as usize, std::mem::take(&mut course.place.memory));
+                let found = memory.step(&point, history, rate, &mut |weights| self.trial(weights));
+                let course = &mut self.course;
+                course.place.memory = memory;
+                let Some(found) = found? else {
+                    agree(course.ranks, course.engine.set_weights(&point.weights))?;
+                    self.present = Some(Present { totals: present.totals, point: Some(point) });
+                    return Ok(false);
+                };
+                agree(course.ranks, course.engine.set_weights(&found.weights))?;
+                self.present = Some(Present { totals: found.totals, point: Some(found) });
+            }
+            None => {
+                let update = Update {
+                    optimizer: options.optimizer,
+                    step: course.place.iteration.saturating_add(1),
+                    rate: rate as f32,
+                    l1: options.l1 as f32,
+                    l2: options.l2 as f32,
+                    beta1: options.beta1 as f32,
+                    beta2: options.beta2 as f32,
+                    epsilon: options.epsilon as f32,
+                };
+                let keep_scale = options.keep_scale;
+                agree(course.ranks, course.engine.update(&update, present.totals.children))?;
+                if keep_scale {
+                    agree(course.ranks, course.rescale())?;
+                }
+            }
+        }
+        self.course.place.iteration += 1;
+        Ok(true)
+    }
+
+    /// The objective at other weights, for the line search; `None` out of their range.
+    fn trial(&mut self, weights: Vec<f32>) -> Result<Option<Point>> {
+        if weights.par_iter().any(|weight| weight.is_nan() || weight.abs() >= MOST) {
+            return Ok(None);
+        }
+        agree(self.course.ranks, self.course.engine.set_weights(&weights))?;
+        let totals = self.totals_of(true, true)?;
+        self.course.point(&totals).map(Some)
+    }
+
+    fn note_best(&mut self, row: &LearnRow) -> Result<()> {
+        let (Some(stopping), Some(held_out)) = (self.course.options.early_stopping, row.held_out) else {
+            return Ok(());
+        };
+        let least = stopping.min_delta;
+        if self.course.place.lowest().is_none_or(|(_, j)| held_out.j < j - least) {
+            let weights = agree(self.course.ranks, self.course.engine.weights())?;
+            self.course.place.best = Some(Best { iteration: row.iteration, j: held_out.j, weights });
+        }
+        Ok(())
+    }
+
+    /// Whether the objective on held-out positions has not fallen for too long.
+    fn is_stale(&self) -> bool {
+        match (self.course.options.early_stopping, self.course.place.lowest()) {
+            (Some(EarlyStopping { patience, .. }), Some((iteration, _))) => self.iteration() - iteration >= patience,
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Learner<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Learner")
+            .field("device", &self.course.device)
+            .field("options", &self.course.options)
+            .field("iteration", &self.course.place.iteration)
+            .finish()
+    }
+}

@@ -1,0 +1,159 @@
+//! All children of a data set as the few thousand differences that there are.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use warpplay_cpu_ref::shogi::source::{self, Program, Sequential};
+
+use super::evaluation::{Evaluation, check_children, descend, raised, thirteen};
+use super::{Differences, LEARNT};
+use crate::shogi::objective::check_values;
+use crate::shogi::{Objective, Row, Shard, Values};
+use crate::{Device, Result};
+
+/// Children that one thread counts at a time.
+const CHUNK: usize = 1 << 16;
+
+/// Distinct differences of material ([`warpplay_gpu::shogi::difference`]) with the number of children that have them, ascending.
+///
+/// Everything the source computes of its positions is a sum over these rows; two histograms of parts of a data set [merge](Self::merge) into that of the whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    rows: Vec<(u64, u64)>,
+}
+
+impl Histogram {
+    /// Counts on the CPU, on all its cores.
+    pub fn from_shards(shards: &[&Shard]) -> Self {
+        let chunks: Vec<&[u64]> = shards.iter().flat_map(|shard| shard.differences.chunks(CHUNK)).collect();
+        let count = |mut counts: HashMap<u64, u64>, chunk: &&[u64]| {
+            let mut zeros = 0;
+            for &difference in *chunk {
+                if difference == 0 {
+                    zeros += 1;
+                } else {
+                    *counts.entry(difference).or_default() += 1;
+                }
+            }
+            *counts.entry(0).or_default() += zeros;
+            counts
+        };
+        let parts: Vec<HashMap<u64, u64>> = chunks.par_iter().fold(HashMap::new, count).collect();
+        Self::from_rows(parts.into_iter().flatten())
+    }
+
+    /// Counts on a device that runs kernels; on the CPU as [`from_shards`](Self::from_shards).
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) where the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; those of the
+    /// driver.
+    pub fn on_device(device: &Device, shards: &[&Shard]) -> Result<Self> {
+        if device.backend() == crate::Backend::Cpu {
+            return Ok(Self::from_shards(shards));
+        }
+        Differences::upload(device, shards)?.histogram()
+    }
+
+    /// From differences and their counts in any order; equal ones are added up, and counts of 0 left out.
+    pub fn from_rows(rows: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut all: Vec<(u64, u64)> = rows.into_iter().filter(|row| row.1 > 0).collect();
+        all.sort_unstable();
+        all.dedup_by(|again, first| {
+            let equal = again.0 == first.0;
+            if equal {
+                first.1 += again.1;
+            }
+            equal
+        });
+        Self { rows: all }
+    }
+
+    /// The rows: difference and count, ascending.
+    pub fn rows(&self) -> &[(u64, u64)] {
+        &self.rows
+    }
+
+    /// Children in all.
+    pub fn children(&self) -> u64 {
+        self.rows.iter().map(|row| row.1).sum()
+    }
+
+    /// Share of the children that have no difference; NaN without children.
+    pub fn zero_share(&self) -> f64 {
+        let zeros = self.rows.iter().find(|row| row.0 == 0).map_or(0, |row| row.1);
+        zeros as f64 / self.children() as f64
+    }
+
+    /// Adds another part of the data.
+    pub fn merge(&mut self, other: &Self) {
+        *self = Self::from_rows(self.rows.iter().chain(&other.rows).copied());
+    }
+
+    /// The same with every count multiplied, as if the data were there so many times.
+    pub fn repeated(&self, times: u32) -> Self {
+        Self::from_rows(self.rows.iter().map(|&(difference, count)| (difference, count * u64::from(times))))
+    }
+
+    /// The objective and its differences, on one core.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
+    pub fn evaluate(&self, objective: &Objective, values: &Values) -> Result<Evaluation> {
+        check_values(values)?;
+        Ok(Evaluation { sums: thirteen(&self.sums(objective, values))?, children: self.children() })
+    }
+
+    fn sums(&self, objective: &Objective, values: &Values) -> Vec<i128> {
+        let places = std::iter::once(None).chain((0..LEARNT).map(Some));
+        places
+            .map(|place| Sequential::histogram(&self.rows, &raised(values, place, objective.delta), objective.a))
+            .collect()
+    }
+
+    /// The analytic gradient `∂J/∂v`; NaN without children.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
+    pub fn gradient(&self, objective: &Objective, values: &Values) -> Result<Values> {
+        check_values(values)?;
+        Ok(source::gradient(&self.rows, values, objective.a))
+    }
+
+    /// The source's learning over these rows, on one core: `iterations + 1` rows.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for values or an objective that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children.
+    pub fn run(&self, objective: Objective, values: Values, iterations: u32) -> Result<Vec<Row>> {
+        objective.check()?;
+        check_values(&values)?;
+        check_children(self.children())?;
+        descend(&objective, self.children(), values, iterations, |values| Ok(self.sums(&objective, values)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_merge_into_the_whole() {
+        let shard = |differences: &[u64]| Shard { differences: differences.into(), ..Shard::default() };
+        let (one, two) = (shard(&[5, 0, 0, 256]), shard(&[256, 5, 5, 0]));
+        let whole = Histogram::from_shards(&[&one, &two]);
+        assert_eq!(whole.rows(), [(0, 3), (5, 3), (256, 2)]);
+        assert_eq!((whole.children(), whole.zero_share()), (8, 0.375));
+        let mut merged = Histogram::from_shards(&[&two]);
+        merged.merge(&Histogram::from_shards(&[&one]));
+        assert_eq!(merged, whole);
+        assert_eq!(whole.repeated(2).rows(), [(0, 6), (5, 6), (256, 4)]);
+        assert_eq!(Histogram::from_shards(&[]).rows(), []);
+        assert_eq!(Histogram::from_rows([(1, 0), (2, 1), (1, 3)]).rows(), [(1, 3), (2, 1)]);
+    }
+
+    #[test]
+    fn nothing_cannot_be_learnt_from() {
+        let none = Histogram::default();
+        let error = none.run(Objective::default(), [3.0; 12], 1).unwrap_err();
+        assert_eq!(error.to_string(), "children: expected 1 or more, got 0");
+    }
+}

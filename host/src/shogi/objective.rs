@@ -1,0 +1,127 @@
+//! What is minimised, and the source's way to do it.
+
+use crate::{Error, Result};
+
+/// Values that are learnt by the source: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
+pub type Values = [f64; 12];
+
+/// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
+pub const LARGEST: f64 = 1e6;
+
+/// The objective and the update of the source, equations (1) to (6).
+///
+/// `J(v) = Σ T(σ (f(child) − f(played child))) / K` over all `K` children with `T(x) = 1 / (1 + exp(−a x))`; after each iteration every value moves by `h` against the sign of
+/// `J(v + Δ e) − J(v)` (an exact tie raises it), then `h` shrinks by its factor.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Objective {
+    /// Slope `a` of the sigmoid.
+    pub a: f64,
+    /// Step `Δ` of the differences.
+    pub delta: f64,
+    /// First step `h` of the update.
+    pub h: f64,
+    /// Factor of `h` after each iteration.
+    pub factor: f64,
+}
+
+impl Default for Objective {
+    /// The source's: a = 3, Δ = 0.05, h = 0.3, factor 0.97.
+    fn default() -> Self {
+        Self { a: 3.0, delta: 0.05, h: 0.3, factor: 0.97 }
+    }
+}
+
+impl Objective {
+    /// Refuses what is not above 0 or is beyond [`LARGEST`].
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error) names the number.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("a", self.a), ("delta", self.delta), ("h", self.h), ("factor", self.factor)] {
+            if !(value > 0.0 && value <= LARGEST) {
+                return Err(Error::option(name, value, format!("a number above 0, at most {LARGEST}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses values that are no numbers, or beyond [`LARGEST`].
+pub(in crate::shogi) fn check_values(values: &Values) -> Result<()> {
+    match values.iter().find(|value| value.is_nan() || value.abs() > LARGEST) {
+        Some(value) => Err(Error::option("init", value, format!("numbers of at most {LARGEST} in size"))),
+        None => Ok(()),
+    }
+}
+
+/// One row of a trajectory: the state before an iteration.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Row {
+    /// Updates done before it.
+    pub iteration: u32,
+    /// The objective.
+    pub j: f64,
+    /// The values.
+    pub values: Values,
+    /// The step of the next update.
+    pub h: f64,
+    /// `J(v + Δ e) − J(v)` for each value.
+    pub differences: Values,
+}
+
+/// Which games and half-moves are learnt from: from `start` to before `end`, every `step`-th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Window {
+    /// First.
+    pub start: u32,
+    /// One after the last.
+    pub end: u32,
+    /// Distance.
+    pub step: u32,
+}
+
+impl Window {
+    /// Whether it holds `number`.
+    pub fn contains(&self, number: u32) -> bool {
+        (self.start..self.end).contains(&number) && (number - self.start).is_multiple_of(self.step)
+    }
+}
+
+impl std::str::FromStr for Window {
+    type Err = Error;
+
+    /// Reads `40..80` and `40..80/2`.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || {
+            Error::option(
+                "window",
+                text,
+                "START..END or START..END/STEP with START < END and STEP from 1, such as 40..80",
+            )
+        };
+        let (range, step) = text.split_once('/').unwrap_or((text, "1"));
+        let (start, end) = range.split_once("..").ok_or_else(bad)?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| bad());
+        let window = Self { start: number(start)?, end: number(end)?, step: number(step)? };
+        if window.start < window.end && window.step > 0 { Ok(window) } else { Err(bad()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_infinity_is_refused() {
+        let mut values = [LARGEST; 12];
+        check_values(&values).unwrap();
+        for (value, said) in [(f64::NAN, "NaN"), (-1e7, "-10000000"), (f64::INFINITY, "inf")] {
+            values[4] = value;
+            let error = check_values(&values).unwrap_err().to_string();
+            assert_eq!(error, format!("option init: {said} is not allowed (numbers of at most 1000000 in size)"));
+        }
+        let objective = Objective { delta: 1e7, ..Objective::default() };
+        let error = objective.check().unwrap_err().to_string();
+        assert_eq!(error, "option delta: 10000000 is not allowed (a number above 0, at most 1000000)");
+    }
+}

@@ -1,0 +1,141 @@
+//! Positions and the moves there were, in columns: what every engine computes on.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::column::Column;
+
+/// A piece of a data set: positions of games (*parents*) with all their legal moves (*children*), in columns.
+///
+/// For each parent, child 0 is the position after the move that was played; the children after it are those of all legal moves, the played one among them
+/// once more. A child is told by what changes in the parent's list of pieces ([`warpplay_gpu::shogi::piece`]). Where leaves were searched, a child is the last position
+/// of its quiet line instead.
+///
+/// Columns are public so that engines and tests can read them; shards are made by the data set's builder, in memory or on disk, and checked when they are read
+/// from files ([`Column`] tells both apart).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shard {
+    /// The lists of pieces, one a parent.
+    pub pieces: Column<[u16; 40]>,
+    /// Who moves in the parent: 0 Black, 1 White.
+    pub sides: Column<u8>,
+    /// Half-moves made before the parent.
+    pub plies: Column<u16>,
+    /// Hash of the parent's game: the same for the same start and moves, whatever file they were read from.
+    pub games: Column<u64>,
+    /// First child of each parent, and after the last parent the number of children: `[n_parents + 1]`.
+    pub first_child: Column<u32>,
+    /// Which child of the parent, from 1, is the played move's among the legal ones.
+    pub played: Column<u16>,
+    /// Difference of material of each child to child 0 of its parent, seen from the side that moved ([`warpplay_gpu::shogi::difference`]).
+    pub differences: Column<u64>,
+    /// First change of each child, and after the last child the number of changes: `[n_children + 1]`.
+    pub first_change: Column<u32>,
+    /// What changes in the parent's list: `place << 16 | new number`, places ascending within a child, each at most once.
+    pub changes: Column<u32>,
+}
+
+impl Shard {
+    /// Parents.
+    pub fn n_parents(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Children, those of played moves counted twice.
+    pub fn n_children(&self) -> usize {
+        self.differences.len()
+    }
+
+    /// Children of one parent, as a range of the columns of children; none of a parent that there is not.
+    pub fn children(&self, parent: usize) -> Range<usize> {
+        between(&self.first_child, parent)
+    }
+
+    /// Changes of one child; none of a child that there is not.
+    pub fn changes_of(&self, child: usize) -> &[u32] {
+        self.changes.get(between(&self.first_change, child)).unwrap_or(&[])
+    }
+
+    /// Bytes of the columns.
+    pub fn n_bytes(&self) -> u64 {
+        let bytes = self.pieces.as_bytes().len()
+            + self.sides.len()
+            + self.plies.as_bytes().len()
+            + self.games.as_bytes().len()
+            + self.first_child.as_bytes().len()
+            + self.played.as_bytes().len()
+            + self.differences.as_bytes().len()
+            + self.first_change.as_bytes().len()
+            + self.changes.as_bytes().len();
+        bytes as u64
+    }
+
+    /// A sum over the parents with their children, the same in any order.
+    pub fn fingerprint(&self) -> u64 {
+        let parents = (0..self.n_parents()).into_par_iter().with_min_len(256);
+        parents.map(|parent| self.fingerprint_of(parent)).reduce(|| 0, u64::wrapping_add)
+    }
+
+    fn fingerprint_of(&self, parent: usize) -> u64 {
+        // FNV-1a over words, its last step mixed: sums of plain products would let differences of two parents cancel.
+        let mut sum = Words::default();
+        for number in &self.pieces[parent] {
+            sum.add(u64::from(*number));
+        }
+        // Columns that are too short, which only a caller can make, have zeros there.
+        fn cell<T: Copy + Default + Into<u64>>(column: &[T], at: usize) -> u64 {
+            column.get(at).copied().unwrap_or_default().into()
+        }
+        let (side, ply, played) = (cell(&self.sides, parent), cell(&self.plies, parent), cell(&self.played, parent));
+        sum.add(side << 32 | ply << 16 | played);
+        sum.add(cell(&self.games, parent));
+        let children = self.children(parent);
+        for &difference in self.differences.get(children.clone()).unwrap_or(&[]) {
+            sum.add(difference);
+        }
+        for child in children {
+            let changes = self.changes_of(child);
+            sum.add(changes.len() as u64);
+            for &change in changes {
+                sum.add(u64::from(change));
+            }
+        }
+        sum.value()
+    }
+}
+
+/// What belongs to the row of this number in a column of firsts.
+fn between(firsts: &[u32], row: usize) -> Range<usize> {
+    match firsts.get(row..).unwrap_or(&[]) {
+        [first, end, ..] => *first as usize..*end as usize,
+        _ => 0..0,
+    }
+}
+
+/// FNV-1a over words instead of bytes, and the finaliser of splitmix64.
+struct Words(u64);
+
+impl Default for Words {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Words {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01B3);
+        self.0 ^= self.0 >> 29;
+    }
+
+    fn value(&self) -> u64 {
+        mixed(self.0)
+    }
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood, 2014): all bits of the result depend on all bits.
+pub(super) const fn mixed(sum: u64) -> u64 {
+    let sum = (sum ^ sum >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let sum = (sum ^ sum >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    sum ^ sum >> 31
+}

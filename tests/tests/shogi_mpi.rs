@@ -1,0 +1,167 @@
+//! Ranks that are processes: this program starts itself with `mpirun`. What they find must have the bits that one process alone finds.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+
+use warpplay::shogi::learner::{Checkpoint, EarlyStopping, Learner, LearnerBuilder, Options};
+use warpplay::shogi::ranks::{self, Alone, Mpi, Ranks, Split};
+use warpplay::shogi::{FeatureSet, Objective, Optimizer, Row};
+use warpplay::{Device, Result};
+use warpplay_tests::learning::{Distinct, few};
+
+/// What a rank is to do, and the folder for what it finds.
+const CASE: &str = "WARPPLAY_MPI_CASE";
+const FOLDER: &str = "WARPPLAY_MPI_FOLDER";
+
+/// Not a test by itself: a rank's work, when `mpirun` started the program.
+#[test]
+fn as_rank() {
+    let (Ok(case), Some(folder)) = (std::env::var(CASE), std::env::var_os(FOLDER)) else { return };
+    let ranks = Mpi::start().unwrap();
+    if let Err(error) = work(&case, Path::new(&folder), &ranks) {
+        eprintln!("error: {error}");
+        ranks.abort("");
+    }
+    assert!(Mpi::start().is_err(), "once in a process");
+}
+
+fn work(case: &str, folder: &Path, ranks: &dyn Ranks) -> Result<()> {
+    let found = match case {
+        "collectives" => collectives(ranks)?,
+        "features" => format!("{:?}", reproduce(ranks, Split::Features)?),
+        "data" => format!("{:?}", reproduce(ranks, Split::Data)?),
+        "adam" => learn(builder(Optimizer::Adam), ranks, 4)?,
+        "lbfgs" => learn(builder(Optimizer::Lbfgs), ranks, 4)?,
+        "dies" => {
+            // The checkpoint of step 2 is whole when the process goes down without a word.
+            let builder = builder(Optimizer::Adam).checkpoint(folder.join("state"), 1);
+            let (train, held_out) = few();
+            let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), ranks)?;
+            learner.run(4, |row| {
+                if (ranks.rank(), row.iteration) == (1, 3) {
+                    std::process::abort();
+                }
+                ControlFlow::Continue(())
+            })?;
+            String::new()
+        }
+        "resume" => learn(builder(Optimizer::Adam).resume(Checkpoint::load(folder.join("state"))?), ranks, 4)?,
+        "fails" if ranks.rank() == 1 => return Err(warpplay::Error::option("case", case, "one that works")),
+        "fails" => {
+            ranks.sum(&mut [0])?;
+            String::new()
+        }
+        other => panic!("{other}"),
+    };
+    std::fs::write(folder.join(format!("rank{}", ranks.rank())), found).unwrap();
+    Ok(())
+}
+
+fn collectives(ranks: &dyn Ranks) -> Result<String> {
+    let (rank, size) = (ranks.rank(), ranks.size());
+    // More than one chunk.
+    let mut values: Vec<i64> = (0..(1 << 20) + 3).map(|at| at + rank as i64).collect();
+    ranks.sum(&mut values)?;
+    let n = size as i64;
+    assert!(values.iter().zip(0..).all(|(&value, at)| value == n * at + n * (n - 1) / 2));
+    ranks.sum(&mut [])?;
+    let gathered = ranks.gather(&vec![rank as f64; rank])?;
+    assert!(gathered.iter().copied().eq((0..size).flat_map(|rank| vec![rank as f64; rank])));
+    let bytes = ranks.gather_bytes(&vec![rank as u8; size - rank - 1])?;
+    assert!(bytes.into_iter().enumerate().all(|(rank, bytes)| bytes == vec![rank as u8; size - rank - 1]));
+    let mut wide = [i128::from(i64::MAX) * 5, -3];
+    ranks::sum_wide(ranks, &mut wide)?;
+    assert_eq!(wide, [i128::from(i64::MAX) * 5 * size as i128, -3 * size as i128]);
+    let differing = ranks::expect_same(ranks, "number", &rank.to_string());
+    assert_eq!(differing.is_err(), size > 1);
+    if size > 1 {
+        assert!(ranks.sum(&mut vec![0; 1 + rank.min(1)]).is_err());
+    }
+    Ok(String::new())
+}
+
+fn reproduce(ranks: &dyn Ranks, split: Split) -> Result<Vec<Row>> {
+    let (all, _) = Distinct::reference();
+    let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
+    let go_on = |_: &Row| ControlFlow::Continue(());
+    ranks::reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, go_on)
+}
+
+fn builder(optimizer: Optimizer) -> LearnerBuilder {
+    Learner::builder().options(Options {
+        features: FeatureSet::PieceSquare,
+        optimizer,
+        early_stopping: Some(EarlyStopping { patience: 9, min_delta: 0.0 }),
+        ..Options::default()
+    })
+}
+
+fn learn(builder: LearnerBuilder, ranks: &dyn Ranks, iterations: u32) -> Result<String> {
+    let (train, held_out) = few();
+    let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), ranks)?;
+    learner.run(iterations, |_| ControlFlow::Continue(()))?;
+    let measures: Vec<_> = learner.rows().iter().map(|row| (row.train, row.held_out)).collect();
+    let bits: Vec<u32> = learner.weights()?.values().iter().map(|weight| weight.to_bits()).collect();
+    Ok(format!("{measures:?} {bits:?}"))
+}
+
+/// Starts so many ranks and waits for them.
+fn start(case: &str, ranks: usize, folder: &Path) -> ExitStatus {
+    // One group at a time: what is tested is the ranks, not how many groups a machine bears.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut command = Command::new("mpirun");
+    command.args(["--oversubscribe", "--bind-to", "none", "-np", &ranks.to_string()]);
+    // Open MPI asks root to say that it means it; others may say so too.
+    command.arg("--allow-run-as-root").arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "as_rank", "--nocapture"]);
+    command.env(CASE, case).env(FOLDER, folder).env("RAYON_NUM_THREADS", "1");
+    command.status().unwrap_or_else(|error| panic!("mpirun: {error}"))
+}
+
+/// That all ranks find this.
+fn expect(case: &str, sizes: &[usize], expected: &str) {
+    for &size in sizes {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(start(case, size, folder.path()).success(), "{case}, {size} ranks");
+        for rank in 0..size {
+            let found = std::fs::read_to_string(folder.path().join(format!("rank{rank}"))).unwrap();
+            assert!(found == expected, "{case}, rank {rank} of {size}: {found} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn collectives_are_of_all_ranks() {
+    expect("collectives", &[1, 2, 5], "");
+}
+
+#[test]
+fn the_sources_learning_is_the_same() {
+    let rows = reproduce(&Alone, Split::Features).unwrap();
+    expect("features", &[1, 2, 4, 5, 7], &format!("{rows:?}"));
+    expect("data", &[2, 3, 4], &format!("{rows:?}"));
+}
+
+#[test]
+fn learning_is_the_same() {
+    expect("adam", &[1, 2, 4], &learn(builder(Optimizer::Adam), &Alone, 4).unwrap());
+    expect("lbfgs", &[2], &learn(builder(Optimizer::Lbfgs), &Alone, 4).unwrap());
+}
+
+#[test]
+fn a_rank_that_dies_ends_the_others_and_a_restart_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!start("fails", 3, folder.path()).success());
+    assert!(!start("dies", 2, folder.path()).success());
+    assert!(!folder.path().join("rank0").exists());
+    let checkpoint = Checkpoint::load(folder.path().join("state")).unwrap();
+    assert!((2..=3).contains(&checkpoint.iteration()), "{}", checkpoint.iteration());
+    assert!(start("resume", 2, folder.path()).success());
+    let expected = learn(builder(Optimizer::Adam), &Alone, 4).unwrap();
+    for rank in 0..2 {
+        assert!(std::fs::read_to_string(folder.path().join(format!("rank{rank}"))).unwrap() == expected);
+    }
+}
