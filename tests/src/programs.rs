@@ -22,7 +22,8 @@ pub fn example(name: &str, variable: &str, target_tmp: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let output = Command::new(cargo)
         .current_dir(root)
-        .args(["build", "--quiet", "--profile", "test", "--package", "warpplay", "--example", name])
+        // The whole workspace, as the suite is built: a package by itself has other features, and would be compiled a second time.
+        .args(["build", "--quiet", "--profile", "test", "--workspace", "--example", name])
         .arg("--message-format=json")
         .env("CARGO_TARGET_DIR", target)
         .output()

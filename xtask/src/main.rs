@@ -159,7 +159,8 @@ fn test(arguments: &[String]) -> Result<()> {
     let mut result = process::run(command.args(arguments));
     // Ranks that are processes need a build of their own, and MPI: in CI it is demanded, else taken where it is.
     if arguments.is_empty() && (process::is_set("CI") || setup::mpi_is_there()) {
-        let ranks = ["test", "--package", "warpplay-tests", "--features", "mpi", "--test", "shogi_mpi"];
+        // The whole workspace here too: most of what is built for it is there already.
+        let ranks = ["test", "--workspace", "--features", "warpplay-tests/mpi", "--test", "shogi_mpi"];
         result = result.and(setup::mpi()).and_then(|()| process::run(&mut process::cargo(&ranks)));
     }
     // Also after a failure: it is the first thing that a reader of the failure asks.
@@ -167,10 +168,12 @@ fn test(arguments: &[String]) -> Result<()> {
     result
 }
 
-/// Prints which back ends this machine has, as the example `device_info` finds them; `cargo test` has built it.
+/// Prints which back ends this machine has, as the example `device_info` finds them; `cargo test` has built it, with the features of the workspace.
 fn report_back_ends() {
-    let doctor = ["run", "--quiet", "--profile", "test", "--package", "warpplay", "--example", "device_info"];
-    let output = process::cargo(&doctor).stderr(Stdio::inherit()).output();
+    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--example", "device_info"];
+    let program = process::target_dir().join("debug/examples/device_info");
+    let output = process::run(&mut process::cargo(&build))
+        .and_then(|()| Ok(Command::new(program).stderr(Stdio::inherit()).output()?));
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let lines: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("Back ends")).take_while(|line| !line.is_empty()).collect();
