@@ -4,7 +4,7 @@
 //! cargo run --release --example shogi_learn -- reproduce --games games.usi.txt.gz --iterations 50 --init 3 --plies 40..80 --json run.json
 //! cargo run --release --example shogi_learn -- reproduce --games games.usi.txt.gz --tables --plots plots
 //! cargo run --release --example shogi_learn -- learn --games games.usi.txt.gz --held-out 0.2 --features kpp --optimizer adam --weights kpp.safetensors
-//! cargo run --release --example shogi_learn -- evaluate startpos --weights kpp.safetensors
+//! cargo run --release --example shogi_learn -- evaluate startpos moves 7g7f 3c3d --weights kpp.safetensors
 //! cargo run --release --example shogi_learn -- build-dataset --games DIR --out data
 //! cargo run --release --example shogi_learn -- inspect --data data
 //! cargo run --release --example shogi_learn -- moves positions.jsonl

@@ -359,6 +359,13 @@ fn evaluate_ranks_the_legal_moves() {
             list(&report["moves"]).iter().map(|row| row["value"].as_f64().expect("a number")).collect();
         assert!(values.is_sorted_by(|a, b| a >= b) && values[0] >= 20.0, "{values:?}");
     }
+    // After moves, as engines are told them.
+    place.ok("evaluate startpos moves 7g7f 3c3d 8h2b+ --json e.json --quiet --values 3,4,5,6,8,10,7,6,6,6,10,12");
+    let report = place.json("e.json");
+    assert_eq!(report["sfen"], "lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B 4");
+    close(&report["value"], &json!(8.0 + 8.0 + 2.0), 1e-12);
+    assert!(report["moves"][0]["usi"].as_str().is_some_and(|usi| usi.ends_with("2b")), "{report}");
+    assert!(place.fails(2, "evaluate startpos moves 7g7f 7g7f").contains("7g7f is not allowed"));
     assert!(place.fails(2, "evaluate nonsense").contains("nonsense"));
     assert!(place.fails(2, "evaluate 4k4/9/9/9/9/9/9/9/4K4 b - 65535").contains("move number"));
     let many = "+R3k4/1+R7/2+R6/3+R5/4+R4/5+R3/6+R2/7+R1/4K3+R b RBGSNLP 1";

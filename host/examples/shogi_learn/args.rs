@@ -148,9 +148,9 @@ pub struct LearnArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct EvaluateArgs {
-    /// The position: board, side to move, hands, number; or startpos
-    #[arg(value_name = "SFEN", required = true, num_args = 1..)]
-    pub sfen: Vec<String>,
+    /// The position: startpos, or in SFEN (board, side to move, hands, number); then, if some have been played, the word moves and the moves in USI
+    #[arg(value_name = "POSITION", required = true, num_args = 1..)]
+    pub position: Vec<String>,
 
     /// Values L N S G B R +P +L +N +S +B +R with commas between, or one for all
     #[arg(long, value_name = "VALUES", default_value = crate::rule_flags::USUAL, value_parser = crate::rule_flags::values, allow_hyphen_values = true,

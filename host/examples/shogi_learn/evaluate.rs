@@ -1,8 +1,8 @@
 //! `evaluate`: a position, and its legal moves by what they lead to.
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use serde::Serialize;
-use warpplay::shogi::board::{Board, List, Rules, expect_sound};
+use warpplay::shogi::board::{Board, Rules, expect_sound};
 use warpplay::shogi::learner::Weights;
 use warpplay::shogi::{Evaluator, FeatureSet};
 
@@ -42,19 +42,13 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("--weights", args.weights.as_deref())], &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let board = match args.sfen.join(" ").as_str() {
-        "startpos" => Board::start(),
-        sfen => Board::from_sfen(sfen.strip_prefix("sfen ").unwrap_or(sfen))?,
-    };
+    let board = Board::from_usi(&args.position.join(" "))?;
     expect_sound(&board)?;
     let evaluator = match &args.weights {
-        Some(path) => {
-            let weights = Weights::load(path)?;
-            Evaluator::new(weights.features(), weights.values().to_vec())?
-        }
+        Some(path) => Weights::load(path)?.into(),
         None => Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&args.values))?,
     };
-    let value = value(&board, &evaluator)?;
+    let value = evaluator.evaluate_position(&board)?;
     let sign = if board.side() == 0 { 1.0 } else { -1.0 };
     let mut legal = Vec::new();
     board.legal_moves(&mut legal);
@@ -62,7 +56,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     for played in legal {
         let mut after = board.clone();
         ensure!(after.play(played), "check failed: the legal move {played} is refused");
-        moves.push(Line { usi: played.to_string(), value: sign * self::value(&after, &evaluator)? });
+        moves.push(Line { usi: played.to_string(), value: sign * evaluator.evaluate_position(&after)? });
     }
     moves.sort_by(|a, b| b.value.total_cmp(&a.value));
     let record = Record {
@@ -83,11 +77,6 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
         common::print(text(&record, args.top))?;
     }
     Ok(())
-}
-
-fn value(board: &Board, evaluator: &Evaluator) -> Result<f64> {
-    let list = List::new(board).map_err(|reason| anyhow!("{}: {reason}", board.sfen()))?;
-    Ok(evaluator.evaluate(list.numbers())?)
 }
 
 fn text(record: &Record, top: usize) -> String {

@@ -1,5 +1,7 @@
 //! The rules by the crate `rsshogi`.
 
+use std::fmt;
+
 use rsshogi::board::{MoveList, Position, generate_sfen};
 use rsshogi::movegen::generate_legal_all;
 use rsshogi::types::{Color, HandPiece, Move as Theirs, Piece, PieceType, Square};
@@ -33,6 +35,35 @@ impl Board {
     /// The usual start.
     pub fn start() -> Self {
         Self(rsshogi::board::hirate_position())
+    }
+
+    /// Reads a position as engines are told it in USI: `startpos`, or a position in SFEN, then the moves played from there after the word `moves`. The words `position`
+    /// and `sfen` may stand before it.
+    ///
+    /// ```
+    /// use warpplay::shogi::board::{Board, Rules};
+    ///
+    /// let board = Board::from_usi("position startpos moves 7g7f 3c3d")?;
+    /// assert_eq!(board.sfen(), "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3");
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] for what is no position, and for the first move that is none or is not legal.
+    pub fn from_usi(text: &str) -> Result<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut parts = words.splitn(2, |&word| word == "moves");
+        let (start, moves) = (parts.next().unwrap_or(&[]), parts.next().unwrap_or(&[]));
+        let mut board = match start.strip_prefix(&["position"]).unwrap_or(start) {
+            ["startpos"] => Self::start(),
+            ["sfen", sfen @ ..] | sfen => Self::from_sfen(&sfen.join(" "))?,
+        };
+        for &text in moves {
+            if !board.play(text.parse()?) {
+                return Err(Error::option("move", text, format!("a legal move of the position {}", board.sfen())));
+            }
+        }
+        Ok(board)
     }
 
     /// Says where there are more pieces than a set has. Without them a position has 593 legal moves at most, and the crate has room for 600.
@@ -90,6 +121,12 @@ pub(in crate::shogi) fn theirs(ours: Move) -> Theirs {
                 kind.and_then(|kind| HAND.get(kind as usize)).map_or(PieceType::PAWN, |kind| kind.to_piece_type());
             Theirs::drop(kind, to)
         }
+    }
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Board").field(&self.sfen()).finish()
     }
 }
 
@@ -152,5 +189,36 @@ impl Rules for Board {
     fn play(&mut self, played: Move) -> bool {
         let played = self.0.move32_from_move(theirs(played));
         self.0.try_apply_move32(played).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_as_engines_are_told_them() {
+        let sfen = |text: &str| Board::from_usi(text).unwrap().sfen();
+        let after = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2";
+        let start = Board::start().sfen();
+        for text in ["startpos", "position startpos", "startpos moves", &format!("sfen {start}"), &start] {
+            assert_eq!(sfen(text), start, "{text}");
+            let text = text.trim_end_matches(" moves");
+            assert_eq!(sfen(&format!("{text} moves 7g7f")), after, "{text}");
+        }
+    }
+
+    #[test]
+    fn moves_that_cannot_be_played_are_named() {
+        let error = |text: &str| Board::from_usi(text).unwrap_err().to_string();
+        assert!(error("startpos moves 7g7f 7g7f").starts_with("option move: 7g7f is not allowed"));
+        assert!(error("startpos moves 7g7").starts_with("option move: 7g7 is not allowed"));
+        // The king stays in check, two pawns on a file, mate by a pawn that is dropped.
+        assert!(error("4k4/9/9/9/9/9/4r4/9/4K4 b - 1 moves 5i5h").contains("5i5h"));
+        assert!(error("4k4/9/9/9/9/9/4P4/9/4K4 b P 1 moves P*5e").contains("P*5e"));
+        assert!(error("3rkr3/9/4P4/9/9/9/9/9/4K4 b GP 1 moves P*5b").contains("P*5b"));
+        for text in ["", "moves 7g7f", "position", "nonsense"] {
+            assert!(error(text).starts_with("option sfen"), "{text}");
+        }
     }
 }

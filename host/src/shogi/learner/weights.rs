@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::shogi::sparse::check_weights;
-use crate::shogi::{FeatureSet, Values};
+use crate::shogi::{Evaluator, FeatureSet, Values};
 use crate::tensors::{self, Tensor};
 use crate::{Error, Result, atomic_file};
 
@@ -86,6 +86,12 @@ impl Weights {
         }
         let values = tensor.data().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
         Self::new(features, values).map_err(|error| wrong(error.to_string()))
+    }
+}
+
+impl From<Weights> for Evaluator {
+    fn from(weights: Weights) -> Self {
+        Self::of_checked(weights.features, weights.values)
     }
 }
 

@@ -5,6 +5,7 @@ use warpplay_gpu::shogi::sparse::index::{NONE, Set, is_mirrored, kind_and_side, 
 
 use super::check_weights;
 use crate::shogi::FeatureSet;
+use crate::shogi::board::{List, Rules};
 use crate::{Error, Result};
 
 /// Does something with the type of a set of features.
@@ -39,7 +40,18 @@ macro_rules! with_set {
     };
 }
 
-/// Weights of a set of features, to evaluate positions with: in pawns, positive where Black is better.
+/// Weights of a set of features, to evaluate positions with: in pawns, positive where Black is better. Learnt [`Weights`](crate::shogi::learner::Weights) turn into one.
+///
+/// ```
+/// use warpplay::shogi::{Evaluator, FeatureSet, board::Board};
+///
+/// let values = [3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 7.0, 6.0, 6.0, 6.0, 10.0, 12.0];
+/// let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&values))?;
+/// // Black has taken a pawn.
+/// let board = Board::from_usi("startpos moves 2g2f 8c8d 2f2e 8d8e 2e2d 8e8f 2d2c+")?;
+/// assert_eq!(evaluator.evaluate_position(&board)?, 1.0 + 1.0 + 6.0);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluator {
     features: FeatureSet,
@@ -56,6 +68,11 @@ impl Evaluator {
         Ok(Self { features, weights })
     }
 
+    /// Takes weights that have been checked.
+    pub(in crate::shogi) fn of_checked(features: FeatureSet, weights: Vec<f32>) -> Self {
+        Self { features, weights }
+    }
+
     /// What the weights belong to.
     pub fn features(&self) -> FeatureSet {
         self.features
@@ -64,6 +81,15 @@ impl Evaluator {
     /// The weights.
     pub fn weights(&self) -> &[f32] {
         &self.weights
+    }
+
+    /// The evaluation of a position, without search.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a position that has no list of pieces ([`List::new`]): without a king, or with more pieces of a kind than the game has.
+    pub fn evaluate_position(&self, position: &impl Rules) -> Result<f64> {
+        let list = List::new(position).map_err(|reason| Error::option("position", position.sfen(), reason))?;
+        Ok(self.evaluate_sound(list.numbers()))
     }
 
     /// The evaluation of a list of pieces ([`warpplay_gpu::shogi::piece`]).
