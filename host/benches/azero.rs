@@ -24,6 +24,7 @@ mod l2;
 mod measure;
 #[path = "azero/mistakes.rs"]
 mod mistakes;
+#[allow(dead_code, reason = "shared by the benches of all families, each of which uses a part")]
 #[path = "common/output.rs"]
 mod output;
 #[path = "azero/paper.rs"]
@@ -45,10 +46,10 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 use warpplay::azero::{MAX_BATCH, Network, NetworkShape};
-use warpplay::{Backend, Device, Error};
+use warpplay::{Backend, Error};
 
 use measure::{Bench, Positions};
-use output::Output;
+use program::Flags;
 
 /// Speed and exactness of the AlphaZero network
 #[derive(Parser, Debug)]
@@ -58,21 +59,9 @@ struct Args {
     #[arg(value_name = "SECTION", value_enum)]
     sections: Vec<Section>,
 
-    /// Small and short: a look at everything, no figures to keep
-    #[arg(long)]
-    quick: bool,
-
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
-
     /// The network's weights [default: the reference network, made from its seed]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-
-    /// Seconds of one row [default: 2, or 0.2 with --quick]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
 
     /// Positions of a call, separated by commas [default: 1, 2, 8, 64, 128, 512, 1024, 8192; 1 and 8 with --quick]
     #[arg(long, value_name = "N", value_delimiter = ',')]
@@ -82,17 +71,12 @@ struct Args {
     #[arg(long, value_name = "N")]
     games: Option<usize>,
 
-    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
     /// Write the charts of section paper to this folder, which must be there
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
-    /// Given by cargo; has no meaning here
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,9 +101,8 @@ fn main() -> ExitCode {
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
-    let device = Device::parse(&args.device)?;
-    let seconds = program::seconds(args.seconds, args.quick)?;
-    let batches = match (&args.batches[..], device.backend(), args.quick) {
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let batches = match (&args.batches[..], device.backend(), quick) {
         ([], Backend::Simt, _) => vec![1],
         ([], _, true) => vec![1, 8],
         ([], ..) => vec![1, 2, 8, 64, 128, 512, 1024, 8192],
@@ -133,7 +116,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     if args.games == Some(0) {
         return Err(Error::option("games", 0, "at least 1").into());
     }
-    let output = Output::new(args.json.as_deref())?;
+    let output = args.flags.output()?;
     let network = match &args.weights {
         Some(path) => Network::load(path)?,
         None => Network::seeded(NetworkShape::default(), 27)?,
@@ -148,31 +131,19 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let most = batches.iter().copied().max().unwrap_or(1).max(64);
     let mut bench = Bench {
         positions: Positions::random(27, most, network.observation())?,
-        games: args.games.unwrap_or(if args.quick { 20 } else { 1000 }),
+        games: args.games.unwrap_or(if quick { 20 } else { 1000 }),
         svg: args.svg.clone(),
-        quick: args.quick,
+        quick,
         device,
         seconds,
         batches,
         network,
         output,
     };
-    let threads = rayon::current_num_threads();
-    bench.output.json(&json!({
-        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
-        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
-        "cpu_threads": threads, "positions": bench.positions.len(), "shape": bench.network.shape(),
-    }))?;
-    let (name, cpu) = (bench.device.name(), Device::cpu().name());
-    let about = format!(
-        "device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row, {} distinct positions\n",
-        bench.device,
-        bench.positions.len()
-    );
-    bench.output.text(&about)?;
-    /// What measures one section.
-    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
-    let sections: [(Section, Measure); 6] = [
+    let more = json!({ "positions": bench.positions.len(), "shape": bench.network.shape() });
+    args.flags.about(&mut bench.output, &bench.device, more)?;
+    bench.output.text(&format!("{} distinct positions\n", bench.positions.len()))?;
+    let sections: program::Sections<Section, Bench> = &[
         (Section::Paper, paper::run),
         (Section::Speed, speed::run),
         (Section::Errors, errors::run),
@@ -180,10 +151,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Mistakes, mistakes::run),
         (Section::Player, player::run),
     ];
-    for (section, measure) in sections {
-        if args.sections.is_empty() || args.sections.contains(&section) {
-            measure(&mut bench)?;
-        }
-    }
+    program::measure(&mut bench, &args.sections, sections)?;
     Ok(bench.output.n_failed())
 }

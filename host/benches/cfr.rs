@@ -32,43 +32,25 @@ mod spots;
 #[path = "cfr/thesis.rs"]
 mod thesis;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::Device;
 
 use measure::Bench;
-use output::{Output, Table};
+use output::Table;
+use program::Flags;
 
 /// Speed of counterfactual regret minimisation
 #[derive(Parser, Debug)]
 #[command(name = "cfr")]
 struct Args {
-    /// Small and short: a look at everything in some seconds, no figures to keep
-    #[arg(long)]
-    quick: bool,
-
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
-
-    /// Seconds of one row [default: 2, or 0.2 with --quick]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
-
     /// These sections only, separated by commas
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Given by cargo; has no meaning here
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,22 +77,11 @@ fn main() -> ExitCode {
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
-    let device = Device::parse(&args.device)?;
-    let seconds = program::seconds(args.seconds, args.quick)?;
-    let output = Output::new(args.json.as_deref())?;
-    let mut bench = Bench { device, seconds, quick: args.quick, output };
-    let threads = rayon::current_num_threads();
-    bench.output.json(&json!({
-        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
-        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
-        "cpu_threads": threads,
-    }))?;
-    let (name, cpu) = (bench.device.name(), Device::cpu().name());
-    let about = format!("device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n", bench.device);
-    bench.output.text(&about)?;
-    /// What measures one section.
-    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
-    let sections: [(Section, Measure); 7] = [
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let output = args.flags.output()?;
+    let mut bench = Bench { device, seconds, quick, output };
+    args.flags.about(&mut bench.output, &bench.device, json!({}))?;
+    let sections: program::Sections<Section, Bench> = &[
         (Section::Leduc, small::leduc),
         (Section::Sampled, thesis::sampled),
         (Section::Exact, thesis::exact),
@@ -119,15 +90,12 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Flop, spots::flop),
         (Section::Limit, spots::limit_flop),
     ];
-    for (section, measure) in sections {
-        if args.only.is_empty() || args.only.contains(&section) {
-            measure(&mut bench)?;
-        }
-    }
-    let mut table = Table::new("FIGURES of others, and what is aimed at", 2, &["what", "time", "how"]);
-    for (what, time, how) in published::FIGURES {
-        table.row(vec![what.to_string(), time.to_string(), how.to_string()]);
-    }
-    table.print(&bench.output)?;
+    program::measure(&mut bench, &args.only, sections)?;
+    let rows = published::FIGURES
+        .into_iter()
+        .map(|(what, time, how)| [what.to_string(), time.to_string(), how.to_string()].to_vec());
+    Table::new("FIGURES of others, and what is aimed at", 2, &["what", "time", "how"])
+        .with(rows)
+        .print(&bench.output)?;
     Ok(bench.output.n_failed())
 }

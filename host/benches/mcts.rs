@@ -18,6 +18,7 @@ mod choices;
 mod devices;
 #[path = "mcts/measure.rs"]
 mod measure;
+#[allow(dead_code, reason = "shared by the benches of all families, each of which uses a part")]
 #[path = "common/output.rs"]
 mod output;
 #[path = "mcts/playouts.rs"]
@@ -31,7 +32,6 @@ mod searches;
 #[path = "mcts/stages.rs"]
 mod stages;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -39,35 +39,18 @@ use serde_json::json;
 use warpplay::{Backend, Device};
 
 use measure::Bench;
-use output::Output;
+use program::Flags;
 
 /// Speed of the Monte Carlo tree search
 #[derive(Parser, Debug)]
 #[command(name = "mcts")]
 struct Args {
-    /// Small and short: a look at everything in some seconds, no figures to keep
-    #[arg(long)]
-    quick: bool,
-
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
-
-    /// Seconds of one search [default: 2, or 0.2 with --quick]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
-
     /// These sections only, separated by commas
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Given by cargo; has no meaning here
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,41 +73,20 @@ fn main() -> ExitCode {
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
-    let device = Device::parse(&args.device)?;
-    let seconds = program::seconds(args.seconds, args.quick)?;
-    let mut bench = Bench::new(device, args.quick, seconds, Output::new(args.json.as_deref())?)?;
-    let about = json!({
-        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
-        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
-        "cpu_threads": rayon::current_num_threads(),
-    });
-    bench.output.json(&about)?;
-    bench.output.text(&format!(
-        "device {} ({}), CPU {} with {} threads, {seconds} s a search\n",
-        bench.device,
-        bench.device.name(),
-        Device::cpu().name(),
-        rayon::current_num_threads()
-    ))?;
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let mut bench = Bench::new(device, quick, seconds, args.flags.output()?)?;
+    args.flags.about(&mut bench.output, &bench.device, json!({}))?;
     if bench.backend() != Backend::Cuda {
         let why = Device::why_no_cuda().map_or_else(|| "another device was asked for".to_string(), |e| e.to_string());
         bench.output.text(&format!("Rows of cuda are left out: {why}.\n"))?;
     }
-    let wanted = |section| args.only.is_empty() || args.only.contains(&section);
-    if wanted(Section::Searches) {
-        searches::run(&mut bench)?;
-    }
-    if wanted(Section::Playouts) {
-        playouts::run(&mut bench)?;
-    }
-    if wanted(Section::Choices) {
-        choices::run(&mut bench)?;
-    }
-    if wanted(Section::Stages) {
-        stages::run(&mut bench)?;
-    }
-    if wanted(Section::Devices) {
-        devices::run(&mut bench)?;
-    }
+    let sections: program::Sections<Section, Bench> = &[
+        (Section::Searches, searches::run),
+        (Section::Playouts, playouts::run),
+        (Section::Choices, choices::run),
+        (Section::Stages, stages::run),
+        (Section::Devices, devices::run),
+    ];
+    program::measure(&mut bench, &args.only, sections)?;
     Ok(bench.output.n_failed())
 }

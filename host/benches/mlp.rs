@@ -33,43 +33,27 @@ use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
+use warpplay::Backend;
 use warpplay::mlp::Dataset;
-use warpplay::{Backend, Device};
 
 use measure::Bench;
-use output::{Output, Table, number};
+use output::{Table, number};
+use program::Flags;
 
 /// Speed of multilayer perceptrons
 #[derive(Parser, Debug)]
 #[command(name = "mlp")]
 struct Args {
-    /// Small and short: a look at everything in some seconds, no figures to keep
-    #[arg(long)]
-    quick: bool,
-
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
-
     /// Folder with MNIST's files [default: drawn digits]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-
-    /// Seconds of one row [default: 2, or 0.2 with --quick]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
 
     /// These sections only, separated by commas
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Given by cargo; has no meaning here
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +79,12 @@ fn main() -> ExitCode {
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
-    let device = Device::parse(&args.device)?;
-    let seconds = program::seconds(args.seconds, args.quick)?;
-    let output = Output::new(args.json.as_deref())?;
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let output = args.flags.output()?;
     let (train, test) = match &args.data {
         Some(folder) => Dataset::load_dir(folder)?,
         None => {
-            let (n_train, n_test) = match (device.backend(), args.quick) {
+            let (n_train, n_test) = match (device.backend(), quick) {
                 (Backend::Simt, _) => (128, 128),
                 (_, true) => (2_000, 500),
                 (_, false) => (60_000, 10_000),
@@ -113,19 +96,10 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         }
     };
     let (train, test) = (Arc::new(train), Arc::new(test));
-    let mut bench = Bench { device, seconds, quick: args.quick, output, train, test };
-    let threads = rayon::current_num_threads();
-    bench.output.json(&json!({
-        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
-        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
-        "cpu_threads": threads, "data": bench.train.source(), "train": bench.train.len(), "test": bench.test.len(),
-    }))?;
-    let (name, cpu) = (bench.device.name(), Device::cpu().name().to_string());
-    let about = format!("device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n", bench.device);
-    bench.output.text(&about)?;
-    /// What measures one section.
-    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
-    let sections: [(Section, Measure); 6] = [
+    let mut bench = Bench { device, seconds, quick, output, train, test };
+    let more = json!({ "data": bench.train.source(), "train": bench.train.len(), "test": bench.test.len() });
+    args.flags.about(&mut bench.output, &bench.device, more)?;
+    let sections: program::Sections<Section, Bench> = &[
         (Section::Epoch, trainings::epoch),
         (Section::Batch8192, trainings::batch8192),
         (Section::Inference, uses::inference),
@@ -133,15 +107,11 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Kernels, operations::run),
         (Section::Stream, trainings::stream),
     ];
-    for (section, measure) in sections {
-        if args.only.is_empty() || args.only.contains(&section) {
-            measure(&mut bench)?;
-        }
-    }
-    let mut table = Table::new("FIGURES of others, 784-256-10, 60,000 samples", 1, &["what", "ms", "how"]);
-    for (what, ms, how) in published::FIGURES {
-        table.row(vec![what.to_string(), number(ms), how.to_string()]);
-    }
-    table.print(&bench.output)?;
+    program::measure(&mut bench, &args.only, sections)?;
+    let rows =
+        published::FIGURES.into_iter().map(|(what, ms, how)| [what.to_string(), number(ms), how.to_string()].to_vec());
+    Table::new("FIGURES of others, 784-256-10, 60,000 samples", 1, &["what", "ms", "how"])
+        .with(rows)
+        .print(&bench.output)?;
     Ok(bench.output.n_failed())
 }

@@ -40,23 +40,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use serde_json::json;
-use warpplay::Device;
 
 use measure::Bench;
-use output::{Output, Table};
+use output::Table;
+use program::Flags;
 
 /// Speed of learning shogi evaluations
 #[derive(Parser, Debug)]
 #[command(name = "shogi")]
 struct Args {
-    /// Small and short: a look at everything in some seconds, no figures to keep
-    #[arg(long)]
-    quick: bool,
-
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
-
     /// Games, a file or a folder [default: data/shogi/games.usi.txt.gz in the folder of shared data]
     #[arg(long, value_name = "PATH")]
     games: Option<PathBuf>,
@@ -65,21 +57,12 @@ struct Args {
     #[arg(long, value_name = "N")]
     children: Option<u64>,
 
-    /// Seconds of one row [default: 2, or 0.2 with --quick]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
-
     /// These sections only, separated by commas
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Write one line of JSON a row to this file, or with - to stdout (the tables then go to stderr)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Given by cargo; has no meaning here
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,29 +89,21 @@ fn main() -> ExitCode {
 
 /// Runs the sections; returns how many rows failed.
 fn run(args: &Args) -> anyhow::Result<usize> {
-    let device = Device::parse(&args.device)?;
-    let seconds = program::seconds(args.seconds, args.quick)?;
-    let output = Output::new(args.json.as_deref())?;
-    let mut bench = Bench::open(device, seconds, args.quick, output, args.games.clone(), args.children)?;
-    let threads = rayon::current_num_threads();
-    bench.output.json(&json!({
-        "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "seconds": seconds,
-        "device": bench.device.to_string(), "device_name": bench.device.name(), "cpu_name": Device::cpu().name(),
-        "cpu_threads": threads, "games": bench.records.games.len(), "parents": bench.whole.n_parents(),
-        "children": bench.whole.n_children(), "children_of_the_job": bench.n_job_children(),
-    }))?;
-    let (name, cpu) = (bench.device.name(), Device::cpu().name());
-    let about = format!(
-        "device {} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n{} games, {} parents, {} children\n",
-        bench.device,
+    let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
+    let output = args.flags.output()?;
+    let mut bench = Bench::open(device, seconds, quick, output, args.games.clone(), args.children)?;
+    let more = json!({
+        "games": bench.records.games.len(), "parents": bench.whole.n_parents(), "children": bench.whole.n_children(),
+        "children_of_the_job": bench.n_job_children(),
+    });
+    args.flags.about(&mut bench.output, &bench.device, more)?;
+    bench.output.text(&format!(
+        "{} games, {} parents, {} children\n",
         bench.records.games.len(),
         bench.whole.n_parents(),
-        bench.whole.n_children(),
-    );
-    bench.output.text(&about)?;
-    /// What measures one section.
-    type Measure = fn(&mut Bench) -> anyhow::Result<()>;
-    let sections: [(Section, Measure); 7] = [
+        bench.whole.n_children()
+    ))?;
+    let sections: program::Sections<Section, Bench> = &[
         (Section::Job, job::measure),
         (Section::Histogram, counting::histogram),
         (Section::Dataset, counting::dataset),
@@ -137,15 +112,12 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Gradient, features::on_the_device),
         (Section::Single, single::measure),
     ];
-    for (section, measure) in sections {
-        if args.only.is_empty() || args.only.contains(&section) {
-            measure(&mut bench)?;
-        }
-    }
-    let mut table = Table::new("FIGURES of the source, and what is aimed at", 2, &["what", "time", "how"]);
-    for (what, time, how) in published::FIGURES {
-        table.row(vec![what.to_string(), time.to_string(), how.to_string()]);
-    }
-    table.print(&bench.output)?;
+    program::measure(&mut bench, &args.only, sections)?;
+    let rows = published::FIGURES
+        .into_iter()
+        .map(|(what, time, how)| [what.to_string(), time.to_string(), how.to_string()].to_vec());
+    Table::new("FIGURES of the source, and what is aimed at", 2, &["what", "time", "how"])
+        .with(rows)
+        .print(&bench.output)?;
     Ok(bench.output.n_failed())
 }

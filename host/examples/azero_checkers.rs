@@ -55,8 +55,6 @@ mod rules;
 mod selfplay;
 #[path = "azero_checkers/start.rs"]
 mod start;
-#[path = "common/table.rs"]
-mod table;
 #[path = "azero_checkers/train.rs"]
 mod train;
 

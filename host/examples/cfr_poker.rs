@@ -52,8 +52,6 @@ mod solve;
 mod solve_flags;
 #[path = "cfr_poker/subgame.rs"]
 mod subgame;
-#[path = "common/table.rs"]
-mod table;
 #[path = "cfr_poker/thesis.rs"]
 mod thesis;
 

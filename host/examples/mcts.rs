@@ -17,6 +17,7 @@
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line; 1 everything
 //! else, with one line on stderr. A replay that was stopped or found a difference ends with 1.
 
+#[allow(dead_code, unused_imports, reason = "shared by the programs of all families, each of which uses a part")]
 mod common;
 
 #[path = "mcts/analyse.rs"]

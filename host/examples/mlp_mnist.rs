@@ -36,8 +36,6 @@ mod data;
 mod evaluate;
 #[path = "mlp_mnist/experiments/mod.rs"]
 mod experiments;
-#[path = "common/chart.rs"]
-mod panels;
 #[path = "mlp_mnist/picture.rs"]
 mod picture;
 #[path = "mlp_mnist/predict.rs"]

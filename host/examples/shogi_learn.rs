@@ -46,8 +46,6 @@ mod learn;
 mod learn_flags;
 #[path = "shogi_learn/moves.rs"]
 mod moves;
-#[path = "common/chart.rs"]
-mod panels;
 #[path = "shogi_learn/published.rs"]
 mod published;
 #[path = "shogi_learn/reproduce.rs"]
@@ -58,8 +56,6 @@ mod rule_flags;
 mod table;
 #[path = "shogi_learn/tables.rs"]
 mod tables;
-#[path = "common/table.rs"]
-mod units;
 
 use std::process::ExitCode;
 

@@ -85,6 +85,12 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Adds rows.
+    pub fn with(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        self.rows.extend(rows);
+        self
+    }
+
     /// A line below the table.
     pub fn note(&mut self, text: String) {
         self.notes.push(text);

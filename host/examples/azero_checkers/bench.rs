@@ -11,8 +11,8 @@ use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Precision};
 
 use crate::args::BenchArgs;
-use crate::common::{self, OutputFile};
-use crate::{network, table};
+use crate::common::{self, OutputFile, table};
+use crate::network;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

@@ -8,9 +8,9 @@ use warpplay::Device;
 use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
 
 use crate::args::MatchArgs;
+use crate::common::table;
 use crate::common::{self, OutputFile};
 use crate::contestant::ContestantSpec;
-use crate::table;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

@@ -10,8 +10,8 @@ use warpplay::mcts::{Game, Notation, check_playable};
 use warpplay::{Device, Precision};
 
 use crate::args::EvalArgs;
-use crate::common::{self, OutputFile};
-use crate::{board, network, start, table};
+use crate::common::{self, OutputFile, table};
+use crate::{board, network, start};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

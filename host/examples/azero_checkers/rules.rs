@@ -9,8 +9,8 @@ use warpplay::azero::checkers::{self, MoveCount};
 use warpplay::azero::{GameRecord, read_records};
 
 use crate::args::{PerftArgs, ReplayArgs};
+use crate::common::table;
 use crate::common::{self, OutputFile};
-use crate::table;
 
 /// Version of the fields of [`Counts`].
 const SCHEMA: u32 = 1;

@@ -10,8 +10,8 @@ use warpplay::azero::{GameRecord, append_records};
 use warpplay::{Backend, Device};
 
 use crate::args::SelfplayArgs;
+use crate::common::table;
 use crate::common::{self, OutputFile};
-use crate::table;
 
 /// Games that are written at once.
 const WRITTEN_AT_ONCE: usize = 64;

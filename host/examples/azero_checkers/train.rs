@@ -11,9 +11,9 @@ use warpplay::azero::train::{Checkpoint, EpochReport, Options, Samples, StoppedB
 use warpplay::{Device, Error};
 
 use crate::args::TrainArgs;
+use crate::common::table;
 use crate::common::{self, OutputFile, OutputFlags};
 use crate::gate::Gate;
-use crate::table;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

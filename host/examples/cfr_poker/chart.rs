@@ -4,14 +4,10 @@ use anyhow::{Result, anyhow};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 
+use crate::common::chart::{Line, draw_lines};
+
 /// Size of a picture in pixels.
 const SIZE: (u32, u32) = (800, 480);
-
-/// A line with a name.
-pub struct Line {
-    pub name: String,
-    pub points: Vec<(f64, f64)>,
-}
 
 /// Values against something, both axes in powers of ten; points without a logarithm are left out.
 ///
@@ -48,17 +44,7 @@ pub fn logarithmic(title: &str, x: &str, y: &str, lines: &[Line]) -> Result<Stri
             .x_label_formatter(&label)
             .y_label_formatter(&label)
             .draw()?;
-        for (at, line) in lines.iter().enumerate() {
-            let colour = Palette99::pick(at).to_rgba();
-            chart
-                .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?
-                .label(line.name.as_str())
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-            chart.draw_series(line.points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
-        }
-        if !lines.is_empty() {
-            chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
-        }
+        draw_lines(&mut chart, &lines.iter().collect::<Vec<_>>())?;
         area.present()?;
         Ok(())
     };

@@ -8,9 +8,10 @@ use warpplay::Device;
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
 
 use crate::args::CompareArgs;
-use crate::chart::{self, Line};
+use crate::chart;
+use crate::common::chart::Line;
+use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};
-use crate::table::{seconds, thousands};
 use crate::{check, games, solve};
 
 /// Version of the fields of [`Record`].

@@ -5,8 +5,8 @@ use serde::Serialize;
 use warpplay::cfr::{Counts, GameDef};
 
 use crate::args::InfoArgs;
+use crate::common::table::thousands;
 use crate::common::{self, OutputFile};
-use crate::table::thousands;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

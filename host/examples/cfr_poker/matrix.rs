@@ -8,7 +8,8 @@ use warpplay::Device;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::args::MatrixArgs;
-use crate::chart::{self, Line};
+use crate::chart;
+use crate::common::chart::Line;
 use crate::common::{self, OutputFile, Usage};
 use crate::{check, query, solve};
 

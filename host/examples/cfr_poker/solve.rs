@@ -8,9 +8,10 @@ use warpplay::Device;
 use warpplay::cfr::{Checkpoint, Counts, Point, Problem, Report, Solver, SolverBuilder};
 
 use crate::args::SolveArgs;
-use crate::chart::{self, Line};
+use crate::chart;
+use crate::common::chart::Line;
+use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile};
-use crate::table::{count, seconds, thousands};
 use crate::{check, games};
 
 /// Version of the fields of [`Record`].

@@ -8,9 +8,10 @@ use warpplay::Device;
 use warpplay::cfr::{HandReport, Solver, Spot, SpotReport, SpotRun, solve_spots};
 
 use crate::args::SubgameArgs;
-use crate::chart::{self, Line};
+use crate::chart;
+use crate::common::chart::Line;
+use crate::common::table::seconds;
 use crate::common::{self, OutputFile, Usage};
-use crate::table::seconds;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

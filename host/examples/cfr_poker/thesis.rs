@@ -11,9 +11,10 @@ use warpplay::cfr::{Counts, GameDef};
 use warpplay::{Backend, Device};
 
 use crate::args::ThesisArgs;
-use crate::chart::{self, Line};
+use crate::chart;
+use crate::common::chart::Line;
+use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};
-use crate::table::{seconds, thousands};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
 /// Size of an axis system in pixels.
@@ -66,6 +67,22 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>) -> Result<
         .y_label_area_size(64)
         .build_cartesian_2d(range(points().map(|point| point.0)), range(points().map(|point| point.1)))?;
     chart.configure_mesh().light_line_style(TRANSPARENT).x_desc(panel.x).y_desc(panel.y).draw()?;
+    draw_lines(&mut chart, &lines)
+}
+
+/// Draws lines with a legend into an axis system, their points too where they are few.
+///
+/// # Errors
+/// The drawing library refuses; it has no reason to.
+pub fn draw_lines<'a, B, X, Y>(
+    chart: &mut ChartContext<'a, B, Cartesian2d<X, Y>>,
+    lines: &[&Line],
+) -> Result<(), Box<dyn std::error::Error>>
+where
+    B: DrawingBackend<ErrorType: 'static> + 'a,
+    X: Ranged<ValueType = f64>,
+    Y: Ranged<ValueType = f64>,
+{
     for (at, line) in lines.iter().enumerate() {
         let colour = Palette99::pick(at).to_rgba();
         chart

@@ -1,7 +1,9 @@
-//! What the example programs of all families share: flags, logging, Ctrl-C, progress bars, files and exit codes.
+//! What the example programs of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
 
+pub mod chart;
 mod files;
 mod interrupt;
+pub mod table;
 
 use std::error::Error;
 use std::fmt;

@@ -9,6 +9,7 @@ use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Search, Sear
 
 use crate::args::{PlayArgs, Side};
 use crate::check;
+use crate::common::table::thousands;
 use crate::common::{self, Input, OutputFile};
 use crate::games::{self, Visitor, outcome_text};
 use crate::table;
@@ -175,8 +176,8 @@ impl<G: KernelSet + Notation> Table<'_, G> {
                     common::print(format!(
                         "   (q {}, {} steps, {} playouts, depth up to {}, {:.2} s)\n",
                         table::number(report.best.q),
-                        table::thousands(report.performance.steps),
-                        table::thousands(report.performance.playouts),
+                        thousands(report.performance.steps),
+                        thousands(report.performance.playouts),
                         report.performance.trees.max_depth,
                         report.performance.ms.total / 1e3
                     ))?;

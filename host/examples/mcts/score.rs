@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::common::table::thousands;
 use crate::player::Thought;
-use crate::table::thousands;
 
 /// One of the two players of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use warpplay::mcts::{Options, SearchReport, StoppedBy};
 
 use crate::check::rank;
+use crate::common::table::thousands;
 
 /// A search's report: what was searched, the `rows` best actions (0: all), and how fast it was; `to_move` is the symbol of whose turn it is.
 pub fn report(report: &SearchReport, to_move: char, rows: usize) -> String {
@@ -136,17 +137,4 @@ fn performance(text: &mut String, report: &SearchReport) -> std::fmt::Result {
 /// A value of the report; `-` where there is none.
 pub fn number(x: Option<f32>) -> String {
     x.map_or("-".to_string(), |x| format!("{x:.4}"))
-}
-
-/// A number with a comma between thousands.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

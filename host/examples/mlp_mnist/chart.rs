@@ -3,7 +3,7 @@
 use anyhow::Result;
 use warpplay::mlp::TrainReport;
 
-use crate::panels::{Line, Panel, panels};
+use crate::common::chart::{Line, Panel, panels};
 
 /// Loss and accuracy of a training.
 ///

@@ -10,8 +10,9 @@ use warpplay::mlp::{Dataset, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
 use warpplay::{Device, Error};
 
 use crate::args::SweepArgs;
+use crate::common::table::grid;
 use crate::common::{self, OutputFile, Usage};
-use crate::table::{grid, percent};
+use crate::table::percent;
 
 /// What is written: the library's report, and the best model.
 #[derive(Serialize)]

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use warpplay::mlp::{Dataset, EpochReport, Evaluation, Optimizer, StoppedBy, TrainReport, Trainer};
 
+use crate::common::table::thousands;
+
 /// What is about to be trained, and the head of the table of epochs.
 pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
     let options = trainer.options();
@@ -113,39 +115,4 @@ pub fn evaluation(found: &Evaluation, source: &str) -> String {
 /// A share in per cent; `-` where there is none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or("-".to_string(), |share| format!("{:.2} %", 100.0 * share))
-}
-
-/// A number with a comma between thousands.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Rows under a head, each column as wide as its widest cell; the first column to the left, the others to the right.
-pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
-        cells.chain([head[at].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |cells: &[&str]| {
-        let mut line = String::new();
-        for (at, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            // Writing to a string cannot fail.
-            let _ = if at == 0 { write!(line, "  {cell:<width$}") } else { write!(line, "  {cell:>width$}") };
-        }
-        line.trim_end().to_string() + "\n"
-    };
-    let mut text = line(head);
-    for row in rows {
-        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
-    }
-    text
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use warpplay::shogi::Row;
 use warpplay::shogi::learner::LearnRow;
 
-use crate::panels::{Line, Panel, panels};
+use crate::common::chart::{Line, Panel, panels};
 use crate::table::NAMES;
 
 /// The source's figure of convergence: the twelve values against iterations.

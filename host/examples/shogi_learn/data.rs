@@ -10,8 +10,9 @@ use warpplay::shogi::dataset::{Builder, Dataset, Facts};
 use warpplay::shogi::records;
 
 use crate::common::Usage;
+use crate::common::table::{count, seconds, thousands};
 use crate::data_flags::{PartFlags, SourceFlags};
-use crate::table::{count, percent, seconds, thousands};
+use crate::table::percent;
 
 /// Games and other things that were left out and are printed; the JSON has all.
 const SHOWN: usize = 5;

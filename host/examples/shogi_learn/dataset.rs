@@ -6,9 +6,9 @@ use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::records;
 
 use crate::args::{BuildArgs, InspectArgs};
+use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile};
 use crate::data::{self, Data};
-use crate::table::{count, seconds, thousands};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

@@ -7,8 +7,8 @@ use warpplay::shogi::learner::Weights;
 use warpplay::shogi::{Evaluator, FeatureSet};
 
 use crate::args::EvaluateArgs;
+use crate::common::table::count;
 use crate::common::{self, OutputFile};
-use crate::table::count;
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

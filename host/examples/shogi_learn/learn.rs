@@ -12,10 +12,11 @@ use warpplay::shogi::ranks::{self, Ranks};
 use warpplay::shogi::{FeatureSet, Optimizer};
 
 use crate::args::LearnArgs;
+use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile};
 use crate::data::Data;
 use crate::data_flags::SourceFlags;
-use crate::table::{count, percent, seconds, thousands};
+use crate::table::percent;
 use crate::{chart, check, group};
 
 /// Version of the fields of [`Record`].

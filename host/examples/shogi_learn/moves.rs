@@ -5,8 +5,8 @@ use serde::Serialize;
 use warpplay::shogi::board::{Disagreement, check_moves};
 
 use crate::args::MovesArgs;
+use crate::common::table::{count, thousands};
 use crate::common::{self, OutputFile};
-use crate::table::{count, thousands};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;

@@ -15,10 +15,10 @@ use warpplay::shogi::{Objective, Row, Shard, Values};
 use warpplay::{Backend, Device};
 
 use crate::args::ReproduceArgs;
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, table};
 use crate::data::Data;
 use crate::tables::Tables;
-use crate::{chart, check, group, table, tables};
+use crate::{chart, check, group, tables};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -114,7 +114,7 @@ fn in_group(args: &ReproduceArgs, ranks: &dyn Ranks) -> Result<()> {
     let job = Job { args, objective, device: &device };
     let start = Instant::now();
     if says {
-        common::print(table::progress_head())?;
+        common::print(crate::table::progress_head())?;
     }
     let (rows, children) = job.learn(ranks, &shards, says)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -185,7 +185,7 @@ impl Job<'_> {
         let ReproduceArgs { form, threads, repeat, split, rule, iterations, .. } = self.args;
         let build =
             |shards: &[&Shard]| Material::build_repeated(self.device, *form, shards, self.objective, *threads, *repeat);
-        let show = |row: &Row| if says { common::print(table::progress(row)) } else { Ok(()) };
+        let show = |row: &Row| if says { common::print(crate::table::progress(row)) } else { Ok(()) };
         let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(*repeat);
         let one_by_one = self.device.backend() == Backend::Cpu || matches!(form, Form::Paper | Form::Paper95);
         if ranks.size() == 1 && !one_by_one {

@@ -4,35 +4,13 @@ use std::fmt::Write;
 
 use warpplay::shogi::{Row, Values};
 
-pub use crate::units::{count, seconds, thousands};
+use crate::common::table::grid;
 
 /// The learnt kinds in the order of [`Values`].
 pub const NAMES: [&str; 12] = ["L", "N", "S", "G", "B", "R", "+P", "+L", "+N", "+S", "+B", "+R"];
 
 /// The source's names of them.
 pub const JAPANESE: [&str; 12] = ["香", "桂", "銀", "金", "角", "飛", "と", "成香", "成桂", "成銀", "馬", "龍"];
-
-/// Rows under a head, each column as wide as its widest cell; the first column to the left, the others to the right.
-pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
-        cells.chain([head[at].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |cells: &[&str]| {
-        let mut line = String::new();
-        for (at, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            // Writing to a string cannot fail.
-            let _ = if at == 0 { write!(line, "  {cell:<width$}") } else { write!(line, "  {cell:>width$}") };
-        }
-        line.trim_end().to_string() + "\n"
-    };
-    let mut text = line(head);
-    for row in rows {
-        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
-    }
-    text
-}
 
 /// Head of the lines of [`progress`].
 pub fn progress_head() -> String {

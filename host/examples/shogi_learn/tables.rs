@@ -12,9 +12,10 @@ use warpplay::shogi::{Evaluator, FeatureSet, Objective, Row, Shard, Values};
 use warpplay::{Backend, Device};
 
 use crate::args::ReproduceArgs;
+use crate::common::table::{grid, seconds, thousands};
 use crate::data::Data;
 use crate::published::{self, RankTime, Time};
-use crate::table::{grid, of_values, seconds, thousands};
+use crate::table::of_values;
 
 /// Ranks of Table 2 where the program was not started as several.
 const RANKS: usize = 5;

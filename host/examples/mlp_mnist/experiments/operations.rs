@@ -9,7 +9,7 @@ use warpplay::Backend;
 
 use super::lab::Lab;
 use super::record::{Table, or_dash};
-use crate::table::thousands;
+use crate::common::table::thousands;
 
 /// Single-precision operations and bytes a second that a card's maker states: what a share of peak refers to.
 struct Peak {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::lab::{Run, Way};
 use super::record::Table;
 use crate::common::OutputFile;
-use crate::panels::{self, Line, Panel};
+use crate::common::chart::{Line, Panel, panels};
 
 /// Most lines of a chart that can still be told apart.
 const MAX_LINES: usize = 16;
@@ -17,16 +17,16 @@ pub fn draw(folder: &Path, table: &Table) -> Result<()> {
     if let Some(parameter) = table.parameter.filter(|_| !table.runs.is_empty()) {
         let accuracy = against(table, |run| run.accuracy().map(|share| 100.0 * share));
         let seconds = against(table, Run::whole_seconds);
-        let panels = [
+        let charts = [
             Panel { title: &table.title, x: parameter, y: "right, %", lines: accuracy },
             Panel { title: "time of training", x: parameter, y: "s", lines: seconds },
         ];
-        write(folder, &table.name, &panels::panels(&panels)?)?;
+        write(folder, &table.name, &panels(&charts)?)?;
     }
     let measured = evaluations(table);
     if !measured.is_empty() {
         let panel = Panel { title: &table.title, x: "samples evaluated at once", y: "µs a sample", lines: measured };
-        write(folder, &table.name, &panels::panels(&[panel])?)?;
+        write(folder, &table.name, &panels(&[panel])?)?;
     }
     if !table.runs.is_empty() {
         let lines = table.runs.iter().take(MAX_LINES).map(|setting| Line {
@@ -34,7 +34,7 @@ pub fn draw(folder: &Path, table: &Table) -> Result<()> {
             points: (1..).map(f64::from).zip(setting.run.losses.iter().copied()).collect(),
         });
         let panel = Panel { title: "loss", x: "epoch", y: "loss", lines: lines.collect() };
-        write(folder, &format!("{}-losses", table.name), &panels::panels(&[panel])?)?;
+        write(folder, &format!("{}-losses", table.name), &panels(&[panel])?)?;
     }
     Ok(())
 }

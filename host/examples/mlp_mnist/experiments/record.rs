@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::lab::Run;
-use crate::table::grid;
+use crate::common::table::grid;
 
 /// A table.
 #[derive(Clone, Debug, Default, Serialize)]
