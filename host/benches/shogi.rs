@@ -6,8 +6,8 @@
 //! cargo bench -p warpplay --bench shogi -- --only job,features
 //! ```
 //!
-//! Prints a table a section, and with `--json` one line of JSON a row. Games are read from `--games`, else from `data/shogi/games.usi.txt.gz` in the folder that
-//! `WARPPLAY_SHARED` names (`../shared` beside the repository by default), and repeated until there are as many children as the source had. Times are of the wall clock,
+//! Prints a table a section, and with `--json` one line of JSON a row. Games are read from `--games`, else the hundred of the repository are taken,
+//! and repeated until there are as many children as the source had. Times are of the wall clock,
 //! medians, the first run not among them where kernels run.
 //!
 //! A good result on an H200: the source's job in at most 100 ms from positions, 4 ms from differences, 2 ms from their histogram; the gradient of pairs at 40 % of
@@ -49,7 +49,7 @@ use program::Flags;
 #[derive(Parser, Debug)]
 #[command(name = "shogi")]
 struct Args {
-    /// Games, a file or a folder [default: data/shogi/games.usi.txt.gz in the folder of shared data]
+    /// Games, a file or a folder [default: the hundred games of the repository]
     #[arg(long, value_name = "PATH")]
     games: Option<PathBuf>,
 

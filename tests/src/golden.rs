@@ -6,12 +6,17 @@ use safetensors::{Dtype, SafeTensors};
 
 use crate::backends::demanded;
 
+/// Where a small file of `tests/golden` lies.
+pub fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+}
+
 /// A small file of `tests/golden`.
 ///
 /// # Panics
 /// If it is not there: it is part of the repository.
 pub fn text(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name);
+    let path = path(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -76,7 +81,7 @@ pub struct Tensors {
 /// # Panics
 /// If it is not there: it is part of the repository.
 pub fn tensors(name: &str) -> Tensors {
-    Tensors::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name))
+    Tensors::read(&path(name))
 }
 
 impl Tensors {

@@ -9,6 +9,7 @@
 //! | how numbers are compared | [`tolerance`] |
 //! | how an example program is found and built | [`programs`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
+//! | which games shogi evaluations are learnt from | [`learning`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
 //!
 //! | file in `tests/tests` | what could go wrong there |

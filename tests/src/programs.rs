@@ -1,8 +1,10 @@
 //! The example programs, for tests that run them as others do.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,6 +39,64 @@ pub fn example(name: &str, variable: &str, target_tmp: &str) -> PathBuf {
         .expect("cargo names the program")
 }
 
+/// All of these fields are there; more may be, since others rely on those that are.
+///
+/// # Panics
+/// If one is missing, or the value is no object.
+#[track_caller]
+pub fn has(value: &Value, fields: &[&str]) {
+    let object = value.as_object().unwrap_or_else(|| panic!("{value} is no object"));
+    for field in fields {
+        assert!(object.contains_key(*field), "no field {field} in {:?}", object.keys());
+    }
+}
+
+/// How a program ended; `None`, and it goes on, if it did not in this time. A test that waits for ever says nothing.
+///
+/// # Panics
+/// If the system does not know the program.
+pub fn end_of(child: &mut Child, most: Duration) -> Option<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        let status = child.try_wait().expect("a child");
+        if status.is_some() || start.elapsed() >= most {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Interrupts a program as Ctrl-C does, once it has written this file, which says that it is at work; it must end well.
+///
+/// # Panics
+/// If it does not write it or does not end in a minute, or ends otherwise.
+#[track_caller]
+pub fn interrupt(mut child: Child, written: &Path) {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let start = Instant::now();
+    while !written.exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+        if start.elapsed() >= MINUTE {
+            let _ = child.kill();
+            panic!("no {} in a minute", written.display());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Into the middle of what it does next.
+    std::thread::sleep(Duration::from_millis(100));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+    let Some(status) = end_of(&mut child, MINUTE) else {
+        let _ = child.kill();
+        panic!("it did not end in a minute");
+    };
+    let mut said = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_string(&mut said).expect("text");
+    }
+    assert_eq!(status.code(), Some(0), "{said}");
+}
+
 /// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
 pub struct Place {
     folder: TempDir,
@@ -62,10 +122,16 @@ impl Place {
         self.folder().join(name)
     }
 
-    /// The program with the words of a line, not yet started.
+    /// The program with the words of a line, those between quotes as one, not yet started.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.current_dir(self.folder()).args(line.split_whitespace());
+        command.current_dir(self.folder());
+        for (at, part) in line.split('"').enumerate() {
+            match at % 2 {
+                0 => command.args(part.split_whitespace()),
+                _ => command.arg(part),
+            };
+        }
         command
     }
 

@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
-use tempfile::TempDir;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay_tests::golden::{self, Tensors};
-use warpplay_tests::programs;
+use warpplay_tests::programs::{self, Place};
 
 /// The program: what `WARPPLAY_AZERO_CHECKERS` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -22,77 +21,17 @@ fn program() -> &'static Path {
     PROGRAM.get_or_init(|| programs::example("azero_checkers", "WARPPLAY_AZERO_CHECKERS", env!("CARGO_TARGET_TMPDIR")))
 }
 
-/// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
-struct Place(TempDir);
+/// A folder for runs of the program.
+fn new_place() -> Place {
+    Place::new(program())
+}
 
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// The words of a line, those between quotes as one.
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(program());
-        command.current_dir(self.0.path());
-        for (at, part) in line.split('"').enumerate() {
-            match at % 2 {
-                0 => command.args(part.split_whitespace()),
-                _ => command.arg(part),
-            };
-        }
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("the program starts")
-    }
-
-    /// Runs it; it must end well. Returns what it prints.
-    #[track_caller]
-    fn ok(&self, line: &str) -> String {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Runs it; it must end with this code, and say why on one line of stderr, with these words in it.
-    #[track_caller]
-    fn fails(&self, code: i32, line: &str, words: &str) {
-        let output = self.run(line);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{line}: {stderr}");
-        assert_eq!(stderr.trim_end().lines().count(), 1, "{line}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(words), "{line}: {stderr}");
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.text(name)).expect("JSON")
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("a folder");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-
-    /// A network small enough for the plain program.
-    fn tiny(&self, name: &str, seed: u64) {
-        let shape = NetworkShape { width: 4, depth: 1, value_hidden: 4, ..NetworkShape::default() };
-        let network = Network::seeded(shape, seed).expect("a network");
-        let network = network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
-        network.save(self.path(name)).expect("written");
-    }
+/// A network small enough for the plain program.
+fn tiny(place: &Place, name: &str, seed: u64) {
+    let shape = NetworkShape { width: 4, depth: 1, value_hidden: 4, ..NetworkShape::default() };
+    let network = Network::seeded(shape, seed).expect("a network");
+    let network = network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
+    network.save(place.path(name)).expect("written");
 }
 
 /// A tensor of a file that a test writes.
@@ -135,7 +74,7 @@ fn agrees(out: &Path, reference: &Path, n: usize, bounds: [f64; 3]) {
 
 #[test]
 fn eval_writes_what_the_reference_network_says() {
-    let place = Place::new();
+    let place = new_place();
     let inputs = golden_path("az_checkers_4.safetensors");
     let eval = |precision: &str| {
         let line = format!(
@@ -160,7 +99,7 @@ fn eval_agrees_with_the_large_set_of_positions() {
     else {
         return;
     };
-    let place = Place::new();
+    let place = new_place();
     for weights in [weights.display().to_string(), "seed:27".to_string()] {
         let line = format!(
             "eval --weights \"{weights}\" --inputs \"{}\" --out out.safetensors --precision fp64 --device cpu --batch 24",
@@ -173,8 +112,8 @@ fn eval_agrees_with_the_large_set_of_positions() {
 
 #[test]
 fn eval_shows_value_and_moves_of_positions() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     let shown = place.ok("eval --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
     assert!(shown.contains("White to move, value ") && shown.contains("and 5 more"), "{shown}");
     let record = place.json("out.json");
@@ -197,7 +136,7 @@ fn eval_shows_value_and_moves_of_positions() {
 
 #[test]
 fn without_weights_the_seeded_network_is_used_and_that_is_said() {
-    let place = Place::new();
+    let place = new_place();
     let shown = place.ok("eval --device cpu");
     assert!(shown.starts_with("no --weights: the seeded default network, seed:27"), "{shown}");
     // The first move of the reference network's liking.
@@ -207,8 +146,8 @@ fn without_weights_the_seeded_network_is_used_and_that_is_said() {
 
 #[test]
 fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     fs::copy(golden_path("az_checkers_4.safetensors"), place.path("io.safetensors")).expect("copied");
     fs::write(place.path("out.safetensors"), "what was there").expect("written");
     let line = "eval --weights bad.safetensors --inputs io.safetensors --out out.safetensors --device cpu";
@@ -218,7 +157,8 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         let mut tensors = good.clone();
         change(&mut tensors);
         write(&place.path("bad.safetensors"), &tensors);
-        place.fails(1, line, words);
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
     };
     with(&|tensors| drop(tensors.remove(name)), name);
     with(
@@ -233,12 +173,12 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
     let mut bytes = fs::read(place.path("net.safetensors")).expect("readable");
     bytes.truncate(bytes.len() - 8);
     fs::write(place.path("bad.safetensors"), &bytes).expect("written");
-    place.fails(1, line, "tensor layers.");
+    assert!(place.fails(1, line).contains("tensor layers."));
     fs::write(place.path("bad.safetensors"), "").expect("written");
-    place.fails(1, line, "the file is empty");
+    assert!(place.fails(1, line).contains("the file is empty"));
     fs::remove_file(place.path("bad.safetensors")).expect("removed");
-    place.fails(1, line, "cannot be read");
-    place.fails(2, &line.replace("bad.safetensors", "seed:x"), "option weights: seed:x");
+    assert!(place.fails(1, line).contains("cannot be read"));
+    assert!(place.fails(2, &line.replace("bad.safetensors", "seed:x")).contains("option weights: seed:x"));
     // A network for another game.
     let other = NetworkShape {
         rows: 6,
@@ -247,15 +187,15 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         ..NetworkShape { width: 4, depth: 0, ..NetworkShape::default() }
     };
     Network::seeded(other, 1).expect("a network").save(place.path("bad.safetensors")).expect("written");
-    place.fails(1, line, "checkers has 5 of 8 x 8 and 512");
+    assert!(place.fails(1, line).contains("checkers has 5 of 8 x 8 and 512"));
     assert_eq!(place.text("out.safetensors"), "what was there");
     assert_eq!(place.names(), ["bad.safetensors", "io.safetensors", "net.safetensors", "out.safetensors"]);
 }
 
 #[test]
 fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     fs::write(place.path("out.safetensors"), "what was there").expect("written");
     let line = "eval --weights net.safetensors --inputs bad.safetensors --out out.safetensors --device cpu";
     let good = read(&golden_path("az_checkers_4.safetensors"));
@@ -263,7 +203,8 @@ fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         let mut tensors = good.clone();
         change(&mut tensors);
         write(&place.path("bad.safetensors"), &tensors);
-        place.fails(1, line, words);
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
     };
     let set = |tensor: &str, shape: Vec<usize>| {
         let tensor = tensor.to_string();
@@ -299,7 +240,7 @@ fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         "tensor obs, position 1, element 1 is not a finite number",
     );
     fs::write(place.path("bad.safetensors"), "{}").expect("written");
-    place.fails(1, line, "bad.safetensors");
+    assert!(place.fails(1, line).contains("bad.safetensors"));
     assert_eq!(place.text("out.safetensors"), "what was there");
     // Planes of their own dimensions are as good.
     let mut tensors = good.clone();
@@ -311,8 +252,8 @@ fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
 
 #[test]
 fn options_that_are_wrong_are_refused_by_name() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     for (line, words) in [
         ("eval --batch 0 --device cpu", "option batch: 0 is not allowed (1 to 1048576)"),
         ("eval --batch 1048577 --device cpu", "option batch: 1048577"),
@@ -339,7 +280,8 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("train --games games.jsonl --out net --lr 0", "option learning_rate: 0"),
         ("learn --folder run --width 0 --device cpu", "option width: 0"),
     ] {
-        place.fails(2, line, words);
+        let said = place.fails(2, line);
+        assert!(said.contains(words), "{line}: {said}");
     }
     for (line, words) in [
         ("eval --moves a3c5 --device cpu", "moves of checkers: move 1 (`a3c5`) is illegal"),
@@ -349,16 +291,14 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("selfplay --uniform --json nowhere/games.jsonl --device cpu", "nowhere/games.jsonl: cannot be written"),
         ("eval --positions none.txt --device cpu", "none.txt: cannot be read"),
     ] {
-        place.fails(1, line, words);
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
     }
     fs::write(place.path("positions.txt"), "a3b4\na3b4 b6a5 b4a5\n").expect("written");
-    place.fails(
-        1,
-        "eval --positions positions.txt --device cpu",
-        "positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal",
-    );
+    let line = "eval --positions positions.txt --device cpu";
+    assert!(place.fails(1, line).contains("positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal"));
     fs::write(place.path("positions.txt"), format!("{} 0 40\n", ".".repeat(63) + ".")).expect("written");
-    place.fails(1, "eval --positions positions.txt --device cpu", "positions.txt, line 1: the game is over there");
+    assert!(place.fails(1, line).contains("positions.txt, line 1: the game is over there"));
     for line in [
         "eval --batch -1",
         "eval --precision fp8",
@@ -379,7 +319,7 @@ fn options_that_are_wrong_are_refused_by_name() {
 
 #[test]
 fn replay_agrees_or_names_the_first_place_that_does_not() {
-    let place = Place::new();
+    let place = new_place();
     let games = golden_path("checkers_games.jsonl");
     let shown = place.ok(&format!("replay \"{}\"", games.display()));
     assert!(shown.contains("8 games, 664 states") && shown.contains("all agree"), "{shown}");
@@ -392,15 +332,15 @@ fn replay_agrees_or_names_the_first_place_that_does_not() {
     lines[2]["actions"][1] = 511.into();
     fs::write(place.path("bad.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
         .expect("written");
-    place.fails(1, "replay bad.jsonl", "bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: ");
+    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: "));
     fs::write(place.path("bad.jsonl"), "{}\n").expect("written");
-    place.fails(1, "replay bad.jsonl", "bad.jsonl, line 1: not a recorded game: missing field");
-    place.fails(1, "replay none.jsonl", "none.jsonl: cannot be read");
+    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
+    assert!(place.fails(1, "replay none.jsonl").contains("none.jsonl: cannot be read"));
 }
 
 #[test]
 fn perft_prints_the_published_counts() {
-    let place = Place::new();
+    let place = new_place();
     let shown = place.ok("perft --depth 8 --json counts.json");
     let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[7], ["7", "179255", "179740"]);
@@ -410,8 +350,8 @@ fn perft_prints_the_published_counts() {
 
 #[test]
 fn selfplay_records_games_that_replay_and_train_learns_from_them() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     let play = |more: &str| {
         let line = "selfplay --games 4 --simulations 8 --weights net.safetensors --seed 5 --device cpu --json";
         place.ok(&format!("{line} {more}"))
@@ -430,12 +370,9 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     // Half of a file is no games.
     let text = place.text("games.jsonl");
     fs::write(place.path("half.jsonl"), &text[..text.len() / 2]).expect("written");
-    place.fails(1, "replay half.jsonl", "half.jsonl, line ");
-    place.fails(
-        1,
-        "train --games half.jsonl --weights net.safetensors --out new.safetensors --device cpu",
-        "half.jsonl, line ",
-    );
+    assert!(place.fails(1, "replay half.jsonl").contains("half.jsonl, line "));
+    let line = "train --games half.jsonl --weights net.safetensors --out new.safetensors --device cpu";
+    assert!(place.fails(1, line).contains("half.jsonl, line "));
 
     let train = "train --games games.jsonl --device cpu --batch 32 --out new.safetensors";
     let shown = place
@@ -462,12 +399,12 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
         assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"));
     }
     let line = "train --games games.jsonl --weights net.safetensors --device cpu --batch 60000 --out new.safetensors";
-    place.fails(2, line, "option batch: 60000 is not allowed (at most the ");
+    assert!(place.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
 }
 
 #[test]
 fn a_match_counts_both_colours() {
-    let place = Place::new();
+    let place = new_place();
     let shown =
         place.ok("match --a uniform,simulations=60 --b random --games 6 --device cpu --seed 3 --json match.json");
     assert!(shown.contains("results of A"), "{shown}");
@@ -483,8 +420,8 @@ fn a_match_counts_both_colours() {
 
 #[test]
 fn the_observation_is_stored_with_the_weights() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     place.ok("convert --weights net.safetensors --observation legacy --out other.safetensors");
     let network = Network::load(place.path("other.safetensors")).expect("a network");
     assert_eq!(network.observation(), ObservationLayout::Legacy);
@@ -492,7 +429,7 @@ fn the_observation_is_stored_with_the_weights() {
     place.ok("eval --device cpu --weights net.safetensors --observation legacy --json b.json");
     assert_eq!(place.json("a.json")["observation"], "legacy");
     assert_eq!(place.json("a.json")["positions"], place.json("b.json")["positions"]);
-    place.fails(2, "convert --weights net.safetensors --out net.safetensors", "name the same file");
+    assert!(place.fails(2, "convert --weights net.safetensors --out net.safetensors").contains("name the same file"));
 }
 
 /// Plays with these lines typed.
@@ -507,7 +444,7 @@ fn play(place: &Place, flags: &str, typed: &str) -> String {
 
 #[test]
 fn a_game_is_played_in_the_terminal() {
-    let place = Place::new();
+    let place = new_place();
     let shown = play(&place, "--json game.json", "help\nnonsense\nb2c3\na3b4\nundo\nhint\nc3b4\nquit\n");
     assert!(shown.contains("White to move: a3b4 c3b4 c3d4 e3d4 e3f4 g3f4 g3h4"), "{shown}");
     assert!(shown.contains("b2c3 cannot be played"), "{shown}");
@@ -521,7 +458,7 @@ fn a_game_is_played_in_the_terminal() {
 
 #[test]
 fn a_piece_that_can_jump_on_is_asked_to() {
-    let place = Place::new();
+    let place = new_place();
     let mut board = vec!['.'; 64];
     // a1, b2, d4, h2.
     for (square, piece) in [(56, 'o'), (49, '+'), (35, '+'), (55, 'o')] {
@@ -538,7 +475,7 @@ fn a_piece_that_can_jump_on_is_asked_to() {
 
 #[test]
 fn two_engines_play_to_the_end() {
-    let place = Place::new();
+    let place = new_place();
     let shown = play(&place, "--white engine --black engine --quiet --json game.json", "");
     assert!(shown.contains("The end: "), "{shown}");
     assert_eq!(place.json("game.json")["finished"], true);
@@ -546,8 +483,8 @@ fn two_engines_play_to_the_end() {
 
 #[test]
 fn bench_measures_every_line() {
-    let place = Place::new();
-    place.tiny("net.safetensors", 3);
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
     place.ok(
         "bench --weights net.safetensors --device cpu --batch 1,3 --precision fp32,fp64 --seconds 0 --json bench.json",
     );
@@ -559,7 +496,7 @@ fn bench_measures_every_line() {
 
 #[test]
 fn learning_goes_on_in_its_folder() {
-    let place = Place::new();
+    let place = new_place();
     let line = "learn --folder run --width 4 --depth 1 --games 4 --simulations 4 --gate 2 --batch 32 --device cpu --out best.safetensors";
     let shown = place.ok(&format!("{line} --iterations 1"));
     assert!(shown.contains("iteration 1 of 1"), "{shown}");

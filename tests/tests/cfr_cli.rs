@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use warpplay_tests::golden;
-use warpplay_tests::programs::{self, Place};
+use warpplay_tests::programs::{self, Place, has};
 
 /// The program: what `WARPPLAY_CFR_POKER` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -37,14 +37,6 @@ fn typed(place: &Place, line: &str, input: &str) -> String {
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-#[track_caller]
-fn has(value: &Value, fields: &[&str]) {
-    let object = value.as_object().unwrap_or_else(|| panic!("{value} is no object"));
-    for field in fields {
-        assert!(object.contains_key(*field), "no field {field} in {:?}", object.keys());
-    }
 }
 
 #[track_caller]

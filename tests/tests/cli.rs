@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use warpplay::mcts::Variant;
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::programs;
+use warpplay_tests::programs::{self, has};
 
 /// The program: what `WARPPLAY_MCTS` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -46,15 +46,6 @@ fn json(path: &Path) -> Value {
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap_or_else(|| panic!("{value} is no object")).keys().map(String::as_str).collect()
-}
-
-/// All of these fields are there; more may be.
-#[track_caller]
-fn has(value: &Value, fields: &[&str]) {
-    let keys = keys(value);
-    for field in fields {
-        assert!(keys.contains(field), "no field {field} in {keys:?}");
-    }
 }
 
 fn path<'a>(folder: &tempfile::TempDir, name: &str, kept: &'a mut PathBuf) -> &'a str {

@@ -3,14 +3,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::programs::{self, Place};
+use warpplay_tests::programs::{self, Place, has, interrupt};
 
 /// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -30,14 +30,6 @@ const TINY: &str = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidde
 fn course(report: &Value) -> Vec<(Value, Value, Value)> {
     let epochs = report["epochs"].as_array().expect("a list");
     epochs.iter().map(|epoch| (epoch["epoch"].clone(), epoch["loss"].clone(), epoch["test_accuracy"].clone())).collect()
-}
-
-#[track_caller]
-fn has(value: &Value, fields: &[&str]) {
-    let object = value.as_object().unwrap_or_else(|| panic!("{value} is no object"));
-    for field in fields {
-        assert!(object.contains_key(*field), "no field {field} in {:?}", object.keys());
-    }
 }
 
 #[test]
@@ -247,20 +239,6 @@ fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
     assert!(said.contains("784, 17, 10"), "{said}");
     let said = place.fails(1, "train --resume c --device cpu --drawn 230 --drawn-test 60");
     assert!(said.contains("checkpoint"), "{said}");
-}
-
-/// Waits until the training has written a checkpoint, then interrupts it.
-fn interrupt(mut child: Child, written: &Path) {
-    let start = Instant::now();
-    while !written.exists() {
-        assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint in a minute");
-        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(100));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]

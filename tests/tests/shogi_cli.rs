@@ -1,16 +1,14 @@
 //! The program `shogi_learn` as others use it: its JSON, its exit codes, its one-line errors, data sets, checkpoints and Ctrl-C.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::golden;
-use warpplay_tests::programs::{self, Place};
+use warpplay_tests::programs::{self, Place, has, interrupt};
 
 /// The program: what `WARPPLAY_SHOGI_LEARN` names, or built by cargo as this test was.
 fn program() -> &'static Path {
@@ -23,14 +21,6 @@ fn new_place() -> Place {
     let place = Place::new(program());
     fs::write(place.path("six.usi"), golden::text("shogi/six.usi")).expect("a file");
     place
-}
-
-#[track_caller]
-fn has(value: &Value, fields: &[&str]) {
-    let object = value.as_object().unwrap_or_else(|| panic!("{value} is no object"));
-    for field in fields {
-        assert!(object.contains_key(*field), "no field {field} in {:?}", object.keys());
-    }
 }
 
 #[track_caller]
@@ -63,7 +53,7 @@ fn is_the_reference(report: &Value, reference: &Value) {
 
 #[test]
 fn reproduce_is_the_reference_on_every_back_end() {
-    let games = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/shogi/first_100.usi.txt.gz");
+    let games = golden::path("shogi/first_100.usi.txt.gz");
     let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).expect("JSON");
     let reference = &reference["first_100_games"];
     let place = new_place();
@@ -71,7 +61,7 @@ fn reproduce_is_the_reference_on_every_back_end() {
     for device in devices.chain(["cpu".to_string(), "auto".to_string()]) {
         // The agreed command line.
         let line = format!(
-            "reproduce --games {} --first 100 --iterations 10 --init 3 --plies 40..80 --device {device} --json run.json",
+            "reproduce --games \"{}\" --first 100 --iterations 10 --init 3 --plies 40..80 --device {device} --json run.json",
             games.display()
         );
         let shown = place.ok(&line);
@@ -86,7 +76,7 @@ fn reproduce_is_the_reference_on_every_back_end() {
     // The source's own way, on the CPU.
     for form in ["paper", "plain"] {
         place.ok(&format!(
-            "reproduce --games {} --first 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
+            "reproduce --games \"{}\" --first 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
             games.display()
         ));
         is_the_reference(&place.json("run.json"), reference);
@@ -138,19 +128,42 @@ fn reproduce_draws_both_figures_and_prints_the_tables() {
     for kind in ["歩", "成香", "龍"] {
         assert!(shown.contains(kind), "{shown}");
     }
-    let tables = &place.json("run.json")["tables"];
+    let once = place.json("run.json");
+    let tables = &once["tables"];
     has(tables, &["ranks", "times", "values", "values_with_quiescence", "published"]);
-    let ranks: Vec<_> = list(&tables["ranks"]).iter().map(|row| row["ranks"].as_u64()).collect();
-    assert_eq!(ranks, [Some(1), Some(2), Some(3), Some(4), Some(5)]);
-    close(&tables["ranks"][3]["ideal"], &json!(3.25), 1e-12);
-    for time in list(&tables["times"]) {
-        assert!(time["seconds"].as_f64() > Some(0.0), "{time}");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    // One update of both measurements: thirteen evaluations of each child before it, and as many after it.
+    let evaluations = number(&once["children"]) * 26.0;
+    let ranks = list(&tables["ranks"]);
+    let alone = number(&ranks[0]["seconds"]);
+    for (row, size) in ranks.iter().zip(1..) {
+        let seconds = number(&row["seconds"]);
+        assert_eq!(row["ranks"], size);
+        assert_eq!(number(&row["speed_up"]), alone / seconds, "{row}");
+        assert_eq!(number(&row["rate"]), evaluations / seconds, "{row}");
     }
+    assert_eq!(ranks.len(), 5);
+    close(&ranks[3]["ideal"], &json!(3.25), 1e-12);
+    // Three of twelve values are the largest share of four ranks, and of five.
+    close(&ranks[4]["ideal_of_whole"], &json!(3.25), 1e-12);
+    let times = list(&tables["times"]);
+    for time in times {
+        assert!(number(&time["seconds"]) > 0.0, "{time}");
+        assert_eq!((&time["device"], &time["iterations"]), (&json!("cpu"), &json!(1)));
+        assert_eq!(number(&time["evaluations"]), evaluations, "{time}");
+    }
+    for form in ["paper", "plain", "histogram"] {
+        assert!(times.iter().any(|time| time["form"] == form && time["threads"] == 1), "{form}: {times:?}");
+    }
+    // What was learnt; quiet positions teach something else.
+    assert_eq!(tables["values"], once["trajectory"][3]["values"]);
+    let quiet = &tables["values_with_quiescence"];
+    assert!(list(quiet).len() == 12 && *quiet != tables["values"], "{quiet}");
     // Half as many again, twice the children, the same objective.
     place.ok(
         "reproduce --games six.usi --plies 40..50 --iterations 3 --device cpu --repeat 2 --quiet --json twice.json",
     );
-    let (once, twice) = (place.json("run.json"), place.json("twice.json"));
+    let twice = place.json("twice.json");
     assert_eq!(twice["children"].as_u64(), once["children"].as_u64().map(|children| 2 * children));
     assert_eq!(twice["trajectory"][3]["values"], once["trajectory"][3]["values"]);
 }
@@ -254,6 +267,50 @@ fn the_json_of_learn_has_the_fields_that_others_rely_on() {
     }
 }
 
+/// A flag that is read but not passed on would go unnoticed elsewhere.
+#[test]
+fn every_option_of_learn_comes_back() {
+    let place = new_place();
+    place.ok(&format!(
+        "{LEARN} --features piece_square --optimizer adam --iterations 2 --json run.json --rate 0.25 --rate-factor 0.5 --init 4 --a 2.5 \
+         --window 4.5 --siblings 9 --seed 5 --l1 0.001 --l2 0.01 --beta1 0.5 --beta2 0.75 --epsilon 0.001 --history 3 --keep-scale \
+         --patience 7 --min-delta 0.125 --quiescence-every 1 --quiescence-depth 2"
+    ));
+    let report = place.json("run.json");
+    let options = &report["report"]["options"];
+    let init = [4.0; 12];
+    for (name, expected) in [
+        ("features", json!("piece_square")),
+        ("optimizer", json!("adam")),
+        ("rate", json!(0.25)),
+        ("rate_factor", json!(0.5)),
+        ("init", json!(init)),
+        ("a", json!(2.5)),
+        ("window", json!(4.5)),
+        ("siblings", json!(9)),
+        ("seed", json!(5)),
+        ("l1", json!(0.001)),
+        ("l2", json!(0.01)),
+        ("beta1", json!(0.5)),
+        ("beta2", json!(0.75)),
+        ("epsilon", json!(0.001)),
+        ("history", json!(3)),
+        ("keep_scale", json!(true)),
+        ("early_stopping", json!({ "patience": 7, "min_delta": 0.125 })),
+        ("quiet", json!({ "every": 1, "depth": 2 })),
+    ] {
+        assert_eq!(options[name], expected, "{name}");
+    }
+    let rows = course(&report);
+    assert_eq!(
+        rows.iter().map(|row| row["rate"].as_f64()).collect::<Vec<_>>(),
+        [Some(0.25), Some(0.125), Some(0.0625)]
+    );
+    // Child 0 and nine others of each position at most.
+    let at_most = |row: &Value| row["parents"].as_u64().map(|parents| 10 * parents);
+    assert!(rows.iter().all(|row| row["children"].as_u64() <= at_most(row)), "{rows:?}");
+}
+
 #[test]
 fn every_optimizer_runs_and_exports() {
     let place = new_place();
@@ -317,25 +374,9 @@ fn ctrl_c_keeps_what_there_is() {
     let mut command = place.command(
         "learn --games six.usi --plies 0..100 --device cpu --features kp --iterations 1000000 --checkpoint c --json run.json --quiet",
     );
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
     // Its first checkpoint says that it is learning.
-    let start = Instant::now();
-    while !place.path("c").is_file() && start.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
-    let start = Instant::now();
-    while child.try_wait().expect("a status").is_none() {
-        if start.elapsed() > Duration::from_secs(60) {
-            let _ = child.kill();
-            panic!("it did not stop");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(child.wait().expect("a status").code(), Some(0), "{said}");
+    interrupt(child, &place.path("c"));
     let rows = course(&place.json("run.json")).len();
     assert!(rows > 0 && place.path("c").is_file(), "{rows}");
 }
@@ -431,11 +472,16 @@ fn a_data_set_is_built_inspected_and_learnt_from() {
 #[test]
 fn moves_must_all_agree() {
     let place = new_place();
-    if let Some(file) = golden::shared("vectors/shogi_moves.jsonl") {
-        let shown = place.ok(&format!("moves {} --json moves.json", file.display()));
-        assert!(shown.contains("300"), "{shown}");
+    let file = golden::path("shogi/moves.jsonl");
+    let shared = golden::shared("vectors/shogi_moves.jsonl").map(|file| (file, 300, 22_414));
+    for (file, positions, moves) in std::iter::once((file, 63, 4_278)).chain(shared) {
+        let shown = place.ok(&format!("moves \"{}\" --json moves.json", file.display()));
+        assert!(shown.contains(&format!("{positions} positions")), "{shown}");
         let report = place.json("moves.json");
-        assert_eq!((&report["positions"], &report["differ"]), (&json!(300), &json!([])));
+        assert_eq!(
+            (&report["positions"], &report["moves"], &report["differ"]),
+            (&json!(positions), &json!(moves), &json!([]))
+        );
     }
     let start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
     fs::write(place.path("wrong.jsonl"), format!("{{\"sfen\":\"{start}\",\"n\":1,\"moves\":[\"7g7f\"]}}\n"))
@@ -497,7 +543,16 @@ fn bad_input_is_told_in_one_line() {
 fn results_are_not_written_over_what_is_read() {
     let place = new_place();
     let games = fs::read(place.path("six.usi")).expect("the games");
+    fs::write(place.path("held.usi"), &games).expect("a file");
     for (line, said) in [
+        (
+            "reproduce --games six.usi --held-out held.usi --device cpu --iterations 1 --json held.usi",
+            "--json and --held-out name the same file held.usi",
+        ),
+        (
+            "learn --games six.usi --held-out held.usi --device cpu --iterations 1 --weights ./held.usi",
+            "--weights and --held-out name the same file ./held.usi",
+        ),
         (
             "reproduce --games six.usi --device cpu --iterations 1 --json six.usi",
             "--json and --games name the same file six.usi",
@@ -512,7 +567,9 @@ fn results_are_not_written_over_what_is_read() {
         let stderr = place.fails(2, &format!("{line} --quiet"));
         assert!(stderr.contains(said), "{line}: {stderr}");
     }
-    assert!(fs::read(place.path("six.usi")).expect("the games") == games);
+    for file in ["six.usi", "held.usi"] {
+        assert!(fs::read(place.path(file)).expect("the games") == games, "{file}");
+    }
     assert!(!place.path("out").exists());
 }
 

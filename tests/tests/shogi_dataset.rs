@@ -10,19 +10,12 @@ use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::records::{self, Records};
 use warpplay_gpu::shogi::difference;
 use warpplay_tests::golden;
-
-fn games() -> Option<Records> {
-    Some(records::read(&golden::shared("data/shogi/games.usi.txt.gz")?).unwrap())
-}
-
-fn reference() -> Option<Value> {
-    let path = golden::shared("vectors/shogi_learning_reference.json")?;
-    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
-}
+use warpplay_tests::learning::{dataset, first_games, list_of_child, material, reference};
 
 #[test]
 fn all_games_give_the_reference_counts() {
-    let Some(records) = games() else { return };
+    let Some(path) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
+    let records = records::read(&path).unwrap();
     assert_eq!((records.games.len(), records.skipped.len()), (1965, 0));
     let start = std::time::Instant::now();
     let set = Dataset::builder().build(&records).unwrap();
@@ -35,9 +28,7 @@ fn all_games_give_the_reference_counts() {
 /// The vectors of the first hundred games with their counts, and the first parents.
 #[test]
 fn first_games_give_the_reference_vectors() {
-    let (Some(records), Some(reference)) = (games(), reference()) else { return };
-    let builder = Dataset::builder().games(Window { start: 0, end: 100, step: 1 }).shard_parents(1000);
-    let set = builder.build(&records).unwrap();
+    let (reference, set) = (reference(), dataset(0..100, 40..80, 1, 1000));
     let first = &reference["first_100_games"];
     assert_eq!(Some(set.n_parents()), first["parents"].as_u64());
     assert_eq!(Some(set.n_children()), first["children_K"].as_u64());
@@ -49,7 +40,9 @@ fn first_games_give_the_reference_vectors() {
     }
     let expected: Vec<(Vec<i64>, u64)> = serde_json::from_value(first["difference_histogram"].clone()).unwrap();
     assert_eq!(counts, expected.into_iter().collect());
-    for (parent, expected) in reference["first_parents"].as_array().unwrap().iter().enumerate() {
+    let first_parents = reference["first_parents"].as_array().unwrap();
+    assert_eq!(first_parents.len(), 3);
+    for (parent, expected) in first_parents.iter().enumerate() {
         let board = Board::from_sfen(expected["sfen"].as_str().unwrap()).unwrap();
         let shard = &set.shards()[0];
         assert_eq!(Some(u64::from(shard.plies[parent])), expected["ply"].as_u64());
@@ -84,17 +77,9 @@ fn flat(set: &Dataset) -> Vec<Parent> {
     parents
 }
 
-/// The first games of a hundred.
-fn small(games: usize) -> Records {
-    let path = warpplay_tests::learning::file_of_games();
-    let mut records = records::read(&path).unwrap();
-    records.games.truncate(games);
-    records
-}
-
 #[test]
 fn shards_and_threads_change_nothing() {
-    let records = small(12);
+    let records = first_games(12);
     let whole = Dataset::builder().build(&records).unwrap();
     for (parents, threads) in [(1, 1), (7, 2), (64, 3), (200, 1)] {
         let set = Dataset::builder().shard_parents(parents).threads(threads).build(&records).unwrap();
@@ -108,19 +93,10 @@ fn shards_and_threads_change_nothing() {
 /// A child's changes give the position after its move; its difference is that of the positions' material.
 #[test]
 fn changes_are_those_of_moves_that_are_played() {
-    let records = small(8);
+    let records = first_games(8);
     let window = Window { start: 0, end: 300, step: 7 };
     let set = Dataset::builder().plies(window).build(&records).unwrap();
     let shard = &set.shards()[0];
-    let material = |numbers: &[u16; 40], side: u32| {
-        let mut counts = [0i32; 13];
-        for &number in &numbers[..38] {
-            if let Some((kind, owner, _)) = warpplay_gpu::shogi::piece::parts(number.into()) {
-                counts[kind as usize] += if owner == side { 1 } else { -1 };
-            }
-        }
-        counts
-    };
     let sorted = |numbers: &[u16; 40]| {
         let mut numbers = *numbers;
         numbers[..38].sort_unstable();
@@ -139,13 +115,7 @@ fn changes_are_those_of_moves_that_are_played() {
                 assert_eq!(moves[usize::from(shard.played[parent]) - 1], played);
                 let children = shard.children(parent);
                 assert_eq!(children.len(), moves.len() + 1);
-                let after = |child: usize| {
-                    let mut numbers = shard.pieces[parent];
-                    for change in shard.changes_of(child) {
-                        numbers[(change >> 16) as usize] = *change as u16;
-                    }
-                    numbers
-                };
+                let after = |child: usize| list_of_child(shard, parent, child);
                 let base = material(&after(children.start), side);
                 for (child, legal) in children.clone().zip(std::iter::once(&played).chain(&moves)) {
                     let mut next = board.clone();
@@ -165,7 +135,7 @@ fn changes_are_those_of_moves_that_are_played() {
 
 #[test]
 fn sets_on_disk_are_what_was_saved() {
-    let records = small(10);
+    let records = first_games(10);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set");
     let set = Dataset::builder().shard_parents(100).build(&records).unwrap();
@@ -186,7 +156,7 @@ fn sets_on_disk_are_what_was_saved() {
 
 #[test]
 fn damaged_sets_are_told() {
-    let records = small(3);
+    let records = first_games(3);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let refused = || Dataset::open(path).unwrap_err().to_string();
@@ -240,7 +210,7 @@ fn damaged_sets_are_told() {
 
 #[test]
 fn a_share_of_the_games_is_held_out() {
-    let records = small(60);
+    let records = first_games(60);
     let set = Dataset::builder().shard_parents(500).build(&records).unwrap();
     let (train, held_out) = set.split(0.2).unwrap();
     assert_eq!(train.n_parents() + held_out.n_parents(), set.n_parents());
@@ -268,13 +238,15 @@ fn windows_that_hold_nothing_are_errors() {
     assert!(set.origin().skipped[0].reason.contains("Black has no king"), "{:?}", set.origin().skipped);
 }
 
-/// All legal moves of 300 positions.
+/// All legal moves of 63 positions, and of the 300 that they were chosen from.
 #[test]
 fn legal_moves_agree_with_the_vectors() {
-    let Some(path) = golden::shared("vectors/shogi_moves.jsonl") else { return };
-    let report = warpplay::shogi::board::check_moves(&path).unwrap();
-    assert_eq!(report.positions, 300);
-    assert!(report.disagreements.is_empty(), "{:?}", report.disagreements);
+    let shared = golden::shared("vectors/shogi_moves.jsonl").map(|path| (path, 300));
+    for (path, positions) in std::iter::once((golden::path("shogi/moves.jsonl"), 63)).chain(shared) {
+        let report = warpplay::shogi::board::check_moves(&path).unwrap();
+        assert_eq!(report.positions, positions);
+        assert!(report.disagreements.is_empty(), "{:?}", report.disagreements);
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.jsonl");
     let line = "{\"sfen\":\"4k4/9/9/9/9/9/9/9/4K4 b - 1\",\"moves\":[\"5i5h\",\"5i4i\",\"5i6i\",\"5i6h\",\"1a1b\"]}\n";

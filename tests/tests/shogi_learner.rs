@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use serde_json::Value;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::learner::{
     Checkpoint, EarlyStopping, LearnReport, LearnRow, Learner, LearnerBuilder, Options, StoppedBy, Weights,
@@ -12,8 +11,7 @@ use warpplay::shogi::ranks::{Alone, Ranks, Threads};
 use warpplay::shogi::{FeatureSet, Optimizer, Shard};
 use warpplay::{Device, Error, Result};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::golden;
-use warpplay_tests::learning::{dataset, few};
+use warpplay_tests::learning::{dataset, few, reference};
 
 fn on(_: &LearnRow) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -65,7 +63,7 @@ fn busy(features: FeatureSet, optimizer: Optimizer) -> Options {
 #[test]
 fn every_optimizer_lowers_the_objective() {
     let set = dataset(0..100, 40..80, 1, 1000);
-    let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).unwrap();
+    let reference = reference();
     let rows = &reference["first_100_games"]["rows"];
     let last = rows.as_array().unwrap().last().unwrap()["J"].as_f64().unwrap();
     for &optimizer in Optimizer::ALL {
@@ -252,6 +250,98 @@ fn options_do_what_they_say() {
     let error = learner.run(5, on).unwrap_err();
     assert!(error.to_string().starts_with("option rate: 600 is not allowed (a smaller one: "), "{error}");
     assert!(matches!(learner.run(5, on), Err(Error::Order { .. })));
+}
+
+/// A course's weights on [`few`] games.
+fn learnt(options: &Options, iterations: u32) -> Vec<f32> {
+    let (train, held_out) = few();
+    let builder = Learner::builder().options(options.clone());
+    let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), &Alone).unwrap();
+    learner.run(iterations, on).unwrap();
+    learner.weights().unwrap().values().to_vec()
+}
+
+/// An option that is stored but not passed on would go unnoticed elsewhere, since all runs would be without it alike.
+#[test]
+fn every_option_reaches_what_is_learnt() {
+    type Change = fn(&mut Options);
+    let with = |base: &Options, change: Change| {
+        let mut options = base.clone();
+        change(&mut options);
+        learnt(&options, 4)
+    };
+    // No two are the same, so that no option is another's.
+    let all_differ = |base: &Options, changes: &[(&str, Change)]| {
+        let mut found: Vec<(&str, Vec<f32>)> = vec![("none", learnt(base, 4))];
+        for &(name, change) in changes {
+            let weights = with(base, change);
+            for (other, others) in &found {
+                assert!(weights != *others, "{name} learns what {other} does");
+            }
+            found.push((name, weights));
+        }
+    };
+    let base = Options { features: FeatureSet::PieceSquare, ..Options::default() };
+    all_differ(
+        &base,
+        &[
+            ("rate", |o| o.rate = Some(0.02)),
+            ("rate_factor", |o| o.rate_factor = 0.5),
+            ("l1", |o| o.l1 = 1e-3),
+            ("l2", |o| o.l2 = 1e-2),
+            ("beta1", |o| o.beta1 = 0.5),
+            ("beta2", |o| o.beta2 = 0.9),
+            ("epsilon", |o| o.epsilon = 1e-3),
+            ("a", |o| o.a = 2.0),
+            ("window", |o| o.window = Some(1.0)),
+            ("siblings", |o| o.siblings = 5),
+            ("seed", |o| (o.siblings, o.seed) = (5, 1)),
+            ("keep_scale", |o| o.keep_scale = true),
+            ("init", |o| o.init = [4.0; 12]),
+        ],
+    );
+    let lbfgs = Options { optimizer: Optimizer::Lbfgs, ..base.clone() };
+    all_differ(
+        &lbfgs,
+        &[
+            ("rate", |o| o.rate = Some(0.1)),
+            ("l2", |o| o.l2 = 1e-2),
+            ("history", |o| o.history = 1),
+            ("a", |o| o.a = 2.0),
+            ("window", |o| o.window = Some(1.0)),
+            ("siblings", |o| o.siblings = 5),
+            ("seed", |o| (o.siblings, o.seed) = (5, 1)),
+        ],
+    );
+    // Penalties pull to 0. The values of pieces begin far from it; the table, which begins there, shows it best.
+    let sum = |weights: &[f32], of: fn(f64) -> f64| {
+        weights[base.features.n_values()..].iter().map(|&weight| of(weight.into())).sum::<f64>()
+    };
+    let sizes = |weights: &[f32]| sum(weights, f64::abs);
+    let squares = |weights: &[f32]| sum(weights, |weight| weight * weight);
+    let free = learnt(&base, 4);
+    let (l1, l2) = (with(&base, |o| o.l1 = 1e-3), with(&base, |o| o.l2 = 1e-2));
+    assert!(sizes(&l1) < 0.8 * sizes(&free), "{} with l1, {} without", sizes(&l1), sizes(&free));
+    assert!(squares(&l2) < 0.8 * squares(&free), "{} with l2, {} without", squares(&l2), squares(&free));
+    let (free, l2) = (learnt(&lbfgs, 4), with(&lbfgs, |o| o.l2 = 1e-2));
+    assert!(squares(&l2) < 0.8 * squares(&free), "lbfgs: {} with l2, {} without", squares(&l2), squares(&free));
+}
+
+/// Until the second search a course is that of one search alone; from then on it is another.
+#[test]
+fn quiet_lines_are_searched_anew_when_they_are_due() {
+    let (train, held_out) = few();
+    let sets = (&train, &held_out);
+    // Steps so large that other lines become best.
+    let builder = Learner::builder().rate(0.5);
+    let course = |every: u32| learn(builder.clone().quiet(every, 4), &Device::cpu(), sets, &Alone, 5).unwrap();
+    let (each, second, once) = (course(1), course(2), course(100));
+    for (found, every) in [(&each, 1), (&second, 2)] {
+        assert_eq!(found.0.rows[..every], once.0.rows[..every], "every {every}");
+        let (row, of_once) = (&found.0.rows[every], &once.0.rows[every]);
+        assert!(row.values == of_once.values && row.train.j != of_once.train.j, "{row:?}, once {of_once:?}");
+    }
+    assert!(each.1 != second.1 && each.1 != once.1 && second.1 != once.1);
 }
 
 #[test]

@@ -4,12 +4,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use warpplay::shogi::learner::{Checkpoint, EarlyStopping, Learner, LearnerBuilder, Options};
 use warpplay::shogi::ranks::{self, Alone, Mpi, Ranks, Split};
 use warpplay::shogi::{FeatureSet, Objective, Optimizer, Row};
 use warpplay::{Device, Result};
 use warpplay_tests::learning::{Distinct, few};
+use warpplay_tests::programs::end_of;
 
 /// What a rank is to do, and the folder for what it finds.
 const CASE: &str = "WARPPLAY_MPI_CASE";
@@ -107,6 +109,9 @@ fn learn(builder: LearnerBuilder, ranks: &dyn Ranks, iterations: u32) -> Result<
     Ok(format!("{measures:?} {bits:?}"))
 }
 
+/// Time in which a group ends on any machine; one that waits for itself never does.
+const MOST: Duration = Duration::from_secs(300);
+
 /// Starts so many ranks and waits for them.
 fn start(case: &str, ranks: usize, folder: &Path) -> ExitStatus {
     // One group at a time: what is tested is the ranks, not how many groups a machine bears.
@@ -118,7 +123,16 @@ fn start(case: &str, ranks: usize, folder: &Path) -> ExitStatus {
     command.arg("--allow-run-as-root").arg(std::env::current_exe().unwrap());
     command.args(["--exact", "as_rank", "--nocapture"]);
     command.env(CASE, case).env(FOLDER, folder).env("RAYON_NUM_THREADS", "1");
-    command.status().unwrap_or_else(|error| panic!("mpirun: {error}"))
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("mpirun: {error}"));
+    if let Some(status) = end_of(&mut child, MOST) {
+        return status;
+    }
+    // Asked to end, it takes its ranks with it; killed, it may leave them.
+    let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    if end_of(&mut child, Duration::from_secs(10)).is_none() {
+        let _ = child.kill();
+    }
+    panic!("{case}, {ranks} ranks: not at an end after {MOST:?}");
 }
 
 /// That all ranks find this.

@@ -7,6 +7,7 @@ use warpplay::shogi::records::Records;
 use warpplay::shogi::{Shard, Window};
 use warpplay_gpu::shogi::difference;
 use warpplay_gpu::shogi::piece::parts;
+use warpplay_tests::learning::{list_of_child, material};
 
 const VALUES: [f64; 13] = [1.0, 2.25, 2.5, 4.0, 5.0, 8.0, 10.0, 3.5, 4.25, 4.5, 5.125, 10.0, 12.0];
 
@@ -23,14 +24,6 @@ fn child_of(shard: &Shard, sfen: &str, played: &str) -> usize {
     Board::from_sfen(sfen).unwrap().legal_moves(&mut moves);
     let number = moves.iter().position(|legal| legal.to_string() == played).unwrap();
     shard.children(0).start + 1 + number
-}
-
-fn after(shard: &Shard, parent: usize, child: usize) -> [u16; 40] {
-    let mut numbers = shard.pieces[parent];
-    for change in shard.changes_of(child) {
-        numbers[(change >> 16) as usize] = *change as u16;
-    }
-    numbers
 }
 
 fn options(depth: u32) -> Options {
@@ -95,7 +88,7 @@ fn leaves_are_worth_what_a_plain_search_finds() {
         for (child, &legal) in shard.children(0).zip(std::iter::once(&moves[0]).chain(&moves)) {
             let mut next = board.clone();
             assert!(next.play(legal));
-            let leaf = after(&rebuilt.shard, 0, child);
+            let leaf = list_of_child(&rebuilt.shard, 0, child);
             List::from_numbers(&leaf).unwrap();
             assert_eq!(sign * evaluator.evaluate(&leaf), -plain(&next, &evaluator, &options), "{sfen} {legal}");
         }
@@ -105,18 +98,11 @@ fn leaves_are_worth_what_a_plain_search_finds() {
 
 /// Differences are those of the leaves' material.
 fn check_differences(shard: &Shard) {
-    let material = |numbers: &[u16; 40], side: u32| {
-        let mut counts = [0i32; 13];
-        for (kind, owner, _) in numbers[..38].iter().filter_map(|&number| parts(number.into())) {
-            counts[kind as usize] += if owner == side { 1 } else { -1 };
-        }
-        counts
-    };
     for parent in 0..shard.n_parents() {
         let side = shard.sides[parent].into();
-        let base = material(&after(shard, parent, shard.children(parent).start), side);
+        let base = material(&list_of_child(shard, parent, shard.children(parent).start), side);
         for child in shard.children(parent) {
-            let counts = material(&after(shard, parent, child), side);
+            let counts = material(&list_of_child(shard, parent, child), side);
             let expected: [i32; 13] = std::array::from_fn(|kind| counts[kind] - base[kind]);
             assert_eq!(Some(shard.differences[child]), difference::pack(&expected));
         }
@@ -135,7 +121,7 @@ fn a_promoted_pawn_that_is_taken_does_not_count() {
         [-1, 0, 0, 0, 0, 0, 0, 1]
     );
     let rebuilt = quiescence::rebuild(&shard, &evaluator, &options(4)).unwrap();
-    let leaf = after(&rebuilt.shard, 0, promotes);
+    let leaf = list_of_child(&rebuilt.shard, 0, promotes);
     // The gold or the king takes it: White has a pawn in hand. After the king's move the pawn promotes in the quiet line as well, and is taken too, so it stays.
     let white_pawns = leaf[..38]
         .iter()
@@ -166,7 +152,7 @@ fn threads_change_nothing_and_options_are_checked() {
     assert_eq!(Dataset::open(folder.path()).unwrap().shards(), leaves.shards());
     for depth in [0, 33] {
         let error = quiescence::rebuild(shard, &evaluator, &options(depth)).unwrap_err().to_string();
-        assert_eq!(error, format!("option quiet.depth: {depth} is not allowed (1 to 32)"));
+        assert_eq!(error, format!("option depth: {depth} is not allowed (1 to 32)"));
     }
     let mut values = VALUES;
     values[3] = f64::NAN;

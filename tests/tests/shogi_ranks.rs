@@ -4,14 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::material::{Form, Material};
 use warpplay::shogi::ranks::{self, Alone, Ranks, Split, Threads};
 use warpplay::shogi::records::{Game, Outcome, Records, Source};
 use warpplay::shogi::{Objective, Row, Shard, Window};
 use warpplay::{Device, Error};
-use warpplay_tests::learning::Distinct;
+use warpplay_tests::learning::{Distinct, same_as_reference};
 
 /// Some more ranks than the twelve values too.
 const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 7, 12, 13];
@@ -60,21 +59,7 @@ fn the_sources_learning_is_the_same_with_any_ranks_and_split() {
         }
     }
     assert_eq!(rows.len(), 11);
-    for (row, expected) in rows.iter().zip(reference["rows"].as_array().unwrap()) {
-        let near = |found: f64, expected: &Value| {
-            let expected = expected.as_f64().unwrap();
-            assert!((found - expected).abs() <= 1e-9, "iteration {}: {found}, expected {expected}", row.iteration);
-        };
-        near(row.j, &expected["J"]);
-        near(row.h, &expected["h"]);
-        for value in 0..12 {
-            near(row.values[value], &expected["v"][value]);
-            // The reference does not have those of the last row.
-            if !expected["dJ"].is_null() {
-                near(row.differences[value], &expected["dJ"][value]);
-            }
-        }
-    }
+    same_as_reference(&rows, &reference);
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn what_is_named_like_a_record_and_is_none_is_reported() {
     let [link, zero] = records.skipped.as_slice() else { panic!("{:?}", records.skipped) };
     assert!(link.source.file.ends_with("link.csa") && link.reason.starts_with("cannot be read: "), "{link:?}");
     assert!(zero.source.file.ends_with("zero.kif"), "{zero:?}");
-    assert_eq!(zero.reason, "cannot be read: it is a device or a pipe, expected a file");
+    assert_eq!(zero.reason, "cannot be read: it is a folder, a device or a pipe, expected a file");
 }
 
 #[test]

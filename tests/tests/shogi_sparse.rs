@@ -1,12 +1,10 @@
 //! Learning of sparse features gives the same bits on every back end, for every set: evaluations' totals, gradients, steps of the optimisers.
 
-use warpplay::shogi::dataset::Dataset;
-use warpplay::shogi::records;
-use warpplay::shogi::{Evaluator, FeatureSet, Loss, Optimizer, Shard, Sparse, SparseOptions, Totals, Update, Window};
+use warpplay::shogi::{Evaluator, FeatureSet, Loss, Optimizer, Shard, Sparse, SparseOptions, Totals, Update};
 use warpplay::{Device, Error};
 use warpplay_gpu::shogi::piece::{NUMBERS, SQUARES};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::golden;
+use warpplay_tests::learning::dataset;
 
 const PLAIN: SparseOptions = SparseOptions { device_bytes: None, threads: 1 };
 const ALL_CORES: SparseOptions = SparseOptions { device_bytes: None, threads: 0 };
@@ -151,17 +149,9 @@ fn pairs_agree_on_wild_positions() {
     check(FeatureSet::KingPiecePiece, &wild(8, 16, 3), &all_losses()[1..]);
 }
 
-/// Every so many half-moves of the first games.
-fn real(games: u32, step: u32) -> Option<Dataset> {
-    let records = records::read(&golden::shared("data/shogi/games.usi.txt.gz")?).unwrap();
-    let builder = Dataset::builder().games(Window { start: 0, end: games, step: 1 });
-    Some(builder.plies(Window { start: 40, end: 80, step }).build(&records).unwrap())
-}
-
 #[test]
 fn positions_of_games_agree() {
-    let Some(set) = real(2, 9) else { return };
-    for shard in set.shards() {
+    for shard in dataset(0..2, 40..80, 9, 1000).shards() {
         check(FeatureSet::KingPiece, shard, &all_losses()[..1]);
         check(FeatureSet::KingPiecePiece, shard, &all_losses()[..1]);
     }

@@ -152,8 +152,11 @@ pub struct Columns<const BLOCK: u32> {
 
 impl<const BLOCK: u32> Columns<BLOCK> {
     /// The sums in this shared memory.
+    ///
+    /// # Safety
+    /// `sums` has `13 * BLOCK` words or more, and the block `BLOCK` threads or fewer, in one dimension.
     #[inline(always)]
-    pub fn new(sums: Shared<i64>) -> Self {
+    pub unsafe fn new(sums: Shared<i64>) -> Self {
         Self { sums }
     }
 
@@ -170,11 +173,11 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     /// Adds to one of the thread's own sums.
     ///
     /// # Safety
-    /// `kind` is one of the 13.
+    /// `kind` is one of the 13; the sums have `13 * BLOCK` words, and the block at most `BLOCK` threads ([`Columns::new`]).
     #[inline(always)]
     pub unsafe fn add_unchecked(self, kind: u32, value: i64) {
         let at = kind * BLOCK + thread::thread_idx_x();
-        // SAFETY: a line of 13, a column of BLOCK.
+        // SAFETY: the caller's promise: a line of 13, a column of BLOCK.
         unsafe { self.sums.set_unchecked(at, self.sums.get_unchecked(at) + value) };
     }
 
@@ -219,8 +222,11 @@ pub fn fill_powers(descent: &Descent, powers: Shared<f64>) {
 /// child's number of a kind is 0, raising the kind changes nothing. The factors of `powers` ([`fill_powers`]) cost a term an error of 2⁻⁵¹ of itself at most.
 ///
 /// `wanted` are the kinds to be raised ([`Descent::kinds`]). The term with nothing raised is returned; the sums of `columns` get what the other terms differ from it by.
+///
+/// # Safety
+/// `values` has 13 values or more and `powers` 16; `columns` are as [`Columns::add_unchecked`] demands.
 #[inline(always)]
-pub fn add_fused<const BLOCK: u32>(
+pub unsafe fn add_fused<const BLOCK: u32>(
     descent: &Descent,
     wanted: u64,
     packed: u64,
@@ -235,7 +241,7 @@ pub fn add_fused<const BLOCK: u32>(
     while left != 0 {
         let shift = left.trailing_zeros();
         let number = (packed >> (8 + shift)) as u32 & 15;
-        // SAFETY: a set bit is one of the twelve, at a multiple of 4.
+        // SAFETY: a set bit is one of the twelve, at a multiple of 4, so the place is 12 at most; 13 values are the caller's promise.
         x += unsafe { values.get_unchecked(shift / 4 + 1) } * float_of_four(number);
         left &= left - 1;
     }
@@ -245,7 +251,7 @@ pub fn add_fused<const BLOCK: u32>(
     while left != 0 {
         let shift = left.trailing_zeros();
         let number = (packed >> (8 + shift)) as u32 & 15;
-        // SAFETY: below 16; and as above.
+        // SAFETY: below 16, which is the caller's promise of `powers`; a kind as above, in columns that are the caller's promise too.
         unsafe {
             let raised = power * powers.get_unchecked(number ^ 8);
             columns.add_unchecked(shift / 4 + 1, fixed(1.0 / (1.0 + raised)) - term);
@@ -256,11 +262,14 @@ pub fn add_fused<const BLOCK: u32>(
 }
 
 /// Adds the thread's sum of the terms with nothing raised to all its sums, which then are whole ones.
+///
+/// # Safety
+/// `columns` are as [`Columns::add_unchecked`] demands.
 #[inline(always)]
-pub fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
+pub unsafe fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
     let mut kind = 0;
     while kind < KINDS {
-        // SAFETY: below 13.
+        // SAFETY: below 13; the caller's promise of the columns.
         unsafe { columns.add_unchecked(kind, sum) };
         kind += 1;
     }

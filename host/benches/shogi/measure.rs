@@ -1,6 +1,6 @@
 //! What the sections share: device, games, shards, a clock.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -26,12 +26,8 @@ pub struct Bench {
     wanted: u64,
 }
 
-/// Where games are by default.
-fn shared_games() -> PathBuf {
-    let folder = std::env::var_os("WARPPLAY_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
-    folder.join("data/shogi/games.usi.txt.gz")
-}
+/// The games of the repository.
+const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/shogi/first_100.usi.txt.gz");
 
 impl Bench {
     /// Reads the games and builds the positions.
@@ -43,7 +39,7 @@ impl Bench {
         games: Option<PathBuf>,
         children: Option<u64>,
     ) -> anyhow::Result<Self> {
-        let path = games.unwrap_or_else(shared_games);
+        let path = games.unwrap_or_else(|| GAMES.into());
         let mut records = records::read(&path).context("no games: --games names a file or a folder of them")?;
         let simt = device.backend() == Backend::Simt;
         if quick || simt {

@@ -124,10 +124,10 @@ impl Data {
         let Facts { shards, parents, children, distinct_games, distinct_vectors, zero_share, bytes, origin, .. } =
             &self.facts;
         let plies = &origin.ply_window;
-        let step = if plies.step == 1 { String::new() } else { format!(", every {}th", plies.step) };
+        let step = if plies.step == 1 { String::new() } else { format!(", step {}", plies.step) };
         // A game that stands in several places counts as often.
         let repeated = origin.games.saturating_sub(*distinct_games);
-        let repeated = if repeated > 0 { format!(" and {} repeats", thousands(repeated)) } else { String::new() };
+        let repeated = if repeated > 0 { format!(" and {}", count(repeated, "repeat")) } else { String::new() };
         let mut text = format!(
             "games        {}, {}{repeated}; half-moves {} to {}{step}\n",
             self.source,

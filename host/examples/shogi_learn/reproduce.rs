@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -88,12 +88,24 @@ fn in_group(args: &ReproduceArgs, ranks: &dyn Ranks) -> Result<()> {
     // Everything that can be wrong is found before any work is done.
     let objective = args.rule.objective()?;
     let leads = ranks.rank() == 0;
-    let read = [("--games", args.source.games.as_deref()), ("--data", args.source.data.as_deref())];
-    common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
+    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let read =
+        [("--games", args.source.games.as_deref()), ("--data", args.source.data.as_deref()), ("--held-out", held_out)];
+    let plots: Vec<PathBuf> = match &args.plots {
+        Some(folder) => FIGURES.map(|first| folder.join(format!("init{first}.svg"))).into(),
+        None => Vec::new(),
+    };
+    let written = plots.iter().map(|plot| ("--plots", Some(plot.as_path())));
+    let written: Vec<_> = written.chain([("--json", args.output.json.as_deref())]).collect();
+    common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref().filter(|_| leads))?;
     if let Some(folder) = args.plots.as_deref().filter(|_| leads) {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
+    let plots = match leads {
+        true => plots.iter().map(|plot| OutputFile::prepare(plot)).collect::<Result<Vec<_>>>()?,
+        false => Vec::new(),
+    };
     let says = leads && !args.output.quiet;
     let options = format!(
         "{objective:?} {} {} {} {}",
@@ -136,10 +148,8 @@ fn in_group(args: &ReproduceArgs, ranks: &dyn Ranks) -> Result<()> {
     if let (Some(tables), false) = (&tables, args.output.quiet) {
         common::print(tables.text())?;
     }
-    if let Some(folder) = &args.plots {
-        for first in FIGURES {
-            draw(folder, first, &shards, objective, args.plot_iterations)?;
-        }
+    for (file, first) in plots.iter().zip(FIGURES) {
+        file.write(&figure(first, &shards, objective, args.plot_iterations)?)?;
     }
     if let Some(json) = json {
         let record = Record {
@@ -224,9 +234,8 @@ fn end(rows: &[Row], children: u64, seconds: f64) -> String {
 }
 
 /// One of the source's figures, from `first` for all values.
-fn draw(folder: &Path, first: u32, shards: &[&Shard], objective: Objective, iterations: u32) -> Result<()> {
+fn figure(first: u32, shards: &[&Shard], objective: Objective, iterations: u32) -> Result<String> {
     let init: Values = [first.into(); 12];
     let rows = Material::build(&Device::cpu(), Form::Histogram, shards, objective, 0)?.run(init, iterations)?;
-    let file = OutputFile::prepare(&folder.join(format!("init{first}.svg")))?;
-    file.write(&chart::convergence(&format!("values from {first}"), &rows)?)
+    chart::convergence(&format!("values from {first}"), &rows)
 }

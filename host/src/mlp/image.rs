@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::idx;
-use crate::{Error, Result};
+use crate::{Error, Result, atomic_file};
 
 /// Memory that the decoder of PNG files may take.
 const PNG_BYTES: usize = 1 << 26;
@@ -25,9 +25,7 @@ pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: b
     let path = path.as_ref();
     let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
     // It is opened twice, and a pipe would wait for somebody to write.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"));
-    }
+    atomic_file::expect_file(path)?;
     let mut first = Vec::with_capacity(SIGNATURE.len());
     let mut file = File::open(path).map_err(failed)?;
     file.by_ref().take(SIGNATURE.len() as u64).read_to_end(&mut first).map_err(failed)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use crate::{Error, Result};
+use crate::{Error, Result, atomic_file};
 
 /// A file's bytes, mapped for reading. They begin at a page, so that every offset that is a multiple of 64 is aligned for any number.
 #[derive(Debug)]
@@ -21,10 +21,7 @@ impl Mapping {
     /// [`Error::File`] with the path and the system's reason.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
-        // Before it is opened: opening a pipe waits for a writer.
-        if !std::fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"));
-        }
+        atomic_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
         // SAFETY: the map is read-only and private to this value. What remains is that another program cuts or overwrites the file while it is mapped; this
         // library never does (files are written under a new name, synced, and renamed), and the documentation of data sets forbids it to others.

@@ -2,7 +2,8 @@
 //!
 //! A *parent* is a position of a game. Its *children* are the positions after the move that was played and after every legal move. An evaluation is good where the
 //! played move's child is worth more to the player than its siblings: learning lowers the mean of T(σ (f(child) − f(played child))) over all children, with
-//! T(x) = 1 / (1 + exp(−a x)) and σ = 1 where Black moves, −1 where White does. All sums are of whole numbers, so that back end, threads, ranks and shards change no bit.
+//! T(x) = 1 / (1 + exp(−a x)) and σ = 1 where Black moves, −1 where White does. All sums are of whole numbers, so that back end, threads, ranks and shards change no bit
+//! (but for the source's own kernels, forms `paper` and `paper95`, whose values of positions are rounded).
 //!
 //! ```text
 //! files ─ records ─► games ─ dataset ─► shards (in memory, or mapped from disk) ─┬─ material ─► twelve values, the source's way

@@ -20,7 +20,7 @@ pub struct Objective {
     pub delta: f64,
     /// First step `h` of the update.
     pub h: f64,
-    /// Factor of `h` after each iteration.
+    /// Factor of `h` after each iteration, at most 1.
     pub factor: f64,
 }
 
@@ -32,14 +32,20 @@ impl Default for Objective {
 }
 
 impl Objective {
-    /// Refuses what is not above 0 or is beyond [`LARGEST`].
+    /// Refuses what is not above 0 or is beyond [`LARGEST`], and a factor above 1.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error) names the number.
     pub fn check(&self) -> Result<()> {
-        for (name, value) in [("a", self.a), ("delta", self.delta), ("h", self.h), ("factor", self.factor)] {
-            if !(value > 0.0 && value <= LARGEST) {
-                return Err(Error::option(name, value, format!("a number above 0, at most {LARGEST}")));
+        // A factor above 1 would let steps and values grow without end.
+        for (name, value, most) in [
+            ("a", self.a, LARGEST),
+            ("delta", self.delta, LARGEST),
+            ("h", self.h, LARGEST),
+            ("factor", self.factor, 1.0),
+        ] {
+            if !(value > 0.0 && value <= most) {
+                return Err(Error::option(name, value, format!("a number above 0, at most {most}")));
             }
         }
         Ok(())

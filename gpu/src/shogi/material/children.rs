@@ -38,7 +38,9 @@ fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f6
 /// Launched with [`shape`]; `differences` has `n` words; the run is that of [`descent::descend`].
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent) {
-    let columns = Columns::<BLOCK>::new(shared_array![i64; (KINDS * BLOCK) as usize]);
+    let lines = shared_array![i64; (KINDS * BLOCK) as usize];
+    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let raised = shared_array![f64; (KINDS * KINDS) as usize];
     let threads = thread::grid_dim_x() as u64 * BLOCK as u64;
@@ -83,7 +85,9 @@ pub unsafe fn shogi_material_plain(differences: *const u64, n: u32, run: Descent
 /// As [`shogi_material_plain`].
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn shogi_material_fused(differences: *const u64, n: u32, run: Descent) {
-    let columns = Columns::<BLOCK>::new(shared_array![i64; (KINDS * BLOCK) as usize]);
+    let lines = shared_array![i64; (KINDS * BLOCK) as usize];
+    // SAFETY: a line of BLOCK words for each of the 13 kinds, and BLOCK threads by the launch shape.
+    let columns = unsafe { Columns::<BLOCK>::new(lines) };
     let values = shared_array![f64; KINDS as usize];
     let powers = shared_array![f64; 16];
     let threads = thread::grid_dim_x() as u64 * BLOCK as u64;

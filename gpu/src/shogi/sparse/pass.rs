@@ -16,8 +16,10 @@
 //!   block:      parent's terms -= slopes of their places           -> gradient
 //! ```
 //!
-//! Sums are exact: weights are multiples of 2⁻³⁰ below 2¹⁰ and a sum has fewer than 4,096, so no `f64` sum is rounded; terms of loss and gradient are whole
-//! multiples of 2⁻³⁶. So blocks, warps and their order leave no trace in the bits.
+//! Sums are exact: weights are multiples of 2⁻³⁰ below 2¹⁰, so that the `f64` sum of up to 2¹³ = 8,192 of them is not rounded. The most are 5,700, of a child of
+//! `kpp` whose 38 pieces all change while the kings stay: for both perspectives 38 · 37 that went, 703 new pairs and 703 that went twice, and 76 values. An
+//! evaluation is in the end the difference of two positions of at most 1,444 weights each, and so is the difference of two evaluations. Terms of loss and gradient
+//! are whole multiples of 2⁻³⁶. So blocks, warps and their order leave no trace in the bits.
 
 use super::draw::is_drawn;
 use super::index::{HAND_VALUES, NONE, Set, is_mirrored, kind_and_side, sets, tri, view_square};

@@ -178,7 +178,10 @@ pub unsafe fn shogi_sparse_scale(weights: *mut f32, largest: *mut u32, n: u32, f
 /// Sizes up to this need no notice.
 pub const UNNOTICED: f32 = 512.0;
 
-/// Bits without the sign order as sizes do, and what is no number comes last. Few weights are large, so few threads meet there.
+/// Notes the size of a large weight. Bits without the sign order as sizes do, and what is no number comes last. Few weights are large, so few threads meet there.
+///
+/// # Safety
+/// `largest` is valid for one word, which is only changed atomically while the kernel runs.
 #[inline(always)]
 unsafe fn note(largest: *mut u32, weight: f32) {
     let size = weight.to_bits() & 0x7FFF_FFFF;

@@ -34,12 +34,12 @@ impl Change {
     }
 }
 
-/// The kind that a captured piece becomes in hand.
+/// The kind that a captured piece becomes in hand; what is no kind that is captured, a king above all, stays what it is.
 pub(in crate::shogi) const fn unpromoted(kind: u32) -> u32 {
     match kind {
-        0..=6 => kind,
         7..=10 => kind - 7,
-        _ => kind - 6,
+        11 | 12 => kind - 6,
+        kind => kind,
     }
 }
 
@@ -56,14 +56,16 @@ impl List {
     /// The list of a position, pieces in the order of squares, then those in hand.
     ///
     /// # Errors
-    /// Says why a position has no list: a king is missing or there are two of a side, or there are more pieces of a kind than in the game.
+    /// Says why a position has no list: a king is missing or there are two of a side, there are more pieces of a kind than in the game, or a kind that the game does not have.
     pub fn new(position: &impl Rules) -> Result<Self, String> {
         let mut list = Self::empty();
         let mut next = 0;
         let mut counts = [0; HAND_KINDS as usize];
         let mut add = |list: &mut Self, kind: u32, number: u32| {
-            counts[unpromoted(kind) as usize] += 1;
-            if next == PIECES || counts[unpromoted(kind) as usize] > most_in_hand(unpromoted(kind)) {
+            let base = unpromoted(kind);
+            let count = counts.get_mut(base as usize).ok_or_else(|| format!("it has a piece of the kind {kind}"))?;
+            *count += 1;
+            if next == PIECES || *count > most_in_hand(base) {
                 return Err("it has more pieces of a kind than the game".to_owned());
             }
             list.put(next, number);
@@ -256,7 +258,7 @@ impl List {
     }
 
     /// Makes a change that [`List::change`] gave for this list and side.
-    pub fn apply(&mut self, change: &Change) {
+    pub(in crate::shogi) fn apply(&mut self, change: &Change) {
         // First all pieces leave their squares and hands, then they take the new ones: a captured piece's square is the mover's next.
         for word in change.words() {
             let place = (word >> 16) as usize;

@@ -8,6 +8,7 @@ use rsshogi::types::{Color, HandPiece, Move as Theirs, Piece, PieceType, Square}
 
 use warpplay_gpu::shogi::piece::{SQUARES, most_in_hand};
 
+use super::list::unpromoted;
 use super::{KING, Move, Rules};
 use crate::{Error, Result};
 
@@ -84,15 +85,6 @@ impl Board {
             let name = ["pawns", "lances", "knights", "silvers", "golds", "bishops", "rooks"][kind as usize];
             (n > most).then(|| format!("it has {n} {name}, a set has {most}"))
         })
-    }
-}
-
-/// The kind of a piece before it was promoted; kings stay beyond the kinds in hand.
-const fn unpromoted(kind: u32) -> u32 {
-    match kind {
-        7..=10 => kind - 7,
-        11 | 12 => kind - 6,
-        kind => kind,
     }
 }
 

@@ -194,6 +194,7 @@ impl LearnerBuilder {
             held_out: share(held_out, ranks.rank(), ranks.size())?,
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
             options,
+            threads: self.sparse.threads,
             ranks,
             fingerprint,
             keep,

@@ -154,6 +154,13 @@ impl Checkpoint {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
+        for (values, number) in memory.iter().zip(1..) {
+            expect_finite(&format!("memory{number}"), values.iter().all(|value| value.is_finite())).map_err(wrong)?;
+        }
+        for (Pair { step, change }, number) in place.memory.pairs.iter().zip(1..) {
+            let finite = step.iter().chain(change).all(|value| value.is_finite());
+            expect_finite(&format!("step{number} or change{number}"), finite).map_err(wrong)?;
+        }
         KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
     }
 
@@ -172,10 +179,16 @@ impl Checkpoint {
             Ok(tensor.data())
         };
         let single = |name: &str| -> Result<Vec<f32>> {
-            Ok(data(name, Dtype::F32)?.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+            let values: Vec<f32> =
+                data(name, Dtype::F32)?.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+            expect_finite(name, values.iter().all(|value| value.is_finite())).map_err(wrong)?;
+            Ok(values)
         };
         let double = |name: &str| -> Result<Vec<f64>> {
-            Ok(data(name, Dtype::F64)?.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+            let values: Vec<f64> =
+                data(name, Dtype::F64)?.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+            expect_finite(name, values.iter().all(|value| value.is_finite())).map_err(wrong)?;
+            Ok(values)
         };
         let weights = |name: &str| -> Result<Vec<f32>> {
             let values = single(name)?;
@@ -219,6 +232,11 @@ const fn n_memory(optimizer: Optimizer) -> u32 {
     }
 }
 
+/// Refuses a tensor that does not hold finite numbers.
+fn expect_finite(name: &str, finite: bool) -> Result<(), String> {
+    if finite { Ok(()) } else { Err(format!("tensor {name} holds a number that is not finite")) }
+}
+
 /// What is wrong with a checkpoint's numbers, if anything.
 fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     meta.options.check().map_err(|error| error.to_string())?;
@@ -240,6 +258,17 @@ fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     }
     if let Some((row, number)) = meta.rows.iter().zip(0..).find(|(row, number)| row.iteration != *number) {
         return Err(format!("iteration is {}, expected {number}", row.iteration));
+    }
+    for row in meta.rows.iter() {
+        let measures = std::iter::once(&row.train).chain(&row.held_out);
+        let mut numbers: Vec<f64> = measures.flat_map(|of| [of.j, of.agreement, of.agreement_of_three]).collect();
+        numbers.extend(row.values);
+        numbers.extend(row.hand.iter().flatten());
+        numbers.extend([row.rate, row.seconds]);
+        // JSON has no other numbers.
+        if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
+            return Err(format!("the row of iteration {} holds {number}, expected finite numbers", row.iteration));
+        }
     }
     if let Some((iteration, j)) = meta.best.filter(|(iteration, j)| *iteration > meta.iteration || !j.is_finite()) {
         return Err(format!("best is {j} at iteration {iteration}, expected a number at one up to {}", meta.iteration));

@@ -20,6 +20,8 @@ pub(super) struct Course<'a> {
     pub engine: Box<dyn Engine>,
     pub device: Device,
     pub options: Options,
+    /// Threads of what is done on the CPU; 0: all cores.
+    pub threads: usize,
     pub ranks: &'a dyn Ranks,
     /// This rank's share.
     pub train: Vec<Cow<'a, Shard>>,

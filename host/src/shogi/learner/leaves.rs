@@ -16,16 +16,17 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    /// Searches all lines with these weights.
+    /// Searches all lines with these weights, on so many threads (0: all cores).
     pub fn search(
         features: FeatureSet,
         weights: &[f32],
         quiet: Quiet,
+        threads: usize,
         train: &[Cow<'_, Shard>],
         held_out: &[Cow<'_, Shard>],
     ) -> Result<Self> {
         let evaluator = Evaluator::new(features, weights.to_vec())?;
-        let options = Options { depth: quiet.depth, ..Options::default() };
+        let options = Options { depth: quiet.depth, threads, ..Options::default() };
         let mut left_out = 0;
         let mut search = |shards: &[Cow<'_, Shard>]| {
             let search = |shard: &Cow<'_, Shard>| {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::shogi::quiescence::DEEPEST;
 use crate::shogi::sparse::MOST;
 use crate::shogi::{FeatureSet, Loss, Optimizer, Values};
 use crate::{Error, Result};
@@ -113,9 +114,11 @@ impl Options {
         }
     }
 
-    /// The rate of the step after `iteration` steps.
+    /// The rate of the step after `iteration` steps; where it would grow beyond all numbers, the largest one.
     pub fn rate_at(&self, iteration: u32) -> f64 {
-        self.rate.unwrap_or(Self::default_rate(self.optimizer, self.features)) * self.rate_factor.powf(iteration.into())
+        let first = self.rate.unwrap_or(Self::default_rate(self.optimizer, self.features));
+        let rate = first * self.rate_factor.powf(iteration.into());
+        if first.is_finite() { rate.min(f64::MAX) } else { rate }
     }
 
     /// Which children count.
@@ -181,8 +184,8 @@ impl Options {
             if every == 0 {
                 return Err(Error::option("quiet.every", every, "1 or more"));
             }
-            if !(1..=32).contains(&depth) {
-                return Err(Error::option("quiet.depth", depth, "1 to 32"));
+            if !(1..=DEEPEST).contains(&depth) {
+                return Err(Error::option("quiet.depth", depth, format!("1 to {DEEPEST}")));
             }
         }
         Ok(())

@@ -223,7 +223,14 @@ impl<'a> Learner<'a> {
             // The old ones go first: there is room for one set only.
             agree(course.ranks, course.engine.forget())?;
             self.leaves = None;
-            let leaves = Leaves::search(course.options.features, weights, quiet, &course.train, &course.held_out);
+            let leaves = Leaves::search(
+                course.options.features,
+                weights,
+                quiet,
+                course.threads,
+                &course.train,
+                &course.held_out,
+            );
             let leaves = agree(course.ranks, leaves)?;
             let mut left_out = [leaves.left_out as i64];
             course.ranks.sum(&mut left_out)?;

@@ -38,13 +38,13 @@ impl Evaluation {
     }
 
     /// The row of an iteration.
-    pub(super) fn row(&self, iteration: u32, values: Values, h: f64) -> Row {
+    pub(in crate::shogi) fn row(&self, iteration: u32, values: Values, h: f64) -> Row {
         Row { iteration, j: self.j(), values, h, differences: self.differences() }
     }
 }
 
 /// Refuses an objective over nothing.
-pub(super) fn check_children(children: u64) -> Result<()> {
+pub(in crate::shogi) fn check_children(children: u64) -> Result<()> {
     if children == 0 {
         return Err(Error::shape("children", "1 or more", 0));
     }
@@ -71,7 +71,7 @@ pub(super) fn descend(
 }
 
 /// All sums of an evaluation.
-pub(super) fn thirteen(sums: &[i128]) -> Result<[i128; SUMS]> {
+pub(in crate::shogi) fn thirteen(sums: &[i128]) -> Result<[i128; SUMS]> {
     sums.try_into().map_err(|_| Error::shape("sums of an evaluation", SUMS, sums.len()))
 }
 

@@ -54,14 +54,14 @@ impl Histogram {
         Differences::upload(device, shards)?.histogram()
     }
 
-    /// From differences and their counts in any order; equal ones are added up, and counts of 0 left out.
+    /// From differences and their counts in any order; equal ones are added up (to 2⁶⁴ − 1 at most), and counts of 0 left out.
     pub fn from_rows(rows: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut all: Vec<(u64, u64)> = rows.into_iter().filter(|row| row.1 > 0).collect();
         all.sort_unstable();
         all.dedup_by(|again, first| {
             let equal = again.0 == first.0;
             if equal {
-                first.1 += again.1;
+                first.1 = first.1.saturating_add(again.1);
             }
             equal
         });
@@ -73,9 +73,9 @@ impl Histogram {
         &self.rows
     }
 
-    /// Children in all.
+    /// Children in all, 2⁶⁴ − 1 at most.
     pub fn children(&self) -> u64 {
-        self.rows.iter().map(|row| row.1).sum()
+        self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.1))
     }
 
     /// Share of the children that have no difference; NaN without children.
@@ -91,7 +91,7 @@ impl Histogram {
 
     /// The same with every count multiplied, as if the data were there so many times.
     pub fn repeated(&self, times: u32) -> Self {
-        Self::from_rows(self.rows.iter().map(|&(difference, count)| (difference, count * u64::from(times))))
+        Self::from_rows(self.rows.iter().map(|&(difference, count)| (difference, count.saturating_mul(times.into()))))
     }
 
     /// The objective and its differences, on one core.
@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(merged, whole);
         assert_eq!(whole.repeated(2).rows(), [(0, 6), (5, 6), (256, 4)]);
         assert_eq!(Histogram::from_shards(&[]).rows(), []);
+        assert_eq!(Histogram::from_rows([(1, u64::MAX), (1, 1), (2, 5)]).repeated(9).children(), u64::MAX);
         assert_eq!(Histogram::from_rows([(1, 0), (2, 1), (1, 3)]).rows(), [(1, 3), (2, 1)]);
     }
 

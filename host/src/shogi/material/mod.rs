@@ -47,6 +47,7 @@ mod positions;
 
 pub use differences::Differences;
 pub use evaluation::Evaluation;
+pub(in crate::shogi) use evaluation::{check_children, thirteen};
 pub use evaluator::PositionEvaluator;
 pub use histogram::Histogram;
 pub use learn::Material;
@@ -74,6 +75,6 @@ named! {
 /// Half in a sum's unit: what a child without a difference adds to every sum.
 const HALF: i128 = 1 << 35;
 /// Values that are learnt.
-const LEARNT: usize = 12;
+pub(in crate::shogi) const LEARNT: usize = 12;
 /// Sums of an evaluation.
 const SUMS: usize = LEARNT + 1;

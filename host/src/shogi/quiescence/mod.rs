@@ -21,7 +21,7 @@ use crate::{Error, Result};
 use search::Search;
 
 /// Deepest search, in half-moves.
-const DEEPEST: u32 = 32;
+pub(in crate::shogi) const DEEPEST: u32 = 32;
 /// Parents of one task.
 const TASK: usize = 64;
 
@@ -114,7 +114,7 @@ pub struct Rebuilt {
 /// [`Error::Option`] for a depth beyond 1 to 32; [`Error::Shape`] for a shard whose columns do not fit together, or a parent whose list is no position.
 pub fn rebuild<E: QuietEvaluator + ?Sized>(shard: &Shard, evaluator: &E, options: &Options) -> Result<Rebuilt> {
     if !(1..=DEEPEST).contains(&options.depth) {
-        return Err(Error::option("quiet.depth", options.depth, format!("1 to {DEEPEST}")));
+        return Err(Error::option("depth", options.depth, format!("1 to {DEEPEST}")));
     }
     shard.expect_sound("the shard")?;
     let work = || {

@@ -60,7 +60,7 @@ pub fn sum_wide(ranks: &dyn Ranks, values: &mut [i128]) -> Result<()> {
     Ok(())
 }
 
-/// The device of this rank: with `auto` and `cuda` the GPU of number `rank % GPUs`, so that ranks of one machine take different ones; `auto` is the CPU where there is
+/// The device of this rank: with `auto` and `cuda` the GPU of number `rank % GPUs`, so that ranks of one machine, numbered one after the other as `mpirun` does unless it is told otherwise, take different ones; `auto` is the CPU where there is
 /// none. Other spellings as [`Device::parse`].
 ///
 /// # Errors

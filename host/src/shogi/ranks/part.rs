@@ -27,7 +27,7 @@ pub fn part<W: Reproducible + 'static>(
     let shared = split == Split::Data && size > 1;
     let waits = rank >= size || shared && own.iter().all(|shard| shard.n_children() == 0);
     let built: Result<Box<dyn Reproducible>> = match waits {
-        true => Ok(Box::new(Idle { split, children: u64::from(!shared) })),
+        true => Ok(Box::new(Idle { split })),
         false => build(if split == Split::Data { &own } else { shards }).map(|work| Box::new(work) as _),
     };
     agree(ranks, built)
@@ -36,8 +36,6 @@ pub fn part<W: Reproducible + 'static>(
 /// A rank without work.
 struct Idle {
     split: Split,
-    /// None where the ranks' children are added up; else they are somebody else's, and there are some.
-    children: u64,
 }
 
 impl Reproducible for Idle {
@@ -50,6 +48,7 @@ impl Reproducible for Idle {
     }
 
     fn children(&self) -> u64 {
-        self.children
+        // Those that count are added up, or are rank 0's.
+        0
     }
 }

@@ -3,10 +3,11 @@
 use std::ops::{ControlFlow, Range};
 
 use super::{Ranks, agree, sum_wide};
+use crate::Result;
 use crate::named::named;
+use crate::shogi::material::{Evaluation, LEARNT, check_children, thirteen};
 use crate::shogi::objective::check_values;
 use crate::shogi::{Objective, Row, Values};
-use crate::{Error, Result};
 
 named! {
     /// How the source's learning is divided over ranks.
@@ -16,10 +17,6 @@ named! {
         /// Each rank has a share of the data and evaluates all thirteen; the sums are added.
         Data = "data",
 }
-
-/// Values that are learnt, and their changes to be evaluated.
-const LEARNT: usize = 12;
-const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
 
 /// Something that evaluates the source's objective.
 pub trait Reproducible {
@@ -51,7 +48,8 @@ pub fn ideal_speed_up(ranks: usize) -> f64 {
 /// The source's all-gather wrote past its array where the ranks do not divide twelve. Here shares may be uneven, or empty.
 ///
 /// # Errors
-/// [`Error::Option`] for values that are no numbers or too large; [`Error::Shape`] without children; [`Error::Rank`] if another rank failed; those of the back end.
+/// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children;
+/// [`Error::Rank`](crate::Error::Rank) if another rank failed; those of the back end.
 pub fn reproduce(
     work: &mut dyn Reproducible,
     ranks: &dyn Ranks,
@@ -63,53 +61,45 @@ pub fn reproduce(
 ) -> Result<Vec<Row>> {
     objective.check()?;
     check_values(init)?;
-    let mut children = [i128::from(work.children())];
-    if split == Split::Data {
-        sum_wide(ranks, &mut children)?;
-    }
-    let [children] = children;
-    if children == 0 {
-        return Err(Error::shape("children", "1 or more", 0));
-    }
+    let children = joined(ranks, split, vec![work.children().into()])?;
+    let children = children.first().and_then(|&sum| u64::try_from(sum).ok()).unwrap_or(u64::MAX);
+    check_children(children)?;
     let mut values = *init;
     let mut h = objective.h;
     let mut rows = Vec::new();
     for iteration in 0..=iterations {
-        let mean = |sum: i128| sum as f64 / ONE / children as f64;
         let mine = match split {
             Split::Features => share_of_features(ranks.rank(), ranks.size()),
             Split::Data => 0..LEARNT,
         };
-        let mut sums = agree(ranks, work.sums(&values, mine))?;
-        if split == Split::Data {
-            sum_wide(ranks, &mut sums)?;
-        }
-        let (&at_values, changed) = sums.split_first().ok_or_else(|| wrong_length(1, 0))?;
-        // Whole numbers are subtracted, so that nothing is lost.
-        let mut differences: Vec<f64> = changed.iter().map(|&sum| mean(sum - at_values)).collect();
-        if split == Split::Features {
-            differences = ranks.gather(&differences)?;
-        }
-        let differences: Values =
-            differences.try_into().map_err(|found: Vec<f64>| wrong_length(LEARNT, found.len()))?;
-        let j = mean(at_values);
-        let row = Row { iteration, j, values, h, differences };
+        let sums = agree(ranks, work.sums(&values, mine))?;
+        let evaluation = Evaluation { sums: thirteen(&joined(ranks, split, sums)?)?, children };
+        let row = evaluation.row(iteration, values, h);
         let mut stop = [i64::from(watch(&row).is_break())];
         rows.push(row);
         ranks.sum(&mut stop)?;
         if stop != [0] {
             break;
         }
-        for (value, difference) in values.iter_mut().zip(differences) {
-            *value -= if difference > 0.0 { h } else { -h };
-        }
+        evaluation.step(&mut values, h);
         h *= objective.factor;
     }
     Ok(rows)
 }
 
-fn wrong_length(expected: usize, found: usize) -> Error {
-    Error::shape("sums of the ranks", expected, found)
+/// All ranks' numbers in one: added up where the data are divided; else those of rank 0 with what the others have after their first, which is the same on all that work.
+fn joined(ranks: &dyn Ranks, split: Split, mut mine: Vec<i128>) -> Result<Vec<i128>> {
+    if split == Split::Data {
+        sum_wide(ranks, &mut mine)?;
+        return Ok(mine);
+    }
+    let bytes: Vec<u8> = mine.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let mut all = Vec::new();
+    for (rank, bytes) in ranks.gather_bytes(&bytes)?.iter().enumerate() {
+        let numbers = bytes.as_chunks().0.iter().map(|&bytes| i128::from_le_bytes(bytes));
+        all.extend(numbers.skip(usize::from(rank > 0)));
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

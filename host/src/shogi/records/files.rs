@@ -5,12 +5,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result};
+use crate::{Error, Result, atomic_file};
 
 /// Endings of record files.
 const ENDINGS: [&str; 8] = ["csa", "kif", "kifu", "ki2", "ki2u", "usi", "sfen", "txt"];
 /// Folders inside folders: more is a loop of links.
 const DEEPEST: usize = 64;
+/// Most bytes of a file that is unpacked: a small one can hold more than any memory.
+const MOST_UNPACKED: u64 = 4 << 30;
 
 /// A file itself, or all record files below a folder, in the order of their names.
 pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
@@ -56,11 +58,10 @@ pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The bytes of a file; a device or a pipe, which may never end, is none.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| format!("cannot be read: {error}");
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("cannot be read: it is a device or a pipe, expected a file".to_owned());
-    }
-    fs::read(path).map_err(failed)
+    atomic_file::read(path).map_err(|error| match error {
+        Error::File { reason, .. } => reason,
+        error => error.to_string(),
+    })
 }
 
 /// A name's ending in small letters, that before `.gz` where there is one.
@@ -76,7 +77,11 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<std::borrow::Cow<'_, [u8]>, Strin
     }
     let mut text = Vec::new();
     flate2::read::MultiGzDecoder::new(bytes)
+        .take(MOST_UNPACKED + 1)
         .read_to_end(&mut text)
         .map_err(|error| format!("cannot be unpacked by gzip: {error}"))?;
+    if text.len() as u64 > MOST_UNPACKED {
+        return Err(format!("unpacks to more than {} GiB: divide it into several files", MOST_UNPACKED >> 30));
+    }
     Ok(text.into())
 }

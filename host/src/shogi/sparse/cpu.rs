@@ -18,7 +18,7 @@ pub(super) struct CpuEngine {
     memory: Vec<Vec<f32>>,
     /// Whether the plain program is asked for.
     plain: bool,
-    /// Threads of its own, where neither one nor all are wanted.
+    /// Threads of its own, where not all cores are wanted.
     pool: Option<rayon::ThreadPool>,
 }
 
@@ -26,7 +26,7 @@ impl CpuEngine {
     /// Takes the memory: 12 bytes a weight.
     pub fn new(features: FeatureSet, options: &SparseOptions) -> Result<Self> {
         let pool = match options.threads {
-            0 | 1 => None,
+            0 => None,
             threads => Some(crate::threads::pool(threads)?),
         };
         let needed = 12 * features.len() as u64;
@@ -49,11 +49,13 @@ impl CpuEngine {
     }
 
     /// Refuses weights that have grown out of what sums can hold.
-    fn check_sizes(&self, what: &'static str, value: f32) -> Result<()> {
-        match self.weights.par_iter().all(|weight| weight.abs() < MOST) {
-            true => Ok(()),
-            false => Err(too_large(what, value)),
-        }
+    fn check_sizes(&mut self, what: &'static str, value: f32) -> Result<()> {
+        let fits = |weight: &f32| weight.abs() < MOST;
+        let fit = self.within(|parts| match parts.plain {
+            true => parts.weights.iter().all(fits),
+            false => parts.weights.par_iter().all(fits),
+        });
+        if fit { Ok(()) } else { Err(too_large(what, value)) }
     }
 }
 
@@ -134,9 +136,7 @@ impl Engine for CpuEngine {
 
     fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
-        for shard in shards {
-            shard.expect_columns()?;
-        }
+        self.within(|_| shards.iter().try_for_each(|shard| shard.expect_columns()))?;
         let set = set(self.features);
         let loss = reference::Loss { a: loss.a, window: loss.window, siblings: loss.siblings, seed: loss.seed };
         let totals = self.within(|parts| {

@@ -8,38 +8,6 @@ use crate::shogi::FeatureSet;
 use crate::shogi::board::{List, Rules};
 use crate::{Error, Result};
 
-/// Does something with the type of a set of features.
-macro_rules! with_set {
-    ($features:expr, $set:ident => $then:expr) => {
-        match $features {
-            $crate::shogi::FeatureSet::Material => {
-                type $set = sets::Material;
-                $then
-            }
-            $crate::shogi::FeatureSet::MaterialHand => {
-                type $set = sets::MaterialHand;
-                $then
-            }
-            $crate::shogi::FeatureSet::PieceSquare => {
-                type $set = sets::PieceSquare;
-                $then
-            }
-            $crate::shogi::FeatureSet::KingPiece => {
-                type $set = sets::KingPiece;
-                $then
-            }
-            $crate::shogi::FeatureSet::KingKingPiece => {
-                type $set = sets::KingKingPiece;
-                $then
-            }
-            $crate::shogi::FeatureSet::KingPiecePiece => {
-                type $set = sets::KingPiecePiece;
-                $then
-            }
-        }
-    };
-}
-
 /// Weights of a set of features, to evaluate positions with: in pawns, positive where Black is better. Learnt [`Weights`](crate::shogi::learner::Weights) turn into one.
 ///
 /// ```
@@ -114,7 +82,14 @@ impl Evaluator {
             sum +=
                 sign * usize::try_from(index).ok().and_then(|at| self.weights.get(at)).map_or(0.0, |&w| f64::from(w));
         };
-        with_set!(self.features, S => each::<S>(list, &mut add));
+        match self.features {
+            FeatureSet::Material => each::<sets::Material>(list, &mut add),
+            FeatureSet::MaterialHand => each::<sets::MaterialHand>(list, &mut add),
+            FeatureSet::PieceSquare => each::<sets::PieceSquare>(list, &mut add),
+            FeatureSet::KingPiece => each::<sets::KingPiece>(list, &mut add),
+            FeatureSet::KingKingPiece => each::<sets::KingKingPiece>(list, &mut add),
+            FeatureSet::KingPiecePiece => each::<sets::KingPiecePiece>(list, &mut add),
+        }
         sum
     }
 }
