@@ -74,55 +74,24 @@
 //! why.
 #![deny(unsafe_code)]
 
-mod atomic_file;
 pub mod azero;
-#[allow(unsafe_code)]
-mod buffer;
 pub mod cfr;
-#[allow(unsafe_code)]
-mod context;
-mod device;
-#[allow(unsafe_code)]
-mod driver;
-mod error;
-#[allow(unsafe_code)]
-mod event;
-mod fnv;
-#[allow(unsafe_code)]
-mod graph;
-mod host_machine;
-#[allow(unsafe_code)]
-mod launch;
 pub mod mcts;
 pub mod mlp;
-#[allow(unsafe_code)]
-mod module;
-mod named;
-#[allow(unsafe_code)]
-mod pinned;
-mod precision;
-mod progress;
-mod sealed;
+mod runtime;
 pub mod shogi;
-#[allow(unsafe_code)]
-mod stream;
-mod tensors;
-#[cfg(test)]
-#[allow(unsafe_code)]
-mod test_kernels;
-mod threads;
 
-pub use buffer::Buffer;
-pub use device::{Backend, Device, DeviceInfo, Memory};
-pub use error::{Error, Result};
-pub use event::Event;
-pub use graph::Graph;
-pub use launch::{IntoParam, IntoParams};
-pub use module::{Function, FunctionInfo, Module};
-pub use pinned::Pinned;
-pub use precision::Precision;
-pub use progress::Progress;
-pub use stream::{L2Span, L2Window, Stream};
+pub use runtime::buffer::Buffer;
+pub use runtime::device::{Backend, Device, DeviceInfo, Memory};
+pub use runtime::error::{Error, Result};
+pub use runtime::event::Event;
+pub use runtime::graph::Graph;
+pub use runtime::launch::{IntoParam, IntoParams};
+pub use runtime::module::{Function, FunctionInfo, Module};
+pub use runtime::pinned::Pinned;
+pub use runtime::precision::Precision;
+pub use runtime::progress::Progress;
+pub use runtime::stream::{L2Span, L2Window, Stream};
 pub use warpplay_gpu::kernel::Kernel;
 pub use warpplay_gpu::launch::LaunchShape;
 pub use warpplay_gpu::ptx::{PtxImage, PtxSet};

@@ -102,7 +102,7 @@ impl<T: Real> Program<T> {
         let threads = match threads {
             None => Threads::Default,
             Some(1) => Threads::One,
-            Some(n) => Threads::Pool(crate::threads::pool(n)?),
+            Some(n) => Threads::Pool(crate::runtime::threads::pool(n)?),
         };
         let network = reference_network(setup.network);
         Ok(Self { network, threads, at_once, observations: Vec::new(), pass: Pass::default() })

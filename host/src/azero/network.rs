@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NetworkShape;
 use crate::Result;
-use crate::named::named;
+use crate::runtime::named::named;
 
 /// What batch norm adds to a variance before its square root.
 pub const NORM_EPSILON: f64 = 1e-3;

@@ -1,6 +1,6 @@
 //! What can be chosen about an evaluation.
 
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// Which kernels evaluate.

@@ -8,8 +8,9 @@ use safetensors::{Dtype, SafeTensors};
 use super::checkers::{Checkers, legal_mask, observation};
 use super::{Evaluation, NetworkShape, ObservationLayout};
 use crate::mcts::Game;
-use crate::tensors::{self, Tensor};
-use crate::{Error, Precision, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::runtime::tensors::{self, Tensor};
+use crate::{Error, Precision, Result};
 
 /// Some positions as [`Evaluator::evaluate`](super::Evaluator::evaluate) takes them.
 #[derive(Clone, Debug, Default, PartialEq)]

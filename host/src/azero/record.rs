@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checkers::{Checkers, returns};
 use crate::mcts::{Game, Notation};
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// A game that was played by searches: what each of them found, and how the game ended. Lists have an entry for each move, of the state before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

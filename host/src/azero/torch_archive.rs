@@ -12,7 +12,8 @@ use zip::ZipArchive;
 
 use super::pickle::{Node, NodeId, Pickle};
 use super::weight_file::{BATCH_COUNT, Found, narrowed};
-use crate::{Error, Result, tensors};
+use crate::runtime::tensors;
+use crate::{Error, Result};
 
 /// Most modules inside each other.
 const MAX_NESTING: usize = 16;

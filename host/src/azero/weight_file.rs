@@ -9,8 +9,9 @@ use safetensors::tensor::Metadata;
 use super::network::NORM_EPSILON;
 use super::shape::MAX_DEPTH;
 use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive, train};
-use crate::tensors::{self, Tensor};
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::runtime::tensors::{self, Tensor};
+use crate::{Error, Result};
 
 /// A tensor as a file has it.
 pub(super) struct Found {

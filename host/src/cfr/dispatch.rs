@@ -12,7 +12,7 @@ use super::strategy::{Layout, LayoutKind};
 use super::vector::VectorGame;
 use super::walk::{self, Information};
 use super::{cpu, explicit, mccfr, small, street, subset};
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Backend, Device, Error, Result};
 
 named! {
@@ -78,7 +78,11 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { engine, infoset_actions, table_bytes, .. } = self;
-        write!(f, "engine {engine}, {infoset_actions} infoset-actions, {} of tables", crate::error::bytes(*table_bytes))
+        write!(
+            f,
+            "engine {engine}, {infoset_actions} infoset-actions, {} of tables",
+            crate::runtime::error::bytes(*table_bytes)
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a solver is asked to do.
 
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// How regrets become strategies.

@@ -1,7 +1,7 @@
 //! The order of hands at the showdown, for any number of cards of any deck.
 
 use super::cards::{CardSet, Deck, members};
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// What a hand is, the weakest first. Straights and flushes need five cards.

@@ -15,7 +15,7 @@ use super::position::check_playable;
 use super::report::{
     ActionReport, Options, Performance, SCHEMA, SearchReport, StageMs, StageTimes, StoppedBy, TreesReport,
 };
-use crate::threads::MAX_THREADS;
+use crate::runtime::threads::MAX_THREADS;
 use crate::{Backend, Device, Error, Progress, Result};
 
 /// A Monte Carlo tree search for positions of `G`.
@@ -235,7 +235,7 @@ fn cpu_search(options: &Options, capacity: u32, threads: Option<usize>) -> Resul
         _ => {}
     }
     let pool = match threads {
-        Some(n) if n > 1 => Some(crate::threads::pool(n)?),
+        Some(n) if n > 1 => Some(crate::runtime::threads::pool(n)?),
         _ => None,
     };
     Ok(CpuSearch {

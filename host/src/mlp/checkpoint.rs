@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use super::engine::{LayerValues, TrainState};
 use super::options::{Execution, MAX_CLASSES, MAX_WIDTH, Precision};
 use super::{Dataset, EpochReport, Network, Options};
-use crate::atomic_file;
-use crate::sealed::Kind;
-use crate::tensors::{self, Tensor};
+use crate::runtime::atomic_file;
+use crate::runtime::sealed::Kind;
+use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", version: 2 };

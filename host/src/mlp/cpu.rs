@@ -97,7 +97,7 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
 impl<T: Real> CpuEngine<T> {
     fn new(setup: Setup) -> Result<Self> {
         let Setup { options, sizes, train, threads } = setup;
-        let pool = threads.map(crate::threads::pool).transpose()?;
+        let pool = threads.map(crate::runtime::threads::pool).transpose()?;
         let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
         let layers = sizes.windows(2).map(|size| reference::Layer {
             weights: vec![T::zero(); size[0] * size[1]],

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{digits, idx};
-use crate::atomic_file;
-use crate::fnv::Fnv;
+use crate::runtime::atomic_file;
+use crate::runtime::fnv::Fnv;
 use crate::{Error, Result};
 
 /// Which of the two sets of a folder.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::bytes as in_units;
+use crate::runtime::error::bytes as in_units;
 use crate::{Error, Result};
 
 /// First number of a file of images.

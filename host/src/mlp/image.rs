@@ -5,7 +5,8 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::idx;
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// Memory that the decoder of PNG files may take.
 const PNG_BYTES: usize = 1 << 26;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 pub use crate::Precision;

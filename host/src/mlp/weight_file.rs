@@ -8,8 +8,8 @@ use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
 use super::{Layer, Network, WeightLayout};
-use crate::atomic_file;
-use crate::tensors::{self, Tensor};
+use crate::runtime::atomic_file;
+use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 impl Network {

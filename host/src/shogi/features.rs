@@ -3,7 +3,7 @@
 use warpplay_gpu::shogi::sparse::index::{HAND_VALUES, Set, VALUES, sets};
 
 use super::Values;
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// A set of features. All but [`FeatureSet::MaterialHand`] begin with the 13 values of [`FeatureSet::Material`]; parameter 0, the pawn's value (on the board), is

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// A file's bytes, mapped for reading. They begin at a page, so that every offset that is a multiple of 64 is aligned for any number.
 #[derive(Debug)]

@@ -23,7 +23,7 @@
 use super::Model;
 use super::model::Layer;
 use crate::azero::engine::{Engine, Inputs, Outputs};
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Buffer, Error, Event, Result, Stream};
 
 /// Runs that the source's means are over; another one before them is left out.

@@ -1,6 +1,6 @@
 //! The forms of the source's kernels.
 
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 named! {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warpplay_gpu::azero::search::Searched;
 use warpplay_gpu::azero::search::tree::MAX_LEAVES;
 
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Backend, Device, Error, Result};
 
 /// Most simulations of a move.

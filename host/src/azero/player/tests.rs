@@ -3,7 +3,7 @@
 use super::{Estimator, Player, SearchOptions, SelfPlay};
 use crate::azero::checkers::Checkers;
 use crate::azero::{Network, NetworkShape};
-use crate::test_kernels::devices;
+use crate::runtime::test_kernels::devices;
 
 #[test]
 fn an_infinite_logit_is_named_with_its_game() {

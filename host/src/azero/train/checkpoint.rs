@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::State;
 use super::{EpochReport, Losses, Options};
-use crate::atomic_file;
 use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::sealed::Kind;
-use crate::tensors::{self, Tensor};
+use crate::runtime::atomic_file;
+use crate::runtime::sealed::Kind;
+use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 /// What the names of Adam's tensors begin with; 1 or 2 and a point follow.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use warpplay_gpu::azero::train::samples::{Visit, words};
 
 use crate::azero::{GameRecord, NetworkShape, ObservationLayout, ValueOf, checkers, read_records};
-use crate::fnv::Fnv;
 use crate::mcts::Game;
+use crate::runtime::fnv::Fnv;
 use crate::{Error, Result};
 
 /// Positions, each with what the search and the game found out about it: which actions the search took how often, and how the game ended.

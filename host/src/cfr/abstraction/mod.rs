@@ -23,7 +23,7 @@ pub use buckets::{Abstraction, RoundBuckets};
 pub use classes::Classes;
 
 use crate::cfr::game_file::GameDef;
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Device, Error, Result};
 
 named! {

@@ -105,7 +105,7 @@ impl<T: Stored> Cpu<T> {
             vec![T::ZERO; if wanted { game.table_len(seat) } else { 0 }]
         });
         Ok(Self {
-            pool: options.threads.map(crate::threads::pool).transpose()?,
+            pool: options.threads.map(crate::runtime::threads::pool).transpose()?,
             bytes: bytes(&game, options),
             evaluator: Evaluator::new(game),
             options: *options,

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use super::tree::{InformationSet, Tree};
 use super::{Game, Turn};
-use crate::host_machine;
+use crate::runtime::host_machine;
 use crate::{Error, Result};
 
 /// Most seats of a game.
@@ -50,7 +50,8 @@ impl Tree {
         if n_histories > most {
             let exact = game.n_histories().is_some();
             let got = if exact { n_histories.to_string() } else { format!("more than {most}") };
-            let expected = format!("at most {most} histories, {}", crate::error::bytes((most * NODE_BYTES) as u64));
+            let expected =
+                format!("at most {most} histories, {}", crate::runtime::error::bytes((most * NODE_BYTES) as u64));
             return Err(Error::shape(format!("tree of {}", game.name()), expected, got));
         }
         Builder::new(game, n_histories as usize).build()

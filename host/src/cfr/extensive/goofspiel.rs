@@ -1,7 +1,7 @@
 //! Goofspiel: sealed bids of cards for prizes.
 
 use super::{Game, Turn};
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 named! {

@@ -6,7 +6,7 @@ use super::walk::{Item, SeatWalk, Walk};
 use crate::cfr::options::{Numbers, Options, Sampling};
 use crate::cfr::ranking::Ranking;
 use crate::cfr::vector::VectorGame;
-use crate::error::bytes;
+use crate::runtime::error::bytes;
 use crate::{Device, Error, Result};
 
 /// Most hands of a seat: a terminal looks at every pair of hands.

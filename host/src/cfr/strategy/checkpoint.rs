@@ -16,8 +16,8 @@ use crate::cfr::dispatch::{EngineName, Plan};
 use crate::cfr::engine::{Tables, Values};
 use crate::cfr::options::Options;
 use crate::cfr::solver::{Point, Problem, Stored};
-use crate::sealed::Kind;
-use crate::tensors::Tensor;
+use crate::runtime::sealed::Kind;
+use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };

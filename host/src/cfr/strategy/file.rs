@@ -14,8 +14,8 @@ use super::Strategy;
 use super::layout::{Layout, LayoutKind};
 use crate::cfr::options::Options;
 use crate::cfr::solver::{Problem, Stored};
-use crate::sealed::Kind;
-use crate::tensors::Tensor;
+use crate::runtime::sealed::Kind;
+use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_cfr_strategy", name: "strategy", version: 1 };

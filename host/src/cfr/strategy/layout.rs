@@ -8,8 +8,8 @@ use crate::cfr::engine::Values;
 use crate::cfr::extensive::{Poker, Tree};
 use crate::cfr::solver::Problem;
 use crate::cfr::vector::{Node, VectorGame};
-use crate::fnv::Fnv;
-use crate::named::named;
+use crate::runtime::fnv::Fnv;
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 named! {

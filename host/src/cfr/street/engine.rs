@@ -12,7 +12,7 @@ use super::{check, room};
 use crate::cfr::engine::{Engine, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::cfr::vector::VectorGame;
-use crate::graph::Graph;
+use crate::runtime::graph::Graph;
 use crate::{Device, DeviceInfo, Error, Result, Stream};
 
 /// Solves games street by street.

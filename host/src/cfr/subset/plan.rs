@@ -6,7 +6,7 @@ use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, row, terminal};
 use crate::cfr::betting::{BettingKind, BettingNode, BettingTree, Size};
 use crate::cfr::game_file::GameDef;
 use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
-use crate::error::bytes;
+use crate::runtime::error::bytes;
 use crate::{Device, Error, Result};
 
 /// A game laid out.

@@ -41,7 +41,7 @@ impl OnCpu {
         let rules = rules(&plan.game);
         let sequences = Arc::new(Sequences::new(&rules));
         let levels = if options.program == Program::Iterative {
-            Some((Workspace::new(&sequences), crate::threads::pool(options.threads)?))
+            Some((Workspace::new(&sequences), crate::runtime::threads::pool(options.threads)?))
         } else {
             None
         };

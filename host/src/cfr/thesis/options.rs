@@ -1,7 +1,7 @@
 //! Which program, and how.
 
 use crate::cfr::Numbers;
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 named! {

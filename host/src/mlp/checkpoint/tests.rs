@@ -6,7 +6,7 @@ use warpplay_gpu::mlp::random;
 
 use super::*;
 use crate::mlp::{EarlyStopping, Optimizer, PaperOptions, Reduction, Residence};
-use crate::sealed::reseal;
+use crate::runtime::sealed::reseal;
 
 const PATH: &str = "training.ckpt";
 

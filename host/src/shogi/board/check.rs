@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{Board, Move, Rules};
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// What a check of a file of positions found.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -161,7 +161,7 @@ impl Builder {
         if self.threads == 0 {
             return Ok(work());
         }
-        Ok(crate::threads::pool(self.threads)?.install(work))
+        Ok(crate::runtime::threads::pool(self.threads)?.install(work))
     }
 }
 

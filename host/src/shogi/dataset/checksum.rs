@@ -1,6 +1,6 @@
 //! The checksum of shards: FNV-1a on eight lanes of words, as fast as memory is read.
 
-use crate::fnv::Fnv;
+use crate::runtime::fnv::Fnv;
 
 /// Where a file holds its checksum; these bytes are left out.
 const OWN: std::ops::Range<usize> = 40..48;

@@ -22,11 +22,12 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::Checksum;
 use super::{Builder, Dataset, Origin, builder};
+use crate::runtime::atomic_file;
 use crate::shogi::Shard;
 use crate::shogi::column::{Cell, Column};
 use crate::shogi::mapped::Mapping;
 use crate::shogi::records::Records;
-use crate::{Error, Result, atomic_file};
+use crate::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"wpshogi\0";
 const VERSION: u64 = 1;

@@ -24,10 +24,11 @@ use super::lbfgs::{Memory, Pair};
 use super::options::Options;
 use super::report::LearnRow;
 use super::weights::Weights;
-use crate::sealed::Kind;
+use crate::runtime::atomic_file;
+use crate::runtime::sealed::Kind;
+use crate::runtime::tensors::Tensor;
 use crate::shogi::Optimizer;
-use crate::tensors::Tensor;
-use crate::{Error, Result, atomic_file};
+use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint", version: 2 };
 

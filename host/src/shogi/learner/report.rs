@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Options;
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::shogi::{Totals, Values};
 
 /// Version of the reports' fields.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::runtime::atomic_file;
+use crate::runtime::tensors::{self, Tensor};
 use crate::shogi::sparse::check_weights;
 use crate::shogi::{Evaluator, FeatureSet, Values};
-use crate::tensors::{self, Tensor};
-use crate::{Error, Result, atomic_file};
+use crate::{Error, Result};
 
 /// Name of the tensor.
 const WEIGHTS: &str = "weights";

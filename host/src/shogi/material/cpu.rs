@@ -48,7 +48,7 @@ impl Cpu {
         let threads = match threads {
             0 => Threads::All,
             1 => Threads::One,
-            n => Threads::Pool(crate::threads::pool(n)?),
+            n => Threads::Pool(crate::runtime::threads::pool(n)?),
         };
         Ok(Self { data, threads })
     }

@@ -53,7 +53,7 @@ pub use histogram::Histogram;
 pub use learn::Material;
 pub use positions::Positions;
 
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// What is held of the children, and how it is summed ([module](self)).

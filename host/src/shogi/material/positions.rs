@@ -35,7 +35,7 @@ impl Positions {
         check_number(children)?;
         let mut bytes: Vec<u8> = Vec::new();
         let (device, needed) = ("cpu".to_string(), (children * stride) as u64);
-        let free = crate::host_machine::memory().free;
+        let free = crate::runtime::host_machine::memory().free;
         bytes.try_reserve_exact(children * stride).map_err(|_| Error::Memory { device, needed, free })?;
         bytes.resize(children * stride, 0);
         let parents: usize = shards.iter().map(|shard| shard.n_parents()).sum();

@@ -68,7 +68,7 @@ impl QuietEvaluator for Evaluator {
     }
 }
 
-crate::named::named! {
+crate::runtime::named::named! {
     /// Which promotions are searched that capture nothing; those that capture always are.
     Promotions, "promotions":
         /// Those of pawns, as playing programs do: bishops and rooks can promote on so many squares that lines of them outnumber all others by far.
@@ -123,7 +123,8 @@ pub fn rebuild<E: QuietEvaluator + ?Sized>(shard: &Shard, evaluator: &E, options
         let parts = tasks.into_par_iter().map(|parents| part(shard, parents, evaluator, options));
         parts.collect::<Result<Vec<Part>>>()
     };
-    let parts = if options.threads == 0 { work()? } else { crate::threads::pool(options.threads)?.install(work)? };
+    let parts =
+        if options.threads == 0 { work()? } else { crate::runtime::threads::pool(options.threads)?.install(work)? };
     let changes: usize = parts.iter().map(|part| part.parents.n_changes()).sum();
     if u32::try_from(changes).is_err() {
         return Err(Error::shape("changes of a shard", "below 4,294,967,296: build smaller shards", changes));

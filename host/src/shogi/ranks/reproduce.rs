@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::{Ranks, agree, sum_wide};
 use crate::Result;
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::shogi::material::{Evaluation, LEARNT, check_children, thirteen};
 use crate::shogi::objective::check_values;
 use crate::shogi::{Objective, Row, Values};

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// Endings of record files.
 const ENDINGS: [&str; 8] = ["csa", "kif", "kifu", "ki2", "ki2u", "usi", "sfen", "txt"];

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::fnv::Fnv;
+use crate::runtime::fnv::Fnv;
 use crate::shogi::board::{Board, Move, Rules, START, unsound};
 use crate::shogi::shard::mixed;
 use crate::{Error, Result};
@@ -32,7 +32,7 @@ impl fmt::Display for Source {
     }
 }
 
-crate::named::named! {
+crate::runtime::named::named! {
     /// How a game ended.
     Outcome, "outcome":
         /// Black won.

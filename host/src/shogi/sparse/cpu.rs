@@ -27,10 +27,10 @@ impl CpuEngine {
     pub fn new(features: FeatureSet, options: &SparseOptions) -> Result<Self> {
         let pool = match options.threads {
             0 => None,
-            threads => Some(crate::threads::pool(threads)?),
+            threads => Some(crate::runtime::threads::pool(threads)?),
         };
         let needed = 12 * features.len() as u64;
-        let free = crate::host_machine::memory().free;
+        let free = crate::runtime::host_machine::memory().free;
         if needed > free {
             return Err(Error::Memory { device: "cpu".into(), needed, free });
         }

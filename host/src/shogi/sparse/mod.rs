@@ -13,7 +13,7 @@ pub use handle::Sparse;
 
 use super::FeatureSet;
 use super::engine::Engine;
-use crate::named::named;
+use crate::runtime::named::named;
 use crate::{Backend, Device, Error, Result};
 
 /// Weights stay below this, so that no sum of a position's weights is rounded in `f64`.

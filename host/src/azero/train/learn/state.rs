@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::LearnOptions;
 use crate::azero::player::{MatchReport, SelfPlayReport};
 use crate::azero::train::EpochReport;
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
 
 /// Version of the report.
 const SCHEMA: u32 = 1;

@@ -13,7 +13,7 @@ use crate::cfr::engine::{Engine, Values};
 use crate::cfr::game_file::GameDef;
 use crate::cfr::options::{Algorithm, Numbers, Options, Sampling, Updates};
 use crate::cfr::vector::{Setup, SetupLock, VectorGame};
-use crate::test_kernels::devices;
+use crate::runtime::test_kernels::devices;
 use crate::{Device, Error};
 use naive::{Mode, Naive};
 

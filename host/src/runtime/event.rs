@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::context::Context;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::runtime::context::Context;
+use crate::runtime::device::Device;
+use crate::runtime::error::{Error, Result};
 
 /// A mark that [`Stream::record`](crate::Stream::record) sets in a stream; the device writes down when it gets there.
 ///

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use crate::device::{DeviceInfo, Memory, device_name};
-use crate::driver::{self, device_attribute};
-use crate::error::{Error, Result, kills_context};
+use crate::runtime::device::{DeviceInfo, Memory, device_name};
+use crate::runtime::driver::{self, device_attribute};
+use crate::runtime::error::{Error, Result, kills_context};
 use crate::{Backend, LaunchShape};
 
 /// The primary context of one CUDA device, shared by everything that was made on it.

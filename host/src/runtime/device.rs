@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use warpplay_gpu::simt::banks::{self, BankReport};
 
-use crate::context::{self, Context, Limits};
-use crate::error::{Error, Result};
-use crate::host_machine;
-use crate::stream::Stream;
+use crate::runtime::context::{self, Context, Limits};
+use crate::runtime::error::{Error, Result};
+use crate::runtime::host_machine;
+use crate::runtime::stream::Stream;
 
 /// Where kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl DeviceInfo {
     ///
     /// From the driver's CUDA version by NVIDIA's table; a lower bound for a driver newer than the table.
     pub fn ptx_version(&self) -> Option<(u32, u32)> {
-        self.driver_version.map(crate::driver::ptx_version)
+        self.driver_version.map(crate::runtime::driver::ptx_version)
     }
 }
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cust::memory::DeviceBuffer;
 use warpplay_gpu::simt::memory::{Registration, register};
 
-use crate::context::Context;
-use crate::device::Device;
-use crate::driver;
-use crate::error::{Error, Result};
+use crate::runtime::context::Context;
+use crate::runtime::device::Device;
+use crate::runtime::driver;
+use crate::runtime::error::{Error, Result};
 
 /// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
 const ALIGNMENT: usize = 256;
@@ -230,7 +230,7 @@ unsafe impl Sync for HostBlock {}
 impl HostBlock {
     /// `bytes` zeroed bytes, at least one.
     pub(crate) fn new(device: &Device, bytes: usize) -> Result<Self> {
-        let refused = || too_much(device, bytes as u64, crate::host_machine::memory().free);
+        let refused = || too_much(device, bytes as u64, crate::runtime::host_machine::memory().free);
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
         if bytes == 0 {
             return Err(refused());

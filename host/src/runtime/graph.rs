@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::buffer::Allocation;
-use crate::context::Context;
-use crate::device::Device;
-use crate::driver::{self, Handle};
-use crate::error::Result;
-use crate::module::Loaded;
+use crate::runtime::buffer::Allocation;
+use crate::runtime::context::Context;
+use crate::runtime::device::Device;
+use crate::runtime::driver::{self, Handle};
+use crate::runtime::error::Result;
+use crate::runtime::module::Loaded;
 
 /// A sequence of launches recorded by [`Stream::capture`](crate::Stream::capture).
 ///

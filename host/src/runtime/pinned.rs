@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::buffer::HostBlock;
-use crate::context::Context;
-use crate::device::Device;
-use crate::driver;
-use crate::error::{Error, Result};
-use crate::event::CudaEvent;
+use crate::runtime::buffer::HostBlock;
+use crate::runtime::context::Context;
+use crate::runtime::device::Device;
+use crate::runtime::driver;
+use crate::runtime::error::{Error, Result};
+use crate::runtime::event::CudaEvent;
 
 /// `len` values in page-locked host memory, zero at first, made by [`Stream::pinned`](crate::Stream::pinned).
 ///
@@ -65,7 +65,7 @@ impl CudaPinned {
             return Err(Error::Memory {
                 device: format!("the host of {device}"),
                 needed: bytes as u64,
-                free: crate::host_machine::memory().free,
+                free: crate::runtime::host_machine::memory().free,
             });
         }
         context.check("cuMemHostAlloc", code)?;
@@ -98,7 +98,7 @@ impl Drop for CudaPinned {
 
 impl<T: Pod> Pinned<T> {
     pub(crate) fn new(device: &Device, len: usize) -> Result<Self> {
-        let free = crate::host_machine::memory().free;
+        let free = crate::runtime::host_machine::memory().free;
         let bytes =
             len.checked_mul(size_of::<T>()).filter(|&bytes| bytes as u64 <= free).ok_or_else(|| Error::Memory {
                 device: format!("the host of {device}"),

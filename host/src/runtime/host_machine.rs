@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::context::Limits;
-use crate::device::{Backend, DeviceInfo, Memory};
+use crate::runtime::context::Limits;
+use crate::runtime::device::{Backend, DeviceInfo, Memory};
 
 /// The processor's name, or `CPU` where the system does not tell.
 pub(crate) fn name() -> String {

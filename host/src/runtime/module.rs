@@ -9,11 +9,11 @@ use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
 
-use crate::context::Context;
-use crate::device::{Backend, Device};
-use crate::driver::{self, Handle, LaunchAttribute, LaunchConfig, function_attribute, jit_option};
-use crate::error::{Error, Result};
-use crate::stream::suspects;
+use crate::runtime::context::Context;
+use crate::runtime::device::{Backend, Device};
+use crate::runtime::driver::{self, Handle, LaunchAttribute, LaunchConfig, function_attribute, jit_option};
+use crate::runtime::error::{Error, Result};
+use crate::runtime::stream::suspects;
 
 /// Dynamic and static shared memory that a block may have without asking, in bytes.
 const SHARED_WITHOUT_ASKING: u32 = 48 * 1024;
@@ -278,7 +278,7 @@ impl FunctionInfo {
     fn on_the_cpu(max_threads: u32) -> Self {
         Self {
             max_threads: match max_threads {
-                0 => crate::context::Limits::SIMT.max_threads,
+                0 => crate::runtime::context::Limits::SIMT.max_threads,
                 n => n,
             },
             registers: 0,
@@ -496,7 +496,7 @@ impl<K: Kernel> fmt::Debug for Function<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_kernels::{self, fill};
+    use crate::runtime::test_kernels::{self, fill};
 
     const fn image(arch: &'static str) -> PtxImage {
         PtxImage { arch, ptx: "" }

@@ -10,9 +10,10 @@ use safetensors::SafeTensors;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::fnv::Fnv;
-use crate::tensors::{self, Tensor};
-use crate::{Error, Result, atomic_file};
+use crate::runtime::atomic_file;
+use crate::runtime::fnv::Fnv;
+use crate::runtime::tensors::{self, Tensor};
+use crate::{Error, Result};
 
 /// What stands before the checksum's digits: JSON inside a JSON string.
 const MARK: &[u8] = br#"\"checksum\":\""#;

@@ -1,6 +1,6 @@
 //! The arithmetic of a network.
 
-use crate::named::named;
+use crate::runtime::named::named;
 
 named! {
     /// Arithmetic of a network's products. What a family adds to it stands with its options.

@@ -12,9 +12,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::buffer::{Allocation, Buffer};
-use crate::device::Device;
-use crate::error::Result;
+use crate::runtime::buffer::{Allocation, Buffer};
+use crate::runtime::device::Device;
+use crate::runtime::error::Result;
 
 /// Most parameters of a kernel.
 pub(crate) const MAX_PARAMS: usize = 16;

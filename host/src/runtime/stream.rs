@@ -13,16 +13,16 @@ use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::simt;
 
-use crate::buffer::{Allocation, Buffer};
-use crate::context::Context;
-use crate::device::{Backend, Device};
-use crate::driver::{self, Handle};
-use crate::error::{Error, Result, kills_context};
-use crate::event::Event;
-use crate::graph::{CudaGraph, Graph, Operation, Replay};
-use crate::launch::{Binding, IntoParams};
-use crate::module::{Function, Loaded, no_kernels};
-use crate::pinned::Pinned;
+use crate::runtime::buffer::{Allocation, Buffer};
+use crate::runtime::context::Context;
+use crate::runtime::device::{Backend, Device};
+use crate::runtime::driver::{self, Handle};
+use crate::runtime::error::{Error, Result, kills_context};
+use crate::runtime::event::Event;
+use crate::runtime::graph::{CudaGraph, Graph, Operation, Replay};
+use crate::runtime::launch::{Binding, IntoParams};
+use crate::runtime::module::{Function, Loaded, no_kernels};
+use crate::runtime::pinned::Pinned;
 
 pub use l2::{L2Span, L2Window};
 
@@ -756,8 +756,8 @@ impl fmt::Debug for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::Module;
-    use crate::test_kernels::{self as kernels, SET, devices};
+    use crate::runtime::module::Module;
+    use crate::runtime::test_kernels::{self as kernels, SET, devices};
 
     /// Values that straddle warps and blocks of 64.
     const LENGTHS: [usize; 8] = [0, 1, 31, 32, 33, 63, 65, 1000];

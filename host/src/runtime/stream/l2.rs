@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use super::Stream;
-use crate::buffer::Buffer;
-use crate::device::Device;
-use crate::driver::{self, AccessPolicyWindow, device_attribute};
-use crate::error::{Error, Result};
+use crate::runtime::buffer::Buffer;
+use crate::runtime::device::Device;
+use crate::runtime::driver::{self, AccessPolicyWindow, device_attribute};
+use crate::runtime::error::{Error, Result};
 
 /// A range of device memory, from the first to the last byte of some buffers.
 ///

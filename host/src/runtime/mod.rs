@@ -1,0 +1,44 @@
+//! The ground that every family stands on: devices, streams, buffers, modules of kernels, errors, and files. It knows no family.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `error` | the one error type |
+//! | `device`, `context`, `host_machine`, `driver` | what kernels run on, and how the driver is reached |
+//! | `stream`, `event`, `graph` | work in order, its times, its recordings |
+//! | `buffer`, `pinned` | memory of the device, and of the host for copies |
+//! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
+//! | `precision`, `progress`, `named`, `threads` | words that families share |
+//! | `atomic_file`, `sealed`, `tensors`, `fnv` | files that are written whole or not at all |
+
+pub(crate) mod atomic_file;
+#[allow(unsafe_code)]
+pub(crate) mod buffer;
+#[allow(unsafe_code)]
+pub(crate) mod context;
+pub(crate) mod device;
+#[allow(unsafe_code)]
+pub(crate) mod driver;
+pub(crate) mod error;
+#[allow(unsafe_code)]
+pub(crate) mod event;
+pub(crate) mod fnv;
+#[allow(unsafe_code)]
+pub(crate) mod graph;
+pub(crate) mod host_machine;
+#[allow(unsafe_code)]
+pub(crate) mod launch;
+#[allow(unsafe_code)]
+pub(crate) mod module;
+pub(crate) mod named;
+#[allow(unsafe_code)]
+pub(crate) mod pinned;
+pub(crate) mod precision;
+pub(crate) mod progress;
+pub(crate) mod sealed;
+#[allow(unsafe_code)]
+pub(crate) mod stream;
+pub(crate) mod tensors;
+#[cfg(test)]
+#[allow(unsafe_code)]
+pub(crate) mod test_kernels;
+pub(crate) mod threads;
