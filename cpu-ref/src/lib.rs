@@ -16,6 +16,7 @@
 //! under rayon and agree within rounding.
 //!
 //! ```
+//! # #[cfg(feature = "mcts")] {
 //! use warpplay_cpu_ref::mcts::{Game, Params, Search, games::connect4::Connect4};
 //!
 //! let mut position = Connect4::new(6, 7);
@@ -27,9 +28,11 @@
 //!     search.step();
 //! }
 //! assert_eq!(search.statistics().best, 3); // the fourth stone in the column
+//! # }
 //! ```
 //!
 //! ```
+//! # #[cfg(feature = "mlp")] {
 //! use warpplay_cpu_ref::mlp::{Init, Network, Parallel, Settings, Training, epoch_order};
 //!
 //! // Four images of two pixels; the label says whether exactly one of them is set.
@@ -41,11 +44,17 @@
 //!     loss = training.epoch::<Parallel>(&images, &labels, &epoch_order(1, epoch, 4), 4, 0.5) / 4.0;
 //! }
 //! assert!(loss < 0.01);
+//! # }
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "azero")]
 pub mod azero;
+#[cfg(feature = "cfr")]
 pub mod cfr;
+#[cfg(feature = "mcts")]
 pub mod mcts;
+#[cfg(feature = "mlp")]
 pub mod mlp;
+#[cfg(feature = "shogi")]
 pub mod shogi;

@@ -92,4 +92,52 @@ pub mod embedded {
     /// Learning of sparse features.
     #[cfg(feature = "shogi-sparse")]
     pub const SHOGI_SPARSE: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_sparse.rs"));
+
+    /// Every set that this build embeds.
+    pub const ALL: &[PtxSet] = &[
+        #[cfg(feature = "mcts-connect4")]
+        MCTS_CONNECT4,
+        #[cfg(feature = "mcts-gomoku")]
+        MCTS_GOMOKU,
+        #[cfg(feature = "mcts-boards")]
+        MCTS_BOARDS,
+        #[cfg(feature = "mcts-checkers")]
+        MCTS_CHECKERS,
+        #[cfg(feature = "mlp-paper")]
+        MLP_PAPER,
+        #[cfg(feature = "mlp-layers")]
+        MLP_LAYERS,
+        #[cfg(feature = "mlp-epoch")]
+        MLP_EPOCH,
+        #[cfg(feature = "azero-paper")]
+        AZERO_PAPER,
+        #[cfg(feature = "azero-layers")]
+        AZERO_LAYERS,
+        #[cfg(feature = "azero-fused")]
+        AZERO_FUSED,
+        #[cfg(feature = "azero-search")]
+        AZERO_SEARCH,
+        #[cfg(feature = "azero-train")]
+        AZERO_TRAIN,
+        #[cfg(feature = "cfr-small")]
+        CFR_SMALL,
+        #[cfg(feature = "cfr-street")]
+        CFR_STREET,
+        #[cfg(feature = "cfr-explicit")]
+        CFR_EXPLICIT,
+        #[cfg(feature = "cfr-subset")]
+        CFR_SUBSET,
+        #[cfg(feature = "cfr-thesis")]
+        CFR_THESIS,
+        #[cfg(feature = "cfr-walk")]
+        CFR_WALK,
+        #[cfg(feature = "cfr-abstraction")]
+        CFR_ABSTRACTION,
+        #[cfg(feature = "shogi-paper")]
+        SHOGI_PAPER,
+        #[cfg(feature = "shogi-material")]
+        SHOGI_MATERIAL,
+        #[cfg(feature = "shogi-sparse")]
+        SHOGI_SPARSE,
+    ];
 }

@@ -74,11 +74,20 @@
 //! why.
 #![deny(unsafe_code)]
 
+#[cfg(feature = "azero")]
 pub mod azero;
+#[cfg(feature = "cfr")]
 pub mod cfr;
+#[cfg(feature = "mcts")]
 pub mod mcts;
+#[cfg(feature = "mlp")]
 pub mod mlp;
+#[cfg_attr(
+    not(all(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr")),
+    allow(dead_code, reason = "each family uses a part")
+)]
 mod runtime;
+#[cfg(feature = "shogi")]
 pub mod shogi;
 
 pub use runtime::buffer::Buffer;
@@ -98,6 +107,6 @@ pub use warpplay_gpu::ptx::{PtxImage, PtxSet};
 pub use warpplay_gpu::simt::banks::{BankCount, BankReport};
 
 /// The README's example, compiled and run with the documentation's tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;

@@ -14,61 +14,66 @@
 //!
 //! | file in `tests/tests` | what could go wrong there |
 //! | --- | --- |
-//! | `cuda_layer.rs` | an instruction, or its host meaning, is not what it should be |
-//! | `rng.rs` | streams overlap, or a bounded draw leaves its range |
-//! | `mcts_agree.rs` | two back ends, variants, launch forms or block sizes find different things |
-//! | `mcts_rules.rs` | a game's bitboards and its plain arrays disagree |
-//! | `mcts_faults.rs` | one of the original's faults comes back; memory or depth runs out |
-//! | `mcts_reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
-//! | `mcts_strength.rs` | more playouts do not help; known best moves are not found |
-//! | `mlp_reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
-//! | `mlp_paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
-//! | `mlp_layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
-//! | `mlp_epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
-//! | `mlp_files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
-//! | `mlp_cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
-//! | `azero_reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
-//! | `azero_evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
-//! | `azero_paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
-//! | `azero_fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
-//! | `azero_layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
-//! | `azero_train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
-//! | `azero_learn.rs` | recorded games are read wrongly; a run of learning loses its place |
-//! | `azero_files.rs` | a network's file is read wrongly, or a damaged one is accepted |
-//! | `azero_rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
-//! | `azero_cli.rs` | the commands of `azero_checkers` that others rely on have changed |
-//! | `cfr_games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
-//! | `cfr_reference.rs` | the plain regret minimisation differs from other people's programs |
-//! | `cfr_explicit.rs`, `cfr_small.rs`, `cfr_street.rs`, `cfr_subset.rs` | a form of a game differs from the reference or from the plain program |
-//! | `cfr_vector.rs`, `cfr_spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
-//! | `cfr_thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
-//! | `cfr_abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
-//! | `cfr_solver.rs`, `cfr_cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
-//! | `shogi_reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
-//! | `shogi_records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
-//! | `shogi_dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
-//! | `shogi_sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
-//! | `shogi_quiescence.rs` | a quiet line does not end where the plain search ends |
-//! | `shogi_material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
-//! | `shogi_learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
-//! | `shogi_ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
+//! | `device/layer.rs` | an instruction, or its host meaning, is not what it should be |
+//! | `device/rng.rs` | streams overlap, or a bounded draw leaves its range |
+//! | `mcts/agree.rs` | two back ends, variants, launch forms or block sizes find different things |
+//! | `mcts/rules.rs` | a game's bitboards and its plain arrays disagree |
+//! | `mcts/faults.rs` | one of the original's faults comes back; memory or depth runs out |
+//! | `mcts/reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
+//! | `mcts/strength.rs` | more playouts do not help; known best moves are not found |
+//! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
+//! | `mlp/paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
+//! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
+//! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
+//! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
+//! | `mlp/cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
+//! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
+//! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
+//! | `azero/paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
+//! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
+//! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
+//! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
+//! | `azero/learn.rs` | recorded games are read wrongly; a run of learning loses its place |
+//! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
+//! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
+//! | `azero/cli.rs` | the commands of `azero_checkers` that others rely on have changed |
+//! | `cfr/games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
+//! | `cfr/reference.rs` | the plain regret minimisation differs from other people's programs |
+//! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |
+//! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
+//! | `cfr/thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
+//! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
+//! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
+//! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
+//! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
+//! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
+//! | `shogi/sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
+//! | `shogi/quiescence.rs` | a quiet line does not end where the plain search ends |
+//! | `shogi/material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
+//! | `shogi/learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
+//! | `shogi/ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
-//! | `shogi_cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
-//! | `ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
-//! | `errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
+//! | `shogi/cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
+//! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
+//! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
-//! | `cli.rs` | the command line that others rely on has changed |
-//! | `outside.rs` | a crate outside this workspace cannot use the library |
+//! | `mcts/cli.rs` | the command line that others rely on has changed |
+//! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
 //!
 //! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
 
+#[cfg(feature = "azero")]
 pub mod azero;
 pub mod backends;
+#[cfg(feature = "mcts")]
 pub mod forest;
 pub mod golden;
+#[cfg(feature = "mcts")]
 pub mod invariants;
+#[cfg(feature = "shogi")]
 pub mod learning;
 pub mod programs;
+#[cfg(feature = "mcts")]
 pub mod strategies;
 pub mod tolerance;
 

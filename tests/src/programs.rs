@@ -1,31 +1,34 @@
-//! The example programs, for tests that run them as others do.
+//! The program `warpplay`, for tests that run them as others do.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The example `name` of the library: what the environment variable `variable` names, or built by cargo for tests.
+/// The program `warpplay`: what the environment variable `WARPPLAY_PROGRAM` names, or built by cargo for tests, once in a process.
 ///
 /// `target_tmp` is the caller's `CARGO_TARGET_TMPDIR`, which cargo tells integration tests alone: the folder beside the target folder's profiles.
 ///
 /// # Panics
 /// If it cannot be built.
-pub fn example(name: &str, variable: &str, target_tmp: &str) -> PathBuf {
-    if let Some(path) = std::env::var_os(variable) {
-        return PathBuf::from(path);
-    }
+pub fn warpplay(target_tmp: &str) -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| std::env::var_os("WARPPLAY_PROGRAM").map_or_else(|| build(target_tmp), PathBuf::from))
+}
+
+fn build(target_tmp: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target = Path::new(target_tmp).parent().expect("the target folder");
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let output = Command::new(cargo)
         .current_dir(root)
         // The whole workspace, as the suite is built: a package by itself has other features, and would be compiled a second time.
-        .args(["build", "--quiet", "--profile", "test", "--workspace", "--example", name])
+        .args(["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"])
         .arg("--message-format=json")
         .env("CARGO_TARGET_DIR", target)
         .output()
@@ -34,7 +37,7 @@ pub fn example(name: &str, variable: &str, target_tmp: &str) -> PathBuf {
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == name)
+        .filter(|message| message["target"]["name"] == "warpplay")
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .expect("cargo names the program")
 }
@@ -101,15 +104,16 @@ pub fn interrupt(mut child: Child, written: &Path) {
 pub struct Place {
     folder: TempDir,
     program: PathBuf,
+    family: &'static str,
 }
 
 impl Place {
-    /// An empty folder for runs of `program`.
+    /// An empty folder for runs of a family's commands.
     ///
     /// # Panics
     /// If the system gives none.
-    pub fn new(program: &Path) -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder"), program: program.to_path_buf() }
+    pub fn new(program: &Path, family: &'static str) -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), program: program.to_path_buf(), family }
     }
 
     /// The folder.
@@ -125,7 +129,7 @@ impl Place {
     /// The program with the words of a line, those between quotes as one, not yet started.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.current_dir(self.folder());
+        command.current_dir(self.folder()).arg(self.family);
         for (at, part) in line.split('"').enumerate() {
             match at % 2 {
                 0 => command.args(part.split_whitespace()),

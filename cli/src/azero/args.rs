@@ -1,0 +1,248 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::azero::bench::BenchFlags;
+use crate::azero::contestant::{ContestantSpec, SearchFlags};
+use crate::azero::learn::LearnFlags;
+use crate::azero::network::{RunFlags, WeightsFlags};
+use crate::azero::start::StartFlags;
+use crate::azero::train::TrainFlags;
+use crate::common::{DeviceFlag, OutputFlags};
+
+/// AlphaZero for checkers, on the GPU, and on the CPU where there is none
+#[derive(Parser, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// What a network says of a position, of a file of positions, or of a file of observations
+    Eval(Box<EvalArgs>),
+    /// Play in the terminal against a search, or watch two
+    Play(Box<PlayArgs>),
+    /// Let a search play against itself and record the games
+    Selfplay(Box<SelfplayArgs>),
+    /// Learn from recorded games of self-play
+    Train(Box<TrainArgs>),
+    /// Learn without a teacher: self-play, training and gate matches in turn
+    Learn(Box<LearnArgs>),
+    /// Let two players play many games
+    Match(Box<MatchArgs>),
+    /// How fast a network evaluates
+    Bench(Box<BenchArgs>),
+    /// Write a network, whatever it is read from, to a safetensors file
+    Convert(ConvertArgs),
+    /// Check every state, legal list and return of recorded games
+    Replay(ReplayArgs),
+    /// Count lines of play, the proof of the rules
+    Perft(PerftArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+    #[command(flatten)]
+    pub start: StartFlags,
+
+    /// Positions, one a line: as --position or as --moves; # begins a comment
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["moves", "position"])]
+    pub positions: Option<PathBuf>,
+
+    /// Observations and legal actions: tensors obs [n, 320] and mask [n, 512]
+    #[arg(long, value_name = "IO.safetensors", requires = "out", conflicts_with_all = ["moves", "position", "positions", "json"])]
+    pub inputs: Option<PathBuf>,
+
+    /// Write the tensors value [n], policy_logits [n, 512] and policy [n, 512] to this file
+    #[arg(long, value_name = "OUT.safetensors")]
+    pub out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+
+    /// Positions evaluated at once
+    #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
+    pub batch: usize,
+
+    /// Moves shown of each position, the likeliest; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// Who moves a colour's pieces.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// You
+    Human,
+    /// The search
+    Engine,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlayArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+
+    /// Who plays White, the lower side, which moves first
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = Side::Human)]
+    pub white: Side,
+
+    /// Who plays Black
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = Side::Engine)]
+    pub black: Side,
+
+    #[command(flatten)]
+    pub start: StartFlags,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct SelfplayArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+
+    /// Games
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    pub games: u64,
+
+    /// Number of the first game; a game's random numbers follow from it and the seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub first: u64,
+
+    /// Games side by side; what is played does not depend on it [default: 256 on cuda, else 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub parallel: Option<u32>,
+
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct TrainArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+    #[command(flatten)]
+    pub training: TrainFlags,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct LearnArgs {
+    #[command(flatten)]
+    pub learning: LearnFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MatchArgs {
+    /// One player: a network (FILE or seed:N), uniform, playouts (a search by the PUCT rule with each of them), mcts or random, with options after commas:
+    /// simulations, leaves, c_puct, temperature, temperature_plies, seed, precision, execution, observation; playouts also
+    /// playouts; mcts steps, trees, playouts, seed
+    #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100")]
+    pub a: ContestantSpec,
+
+    /// The other player
+    #[arg(long, value_name = "PLAYER", default_value = "random")]
+    pub b: ContestantSpec,
+
+    /// Games; even, since each opening is played with both colours
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true)]
+    pub games: u32,
+
+    /// Random actions at the beginning of each pair of games
+    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true)]
+    pub opening_plies: u32,
+
+    /// Games side by side
+    #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
+    pub parallel: u32,
+
+    /// Seed of openings and random play
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+    #[command(flatten)]
+    pub bench: BenchFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ConvertArgs {
+    #[command(flatten)]
+    pub weights: WeightsFlags,
+
+    /// The file
+    #[arg(long, value_name = "OUT.safetensors")]
+    pub out: PathBuf,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ReplayArgs {
+    /// Files of games, one JSON object a line: recorded by others (actions, players, boards, legal, returns) or by selfplay
+    #[arg(required = true, value_name = "GAMES.jsonl")]
+    pub games: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PerftArgs {
+    /// Longest lines
+    #[arg(long, value_name = "N", default_value_t = 6, allow_negative_numbers = true)]
+    pub depth: u32,
+
+    #[command(flatten)]
+    pub start: StartFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}

@@ -1,0 +1,259 @@
+//! `bench`: how fast a network evaluates. The table beside PyTorch's and the source's figures is `cargo bench --bench azero`.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::azero::checkers::Checkers;
+use warpplay::azero::{Evaluator, Execution, Inputs, Network, Outputs, Positions};
+use warpplay::mcts::Game;
+use warpplay::{Backend, Device, Precision};
+
+use crate::azero::args::BenchArgs;
+use crate::azero::network;
+use crate::common::{self, OutputFile, table};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// Most calls before the device is waited for, where data is resident.
+const CALLS: usize = 32;
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct BenchFlags {
+    /// Positions of a call, with commas between [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub batch: Vec<usize>,
+
+    /// Arithmetics, with commas between [default: fp32,tf32,bf16,fp16 on cuda, fp32,fp64 on cpu, fp32 on simt]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub precision: Vec<Precision>,
+
+    /// Which kernels, with commas between: auto, fused, layers, paper, plain (cpu)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto")]
+    pub execution: Vec<Execution>,
+
+    /// Time for each line, in seconds, after one for warming up
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = time)]
+    pub seconds: f64,
+
+    /// Threads of the device cpu [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a time in seconds, 0 to 3600".into()),
+    }
+}
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    lines: &'a [Line],
+    weights: &'a str,
+    device: String,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// One measurement; times of a call in seconds.
+#[derive(Serialize)]
+struct Line {
+    precision: Precision,
+    execution: String,
+    batch: usize,
+    /// Positions and results in device memory, calls one after the other; none on the CPU back end.
+    resident: Option<Times>,
+    /// Positions and results in host memory.
+    with_copies: Times,
+    positions_per_second: f64,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Times {
+    min: f64,
+    median: f64,
+    samples: usize,
+}
+
+/// Runs the command.
+pub fn run(args: &BenchArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(
+        &[("--weights", args.weights.path().as_deref())],
+        &[("--json", args.output.json.as_deref())],
+        &[],
+    )?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let device = Device::parse(&args.device.device)?;
+    let (batches, precisions) = chosen(&args.bench, device.backend());
+    batches.iter().try_for_each(|&batch| network::check_batch(batch))?;
+    let network = args.weights.load(args.output.quiet)?;
+    let most = batches.iter().copied().max().unwrap_or(1);
+    let positions = Positions::of_checkers(&distinct_positions(most), network.observation());
+    if !args.output.quiet {
+        common::print(format!("{} ({})\n{}", device.backend(), device.name(), head()))?;
+    }
+    let mut lines = Vec::new();
+    for &execution in &args.bench.execution {
+        for &precision in &precisions {
+            for &batch in &batches {
+                if common::interrupted() {
+                    break;
+                }
+                let line = measure(&args.bench, &device, &network, &positions, (precision, execution, batch))?;
+                if !args.output.quiet {
+                    common::print(text(&line))?;
+                }
+                lines.push(line);
+            }
+        }
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "bench",
+            lines: &lines,
+            weights: args.weights.name(),
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            program: "warpplay azero_checkers",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    Ok(())
+}
+
+/// Batches and precisions, with what is usual where none are given.
+fn chosen(flags: &BenchFlags, backend: Backend) -> (Vec<usize>, Vec<Precision>) {
+    use Precision::{Bf16, Fp16, Fp32, Fp64, Tf32};
+    let (batches, precisions): (&[usize], &[Precision]) = match backend {
+        Backend::Cuda => (&[1, 128, 8192], &[Fp32, Tf32, Bf16, Fp16]),
+        Backend::Cpu => (&[1, 32], &[Fp32, Fp64]),
+        _ => (&[1], &[Fp32]),
+    };
+    let or = |given: &Vec<usize>| if given.is_empty() { batches.to_vec() } else { given.clone() };
+    (or(&flags.batch), if flags.precision.is_empty() { precisions.to_vec() } else { flags.precision.clone() })
+}
+
+/// Positions of random games, no two alike as far as they go.
+fn distinct_positions(n: usize) -> Vec<Checkers> {
+    let mut seen = std::collections::HashSet::new();
+    let mut positions = Vec::with_capacity(n);
+    let mut state = 1u64;
+    let mut below = |n: u32| {
+        // SplitMix64; the upper bits choose.
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (((z >> 32) * u64::from(n)) >> 32) as u32
+    };
+    while positions.len() < n {
+        let mut position = Checkers::new();
+        while positions.len() < n && !position.outcome().is_over() {
+            if seen.insert(position) {
+                positions.push(position);
+            }
+            position.apply(position.nth_playout_action(below(position.n_playout_actions())));
+        }
+    }
+    positions
+}
+
+fn measure(
+    flags: &BenchFlags,
+    device: &Device,
+    network: &Network,
+    positions: &Positions,
+    (precision, execution, batch): (Precision, Execution, usize),
+) -> Result<Line> {
+    let run = network::RunFlags { precision, execution, threads: flags.threads };
+    let mut evaluator = run.open(device, network, batch)?;
+    let (observations, masks) = positions.chunks(batch).next().unwrap_or_default();
+    let mut into = evaluator.evaluate(observations, masks)?;
+    anyhow::ensure!(into.values.len() == batch, "check failed: {} values of {batch}", into.values.len());
+    let with_copies = timed(flags.seconds, 1, || Ok(evaluator.evaluate_into(observations, masks, &mut into)?))?;
+    let resident = match device.backend() {
+        Backend::Cpu => None,
+        _ => Some(resident(flags.seconds, device, &mut evaluator, observations, masks, batch)?),
+    };
+    let best = resident.unwrap_or(with_copies);
+    let execution = evaluator.execution().to_string();
+    Ok(Line { precision, execution, batch, resident, with_copies, positions_per_second: batch as f64 / best.median })
+}
+
+/// Calls whose positions and results stay on the device.
+fn resident(
+    seconds: f64,
+    device: &Device,
+    evaluator: &mut Evaluator,
+    observations: &[f32],
+    masks: &[u8],
+    batch: usize,
+) -> Result<Times> {
+    let stream = device.stream()?;
+    let mut inputs = Inputs::new(&stream, evaluator.shape(), batch)?;
+    let mut outputs = Outputs::new(&stream, evaluator.shape(), batch)?;
+    stream.write(&mut inputs.observations, 0, observations)?;
+    stream.write(&mut inputs.masks, 0, masks)?;
+    let calls = if device.backend() == Backend::Cuda { CALLS } else { 1 };
+    timed(seconds, calls, || {
+        for _ in 0..calls {
+            evaluator.enqueue(&stream, &inputs, batch, &mut outputs)?;
+        }
+        Ok(stream.synchronize()?)
+    })
+}
+
+/// Times of a call out of `calls`, for so many seconds and three samples at least, after a tenth of that for warming up.
+fn timed(seconds: f64, calls: usize, mut work: impl FnMut() -> Result<()>) -> Result<Times> {
+    let warm = Instant::now();
+    work()?;
+    while warm.elapsed() < Duration::from_secs_f64(0.1 * seconds) {
+        work()?;
+    }
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while (times.len() < 3 || start.elapsed() < Duration::from_secs_f64(seconds)) && !common::interrupted() {
+        let start = Instant::now();
+        work()?;
+        times.push(start.elapsed().as_secs_f64() / calls as f64);
+    }
+    anyhow::ensure!(!times.is_empty(), "interrupted before anything was measured");
+    times.sort_by(f64::total_cmp);
+    Ok(Times { min: times[0], median: times[times.len() / 2], samples: times.len() })
+}
+
+fn head() -> String {
+    format!(
+        "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}\n",
+        "precision", "execution", "batch", "resident", "least", "with copies", "positions/s"
+    )
+}
+
+fn text(line: &Line) -> String {
+    let mut text = String::new();
+    let time = |times: Option<f64>| times.map_or("-".to_string(), table::seconds);
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}",
+        line.precision.to_string(),
+        line.execution,
+        line.batch,
+        time(line.resident.map(|times| times.median)),
+        time(line.resident.map(|times| times.min)),
+        time(Some(line.with_copies.median)),
+        table::thousands(line.positions_per_second as u64)
+    );
+    text
+}

@@ -1,0 +1,88 @@
+//! `match`: two players, many games, both colours of every opening.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::Device;
+use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
+
+use crate::azero::args::MatchArgs;
+use crate::azero::contestant::ContestantSpec;
+use crate::common::table;
+use crate::common::{self, OutputFile};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    a: &'a ContestantSpec,
+    b: &'a ContestantSpec,
+    options: MatchOptions,
+    #[serde(flatten)]
+    report: &'a MatchReport,
+    score: f64,
+    device: String,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &MatchArgs) -> Result<()> {
+    args.output.start_log();
+    let [a, b] = [args.a.path(), args.b.path()];
+    common::expect_apart(&[("--a", a), ("--b", b)], &[("--json", args.output.json.as_deref())], &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let options =
+        MatchOptions { games: args.games, opening_plies: args.opening_plies, parallel: args.parallel, seed: args.seed };
+    let device = Device::parse(&args.device.device)?;
+    let contestants = [args.a.open()?, args.b.open()?];
+    let mut games = Match::new(&device, contestants, options)?;
+    let bar = args.output.bar(u64::from(args.games));
+    let report = games.run_with(|report| {
+        bar.set_position(u64::from(report.results().games()));
+        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    bar.finish_and_clear();
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "match",
+            a: &args.a,
+            b: &args.b,
+            options,
+            report: &report,
+            score: report.results().score(),
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            program: "warpplay azero_checkers",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        common::print(text(&report, [&args.a.to_string(), &args.b.to_string()]))?;
+    }
+    Ok(())
+}
+
+/// A match in some lines.
+pub fn text(report: &MatchReport, names: [&str; 2]) -> String {
+    let line = |name: &str, results: Results| {
+        let Results { wins, draws, losses } = results;
+        format!("  {name:<6} {wins:>5} won {draws:>5} drawn {losses:>5} lost   {:>5.1} %\n", 100.0 * results.score())
+    };
+    let all = report.results();
+    let [white, black] = report.by_colour;
+    let mut text = format!("A  {}\nB  {}\nresults of A\n", names[0], names[1]);
+    text += &line("White", white);
+    text += &line("Black", black);
+    text += &line("both", all);
+    let plies = report.plies as f64 / f64::from(all.games().max(1));
+    text + &format!("{} games of {plies:.0} actions in {}\n", all.games(), table::seconds(report.seconds))
+}

@@ -1,0 +1,264 @@
+//! Players: how they search, and how they are written on the command line.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::azero::checkers::Checkers;
+use warpplay::azero::player::{Contestant, Estimator, Noise, SearchOptions};
+use warpplay::azero::{Evaluator, Execution, ObservationLayout};
+use warpplay::mcts::Search;
+use warpplay::{Error, Precision};
+
+use crate::azero::network::{self, RunFlags, WeightsFlags};
+
+/// How a search goes; what is not given has the command's own default.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SearchFlags {
+    /// Simulations of a move [default: 400 in play, else 100]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub simulations: Option<u32>,
+
+    /// Simulations that are evaluated together, 1 to 16
+    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true)]
+    pub leaves: u32,
+
+    /// Weight of the priors in the PUCT rule
+    #[arg(long, value_name = "C", default_value_t = 2.0, allow_negative_numbers = true)]
+    pub c_puct: f32,
+
+    /// Leave the network out: value 0, all moves equally likely
+    #[arg(long)]
+    pub uniform: bool,
+
+    /// Leave the network out: a leaf's value is the mean of N random games
+    #[arg(long, value_name = "N", conflicts_with = "uniform", allow_negative_numbers = true)]
+    pub playouts: Option<u32>,
+
+    /// Concentration of the Dirichlet noise at the root [default: none; in selfplay and train 1]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    pub noise_alpha: Option<f64>,
+
+    /// Share of that noise, 0 to 1 [default: 0.25]
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub noise_epsilon: Option<f32>,
+
+    /// Temperature of the choice of a move in the first actions of a game
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub temperature: f32,
+
+    /// So many actions of a game have it [default: 0; in selfplay and train 20]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub temperature_plies: Option<u32>,
+
+    /// Seed of all random numbers of the search
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl SearchFlags {
+    /// The options, with `base` for what was not given.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a value that is not allowed.
+    pub fn options(&self, base: SearchOptions) -> Result<SearchOptions, Error> {
+        let noise = match (self.noise_alpha, self.noise_epsilon) {
+            (None, None) => base.noise,
+            (alpha, epsilon) => {
+                let Noise { alpha: a, epsilon: e } = base.noise.unwrap_or_default();
+                Some(Noise { alpha: alpha.unwrap_or(a), epsilon: epsilon.unwrap_or(e) })
+            }
+        };
+        let options = SearchOptions {
+            simulations: self.simulations.unwrap_or(base.simulations),
+            leaves: self.leaves,
+            c_puct: self.c_puct,
+            noise,
+            temperature: self.temperature,
+            temperature_plies: self.temperature_plies.unwrap_or(base.temperature_plies),
+            seed: self.seed,
+            ..base
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// What evaluates leaves: the network, unless it is left out.
+    pub fn estimator(&self, weights: &WeightsFlags, run: &RunFlags, quiet: bool) -> Result<Estimator> {
+        if self.uniform {
+            return Ok(Estimator::Uniform);
+        }
+        if let Some(n) = self.playouts {
+            return Ok(Estimator::Playouts(n));
+        }
+        let network = weights.load(quiet)?;
+        let name = weights.name().to_string();
+        Ok(Estimator::Network { network: network.into(), evaluator: run.builder(), name })
+    }
+}
+
+/// A player of a match as written on the command line, such as `net.safetensors,simulations=200`.
+#[derive(Clone, Debug)]
+pub struct ContestantSpec {
+    text: String,
+    kind: Kind,
+}
+
+/// What a player is.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Kind {
+    Network {
+        weights: String,
+        observation: Option<ObservationLayout>,
+        precision: Precision,
+        execution: Execution,
+        options: SearchOptions,
+    },
+    Uniform {
+        options: SearchOptions,
+    },
+    Playouts {
+        playouts: u32,
+        options: SearchOptions,
+    },
+    Mcts {
+        options: warpplay::mcts::Options,
+    },
+    Random,
+}
+
+impl fmt::Display for ContestantSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for ContestantSpec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.kind.serialize(serializer)
+    }
+}
+
+impl FromStr for ContestantSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        if name.is_empty() {
+            return Err("a player is a network (FILE or seed:N), uniform, playouts, mcts or random".into());
+        }
+        let options = SearchOptions::default();
+        let mut kind = match name {
+            "uniform" => Kind::Uniform { options },
+            "playouts" => Kind::Playouts { playouts: 32, options },
+            "mcts" => Kind::Mcts {
+                options: warpplay::mcts::Options {
+                    n_trees: 1,
+                    n_playouts: 32,
+                    steps: Some(100),
+                    seconds: None,
+                    ..warpplay::mcts::Options::default()
+                },
+            },
+            "random" => Kind::Random,
+            weights => Kind::Network {
+                weights: weights.to_string(),
+                observation: None,
+                precision: Precision::Fp32,
+                execution: Execution::Auto,
+                options,
+            },
+        };
+        for part in parts {
+            let (key, value) =
+                part.split_once('=').ok_or_else(|| format!("`{part}` is no option: it should be NAME=VALUE"))?;
+            kind.set(key, value).map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok(Self { text: text.to_string(), kind })
+    }
+}
+
+fn parsed<T: FromStr>(key: &str, value: &str) -> Result<T, String>
+where
+    T::Err: fmt::Display,
+{
+    value.parse().map_err(|error| format!("option {key}: `{value}`: {error}"))
+}
+
+impl Kind {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match (&mut *self, key) {
+            (Self::Mcts { options }, "steps") => options.steps = Some(parsed(key, value)?),
+            (Self::Mcts { options }, "trees") => options.n_trees = parsed(key, value)?,
+            (Self::Mcts { options }, "playouts") => options.n_playouts = parsed(key, value)?,
+            (Self::Mcts { options }, "seed") => options.seed = parsed(key, value)?,
+            (Self::Playouts { playouts, .. }, "playouts") => *playouts = parsed(key, value)?,
+            (Self::Network { precision, .. }, "precision") => *precision = parsed(key, value)?,
+            (Self::Network { execution, .. }, "execution") => *execution = parsed(key, value)?,
+            (Self::Network { observation, .. }, "observation") => *observation = Some(parsed(key, value)?),
+            (Self::Network { options, .. } | Self::Uniform { options } | Self::Playouts { options, .. }, _) => {
+                match key {
+                    "simulations" => options.simulations = parsed(key, value)?,
+                    "leaves" => options.leaves = parsed(key, value)?,
+                    "c_puct" => options.c_puct = parsed(key, value)?,
+                    "temperature" => options.temperature = parsed(key, value)?,
+                    "temperature_plies" => options.temperature_plies = parsed(key, value)?,
+                    "seed" => options.seed = parsed(key, value)?,
+                    _ => return Err(self.unknown(key)),
+                }
+            }
+            _ => return Err(self.unknown(key)),
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        const SEARCH: &str = "simulations, leaves, c_puct, temperature, temperature_plies, seed";
+        let allowed = match self {
+            Self::Network { .. } => format!("{SEARCH}, precision, execution, observation"),
+            Self::Uniform { .. } => SEARCH.to_string(),
+            Self::Playouts { .. } => format!("{SEARCH}, playouts"),
+            Self::Mcts { .. } => "steps, trees, playouts, seed".to_string(),
+            Self::Random => "none".to_string(),
+        };
+        format!("`{key}` is no option of this player (allowed: {allowed})")
+    }
+}
+
+impl ContestantSpec {
+    /// The file of its network, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Network { weights, .. } if !weights.starts_with("seed:") => Some(Path::new(weights)),
+            _ => None,
+        }
+    }
+
+    /// The player.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a value that is not allowed; what reading the network says.
+    pub fn open(&self) -> Result<Contestant> {
+        Ok(match &self.kind {
+            Kind::Network { weights, observation, precision, execution, options } => {
+                options.check()?;
+                let network = network::load(weights, *observation)?;
+                let evaluator = Evaluator::builder().precision(*precision).execution(*execution);
+                let estimator = Estimator::Network { network: network.into(), evaluator, name: self.text.clone() };
+                Contestant::Search(*options, estimator)
+            }
+            Kind::Uniform { options } => Contestant::Search(*options, Estimator::Uniform),
+            Kind::Playouts { playouts, options } => Contestant::Search(*options, Estimator::Playouts(*playouts)),
+            Kind::Mcts { options } => {
+                let builder = Search::<Checkers>::builder().options(options.clone()).profile_steps(0);
+                builder.capacity()?;
+                Contestant::Mcts(Box::new(builder))
+            }
+            Kind::Random => Contestant::Random,
+        })
+    }
+}

@@ -1,0 +1,27 @@
+//! `convert`: a network of any form as a safetensors file of ours.
+
+use anyhow::Result;
+
+use crate::azero::args::ConvertArgs;
+use crate::common::{self, OutputFile};
+
+/// Runs the command.
+pub fn run(args: &ConvertArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &[("--out", Some(&args.out))], &[])?;
+    OutputFile::prepare(&args.out)?;
+    let network = args.weights.load(args.output.quiet)?;
+    network.save(&args.out)?;
+    if !args.output.quiet {
+        let shape = network.shape();
+        common::print(format!(
+            "{}: {} blocks of width {}, observation {}, value of {}\n",
+            args.out.display(),
+            shape.depth,
+            shape.width,
+            network.observation(),
+            network.value_of()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The gate: the new network must beat the old one.
+
+use anyhow::Result;
+use warpplay::azero::Network;
+use warpplay::azero::player::{Contestant, Estimator, Match, MatchOptions, MatchReport, SearchOptions};
+use warpplay::{Device, Error};
+
+use crate::azero::args::TrainArgs;
+use crate::azero::train::say;
+
+/// A match between the new and the old network.
+pub struct Gate {
+    options: MatchOptions,
+    search: SearchOptions,
+    score: f64,
+}
+
+impl Gate {
+    /// The gate of so many games as the command line says; none for 0.
+    pub fn new(args: &TrainArgs) -> Result<Option<Self>, Error> {
+        let (games, score) = (args.training.gate, args.training.gate_score);
+        // Without noise and temperature: the strongest play after a random opening.
+        let search = args.search.options(SearchOptions::default())?;
+        if games % 2 == 1 {
+            return Err(Error::option("gate", games, "an even number, since each opening is played with both colours"));
+        }
+        let options = MatchOptions { games, seed: search.seed, ..MatchOptions::default() };
+        if games > 0 {
+            options.check()?;
+        }
+        Ok((games > 0).then_some(Self { options, search, score }))
+    }
+
+    /// Plays it.
+    pub fn play(&self, args: &TrainArgs, device: &Device, new: &Network, old: &Network) -> Result<MatchReport> {
+        let contestant = |network: &Network, name: &str| {
+            let evaluator = args.run.builder();
+            let estimator = Estimator::Network { network: network.clone().into(), evaluator, name: name.to_string() };
+            Contestant::Search(self.search, estimator)
+        };
+        let contestants = [contestant(new, "the new network"), contestant(old, "the old one")];
+        let report = Match::new(device, contestants, self.options)?.run()?;
+        let verdict = if self.passes(&report) { "passed" } else { "not passed" };
+        let score = 100.0 * report.results().score();
+        say(
+            args.output.quiet,
+            format!("gate: {report}, {score:.1} % ({verdict}, {:.1} % needed)\n", 100.0 * self.score),
+        )?;
+        Ok(report)
+    }
+
+    /// Whether the new network passed.
+    pub fn passes(&self, report: &MatchReport) -> bool {
+        report.results().score() >= self.score
+    }
+}

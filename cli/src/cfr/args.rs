@@ -1,0 +1,297 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use warpplay::cfr::{Algorithm, Numbers, Sampling};
+
+use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
+use crate::common::{DeviceFlag, OutputFlags};
+
+/// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
+#[derive(Parser, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// How large a game is: sequences, levels, buckets, information sets
+    Info(InfoArgs),
+    /// Solve a game of a definition file
+    Solve(Box<SolveArgs>),
+    /// Algorithms and ways of sampling side by side, by exploitability against time
+    Compare(Box<CompareArgs>),
+    /// Value and exact exploitability of a saved strategy
+    Exploitability(ExploitabilityArgs),
+    /// What a saved strategy does with a hand after a history; or all of it as JSON or CSV
+    Query(QueryArgs),
+    /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
+    Subgame(Box<SubgameArgs>),
+    /// Repeat the experiments of the source: its programs beside ours, on its four games
+    Thesis(Box<ThesisArgs>),
+    /// Play in the terminal against a saved strategy
+    Play(PlayArgs),
+    /// The exact value of one saved strategy against another
+    Match(MatchArgs),
+    /// Regret matching on a matrix game
+    Matrix(MatrixArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct InfoArgs {
+    /// Game definition file
+    #[arg(value_name = "FILE.game")]
+    pub game: PathBuf,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct SolveArgs {
+    /// Game definition file; or a game of the library: liars_dice, goofspiel:N [default: that of --resume]
+    #[arg(value_name = "FILE.game", required_unless_present = "resume")]
+    pub game: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub solve: SolveFlags,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+
+    /// Write the average strategy to this file at the end
+    #[arg(long, value_name = "FILE")]
+    pub strategy: Option<PathBuf>,
+
+    /// Round the probabilities of --strategy to 16 bits: half the size
+    #[arg(long, requires = "strategy")]
+    pub compact: bool,
+
+    /// Write the solve's state to this file at the end, and on Ctrl-C
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Go on from this checkpoint until --iterations are done in all; the options are the checkpoint's
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "algorithm", "updates", "averaging", "sampling", "batch", "seed", "precision", "form"])]
+    pub resume: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct CompareArgs {
+    /// Game definition file; or a game of the library: liars_dice, goofspiel:N
+    #[arg(value_name = "FILE.game")]
+    pub game: PathBuf,
+
+    /// Algorithms, with commas between; --algorithm has no meaning here
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "cfr,cfr_plus,lcfr,dcfr,pcfr_plus")]
+    pub algorithms: Vec<Algorithm>,
+
+    /// Ways of sampling, with commas between; --sampling has no meaning here
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "none")]
+    pub samplings: Vec<Sampling>,
+
+    /// Time of each run in seconds, exploitability apart
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    pub seconds: f64,
+
+    #[command(flatten)]
+    pub solve: SolveFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+
+    /// Draw exploitability against time to this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// How a saved strategy is measured.
+#[derive(clap::Args, Clone, Debug)]
+pub struct MeasureFlags {
+    /// Arithmetic: f32, f64
+    #[arg(long, value_name = "P", default_value_t = Numbers::F64)]
+    pub precision: Numbers,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ExploitabilityArgs {
+    /// The strategy, written by solve
+    #[arg(value_name = "FILE")]
+    pub strategy: PathBuf,
+
+    #[command(flatten)]
+    pub measure: MeasureFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct QueryArgs {
+    /// The strategy, written by solve
+    #[arg(value_name = "FILE")]
+    pub strategy: PathBuf,
+
+    /// The actions so far: f, c, r (r12 in no-limit: raise to 12 in all), / between rounds
+    #[arg(long, value_name = "ACTIONS", default_value = "")]
+    pub history: String,
+
+    /// The board so far, / between rounds: 3c, or QsJh2h/2d
+    #[arg(long, value_name = "CARDS", default_value = "")]
+    pub board: String,
+
+    /// Private cards [default: every hand]
+    #[arg(long, value_name = "CARDS")]
+    pub hand: Option<String>,
+
+    /// An information set by its key, seat:hole:board:betting
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["history", "board", "hand"])]
+    pub key: Option<String>,
+
+    /// Write every information set to this file: JSON, or lines of CSV where it ends with .csv
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["history", "board", "hand", "key"])]
+    pub export: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct SubgameArgs {
+    /// Spots: pot, effective_stack, bet_fraction_of_pot, flop, turn, river, ranges; sizes a street, rake, locks
+    #[arg(required = true, value_name = "SPOT.json")]
+    pub spots: Vec<PathBuf>,
+
+    /// This spot of a file that holds several [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub spot: Vec<String>,
+
+    #[command(flatten)]
+    pub solve: SolveFlags,
+    #[command(flatten)]
+    pub report: ReportFlags,
+
+    /// What to run on, with commas between: auto, cuda, cuda:1 and so on, cpu, simt; spots are divided among them
+    #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
+    pub device: Vec<String>,
+
+    /// Hands shown of each spot; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ThesisArgs {
+    /// Folder with variant_a.game to variant_d.game
+    #[arg(long, value_name = "DIR")]
+    pub games: PathBuf,
+
+    /// Iterations of each point, with commas between [default: 10,100,1000,10000; with --quick 10]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub iterations: Vec<u32>,
+
+    /// Only these games, with commas between: a, b, c, d
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Runs of each point
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+
+    /// Threads of the iterative program on the CPU; the source used 8
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+
+    /// Threads of a block; the source used 64
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..=1024))]
+    pub block: u32,
+
+    /// Longest time of one run in seconds: points that would take longer are left out, and that is said
+    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    pub limit: f64,
+
+    /// Few iterations, one run: shows that everything runs
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Draw the four figures to this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub plots: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlayArgs {
+    /// The strategy, written by solve; it plays every other seat
+    #[arg(value_name = "FILE")]
+    pub strategy: PathBuf,
+
+    /// Your seat in the first hand, from 0; it moves on after every hand
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seat: usize,
+
+    /// Seed of cards and choices [default: another every time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Hands [default: until you leave]
+    #[arg(long, value_name = "N")]
+    pub hands: Option<u64>,
+
+    /// Show what the strategy would do in your place
+    #[arg(long)]
+    pub hints: bool,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MatchArgs {
+    /// One strategy
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+
+    /// The other, of the same game
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+
+    #[command(flatten)]
+    pub measure: MeasureFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MatrixArgs {
+    /// rock-paper-scissors, prisoners-dilemma, or the row player's payoffs of a zero-sum game: "0,-1,1; 1,0,-1; -1,1,0"
+    #[arg(value_name = "GAME", allow_hyphen_values = true)]
+    pub game: String,
+
+    #[command(flatten)]
+    pub solve: SolveFlags,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}

@@ -1,0 +1,134 @@
+//! `compare`: algorithms and ways of sampling side by side, by exploitability against time.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::Device;
+use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
+
+use crate::cfr::args::CompareArgs;
+use crate::cfr::chart;
+use crate::cfr::{check, games, solve};
+use crate::common::chart::Line;
+use crate::common::table::{seconds, thousands};
+use crate::common::{self, OutputFile, Usage};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    game: String,
+    runs: &'a [Run],
+    device: String,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// One combination.
+#[derive(Serialize)]
+struct Run {
+    algorithm: Algorithm,
+    sampling: Sampling,
+    batch: u32,
+    engine: String,
+    trajectory: Vec<Point>,
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs) -> Result<()> {
+    args.output.start_log();
+    if !(args.seconds.is_finite() && args.seconds > 0.0) {
+        return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
+    }
+    let problem = games::read(&args.game)?;
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.plot.as_deref())];
+    common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let plot = OutputFile::prepare_option(args.plot.as_deref())?;
+    let device = Device::parse(&args.device.device)?;
+    let mut runs = Vec::new();
+    for &sampling in &args.samplings {
+        for &algorithm in &args.algorithms {
+            if common::interrupted() {
+                break;
+            }
+            let batch = if sampling == Sampling::None { 1 } else { args.solve.batch };
+            let options = Options { algorithm, sampling, batch, ..args.solve.options(&device) };
+            runs.push(one(args, &problem, &device, options)?);
+        }
+    }
+    let name = args.game.display().to_string();
+    if let Some(plot) = plot {
+        let points = |run: &Run| run.trajectory.iter().map(|point| (point.seconds, point.nash_conv)).collect();
+        let lines: Vec<Line> = runs
+            .iter()
+            .map(|run| Line { name: format!("{}, sampling {}", run.algorithm, run.sampling), points: points(run) })
+            .collect();
+        let title = format!("{name} on {}", device.name());
+        plot.write(&chart::logarithmic(&title, "seconds", "NashConv, chips", &lines)?)?;
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "compare",
+            game: name,
+            runs: &runs,
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            program: "warpplay cfr_poker",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        common::print(text(&runs))?;
+    }
+    Ok(())
+}
+
+/// One combination until its time is over; exploitability is found after 1, 2, 4, … iterations.
+fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options) -> Result<Run> {
+    let builder = Solver::builder(problem.clone()).options(options);
+    let mut solver = solve::build(builder, device, None, args.output.quiet)?;
+    let mut stop = 1u32;
+    loop {
+        let missing = u64::from(stop) - solver.iterations();
+        let done = solver.run(missing as u32, |_| match common::interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })?;
+        let point = solver.exploitability()?;
+        if point.seconds >= args.seconds || u64::from(done) < missing || stop > u32::MAX / 2 {
+            break;
+        }
+        stop *= 2;
+    }
+    let report = solver.report();
+    check::trajectory(&report.trajectory, solve::slack(&report))?;
+    let Options { algorithm, sampling, batch, .. } = options;
+    Ok(Run { algorithm, sampling, batch, engine: report.engine, trajectory: report.trajectory })
+}
+
+/// The end of each run in a line.
+fn text(runs: &[Run]) -> String {
+    let mut text = format!(
+        "{:<10} {:<16} {:<9} {:>12} {:>10} {:>12}\n",
+        "algorithm", "sampling", "engine", "iterations", "time", "NashConv"
+    );
+    for Run { algorithm, sampling, engine, trajectory, .. } in runs {
+        let Some(last) = trajectory.last() else { continue };
+        text += &format!(
+            "{algorithm:<10} {sampling:<16} {engine:<9} {:>12} {:>10} {:>12.3e}\n",
+            thousands(last.iteration),
+            seconds(last.seconds),
+            last.nash_conv
+        );
+    }
+    text
+}

@@ -1,0 +1,65 @@
+//! `info`: how large a game is.
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::cfr::{Counts, GameDef};
+
+use crate::cfr::args::InfoArgs;
+use crate::common::table::thousands;
+use crate::common::{self, OutputFile};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    game: String,
+    definition: &'a GameDef,
+    counts: &'a Counts,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &InfoArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("FILE.game", Some(&args.game))], &[("--json", args.output.json.as_deref())], &[])?;
+    let game = GameDef::read(&args.game)?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let counts = Counts::of(&game)?;
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "info",
+            game: args.game.display().to_string(),
+            definition: &game,
+            counts: &counts,
+            program: "warpplay cfr_poker",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        common::print(text(&counts))?;
+    }
+    Ok(())
+}
+
+/// The counts in some lines.
+fn text(counts: &Counts) -> String {
+    format!(
+        "sequences                    {}\nterminal sequences           {}\nlevels                       {}\n  with the last, all-terminal one {}\n\
+         buckets                      {}\ninformation sets             {}\nsequences × buckets          {}\naverage sequences per level  {:.1}\n",
+        thousands(counts.sequences),
+        thousands(counts.terminals),
+        counts.levels,
+        counts.levels_with_last,
+        thousands(counts.buckets),
+        thousands(counts.information_sets),
+        thousands(counts.thesis_information_sets),
+        counts.average_sequences_per_level,
+    )
+}

@@ -1,0 +1,116 @@
+//! `matrix`: regret matching on a game of one move each.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use warpplay::Device;
+use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
+
+use crate::cfr::args::MatrixArgs;
+use crate::cfr::chart;
+use crate::cfr::{check, query, solve};
+use crate::common::chart::Line;
+use crate::common::{self, OutputFile, Usage};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    game: &'a str,
+    /// What each seat plays on average.
+    strategy: &'a [Answer],
+    trajectory: &'a [warpplay::cfr::Point],
+    seconds: f64,
+    device: String,
+    device_name: String,
+    report: &'a Report,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &MatrixArgs) -> Result<()> {
+    args.output.start_log();
+    let stops = args.report.stops()?;
+    let tree = Tree::build(&game(&args.game)?)?;
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    common::expect_apart(&[], &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
+    let device = Device::parse(&args.device.device)?;
+    let builder = Solver::builder(tree).options(args.solve.options(&device));
+    let mut solver = solve::build(builder, &device, None, args.output.quiet)?;
+    for stop in stops {
+        let missing = u64::from(stop).saturating_sub(solver.iterations());
+        solver.run(missing as u32, |_| match common::interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })?;
+        solver.exploitability()?;
+        if common::interrupted() {
+            break;
+        }
+    }
+    let report = solver.report();
+    check::trajectory(&report.trajectory, solve::slack(&report))?;
+    let mut strategy = Vec::new();
+    solver.strategy()?.each(|answer| -> Result<()> {
+        strategy.push(answer);
+        Ok(())
+    })?;
+    if let Some(plot) = plot {
+        let points = report.trajectory.iter().map(|point| (point.iteration as f64, point.nash_conv)).collect();
+        let lines = [Line { name: report.options.algorithm.to_string(), points }];
+        plot.write(&chart::logarithmic(&args.game, "iteration", "NashConv", &lines)?)?;
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "matrix",
+            game: &args.game,
+            strategy: &strategy,
+            trajectory: &report.trajectory,
+            seconds: report.seconds,
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            report: &report,
+            program: "warpplay cfr_poker",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        let lines = strategy.iter().map(|answer| format!("seat {}: {}", answer.seat, query::line(answer)));
+        common::print(solve::text(&report) + &lines.collect::<String>())?;
+    }
+    Ok(())
+}
+
+/// The game of a name, or of the row player's payoffs: rows divided by `;`.
+fn game(text: &str) -> Result<MatrixGame> {
+    match text {
+        "rock-paper-scissors" => return Ok(MatrixGame::rock_paper_scissors()),
+        "prisoners-dilemma" => return Ok(MatrixGame::prisoners_dilemma()),
+        _ => {}
+    }
+    let rows = text.split(';').map(|row| row.split(',').map(|payoff| payoff.trim().parse::<f64>()).collect());
+    let Ok(rows) = rows.collect::<Result<Vec<Vec<f64>>, _>>() else {
+        let allowed = "rock-paper-scissors, prisoners-dilemma, or payoffs as \"0,-1,1; 1,0,-1; -1,1,0\"";
+        return Err(Usage(format!("game: '{text}' is not allowed ({allowed})")).into());
+    };
+    let columns = rows[0].len();
+    if rows.iter().any(|row| row.len() != columns) {
+        bail!(Usage(format!("game: rows of '{text}' have different lengths")));
+    }
+    let names = |n: usize, what: &str| (1..=n).map(|at| format!("{what} {at}")).collect::<Vec<_>>();
+    let (row_names, column_names) = (names(rows.len(), "row"), names(columns, "column"));
+    let payoffs: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let rows: Vec<&str> = row_names.iter().map(String::as_str).collect();
+    let columns: Vec<&str> = column_names.iter().map(String::as_str).collect();
+    Ok(MatrixGame::zero_sum("matrix", &rows, &columns, &payoffs)?)
+}

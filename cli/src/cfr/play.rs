@@ -1,0 +1,251 @@
+//! `play`: hands in the terminal against a saved strategy.
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use warpplay::cfr::{BettingKind, BettingTree, GameDef, Problem, Ranking, Strategy, category, set_of};
+
+use crate::cfr::args::PlayArgs;
+use crate::cfr::query;
+use crate::common::{self, Input, OutputFile};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+const HELP: &str = "  f, c, r   fold, check or call, bet or raise (in no-limit r12: to 12 chips in all)
+  hint      what the strategy would do in your place
+  help      this list
+  quit      leave";
+
+/// What was played.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    strategy: String,
+    seed: u64,
+    hands: &'a [Hand],
+    /// Your winnings in all, in chips.
+    won: f64,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// One hand.
+#[derive(Clone, Debug, Serialize)]
+struct Hand {
+    /// Your seat.
+    seat: usize,
+    /// The private cards, by seat.
+    hole: Vec<String>,
+    board: String,
+    betting: String,
+    /// What each seat won.
+    payoffs: Vec<f64>,
+}
+
+/// Runs the command.
+pub fn run(args: &PlayArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("FILE", Some(&args.strategy))], &[("--json", args.output.json.as_deref())], &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let strategy = Strategy::load(&args.strategy)?;
+    let Problem::Poker(game) = strategy.problem().clone() else {
+        bail!("{}: the strategy is of no whole game of poker", args.strategy.display());
+    };
+    if args.seat >= game.n_players {
+        let allowed = format!("option seat: {} is not allowed (0 to {})", args.seat, game.n_players - 1);
+        return Err(common::Usage(allowed).into());
+    }
+    let seed = args.seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |now| now.as_nanos() as u64)
+    });
+    let mut table = Table {
+        args,
+        tree: BettingTree::new(&game)?,
+        ranking: Ranking::new(game.deck),
+        game: &game,
+        strategy: &strategy,
+        input: Input::new(),
+        random: Random(seed),
+    };
+    let hands = table.play()?;
+    let won: f64 = hands.iter().map(|hand| hand.payoffs[hand.seat]).sum();
+    if !hands.is_empty() {
+        common::print(format!("\nYou won {won:+} chips in {} hands.\n", hands.len()))?;
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "play",
+            strategy: args.strategy.display().to_string(),
+            seed,
+            hands: &hands,
+            won,
+            program: "warpplay cfr_poker",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    Ok(())
+}
+
+/// SplitMix64 of Steele, Lea and Flood.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below `n`, which is small against 2⁶⁴.
+    fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.next()) * n as u128) >> 64) as usize
+    }
+
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+struct Table<'a> {
+    args: &'a PlayArgs,
+    tree: BettingTree,
+    ranking: Ranking,
+    game: &'a GameDef,
+    strategy: &'a Strategy,
+    input: Input,
+    random: Random,
+}
+
+/// The cards of a hand.
+struct Deal {
+    /// By seat.
+    hole: Vec<Vec<u8>>,
+    /// All that may come.
+    board: Vec<u8>,
+}
+
+impl Table<'_> {
+    fn play(&mut self) -> Result<Vec<Hand>> {
+        let you = |seat: usize| {
+            format!("Poker, {} players. You begin at seat {seat}; the strategy plays the others.", self.game.n_players)
+        };
+        common::print(format!("{}\n{HELP}\n", you(self.args.seat)))?;
+        let mut hands = Vec::new();
+        while self.args.hands.is_none_or(|n| (hands.len() as u64) < n) {
+            let seat = (self.args.seat + hands.len()) % self.game.n_players;
+            match self.hand(seat, hands.len() + 1)? {
+                Some(hand) => hands.push(hand),
+                None => break,
+            }
+        }
+        Ok(hands)
+    }
+
+    fn deal(&mut self) -> Deal {
+        let mut deck: Vec<u8> = (0..self.game.deck.n_cards() as u8).collect();
+        let (n_hole, n_players) = (self.game.n_hole_cards, self.game.n_players);
+        let n_board: usize = self.game.n_board_cards.iter().sum();
+        let needed = n_hole * n_players + n_board;
+        for at in 0..needed {
+            let other = at + self.random.below(deck.len() - at);
+            deck.swap(at, other);
+        }
+        let hole = (0..n_players).map(|seat| deck[seat * n_hole..(seat + 1) * n_hole].to_vec()).collect();
+        Deal { hole, board: deck[needed - n_board..needed].to_vec() }
+    }
+
+    /// One hand; `None` where the user leaves.
+    fn hand(&mut self, you: usize, number: usize) -> Result<Option<Hand>> {
+        let deal = self.deal();
+        let names = |cards: &[u8]| self.game.deck.names(set_of(cards));
+        let hole: Vec<String> = deal.hole.iter().map(|cards| names(cards)).collect();
+        common::print(format!("\nHand {number}: seat {you}, your cards {}\n", hole[you]))?;
+        let (mut node, mut shown) = (0u32, 0);
+        loop {
+            let at = &self.tree.nodes[node as usize];
+            let BettingKind::Decision { seat, actions, children } = &at.kind else { break };
+            let n_board: usize = self.game.n_board_cards[..=at.round as usize].iter().sum();
+            let board = names(&deal.board[..n_board]);
+            if n_board > shown {
+                shown = n_board;
+                common::print(format!("  board {board}\n"))?;
+            }
+            let history = self.tree.history(node);
+            let place = if *seat == you {
+                let pot: f64 = at.contributed.iter().sum::<f64>() + self.tree.dead;
+                let choices: Vec<String> = actions.iter().map(|&action| self.tree.spell(action)).collect();
+                common::print(format!("  pot {pot}, {} in it yours; {}\n", at.contributed[you], choices.join(", ")))?;
+                let hint = self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[you])?;
+                if self.args.hints {
+                    common::print(format!("  {}", query::line(&hint)))?;
+                }
+                match self.ask(&choices, &query::line(&hint))? {
+                    Some(place) => place,
+                    None => return Ok(None),
+                }
+            } else {
+                let answer =
+                    self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[*seat])?;
+                let mut left = self.random.unit();
+                let place = answer.choices.iter().position(|choice| {
+                    left -= choice.probability;
+                    left < 0.0
+                });
+                // Rounding may leave a rest above the last one.
+                let place = place.unwrap_or(answer.choices.len() - 1);
+                common::print(format!("  seat {seat}: {}\n", answer.choices[place].action))?;
+                place
+            };
+            node = children[place];
+        }
+        let end = &self.tree.nodes[node as usize];
+        let strengths: Vec<u32> =
+            deal.hole.iter().map(|hole| self.ranking.strength(set_of(hole) | set_of(&deal.board))).collect();
+        let payoffs = self.tree.payoffs(end, &strengths);
+        let left = (0..self.game.n_players).filter(|seat| end.folded >> seat & 1 == 0).count();
+        if left > 1 {
+            common::print(format!("  shown: board {}\n", names(&deal.board)))?;
+            for seat in (0..self.game.n_players).filter(|seat| end.folded >> seat & 1 == 0) {
+                common::print(format!("    seat {seat}: {} ({:?})\n", hole[seat], category(strengths[seat])))?;
+            }
+        }
+        common::print(format!("  you {} {}\n", if payoffs[you] >= 0.0 { "win" } else { "lose" }, payoffs[you].abs()))?;
+        let board = names(&deal.board);
+        Ok(Some(Hand { seat: you, hole, board, betting: self.tree.history(node), payoffs }))
+    }
+
+    /// Asks until something that can be done was typed.
+    fn ask(&self, choices: &[String], hint: &str) -> Result<Option<usize>> {
+        loop {
+            common::print("your action> ")?;
+            let Some(line) = self.input.next_line().context("stdin")? else { return Ok(None) };
+            match line.to_ascii_lowercase().as_str() {
+                "" => {}
+                "quit" | "q" | "exit" => return Ok(None),
+                "hint" => common::print(hint)?,
+                "help" | "h" | "?" => common::print(format!("{HELP}\n"))?,
+                word => match choices.iter().position(|choice| choice == word) {
+                    Some(place) => return Ok(Some(place)),
+                    None => common::print(format!("'{word}' cannot be done here: {}\n", choices.join(", ")))?,
+                },
+            }
+        }
+    }
+}
+
+/// The board of a round, as queries want it.
+fn dealt_text(game: &GameDef, board: &[u8], round: u32) -> String {
+    let mut at = 0;
+    let rounds = game.n_board_cards[..=round as usize].iter().map(|&n| {
+        let cards = &board[at..at + n];
+        at += n;
+        cards.iter().map(|&card| game.deck.name(card)).collect::<String>()
+    });
+    rounds.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,157 @@
+//! `subgame`: hold'em spots.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use warpplay::Device;
+use warpplay::cfr::{HandReport, Solver, Spot, SpotReport, SpotRun, solve_spots};
+
+use crate::cfr::args::SubgameArgs;
+use crate::cfr::chart;
+use crate::common::chart::Line;
+use crate::common::table::seconds;
+use crate::common::{self, OutputFile, Usage};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written: the fields of one spot's report, or `spots` with a report for each name.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    #[serde(flatten)]
+    report: Option<&'a SpotReport>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    spots: BTreeMap<&'a str, &'a SpotReport>,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &SubgameArgs) -> Result<()> {
+    args.output.start_log();
+    let stops = args.report.stops()?;
+    let mut spots = Vec::new();
+    for path in &args.spots {
+        let all = Spot::read_all(path)?.into_iter();
+        spots.extend(all.filter(|(name, _)| args.spot.is_empty() || args.spot.contains(name)));
+    }
+    if let Some(missing) = args.spot.iter().find(|&name| spots.iter().all(|(of, _)| of != name)) {
+        return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
+    }
+    let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
+    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    common::expect_apart(&read, &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
+    let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let device = devices.first().context("no device")?;
+    let options = args.solve.options(device);
+    // Wrong spots, and those that do not fit, are found before any is solved.
+    for (name, spot) in &spots {
+        let plan = Solver::builder(spot).options(options).plan(device).with_context(|| name.clone())?;
+        if !args.output.quiet {
+            common::print(format!("{name}: {plan}\n"))?;
+        }
+    }
+    let bar = args.output.bar(spots.len() as u64);
+    let run = SpotRun { options, iterations: args.report.iterations, report: stops };
+    let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
+    let solved = solve_spots(&devices, &list, &run, |n| bar.set_position(n as u64))?;
+    bar.finish_and_clear();
+    let mut reports = Vec::new();
+    for ((name, spot), report) in spots.iter().zip(solved) {
+        let report = report.with_context(|| name.clone())?;
+        check(name, spot, &report)?;
+        reports.push((name.as_str(), report));
+    }
+    if let Some(plot) = plot {
+        let line = |(name, report): &(&str, SpotReport)| Line {
+            name: name.to_string(),
+            points: report.trajectory.iter().map(|(&iteration, &chips)| (iteration as f64, chips)).collect(),
+        };
+        let lines: Vec<Line> = reports.iter().map(line).collect();
+        plot.write(&chart::logarithmic("hold'em spots", "iteration", "exploitability, chips", &lines)?)?;
+    }
+    if let Some(json) = json {
+        let only = if let [(_, report)] = &reports[..] { Some(report) } else { None };
+        let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
+        let record = Record {
+            schema: SCHEMA,
+            kind: "subgame",
+            report: only,
+            spots: several.collect(),
+            device_name: device.name(),
+            program: "warpplay cfr_poker",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        for (name, report) in &reports {
+            common::print(text(name, report, args.top))?;
+        }
+    }
+    Ok(())
+}
+
+/// What must hold of every spot.
+fn check(name: &str, spot: &Spot, report: &SpotReport) -> Result<()> {
+    let total = report.ev[0] + report.ev[1];
+    let slack = 1e-3 * (spot.pot + spot.effective_stack);
+    ensure!(
+        total.is_finite() && total <= spot.pot + slack,
+        "check failed: {name}: ev sums to {total}, more than the pot"
+    );
+    let raked = spot.rake.is_some_and(|rake| rake.part > 0.0);
+    ensure!(
+        raked || (total - spot.pot).abs() <= slack,
+        "check failed: {name}: ev sums to {total}, expected the pot of {}",
+        spot.pot
+    );
+    let equity = report.equity[0] + report.equity[1];
+    ensure!((equity - 1.0).abs() <= 1e-3, "check failed: {name}: equities sum to {equity}");
+    for (iteration, chips) in &report.trajectory {
+        ensure!(
+            chips.is_finite() && *chips >= -slack,
+            "check failed: {name}: exploitability {chips} at iteration {iteration}"
+        );
+    }
+    Ok(())
+}
+
+/// A solved spot in some lines.
+fn text(name: &str, report: &SpotReport, top: usize) -> String {
+    let SpotReport { hands, ev, equity, iterations, seconds: time, device, .. } = report;
+    let mut text = format!("\n{name}: {iterations} iterations in {} on {device}\n", seconds(*time));
+    for seat in 0..2 {
+        text += &format!("  seat {seat}: {} hands, ev {:.4}, equity {:.4}\n", hands[seat], ev[seat], equity[seat]);
+    }
+    for (iteration, chips) in &report.trajectory {
+        text += &format!("  exploitability after {iteration}: {chips:.6} chips\n");
+    }
+    for seat in 0..2 {
+        let mut list: Vec<&HandReport> = report.by_hand[seat].iter().collect();
+        list.sort_by(|a, b| b.ev.total_cmp(&a.ev));
+        let shown = if top == 0 { list.len() } else { top.min(list.len()) };
+        text += &format!("  seat {seat}, {shown} hands of the highest ev\n");
+        for hand in &list[..shown] {
+            let first = hand.strategy.iter().next().map(|(history, probabilities)| {
+                let actions = report.actions.get(history).map(Vec::as_slice).unwrap_or_default();
+                let parts = actions.iter().zip(probabilities).map(|(action, part)| format!("{action} {part:.3}"));
+                format!("after '{history}': {}", parts.collect::<Vec<_>>().join(" "))
+            });
+            text += &format!(
+                "    {}  ev {:>9.3}  equity {:.3}  {}\n",
+                hand.hand,
+                hand.ev,
+                hand.equity,
+                first.unwrap_or_default()
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! `warpplay`: every family of the library from the command line.
+//!
+//! ```text
+//! warpplay mcts analyse --game connect4 --moves 4453
+//! warpplay mlp train --data DIR
+//! warpplay device
+//! ```
+//!
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 1 everything
+//! else, with one line on stderr.
+
+#[cfg(feature = "azero")]
+mod azero;
+#[cfg(feature = "cfr")]
+mod cfr;
+#[allow(dead_code, unused_imports, reason = "each family uses a part, and may be the only one")]
+mod common;
+mod device;
+#[cfg(feature = "mcts")]
+mod mcts;
+#[cfg(feature = "mlp")]
+mod mlp;
+#[cfg(feature = "shogi")]
+mod shogi;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Game AI on the GPU, and on the CPU where there is none
+#[derive(Parser, Debug)]
+#[command(name = "warpplay", version)]
+struct Cli {
+    #[command(subcommand)]
+    family: Family,
+}
+
+#[derive(Subcommand, Debug)]
+enum Family {
+    #[cfg(feature = "mcts")]
+    Mcts(mcts::Args),
+    #[cfg(feature = "azero")]
+    Azero(azero::Args),
+    #[cfg(feature = "mlp")]
+    Mlp(mlp::Args),
+    #[cfg(feature = "shogi")]
+    Shogi(shogi::Args),
+    #[cfg(feature = "cfr")]
+    Cfr(cfr::Args),
+    /// What this program finds of drivers and devices, what works, and what to do about what does not
+    Device,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    common::exit(run(cli.family))
+}
+
+fn run(family: Family) -> anyhow::Result<()> {
+    common::catch_interrupts()?;
+    match family {
+        #[cfg(feature = "mcts")]
+        Family::Mcts(args) => mcts::run(args),
+        #[cfg(feature = "azero")]
+        Family::Azero(args) => azero::run(args),
+        #[cfg(feature = "mlp")]
+        Family::Mlp(args) => mlp::run(args),
+        #[cfg(feature = "shogi")]
+        Family::Shogi(args) => shogi::run(args),
+        #[cfg(feature = "cfr")]
+        Family::Cfr(args) => cfr::run(args),
+        Family::Device => device::run(),
+    }
+}

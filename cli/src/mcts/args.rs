@@ -1,0 +1,229 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use warpplay::mcts::{Options, SearchBuilder, Variant};
+
+use crate::common::{DeviceFlag, OutputFlags, SeedFlag};
+use crate::mcts::games::GameName;
+use crate::mcts::player::PlayerSpec;
+
+/// Monte Carlo tree search on the GPU, and on the CPU where there is none
+#[derive(Parser, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Search a position and print what is thought of each move
+    #[command(visible_alias = "analyze")]
+    Analyse(AnalyseArgs),
+    /// Play against the search in the terminal
+    Play(PlayArgs),
+    /// Let two players meet, with colours switched each game
+    Match(MatchArgs),
+    /// Repeat a recorded search exactly and compare
+    Replay(ReplayArgs),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PositionFlags {
+    /// The game
+    #[arg(long, value_enum, value_name = "GAME", default_value_t = GameName::Connect4)]
+    pub game: GameName,
+
+    /// Moves from the start, such as 4453 (Connect 4: columns from 1) or h8i9 (Gomoku, Hex, Lights Out: letter and
+    /// number) or a3b4 (checkers: two squares, a jump each by itself); default the start
+    #[arg(long, value_name = "MOVES", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
+    pub moves: String,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct SearchFlags {
+    /// Which children of a new leaf are played out, one (ocp) or all (acp); and whether blocks on the GPU are counted
+    /// out (thrifty) or launched for all actions (prodigal): ocp_thrifty, ocp_prodigal, acp_thrifty, acp_prodigal
+    #[arg(long, value_name = "VARIANT", default_value_t = Variant::AcpProdigal)]
+    pub variant: Variant,
+
+    /// Independent trees T, 1 to 512
+    #[arg(long, value_name = "T", default_value_t = 8, allow_negative_numbers = true)]
+    pub trees: u32,
+
+    /// Playouts m of each played child in one step, a power of two, 1 to 512
+    #[arg(long, value_name = "M", default_value_t = 128, allow_negative_numbers = true)]
+    pub playouts: u32,
+
+    /// End after so many steps; with --seconds too, whichever comes first
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub steps: Option<u64>,
+
+    /// End after so many seconds [default: 5 where --steps is not given]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub seconds: Option<f64>,
+
+    /// Exploration constant C, 0 or more; usual values are 1/√2 (0.7071), 1, √2 (1.4142) and 2
+    #[arg(long, value_name = "C", default_value_t = 2.0, allow_negative_numbers = true)]
+    pub ucb_c: f32,
+
+    /// What a draw is worth, 0 to 1, where a win is worth 1; the paper's program counts 0
+    #[arg(long, value_name = "V", default_value_t = 0.5, allow_negative_numbers = true)]
+    pub draw_value: f32,
+
+    /// Device memory for the trees in GiB
+    #[arg(long, value_name = "GB", default_value_t = 2.0, allow_negative_numbers = true)]
+    pub memory: f64,
+
+    /// Threads of the device cpu, 1 to 1024 [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+}
+
+impl SearchFlags {
+    /// As the library takes them; it checks the ranges.
+    pub fn options(&self, seed: u64) -> Options {
+        Options {
+            variant: self.variant,
+            n_trees: self.trees,
+            n_playouts: self.playouts,
+            steps: self.steps,
+            seconds: default_seconds(self.steps, self.seconds),
+            ucb_c: self.ucb_c,
+            draw_value: self.draw_value,
+            device_memory_gb: self.memory,
+            seed,
+        }
+    }
+
+    /// The number of threads, where the user gave one.
+    pub fn with_threads<G: warpplay::mcts::KernelSet>(&self, builder: SearchBuilder<G>) -> SearchBuilder<G> {
+        match self.threads {
+            Some(threads) => builder.threads(threads),
+            None => builder,
+        }
+    }
+}
+
+/// The paper's time limit where neither limit is given.
+pub fn default_seconds(steps: Option<u64>, seconds: Option<f64>) -> Option<f64> {
+    match (steps, seconds) {
+        (None, None) => Options::default().seconds,
+        _ => seconds,
+    }
+}
+
+/// A number of threads: at least one.
+pub fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if threads > 0 => Ok(threads),
+        _ => Err("allowed is a number, 1 or more".to_string()),
+    }
+}
+
+#[derive(clap::Args, Debug)]
+pub struct AnalyseArgs {
+    #[command(flatten)]
+    pub position: PositionFlags,
+
+    /// Analyse the positions of this file, the moves of one in each line (lines that begin with # are left out), and
+    /// write one line of JSON for each, to stdout or to the file of --json
+    #[arg(long, value_name = "FILE", conflicts_with = "moves")]
+    pub moves_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub seed: SeedFlag,
+
+    /// Lines of the table of actions, those with the most visits; 0 prints all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub rows: usize,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// Who has the first move.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Human,
+    Search,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct PlayArgs {
+    #[command(flatten)]
+    pub position: PositionFlags,
+
+    /// Who plays the side that moves first in the game
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = Side::Human)]
+    pub first: Side,
+
+    #[command(flatten)]
+    pub search: SearchFlags,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub seed: SeedFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct MatchArgs {
+    #[command(flatten)]
+    pub position: PositionFlags,
+
+    /// The first player: a variant or `vanilla` (single-thread search on the CPU), then options as in
+    /// acp_prodigal,trees=8,playouts=128,seconds=0.2,device=auto
+    ///
+    /// Options of a variant: trees, playouts, steps, seconds, ucb_c, draw_value, memory, device, threads, with the meaning
+    /// and defaults of the flags of `analyse`. Of vanilla: steps, seconds, ucb_c, draw_value. Limits are those of one
+    /// move; with neither steps nor seconds it is 5 seconds.
+    #[arg(long, value_name = "PLAYER", default_value = "acp_prodigal,trees=4,playouts=32,seconds=0.05")]
+    pub a: PlayerSpec,
+
+    /// The second player, written like the first
+    #[arg(long, value_name = "PLAYER", default_value = "vanilla,seconds=0.05")]
+    pub b: PlayerSpec,
+
+    /// Number of games
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub games: u32,
+
+    /// Games played at the same time; searches that share a device or cores then make fewer steps in their time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub parallel: u32,
+
+    #[command(flatten)]
+    pub seed: SeedFlag,
+
+    /// Draw the running score to this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct ReplayArgs {
+    /// What `analyse --json` wrote: one search, or one in each line
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// What to run on: auto, cuda, cuda:1 and so on, cpu, simt [default: as recorded]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+
+    /// Threads of the device cpu, 1 to 1024 [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+
+    #[command(flatten)]
+    pub output: OutputFlags,
+}

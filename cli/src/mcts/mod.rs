@@ -1,0 +1,43 @@
+//! Monte Carlo tree search from the command line: analyse a position, play against the search, let two players meet,
+//! repeat a recorded search.
+//!
+//! ```text
+//! warpplay mcts analyse --game connect4 --moves 4453 --steps 2000 --json found.json
+//! warpplay mcts replay found.json
+//! warpplay mcts play --game hex --seconds 1
+//! warpplay mcts match --a acp_prodigal,seconds=0.2 --b vanilla,seconds=1 --games 100
+//! ```
+//!
+//! A good result: on the empty Connect 4 board the middle column (`4`) is best, with most of the visits and a value `q`
+//! of about 0.6; a match of a player against itself comes out near 50 %; `replay` says `identical`. After every search
+//! the program checks what must hold whatever was searched: the visits of the actions sum to those of the root, no
+//! action has more wins and draws than visits, and the best action is the best by the final rule. A search that breaks
+//! this is an error.
+//!
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line; 1 everything
+//! else, with one line on stderr. A replay that was stopped or found a difference ends with 1.
+
+mod analyse;
+mod args;
+mod chart;
+mod check;
+mod contest;
+mod games;
+mod play;
+mod player;
+mod replay;
+mod score;
+mod table;
+
+pub use args::Args;
+use args::Command;
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    match args.command {
+        Command::Analyse(args) => analyse::run(&args),
+        Command::Play(args) => play::run(&args),
+        Command::Match(args) => contest::run(&args),
+        Command::Replay(args) => replay::run(&args),
+    }
+}

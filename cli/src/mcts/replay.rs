@@ -1,0 +1,218 @@
+//! `replay`: repeats recorded searches by their recorded steps and compares what they find.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use warpplay::mcts::{
+    ActionReport, KernelSet, Notation, Options, SCHEMA, Search, SearchReport, check_playable, position_after,
+};
+use warpplay::{Device, Error};
+
+use crate::common::{self, OutputFile};
+use crate::mcts::analyse::Recorded;
+use crate::mcts::args::ReplayArgs;
+use crate::mcts::check;
+use crate::mcts::games::{GameName, Visitor};
+
+/// Runs the command.
+pub fn run(args: &ReplayArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("FILE", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
+    let recorded = read(&args.file)?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let bar = args.output.bar(recorded.len() as u64);
+    let (mut written, mut different) = (String::new(), Vec::new());
+    // A reader of stdout that goes away does not end the comparison: the exit code speaks of all of it.
+    let mut shown = Ok(());
+    for (index, old) in recorded.iter().enumerate() {
+        let place = place(&args.file, index, recorded.len());
+        let Some(game) = GameName::find(&old.game) else {
+            bail!("{place}: field game: {} is not a known game", old.game)
+        };
+        let new = game.visit(Repeat { args, old, place: &place })?;
+        let Some(new) = new else {
+            bar.abandon();
+            // Only what was compared whole may end with 0.
+            bail!(
+                "{place}: stopped before the search was repeated, {index} of {} were; nothing was written",
+                recorded.len()
+            );
+        };
+        let differences = differences(old, &new);
+        if !args.output.quiet && shown.is_ok() {
+            let verdict = if differences.is_empty() { "identical" } else { "DIFFERENT" };
+            shown = bar.suspend(|| {
+                common::print(format!(
+                    "{verdict}: {place}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
+                    new.game, new.performance.steps, new.best.name, old.device, new.device
+                ))
+            });
+        }
+        if let Some(first) = differences.first() {
+            let n = differences.len();
+            let fields = if n == 1 { "field" } else { "fields" };
+            different.push(format!("{place}: the repeated search differs in {n} {fields}, first {first}"));
+        }
+        written += &if recorded.len() == 1 {
+            common::to_json_text(&Recorded::new(&new))?
+        } else {
+            common::to_json_line(&Recorded::new(&new))?
+        };
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if let Some(json) = json {
+        json.write(&written)?;
+    }
+    match different.first() {
+        None => shown,
+        Some(first) if different.len() == 1 => bail!("{first}"),
+        Some(first) => bail!("{first} (and {} more searches)", different.len() - 1),
+    }
+}
+
+/// Where a search stands, for messages.
+fn place(file: &Path, index: usize, n: usize) -> String {
+    if n == 1 { file.display().to_string() } else { format!("{}, search {}", file.display(), index + 1) }
+}
+
+/// The searches of a file: one, or one after another.
+fn read(file: &Path) -> Result<Vec<SearchReport>> {
+    let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        Error::file(file, Some(line), "is not text, and no recorded search")
+    })?;
+    let recorded = serde_json::Deserializer::from_str(&text)
+        .into_iter()
+        .collect::<Result<Vec<SearchReport>, _>>()
+        .map_err(|error| {
+            let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
+            // The position is said once, by the library's own form of file errors.
+            let reason = error.to_string();
+            let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+            Error::file(file, Some(error.line() as u64), format!("{what}: {reason} (column {})", error.column()))
+        })?;
+    if recorded.is_empty() {
+        return Err(Error::file(file, Some(1), "the file is empty; it should hold what analyse --json wrote").into());
+    }
+    for (index, report) in recorded.iter().enumerate() {
+        checked(report).with_context(|| place(file, index, recorded.len()))?;
+    }
+    Ok(recorded)
+}
+
+/// The fields that must agree before a search is repeated.
+fn checked(report: &SearchReport) -> Result<()> {
+    ensure!(report.schema == SCHEMA, "field schema: {} is not known, this program reads {SCHEMA}", report.schema);
+    ensure!(report.performance.steps > 0, "field performance.steps: 0 steps cannot be repeated");
+    ensure!(
+        report.seed == report.options.seed,
+        "field seed: {} is not the seed of the options, {}",
+        report.seed,
+        report.options.seed
+    );
+    ensure!(!report.actions.is_empty(), "field actions: the list is empty");
+    let (steps, options) = (report.performance.steps, &report.options);
+    ensure!(
+        options.steps.is_none_or(|limit| steps <= limit),
+        "field performance.steps: {steps} steps are more than the limit of the options"
+    );
+    // Each tree counts at least m playouts a step: without this look, an absurd number would be repeated for ever.
+    let least = u128::from(steps) * u128::from(options.n_trees) * u128::from(options.n_playouts);
+    ensure!(
+        least <= u128::from(report.performance.playouts),
+        "field performance.steps: {steps} steps of {} trees and {} playouts make more playouts than the {} of field performance.playouts",
+        options.n_trees,
+        options.n_playouts,
+        report.performance.playouts
+    );
+    Ok(())
+}
+
+struct Repeat<'a> {
+    args: &'a ReplayArgs,
+    old: &'a SearchReport,
+    place: &'a str,
+}
+
+impl Visitor for Repeat<'_> {
+    /// `None` if Ctrl-C ended it.
+    type Output = Result<Option<SearchReport>>;
+
+    fn visit<G: KernelSet + Notation>(self) -> Self::Output {
+        let Self { args, old, place } = self;
+        // What is wrong in the file is no wrong use of the command line, so its kind of error is not kept.
+        let in_file = |error: Error| anyhow!("{place}: {error}");
+        let field = |name: &'static str| move |error: Error| anyhow!("{place}: field {name}: {error}");
+        let options = Options { steps: Some(old.performance.steps), seconds: None, ..old.options.clone() };
+        let position: G = position_after(&old.moves).map_err(field("moves"))?;
+        check_playable(&position).map_err(field("moves"))?;
+        // The recorded limits, too, are those of a search that was made.
+        Search::<G>::builder().options(old.options.clone()).capacity().map_err(field("options"))?;
+        let mut builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
+        if let Some(threads) = args.threads {
+            builder = builder.threads(threads);
+        }
+        builder.capacity().map_err(field("options"))?;
+        let device = match &args.device {
+            Some(device) => Device::parse(device)?,
+            None => Device::parse(&old.device).map_err(|error| match error {
+                Error::Option { .. } => anyhow!("{place}: field device: {error}"),
+                _ => anyhow!("{place}: recorded on {}; --device cpu repeats it without a GPU: {error}", old.device),
+            })?,
+        };
+        let mut search = builder.build(&device).map_err(in_file)?;
+        let mut new = search.run_with(&position, &mut |_| {
+            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if new.performance.steps < old.performance.steps {
+            return Ok(None);
+        }
+        new.moves.clone_from(&old.moves);
+        // The limits as recorded, so that the new file can be compared with the old one.
+        new.options = old.options.clone();
+        check::report(&new)?;
+        Ok(Some(new))
+    }
+}
+
+/// Every field of `best`, `actions` and the counts that is not the same.
+fn differences(old: &SearchReport, new: &SearchReport) -> Vec<String> {
+    let mut found = Vec::new();
+    action_differences(&mut found, "best", &old.best, &new.best);
+    if old.actions.len() == new.actions.len() {
+        for (index, (old, new)) in old.actions.iter().zip(&new.actions).enumerate() {
+            action_differences(&mut found, &format!("actions[{index}]"), old, new);
+        }
+    } else {
+        found.push(format!("actions: recorded {}, now {}", old.actions.len(), new.actions.len()));
+    }
+    let mut count = |name: &str, old: u64, new: u64| {
+        if old != new {
+            found.push(format!("{name}: recorded {old}, now {new}"));
+        }
+    };
+    let (old, new) = (&old.performance, &new.performance);
+    count("performance.steps", old.steps, new.steps);
+    count("performance.playouts", old.playouts, new.playouts);
+    count("performance.trees.count", old.trees.count.into(), new.trees.count.into());
+    count("performance.trees.max_depth", old.trees.max_depth.into(), new.trees.max_depth.into());
+    count("performance.trees.max_size", old.trees.max_size, new.trees.max_size);
+    found
+}
+
+fn action_differences(found: &mut Vec<String>, place: &str, old: &ActionReport, new: &ActionReport) {
+    let mut compare = |name: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug, same: bool| {
+        if !same {
+            found.push(format!("{place}.{name}: recorded {old:?}, now {new:?}"));
+        }
+    };
+    macro_rules! fields {
+        ($($field:ident),*) => { $( compare(stringify!($field), &old.$field, &new.$field, old.$field == new.$field); )* };
+    }
+    fields!(index, name, n_root, n, wins, draws, q, ucb, win_flag);
+}

@@ -1,0 +1,144 @@
+//! `sweep`: many models side by side, each with its seed and learning rate.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use warpplay::mlp::{Dataset, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
+use warpplay::{Device, Error};
+
+use crate::common::table::grid;
+use crate::common::{self, OutputFile, Usage};
+use crate::mlp::args::SweepArgs;
+use crate::mlp::table::percent;
+
+/// What is written: the library's report, and the best model.
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    report: &'a SweepReport,
+    /// Place of the model with the most test images right, the earliest of equals; none if all diverged.
+    best: Option<usize>,
+    /// Models a second, trained one at a time, where that was asked for.
+    one_at_a_time: Option<f64>,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &SweepArgs) -> Result<()> {
+    args.output.start_log();
+    let options = args.training.options(Options::default())?;
+    let models = models(args, &options)?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let (train, test) = args.data.load()?;
+    args.data.say_if_drawn(args.output.quiet)?;
+    let device = Device::parse(&args.device.device)?;
+    let mut builder = Sweep::builder().options(options.clone()).test(&test);
+    for &(seed, learning_rate) in &models {
+        builder = builder.model(seed, learning_rate);
+    }
+    let bar = args.output.bar(u64::from(options.epochs) * models.len() as u64);
+    let report = builder.build(&device, &train)?.run(|progress| {
+        bar.set_position(progress.done);
+        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    bar.finish_and_clear();
+    let best = check(&report, models.len())?;
+    // A model that diverged ends early: its time says nothing.
+    let sound = models.iter().zip(&report.models).find(|(_, model)| model.diverged.is_none()).map(|(model, _)| *model);
+    let one_at_a_time = match sound.filter(|_| args.compare && !common::interrupted()) {
+        Some(model) => Some(alone(&options, model, &device, &train)?),
+        None => None,
+    };
+    if let Some(json) = json {
+        let version = env!("CARGO_PKG_VERSION");
+        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp_mnist", version };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        common::print(text(&report, args.rows, one_at_a_time))?;
+    }
+    Ok(())
+}
+
+/// Seeds and rates: every rate with every seed, the rates first.
+fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
+    let rates = if args.lrs.is_empty() { vec![options.learning_rate] } else { args.lrs.clone() };
+    let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
+    // Before a list of them is made, which may not fit the memory.
+    let n = args.models.map_or(u64::from(seeds) * rates.len() as u64, u64::from);
+    if n > MAX_MODELS as u64 {
+        return Err(Error::option("models", n, format!("1 to {MAX_MODELS}")).into());
+    }
+    let all = (0..seeds).flat_map(|at| rates.iter().map(move |&rate| (options.seed.checked_add(at), rate)));
+    let all = all.map(|(seed, rate)| Some((seed?, rate))).collect::<Option<Vec<_>>>();
+    let mut all = all.ok_or_else(|| Usage(format!("{seeds} seeds from {} on do not fit 32 bits", options.seed)))?;
+    all.truncate(args.models.map_or(usize::MAX, |models| models as usize));
+    Ok(all)
+}
+
+/// Checks what must hold; the place of the best model, if there is one.
+fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
+    ensure!(report.models.len() == n_models, "check failed: {} models of {n_models}", report.models.len());
+    let mut best: Option<(usize, f64)> = None;
+    for (at, model) in report.models.iter().enumerate() {
+        let Some(accuracy) = model.test_accuracy else { continue };
+        ensure!((0.0..=1.0).contains(&accuracy), "check failed: model {at} has an accuracy of {accuracy}");
+        if best.is_none_or(|(_, most)| accuracy > most) {
+            best = Some((at, accuracy));
+        }
+    }
+    Ok(best.map(|(at, _)| at))
+}
+
+/// Models a second if one is trained after the other: one is.
+fn alone(options: &Options, (seed, learning_rate): (u32, f64), device: &Device, train: &Arc<Dataset>) -> Result<f64> {
+    let options = Options { seed, learning_rate, ..options.clone() };
+    let mut trainer = Trainer::builder().options(options).build(device, train)?;
+    let start = Instant::now();
+    trainer.run(|_| if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })?;
+    Ok(1.0 / start.elapsed().as_secs_f64())
+}
+
+fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String {
+    let mut ranked: Vec<_> = report.models.iter().collect();
+    ranked.sort_by(|a, b| b.test_accuracy.unwrap_or(-1.0).total_cmp(&a.test_accuracy.unwrap_or(-1.0)));
+    let shown = if rows == 0 { ranked.len() } else { rows.min(ranked.len()) };
+    let lines: Vec<Vec<String>> = ranked[..shown]
+        .iter()
+        .map(|model| {
+            let loss = model.epochs.last().map_or("-".to_string(), |epoch| format!("{:.5}", epoch.loss));
+            vec![model.seed.to_string(), model.learning_rate.to_string(), loss, percent(model.test_accuracy)]
+        })
+        .collect();
+    let mut text = grid(&["seed", "learning rate", "loss", "test"], &lines);
+    if shown < ranked.len() {
+        text += &format!("  and {} more (--rows 0 shows all)\n", ranked.len() - shown);
+    }
+    if ranked.iter().all(|model| model.test_accuracy.is_none()) {
+        text += "\nbest    none: no model was trained to a finite loss\n";
+    } else if let Some(best) = ranked.first() {
+        text += &format!(
+            "\nbest    seed {}, learning rate {}: {}\n",
+            best.seed,
+            best.learning_rate,
+            percent(best.test_accuracy)
+        );
+    }
+    text += &format!(
+        "models  {} in {:.3} s, {:.2} a second\n",
+        report.models.len(),
+        report.seconds,
+        report.models_per_second
+    );
+    if let Some(alone) = one_at_a_time {
+        text += &format!(
+            "alone   {alone:.2} models a second: {:.1}x as many side by side\n",
+            report.models_per_second / alone
+        );
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! `build-dataset` and `inspect`.
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::shogi::dataset::Facts;
+use warpplay::shogi::records;
+
+use crate::common::table::{count, seconds, thousands};
+use crate::common::{self, OutputFile};
+use crate::shogi::args::{BuildArgs, InspectArgs};
+use crate::shogi::data::{self, Data};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    source: &'a str,
+    #[serde(flatten)]
+    facts: &'a Facts,
+    /// Time of reading, and for records of finding the children.
+    seconds: f64,
+    program: &'static str,
+    version: &'static str,
+}
+
+impl<'a> Record<'a> {
+    fn new(kind: &'static str, data: &'a Data) -> Self {
+        Self {
+            schema: SCHEMA,
+            kind,
+            source: &data.source,
+            facts: &data.facts,
+            seconds: data.seconds,
+            program: "warpplay shogi_learn",
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// Runs `build-dataset`.
+pub fn build(args: &BuildArgs) -> Result<()> {
+    args.output.start_log();
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--out", Some(args.out.as_path())),
+        ("--held-out-dir", args.held_out_dir.as_deref()),
+    ];
+    common::expect_apart(&[("--games", Some(&args.games.games))], &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let builder = data::builder(&args.games.part)?;
+    let mut held_out = None;
+    let data = Data::timed(&args.games.games, || {
+        let mut records = records::read(&args.games.games)?;
+        if let (Some(share), Some(folder)) = (args.held_out, &args.held_out_dir) {
+            let (train, test) = records.split(share)?;
+            held_out = Some((builder.write(&test, folder)?, folder.display()));
+            records = train;
+        }
+        Ok(builder.write(&records, &args.out)?)
+    })?;
+    finish(json, &Record::new("build-dataset", &data), &data, args.output.quiet)?;
+    if !args.output.quiet {
+        let held_out = held_out.map(|(set, folder)| (set.n_parents(), set.n_children(), folder));
+        let children = data.facts.children + held_out.as_ref().map_or(0, |held_out| held_out.1);
+        let rate = (children as f64 / data.seconds.max(1e-9)) as u64;
+        let (time, out) = (seconds(data.seconds), args.out.display());
+        common::print(format!("built        {} children a second ({time}), written to {out}\n", thousands(rate)))?;
+        if let Some((parents, children, folder)) = held_out {
+            let (parents, children) = (count(parents, "parent"), thousands(children));
+            common::print(format!("held out     {parents} with {children} children, written to {folder}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `inspect`.
+pub fn inspect(args: &InspectArgs) -> Result<()> {
+    args.output.start_log();
+    let read = [("--games", args.source.games.as_deref()), ("--data", args.source.data.as_deref())];
+    common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let data = Data::read(&args.source)?;
+    finish(json, &Record::new("inspect", &data), &data, args.output.quiet)
+}
+
+fn finish(json: Option<OutputFile>, record: &Record<'_>, data: &Data, quiet: bool) -> Result<()> {
+    if let Some(json) = json {
+        json.write(&common::to_json_text(record)?)?;
+    }
+    if !quiet {
+        data.say_skipped();
+        common::print(data.text())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! `learn`: an evaluation of any features, with games held out.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+use serde::Serialize;
+use warpplay::shogi::dataset::Facts;
+use warpplay::shogi::learner::{self, Checkpoint, LearnReport, LearnRow, Learner, Options, Weights};
+use warpplay::shogi::ranks::{self, Ranks};
+use warpplay::shogi::{FeatureSet, Optimizer};
+
+use crate::common::table::{count, seconds, thousands};
+use crate::common::{self, OutputFile};
+use crate::shogi::args::LearnArgs;
+use crate::shogi::data::Data;
+use crate::shogi::data_flags::SourceFlags;
+use crate::shogi::table::percent;
+use crate::shogi::{chart, check, group};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    features: FeatureSet,
+    optimizer: Optimizer,
+    parameters: usize,
+    iterations: u32,
+    trajectory: &'a [LearnRow],
+    train: &'a Facts,
+    held_out: Option<&'a Facts>,
+    device: &'a str,
+    device_name: &'a str,
+    report: &'a LearnReport,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Results to be written at the end.
+struct Files {
+    json: Option<OutputFile>,
+    plot: Option<OutputFile>,
+    table: Option<OutputFile>,
+    rust: Option<OutputFile>,
+}
+
+/// Runs the command.
+pub fn run(args: &LearnArgs) -> Result<()> {
+    args.output.start_log();
+    group::join("learn", |ranks| in_group(args, ranks))
+}
+
+fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
+    // Everything that can be wrong is found before any work is done.
+    let checkpoint = args.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let options = match &checkpoint {
+        // Only when to stop may be told anew.
+        Some(checkpoint) => {
+            let given = args.learn.early_stopping();
+            let options = checkpoint.options().clone();
+            Options { early_stopping: given.or(options.early_stopping), ..options }
+        }
+        None => args.learn.options()?,
+    };
+    let leads = ranks.rank() == 0;
+    let prepare = |path: &Option<std::path::PathBuf>| OutputFile::prepare_option(path.as_deref().filter(|_| leads));
+    let SourceFlags { games, data: set, .. } = &args.source;
+    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    common::expect_apart(
+        &[
+            ("--games", games.as_deref()),
+            ("--data", set.as_deref()),
+            ("--held-out", held_out),
+            ("--resume", args.resume.as_deref()),
+            ("--start", args.learn.start.as_deref()),
+        ],
+        &[
+            ("--json", args.output.json.as_deref()),
+            ("--plot", args.plot.as_deref()),
+            ("--table", args.table.as_deref()),
+            ("--rust", args.rust.as_deref()),
+            ("--weights", args.weights.as_deref()),
+            ("--checkpoint", args.checkpoint.as_deref()),
+        ],
+        &[("--checkpoint", "--resume"), ("--weights", "--start")],
+    )?;
+    let files = Files {
+        json: prepare(&args.output.json)?,
+        plot: prepare(&args.plot)?,
+        table: prepare(&args.table)?,
+        rust: prepare(&args.rust)?,
+    };
+    for path in [&args.weights, &args.checkpoint] {
+        prepare(path)?;
+    }
+    let says = leads && !args.output.quiet;
+    let start = args.learn.start.as_ref().map(Weights::load).transpose()?;
+    let (train, held_out) = Data::divided(&args.source, args.held_out.as_deref())?;
+    let device = ranks::device(ranks, &args.device.device)?;
+    if says {
+        train.say_skipped();
+        common::print(head(&options, &train, held_out.as_ref()))?;
+    }
+    let mut builder = Learner::builder().options(options).engine(args.learn.engine());
+    if let Some(path) = &args.checkpoint {
+        builder = builder.checkpoint(path, args.checkpoint_every);
+    }
+    if let Some(weights) = start {
+        builder = builder.weights(weights);
+    }
+    if let Some(checkpoint) = checkpoint {
+        builder = builder.resume(checkpoint);
+    }
+    let lent = held_out.as_ref().map(|data| data.dataset.views()).unwrap_or_default();
+    let mut learner = builder.build(&device, &train.dataset.views(), &lent, ranks)?;
+    let (done, wanted) = (learner.iteration(), args.learn.iterations);
+    if says && args.resume.is_some() && done >= wanted {
+        common::print(format!("{done} iterations are done: --iterations {wanted} leaves nothing to do\n"))?;
+    }
+    let report = iterate(&mut learner, args, leads)?;
+    for row in &report.rows {
+        measures(row)?;
+    }
+    if !leads {
+        return Ok(());
+    }
+    // With --patience the best on the games held out, else the last.
+    let weights = match learner.best_weights()? {
+        Some(best) => best,
+        None => learner.weights()?,
+    };
+    if let Some(path) = &args.weights {
+        weights.save(path)?;
+    }
+    write(&files, &report, &weights, &train, held_out.as_ref())?;
+    if says {
+        common::print(end(&report, &weights))?;
+    }
+    Ok(())
+}
+
+/// Learns until the iterations are done, or until Ctrl-C.
+fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<LearnReport> {
+    let says = leads && !args.output.quiet;
+    let bar = if leads { args.output.bar(args.learn.iterations.into()) } else { ProgressBar::hidden() };
+    if says {
+        common::print(format!(
+            "{:>6} {:>12} {:>9} {:>9} {:>12} {:>9} {:>9} {:>9}\n",
+            "iter", "J", "first", "of three", "J held out", "first", "of three", "seconds"
+        ))?;
+    }
+    let mut shown = Ok(());
+    let report = learner.run(args.learn.iterations, |row| {
+        bar.set_position(row.iteration.into());
+        bar.set_message(format!("J {:.6}", row.train.j));
+        if says && shown.is_ok() {
+            shown = bar.suspend(|| common::print(line(row)));
+        }
+        let stops = common::interrupted() || shown.is_err();
+        if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    bar.finish_and_clear();
+    shown.map(|()| report)
+}
+
+/// What must hold of a row.
+fn measures(row: &LearnRow) -> Result<()> {
+    check::finite(row.iteration, row.values.iter().chain(row.hand.iter().flatten()))?;
+    for found in std::iter::once(&row.train).chain(&row.held_out) {
+        check::share("objective", row.iteration, found.j)?;
+        check::share("agreement", row.iteration, found.agreement)?;
+        check::share("agreement of three", row.iteration, found.agreement_of_three)?;
+    }
+    Ok(())
+}
+
+fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, held_out: Option<&Data>) -> Result<()> {
+    let (values, hand) = (weights.material(), weights.hand());
+    if let Some(file) = &files.table {
+        file.write(&learner::table(&values, hand.as_ref()))?;
+    }
+    if let Some(file) = &files.rust {
+        file.write(&learner::rust_constant(&values, hand.as_ref()))?;
+    }
+    if let Some(file) = &files.plot {
+        file.write(&chart::learning(&report.rows)?)?;
+    }
+    let Some(file) = &files.json else { return Ok(()) };
+    let record = Record {
+        schema: SCHEMA,
+        kind: "learn",
+        features: report.options.features,
+        optimizer: report.options.optimizer,
+        parameters: report.n_weights,
+        iterations: report.rows.last().map_or(0, |row| row.iteration),
+        trajectory: &report.rows,
+        train: &train.facts,
+        held_out: held_out.map(|data| &data.facts),
+        device: &report.device,
+        device_name: &report.device_name,
+        report,
+        program: "warpplay shogi_learn",
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    file.write(&common::to_json_text(&record)?)
+}
+
+fn head(options: &Options, train: &Data, held_out: Option<&Data>) -> String {
+    let mut text = train.text();
+    if let Some(held_out) = held_out {
+        text += &held_out.held_out_text(train);
+    }
+    let weights = thousands(options.features.len() as u64);
+    text + &format!("features     {}, {weights} weights; {}\n\n", options.features, options.optimizer)
+}
+
+/// A row of the table.
+fn line(row: &LearnRow) -> String {
+    let (j, first, three) = match &row.held_out {
+        Some(found) => (format!("{:.9}", found.j), percent(found.agreement), percent(found.agreement_of_three)),
+        None => ("-".into(), "-".into(), "-".into()),
+    };
+    format!(
+        "{:>6} {:>12.9} {:>9} {:>9} {j:>12} {first:>9} {three:>9} {:>9.2}\n",
+        row.iteration,
+        row.train.j,
+        percent(row.train.agreement),
+        percent(row.train.agreement_of_three),
+        row.seconds
+    )
+}
+
+fn end(report: &LearnReport, weights: &Weights) -> String {
+    let Some(row) = report.rows.last() else { return String::new() };
+    let best = report.best_iteration.map_or(String::new(), |best| format!(", best on games held out after {best}"));
+    format!(
+        "\nended        {}, {} in {}{best}; {}\n\n{}",
+        report.stopped_by,
+        count(row.iteration.into(), "iteration"),
+        seconds(row.seconds),
+        report.device_name,
+        learner::table(&weights.material(), weights.hand().as_ref())
+    )
+}

@@ -1,0 +1,68 @@
+//! `moves`: legal moves against a file of positions.
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use warpplay::shogi::board::{Disagreement, check_moves};
+
+use crate::common::table::{count, thousands};
+use crate::common::{self, OutputFile};
+use crate::shogi::args::MovesArgs;
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// Disagreements that are printed; the JSON has all.
+const SHOWN: usize = 10;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    file: String,
+    positions: u64,
+    moves: u64,
+    differ: &'a [Disagreement],
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+pub fn run(args: &MovesArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("FILE.jsonl", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let report = check_moves(&args.file)?;
+    if let Some(json) = json {
+        json.write(&common::to_json_text(&Record {
+            schema: SCHEMA,
+            kind: "moves",
+            file: args.file.display().to_string(),
+            positions: report.positions,
+            moves: report.moves,
+            differ: &report.disagreements,
+            program: "warpplay shogi_learn",
+            version: env!("CARGO_PKG_VERSION"),
+        })?)?;
+    }
+    if !args.output.quiet {
+        for differ in report.disagreements.iter().take(SHOWN) {
+            common::print(text(differ))?;
+        }
+    }
+    if !report.disagreements.is_empty() {
+        let (wrong, all) = (report.disagreements.len() as u64, report.positions);
+        bail!("{}: {} of {} differ", args.file.display(), thousands(wrong), count(all, "position"));
+    }
+    if !args.output.quiet {
+        let (positions, moves) = (count(report.positions, "position"), count(report.moves, "legal move"));
+        common::print(format!("{positions}, {moves}: all agree\n"))?;
+    }
+    Ok(())
+}
+
+fn text(differ: &Disagreement) -> String {
+    let list = |moves: &[String]| if moves.is_empty() { "none".to_string() } else { moves.join(" ") };
+    let (missing, extra) = (list(&differ.missing), list(&differ.extra));
+    format!("line {}: {}\n  only in the file: {missing}\n  only here: {extra}\n", differ.line, differ.sfen)
+}

@@ -1,0 +1,505 @@
+//! The program `azero_checkers` as others use it: its files and JSON, its exit codes, its one-line errors; and that what was there stays where
+//! something is wrong.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::Value;
+use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
+use warpplay_tests::golden::{self, Tensors};
+use warpplay_tests::programs::{self, Place};
+
+/// The program: what `WARPPLAY_AZERO_CHECKERS` names, or built by cargo as this test was.
+fn program() -> &'static Path {
+    programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A folder for runs of the program.
+fn new_place() -> Place {
+    Place::new(program(), "azero")
+}
+
+/// A network small enough for the plain program.
+fn tiny(place: &Place, name: &str, seed: u64) {
+    let shape = NetworkShape { width: 4, depth: 1, value_hidden: 4, ..NetworkShape::default() };
+    let network = Network::seeded(shape, seed).expect("a network");
+    let network = network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
+    network.save(place.path(name)).expect("written");
+}
+
+/// A tensor of a file that a test writes.
+#[derive(Clone)]
+struct Raw {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+fn read(path: &Path) -> HashMap<String, Raw> {
+    let bytes = fs::read(path).expect("readable");
+    let file = SafeTensors::deserialize(&bytes).expect("safetensors");
+    let raw =
+        |view: TensorView<'_>| Raw { dtype: view.dtype(), shape: view.shape().to_vec(), bytes: view.data().to_vec() };
+    file.tensors().into_iter().map(|(name, view)| (name, raw(view))).collect()
+}
+
+fn write(path: &Path, tensors: &HashMap<String, Raw>) {
+    let views = tensors
+        .iter()
+        .map(|(name, raw)| (name, TensorView::new(raw.dtype, raw.shape.clone(), &raw.bytes).expect("a tensor")));
+    fs::write(path, safetensors::serialize(views, None).expect("safetensors")).expect("written");
+}
+
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/azero").join(name)
+}
+
+/// That the file's results are those of the reference within bounds for value, logits and policy.
+fn agrees(out: &Path, reference: &Path, n: usize, bounds: [f64; 3]) {
+    let (found, expected) = (Tensors::read(out), Tensors::read(reference));
+    for (name, bound) in ["value", "policy_logits", "policy"].into_iter().zip(bounds) {
+        let (found, expected) = (found.floats(name), expected.floats(name));
+        assert_eq!(found.len(), if name == "value" { n } else { 512 * n }, "{name}");
+        let largest = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(largest <= bound, "{name}: {largest:e} off, at most {bound:e}");
+    }
+}
+
+#[test]
+fn eval_writes_what_the_reference_network_says() {
+    let place = new_place();
+    let inputs = golden_path("az_checkers_4.safetensors");
+    let eval = |precision: &str| {
+        let line = format!(
+            "eval --weights seed:27 --inputs \"{}\" --out out.safetensors --precision {precision} --device cpu --execution auto",
+            inputs.display()
+        );
+        place.ok(&line)
+    };
+    eval("fp64");
+    agrees(&place.path("out.safetensors"), &inputs, 4, [1e-12, 1e-12, 1e-12]);
+    assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F64));
+    assert!(eval("fp32").contains("4 positions"));
+    agrees(&place.path("out.safetensors"), &inputs, 4, [1e-5, 2e-5, 1e-5]);
+    assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F32));
+    assert_eq!(place.names(), ["out.safetensors"], "nothing else is left");
+}
+
+#[test]
+fn eval_agrees_with_the_large_set_of_positions() {
+    let (Some(inputs), Some(weights)) =
+        (golden::shared("vectors/az_checkers_io.safetensors"), golden::shared("vectors/az_checkers_net.safetensors"))
+    else {
+        return;
+    };
+    let place = new_place();
+    for weights in [weights.display().to_string(), "seed:27".to_string()] {
+        let line = format!(
+            "eval --weights \"{weights}\" --inputs \"{}\" --out out.safetensors --precision fp64 --device cpu --batch 24",
+            inputs.display()
+        );
+        place.ok(&line);
+        agrees(&place.path("out.safetensors"), &inputs, 64, [1e-12, 1e-12, 1e-12]);
+    }
+}
+
+#[test]
+fn eval_shows_value_and_moves_of_positions() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    let shown = place.ok("eval --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
+    assert!(shown.contains("White to move, value ") && shown.contains("and 5 more"), "{shown}");
+    let record = place.json("out.json");
+    assert_eq!(
+        (&record["kind"], &record["observation"], &record["value_of"]),
+        (&"eval".into(), &"egocentric".into(), &"mover".into())
+    );
+    let moves = record["positions"][0]["moves"].as_array().expect("a list");
+    assert_eq!(moves.len(), 7);
+    let sum: f64 = moves.iter().map(|one| one["probability"].as_f64().expect("a number")).sum();
+    assert!((sum - 1.0).abs() < 1e-5, "{sum}");
+    // A file of positions: moves, and boards as the records write them.
+    let board = record["positions"][0]["position"].as_str().expect("a text");
+    fs::write(place.path("positions.txt"), format!("a3b4 # first\n\n{board}\n")).expect("written");
+    place.ok("eval --device cpu --weights net.safetensors --positions positions.txt --json both.json");
+    let both = place.json("both.json");
+    assert_eq!(both["positions"][1], record["positions"][0]);
+    assert_eq!(both["positions"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn without_weights_the_seeded_network_is_used_and_that_is_said() {
+    let place = new_place();
+    let shown = place.ok("eval --device cpu");
+    assert!(shown.starts_with("no --weights: the seeded default network, seed:27"), "{shown}");
+    // The first move of the reference network's liking.
+    assert!(shown.contains("g3h4    80.9"), "{shown}");
+    assert_eq!(place.ok("eval --device cpu --quiet"), "");
+}
+
+#[test]
+fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    fs::copy(golden_path("az_checkers_4.safetensors"), place.path("io.safetensors")).expect("copied");
+    fs::write(place.path("out.safetensors"), "what was there").expect("written");
+    let line = "eval --weights bad.safetensors --inputs io.safetensors --out out.safetensors --device cpu";
+    let good = read(&place.path("net.safetensors"));
+    let name = "layers.1.res_0_conv_2.weight";
+    let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
+        let mut tensors = good.clone();
+        change(&mut tensors);
+        write(&place.path("bad.safetensors"), &tensors);
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
+    };
+    with(&|tensors| drop(tensors.remove(name)), name);
+    with(
+        &|tensors| {
+            let tensor = tensors.remove(name).expect("there");
+            tensors.insert("layers.1.res_0_conv_9.weight".into(), tensor);
+        },
+        "layers.1.res_0_conv_",
+    );
+    with(&|tensors| tensors.get_mut(name).expect("there").shape = vec![4, 4, 9, 1], name);
+    with(&|tensors| tensors.get_mut(name).expect("there").bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes()), name);
+    let mut bytes = fs::read(place.path("net.safetensors")).expect("readable");
+    bytes.truncate(bytes.len() - 8);
+    fs::write(place.path("bad.safetensors"), &bytes).expect("written");
+    assert!(place.fails(1, line).contains("tensor layers."));
+    fs::write(place.path("bad.safetensors"), "").expect("written");
+    assert!(place.fails(1, line).contains("the file is empty"));
+    fs::remove_file(place.path("bad.safetensors")).expect("removed");
+    assert!(place.fails(1, line).contains("cannot be read"));
+    assert!(place.fails(2, &line.replace("bad.safetensors", "seed:x")).contains("option weights: seed:x"));
+    // A network for another game.
+    let other = NetworkShape {
+        rows: 6,
+        columns: 7,
+        actions: 7,
+        ..NetworkShape { width: 4, depth: 0, ..NetworkShape::default() }
+    };
+    Network::seeded(other, 1).expect("a network").save(place.path("bad.safetensors")).expect("written");
+    assert!(place.fails(1, line).contains("checkers has 5 of 8 x 8 and 512"));
+    assert_eq!(place.text("out.safetensors"), "what was there");
+    assert_eq!(place.names(), ["bad.safetensors", "io.safetensors", "net.safetensors", "out.safetensors"]);
+}
+
+#[test]
+fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    fs::write(place.path("out.safetensors"), "what was there").expect("written");
+    let line = "eval --weights net.safetensors --inputs bad.safetensors --out out.safetensors --device cpu";
+    let good = read(&golden_path("az_checkers_4.safetensors"));
+    let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
+        let mut tensors = good.clone();
+        change(&mut tensors);
+        write(&place.path("bad.safetensors"), &tensors);
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
+    };
+    let set = |tensor: &str, shape: Vec<usize>| {
+        let tensor = tensor.to_string();
+        move |tensors: &mut HashMap<String, Raw>| {
+            let raw = tensors.get_mut(&tensor).expect("there");
+            raw.bytes.resize(shape.iter().product::<usize>() * if raw.dtype == Dtype::U8 { 1 } else { 4 }, 0);
+            raw.shape = shape.clone();
+        }
+    };
+    with(&|tensors| drop(tensors.remove("obs")), "tensor obs is missing");
+    with(&|tensors| drop(tensors.remove("mask")), "tensor mask is missing");
+    with(&set("obs", vec![4, 319]), "tensor obs has the shape [4, 319], expected [n, 320] or [n, 5, 8, 8]");
+    with(&set("obs", vec![1280]), "tensor obs has the shape [1280]");
+    with(&set("obs", vec![0, 320]), "tensor obs holds no position");
+    with(&set("mask", vec![3, 512]), "tensor mask has the shape [3, 512], expected [4, 512]");
+    with(
+        &|tensors| tensors.get_mut("mask").expect("there").dtype = Dtype::I8,
+        "tensor mask is of type I8, expected U8 or BOOL",
+    );
+    with(&|tensors| tensors.get_mut("obs").expect("there").dtype = Dtype::I32, "tensor obs is of type I32");
+    with(
+        &|tensors| tensors.get_mut("mask").expect("there").bytes[1024..1536].fill(0),
+        "tensor mask, position 2 has no legal action",
+    );
+    with(
+        &|tensors| tensors.get_mut("mask").expect("there").bytes[515] = 7,
+        "tensor mask, position 1, action 3 is 7, expected 0 or 1",
+    );
+    with(
+        &|tensors| {
+            tensors.get_mut("obs").expect("there").bytes[1284..1288].copy_from_slice(&f32::INFINITY.to_le_bytes())
+        },
+        "tensor obs, position 1, element 1 is not a finite number",
+    );
+    fs::write(place.path("bad.safetensors"), "{}").expect("written");
+    assert!(place.fails(1, line).contains("bad.safetensors"));
+    assert_eq!(place.text("out.safetensors"), "what was there");
+    // Planes of their own dimensions are as good.
+    let mut tensors = good.clone();
+    set("obs", vec![4, 5, 8, 8])(&mut tensors);
+    write(&place.path("bad.safetensors"), &tensors);
+    place.ok(line);
+    assert_eq!(read(&place.path("out.safetensors"))["policy"].shape, [4, 512]);
+}
+
+#[test]
+fn options_that_are_wrong_are_refused_by_name() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    for (line, words) in [
+        ("eval --batch 0 --device cpu", "option batch: 0 is not allowed (1 to 1048576)"),
+        ("eval --batch 1048577 --device cpu", "option batch: 1048577"),
+        ("bench --batch 1,0 --device cpu", "option batch: 0"),
+        ("eval --precision fp64 --device simt", "option precision: fp64"),
+        ("eval --execution fused --device cpu", "option execution: fused"),
+        ("eval --device gpu", "option device: gpu"),
+        ("eval --position ........", "option position: ........ is not allowed (board: 8 characters, expected 64)"),
+        ("selfplay --simulations 0 --device cpu", "option simulations: 0"),
+        ("selfplay --uniform --leaves 17 --device cpu", "option leaves: 17"),
+        ("selfplay --uniform --parallel 0 --device cpu", "option parallel: 0"),
+        ("selfplay --uniform --noise-epsilon 2 --device cpu", "option noise epsilon: 2"),
+        ("selfplay --playouts 0 --device cpu", "option playouts: 0"),
+        ("perft --depth 0", "option depth: 0 is not allowed (1 to 14)"),
+        ("match --games 3 --device cpu", "option games: 3"),
+        ("match --a uniform,simulations=0 --device cpu", "option simulations: 0"),
+        ("eval --inputs io --out io --device cpu", "--out and --inputs name the same file io"),
+        (
+            "eval --weights net.safetensors --json ./net.safetensors --device cpu",
+            "--json and --weights name the same file",
+        ),
+        ("train --games games.jsonl --out games.jsonl", "--out and --games name the same file"),
+        ("train --games games.jsonl --out net --gate 1", "option gate: 1"),
+        ("train --games games.jsonl --out net --lr 0", "option learning_rate: 0"),
+        ("learn --folder run --width 0 --device cpu", "option width: 0"),
+    ] {
+        let said = place.fails(2, line);
+        assert!(said.contains(words), "{line}: {said}");
+    }
+    for (line, words) in [
+        ("eval --moves a3c5 --device cpu", "moves of checkers: move 1 (`a3c5`) is illegal"),
+        ("eval --moves a3a4 --device cpu", "`a3a4` is not a move"),
+        ("play --moves zz --device cpu", "`z` is not a move"),
+        ("eval --out nowhere/out.safetensors --device cpu", "nowhere/out.safetensors: cannot be written"),
+        ("selfplay --uniform --json nowhere/games.jsonl --device cpu", "nowhere/games.jsonl: cannot be written"),
+        ("eval --positions none.txt --device cpu", "none.txt: cannot be read"),
+    ] {
+        let said = place.fails(1, line);
+        assert!(said.contains(words), "{line}: {said}");
+    }
+    fs::write(place.path("positions.txt"), "a3b4\na3b4 b6a5 b4a5\n").expect("written");
+    let line = "eval --positions positions.txt --device cpu";
+    assert!(place.fails(1, line).contains("positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal"));
+    fs::write(place.path("positions.txt"), format!("{} 0 40\n", ".".repeat(63) + ".")).expect("written");
+    assert!(place.fails(1, line).contains("positions.txt, line 1: the game is over there"));
+    for line in [
+        "eval --batch -1",
+        "eval --precision fp8",
+        "selfplay --games 0",
+        "match --a net,foo=1",
+        "match --b random,seed=1",
+        "replay",
+        "convert",
+        "train --out x",
+    ] {
+        let output = place.run(line);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{line}: {stderr}");
+    }
+    assert_eq!(place.names(), ["net.safetensors", "positions.txt"]);
+}
+
+#[test]
+fn replay_agrees_or_names_the_first_place_that_does_not() {
+    let place = new_place();
+    let games = golden_path("checkers_games.jsonl");
+    let shown = place.ok(&format!("replay \"{}\"", games.display()));
+    assert!(shown.contains("8 games, 664 states") && shown.contains("all agree"), "{shown}");
+    if let Some(path) = golden::shared("vectors/checkers_random_games.jsonl") {
+        assert!(place.ok(&format!("replay \"{}\"", path.display())).contains("60 games, 4226 states"));
+    }
+    let text = fs::read_to_string(&games).expect("readable");
+    // The third game's second action becomes one that is not legal.
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    lines[2]["actions"][1] = 511.into();
+    fs::write(place.path("bad.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+        .expect("written");
+    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: "));
+    fs::write(place.path("bad.jsonl"), "{}\n").expect("written");
+    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
+    assert!(place.fails(1, "replay none.jsonl").contains("none.jsonl: cannot be read"));
+}
+
+#[test]
+fn perft_prints_the_published_counts() {
+    let place = new_place();
+    let shown = place.ok("perft --depth 8 --json counts.json");
+    let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[7], ["7", "179255", "179740"]);
+    assert_eq!(rows[8], ["8", "838248", "845931"]);
+    assert_eq!(place.json("counts.json")["depths"][7]["actions"], 838_248);
+}
+
+#[test]
+fn selfplay_records_games_that_replay_and_train_learns_from_them() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    let play = |more: &str| {
+        let line = "selfplay --games 4 --simulations 8 --weights net.safetensors --seed 5 --device cpu --json";
+        place.ok(&format!("{line} {more}"))
+    };
+    let shown = play("games.jsonl");
+    assert!(shown.contains("4 games are in games.jsonl"), "{shown}");
+    play("again.jsonl --parallel 2");
+    assert_eq!(place.text("games.jsonl"), place.text("again.jsonl"), "games do not depend on their neighbours");
+    assert!(place.ok("replay games.jsonl").contains("4 games of self-play"));
+    let first: Value = serde_json::from_str(place.text("games.jsonl").lines().next().expect("a line")).expect("JSON");
+    for field in
+        ["game", "seed", "actions", "players", "boards", "visits", "root_values", "returns", "plies", "network"]
+    {
+        assert!(!first[field].is_null(), "no field {field}");
+    }
+    // Half of a file is no games.
+    let text = place.text("games.jsonl");
+    fs::write(place.path("half.jsonl"), &text[..text.len() / 2]).expect("written");
+    assert!(place.fails(1, "replay half.jsonl").contains("half.jsonl, line "));
+    let line = "train --games half.jsonl --weights net.safetensors --out new.safetensors --device cpu";
+    assert!(place.fails(1, line).contains("half.jsonl, line "));
+
+    let train = "train --games games.jsonl --device cpu --batch 32 --out new.safetensors";
+    let shown = place
+        .ok(&format!("{train} --weights net.safetensors --epochs 2 --checkpoint state.safetensors --json train.json"));
+    assert!(shown.contains("epoch   2") && shown.contains("the network is in new.safetensors"), "{shown}");
+    let record = place.json("train.json");
+    assert_eq!((record["epochs"].as_array().map(Vec::len), &record["written"]), (Some(2), &true.into()));
+    let new = Network::load(place.path("new.safetensors")).expect("a network");
+    assert_eq!((new.observation(), new.value_of()), (ObservationLayout::Egocentric, ValueOf::Mover));
+    assert_ne!(new, Network::load(place.path("net.safetensors")).expect("a network"));
+    // Going on for a third epoch is the same as three at once.
+    place.ok(&format!("{train} --epochs 3 --resume state.safetensors"));
+    let resumed = fs::read(place.path("new.safetensors")).expect("readable");
+    place.ok(&format!("{train} --epochs 3 --weights net.safetensors"));
+    assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"), "resumed equals uninterrupted");
+    // A gate that nothing passes: what was there stays.
+    let shown = place.ok(&format!(
+        "{train} --epochs 1 --lr 0.00001 --weights net.safetensors --gate 2 --gate-score 1 --simulations 2 --json gate.json"
+    ));
+    let gate = place.json("gate.json");
+    assert_eq!(gate["written"].as_bool(), Some(shown.contains("the network is in")), "{shown}");
+    assert_eq!(gate["gate"]["names"][0], "the new network");
+    if gate["written"] == false {
+        assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"));
+    }
+    let line = "train --games games.jsonl --weights net.safetensors --device cpu --batch 60000 --out new.safetensors";
+    assert!(place.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
+}
+
+#[test]
+fn a_match_counts_both_colours() {
+    let place = new_place();
+    let shown =
+        place.ok("match --a uniform,simulations=60 --b random --games 6 --device cpu --seed 3 --json match.json");
+    assert!(shown.contains("results of A"), "{shown}");
+    let record = place.json("match.json");
+    let count = |colour: usize| {
+        let results = &record["by_colour"][colour];
+        ["wins", "draws", "losses"].iter().map(|name| results[*name].as_u64().expect("a count")).sum::<u64>()
+    };
+    assert_eq!((count(0), count(1)), (3, 3));
+    assert!(record["score"].as_f64() >= Some(0.5), "{record}");
+    place.ok("match --a playouts,playouts=2,simulations=4 --b mcts,steps=2,playouts=2 --games 2 --device cpu");
+}
+
+#[test]
+fn the_observation_is_stored_with_the_weights() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    place.ok("convert --weights net.safetensors --observation legacy --out other.safetensors");
+    let network = Network::load(place.path("other.safetensors")).expect("a network");
+    assert_eq!(network.observation(), ObservationLayout::Legacy);
+    place.ok("eval --device cpu --weights other.safetensors --json a.json");
+    place.ok("eval --device cpu --weights net.safetensors --observation legacy --json b.json");
+    assert_eq!(place.json("a.json")["observation"], "legacy");
+    assert_eq!(place.json("a.json")["positions"], place.json("b.json")["positions"]);
+    assert!(place.fails(2, "convert --weights net.safetensors --out net.safetensors").contains("name the same file"));
+}
+
+/// Plays with these lines typed.
+fn play(place: &Place, flags: &str, typed: &str) -> String {
+    let mut command = place.command(&format!("play --uniform --simulations 8 --device cpu {flags}"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("the program reads");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_game_is_played_in_the_terminal() {
+    let place = new_place();
+    let shown = play(&place, "--json game.json", "help\nnonsense\nb2c3\na3b4\nundo\nhint\nc3b4\nquit\n");
+    assert!(shown.contains("White to move: a3b4 c3b4 c3d4 e3d4 e3f4 g3f4 g3h4"), "{shown}");
+    assert!(shown.contains("b2c3 cannot be played"), "{shown}");
+    assert!(shown.contains("is not a move"), "{shown}");
+    assert!(shown.contains("Black plays "), "{shown}");
+    assert!(shown.ends_with("The game is left unfinished.\n"), "{shown}");
+    let record = place.json("game.json");
+    assert_eq!((&record["moves"][0], &record["finished"]), (&"c3b4".into(), &false.into()));
+    assert_eq!(record["moves"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_piece_that_can_jump_on_is_asked_to() {
+    let place = new_place();
+    let mut board = vec!['.'; 64];
+    // a1, b2, d4, h2.
+    for (square, piece) in [(56, 'o'), (49, '+'), (35, '+'), (55, 'o')] {
+        board[square] = piece;
+    }
+    let board: String = board.into_iter().collect();
+    let shown = play(&place, &format!("--position \"{board}\""), "h2g3\na1c3\nh2g3\nc3e5\n");
+    assert!(shown.contains("White must capture: a1c3\n"), "{shown}");
+    assert!(shown.contains("h2g3 cannot be played: capturing is compulsory"), "{shown}");
+    assert!(shown.contains("White jumps on with the same piece: c3e5\n"), "{shown}");
+    assert!(shown.contains("h2g3 cannot be played: the piece that has jumped must jump on"), "{shown}");
+    assert!(shown.ends_with("The end: White wins, Black cannot move.\n"), "{shown}");
+}
+
+#[test]
+fn two_engines_play_to_the_end() {
+    let place = new_place();
+    let shown = play(&place, "--white engine --black engine --quiet --json game.json", "");
+    assert!(shown.contains("The end: "), "{shown}");
+    assert_eq!(place.json("game.json")["finished"], true);
+}
+
+#[test]
+fn bench_measures_every_line() {
+    let place = new_place();
+    tiny(&place, "net.safetensors", 3);
+    place.ok(
+        "bench --weights net.safetensors --device cpu --batch 1,3 --precision fp32,fp64 --seconds 0 --json bench.json",
+    );
+    let record = place.json("bench.json");
+    let lines = record["lines"].as_array().expect("a list");
+    assert_eq!(lines.len(), 4);
+    assert!(lines.iter().all(|line| line["positions_per_second"].as_f64() > Some(0.0)));
+}
+
+#[test]
+fn learning_goes_on_in_its_folder() {
+    let place = new_place();
+    let line = "learn --folder run --width 4 --depth 1 --games 4 --simulations 4 --gate 2 --batch 32 --device cpu --out best.safetensors";
+    let shown = place.ok(&format!("{line} --iterations 1"));
+    assert!(shown.contains("iteration 1 of 1"), "{shown}");
+    let shown = place.ok(&format!("{line} --iterations 2 --json learn.json"));
+    assert!(shown.contains("1 iterations are done already") && shown.contains("iteration 2 of 2"), "{shown}");
+    assert_eq!(place.json("learn.json")["iterations"].as_array().map(Vec::len), Some(2));
+    assert!(Network::load(place.path("best.safetensors")).is_ok());
+}

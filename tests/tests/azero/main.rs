@@ -1,0 +1,13 @@
+//! The tests of `azero`, a module for each subject.
+
+mod cli;
+mod evaluator;
+mod files;
+mod fused;
+mod layers;
+mod learn;
+mod paper;
+mod player;
+mod reference;
+mod rules;
+mod train;

@@ -1,0 +1,14 @@
+//! The tests of `cfr`, a module for each subject.
+
+mod abstraction;
+mod cli;
+mod explicit;
+mod games;
+mod reference;
+mod small;
+mod solver;
+mod spot;
+mod street;
+mod subset;
+mod thesis;
+mod vector;

@@ -1,0 +1,243 @@
+//! The plain solvers of `cpu-ref` against what other programs computed: see `tests/golden/cfr/README_reference.md`.
+
+mod holdem;
+mod matrix;
+mod mccfr;
+mod read;
+mod sampled;
+mod vector;
+
+use std::sync::Arc;
+
+use read::{Reference, floats, number};
+use serde_json::Value;
+use warpplay_cpu_ref::cfr::poker::Poker;
+use warpplay_cpu_ref::cfr::tree::{Node, Profile, Solver, Tree};
+use warpplay_cpu_ref::cfr::{Algorithm, Options, Updates};
+use warpplay_tests::tolerance::{Tolerance, close, same};
+
+/// Double precision in another order of summation, up to 100 iterations.
+const F64: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
+
+/// The tables are printed with twelve digits.
+const PRINTED: Tolerance = Tolerance { abs: 2e-12, rel: 1e-11 };
+
+/// Game, trajectory, the iteration from which ties tell in it, and by how much. At a tie a regret that ought to be 0 is a rounding error of one sign or the
+/// other, and the strategy follows the sign; which one depends on the order of every sum.
+const TIES: [(&str, &str, u64, f64); 5] = [
+    ("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100, 2e-3),
+    ("leduc.limit.2p", "lcfr_alternating", 100, 1e-5),
+    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 10, 1e-5),
+    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 100, 2e-2),
+    ("leduc.nolimit.2p", "dcfr_alternating_1.5_0_2", 10, 2e-2),
+];
+
+/// Nodes of a tree above which only some checkpoints are looked at: measuring takes as long as iterating.
+const LARGE: usize = 1_000_000;
+
+/// Iterations up to which digits are compared: later, strategies switch at ties.
+const LAST: u64 = 100;
+
+fn options(name: &str) -> Options {
+    let updates = if name.contains("simultaneous") { Updates::Simultaneous } else { Updates::Alternating };
+    let algorithm = match name.split("_alternating").next().and_then(|name| name.split("_simultaneous").next()) {
+        Some("cfr") => Algorithm::Cfr,
+        Some("cfr_plus") => Algorithm::CfrPlus,
+        Some("lcfr") => Algorithm::Lcfr,
+        Some("dcfr") => Algorithm::Dcfr,
+        Some("pcfr_plus") => Algorithm::PcfrPlus,
+        _ => panic!("{name} is no algorithm"),
+    };
+    Options { algorithm, updates, ..Options::default() }
+}
+
+fn game(of: &Value) -> Poker {
+    Poker::new(read::rules(of["gamedef"].as_str().expect("the game's text")))
+}
+
+/// The checkpoints of a trajectory in their order.
+fn checkpoints(trajectory: &Value) -> Vec<(u64, &Value)> {
+    let mut all: Vec<(u64, &Value)> = trajectory
+        .as_object()
+        .expect("checkpoints by iteration")
+        .iter()
+        .map(|(iteration, point)| (iteration.parse().expect("an iteration"), point))
+        .filter(|&(iteration, _)| iteration <= LAST)
+        .collect();
+    all.sort_by_key(|&(iteration, _)| iteration);
+    all
+}
+
+fn tolerance(game: &str, algorithm: &str, iteration: u64) -> Tolerance {
+    let mut tied = TIES.iter().filter(|tie| tie.0 == game && tie.1 == algorithm && iteration >= tie.2);
+    tied.next_back().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
+}
+
+fn check_table(what: &str, solver: &Solver<String>, table: &Value) {
+    let (tree, average) = (solver.tree(), solver.average());
+    let table = table.as_object().expect("a table");
+    assert_eq!(table.len(), tree.sets().len(), "{what}: sets");
+    for (number, set) in tree.sets().iter().enumerate() {
+        let row = &table[&set.key];
+        let what = format!("{what}, {}", set.key);
+        let regrets = &solver.state().regrets[set.seat][set.offset..set.offset + set.n_actions];
+        close(&format!("{what}, average"), average.at(tree, number), &floats(&row["avg"]), PRINTED);
+        close(&format!("{what}, regret"), regrets, &floats(&row["regret"]), PRINTED);
+    }
+}
+
+fn check_game(name: &str, of: &Value) {
+    let tree = Arc::new(Tree::new(&game(of)));
+    for (algorithm, trajectory) in of["trajectories"].as_object().expect("trajectories") {
+        let mut solver = Solver::new(tree.clone(), options(algorithm));
+        for (iteration, point) in checkpoints(trajectory) {
+            solver.iterate(iteration - solver.state().iteration);
+            if tree.nodes().len() > LARGE && ![1, 10].contains(&iteration) {
+                continue;
+            }
+            let what = format!("{name}, {algorithm}, iteration {iteration}");
+            let tolerance = tolerance(name, algorithm, iteration);
+            let got = [solver.nash_conv(), solver.positive_regret()];
+            let expected = [number(&point["nash_conv"]), number(&point["regret_sum_positive"])];
+            close(&what, &got, &expected, tolerance);
+            close(&what, &solver.values(), &floats(&point["average_profile_value"]), tolerance);
+            if let Some(table) = of["tables"][algorithm].get(iteration.to_string()) {
+                check_table(&what, &solver, table);
+            }
+        }
+    }
+}
+
+fn check(name: &str) {
+    check_game(name, Reference::open().game(name));
+}
+
+#[test]
+fn kuhn_for_two_follows_every_trajectory() {
+    check("kuhn.limit.2p");
+}
+
+#[test]
+fn kuhn_for_three_follows_every_trajectory() {
+    check("kuhn.limit.3p");
+}
+
+#[test]
+fn variant_a_follows_every_trajectory() {
+    check("variant_a");
+}
+
+#[test]
+fn leduc_for_two_follows_every_trajectory() {
+    check("leduc.limit.2p");
+}
+
+#[test]
+fn no_limit_leduc_follows_every_trajectory() {
+    check("leduc.nolimit.2p");
+}
+
+#[test]
+fn leduc_for_three_follows_every_trajectory() {
+    check("leduc.limit.3p");
+}
+
+fn check_counts(name: &str, tree: &Tree<String>, counts: &Value) {
+    let (mut chance, mut decision, mut terminal) = (0, 0, 0);
+    for node in tree.nodes() {
+        match node {
+            Node::Chance { .. } => chance += 1,
+            Node::Player { .. } => decision += 1,
+            Node::End(_) => terminal += 1,
+        }
+    }
+    let by_seat = |count: &dyn Fn(usize) -> usize| (0..tree.n_players()).map(count).collect::<Vec<usize>>();
+    let sets = by_seat(&|seat| tree.sets().iter().filter(|set| set.seat == seat).count());
+    let actions = by_seat(&|seat| tree.table_len(seat));
+    let expected = |key: &str| floats(&counts[key]).into_iter().map(|count| count as usize).collect::<Vec<_>>();
+    let single = |key: &str| number(&counts[key]) as usize;
+    same(
+        &format!("{name}: nodes, chance, decisions, ends"),
+        &[tree.nodes().len(), chance, decision, terminal],
+        &[single("histories"), single("chance"), single("decision"), single("terminal")],
+    );
+    same(&format!("{name}: information sets"), &sets, &expected("infosets"));
+    same(&format!("{name}: actions"), &actions, &expected("infoset_actions"));
+}
+
+#[test]
+fn trees_and_fixed_profiles_are_the_references() {
+    let reference = Reference::open();
+    for (name, of) in reference.games() {
+        let game = game(of);
+        let tree = Tree::new(&game);
+        check_counts(name, &tree, &of["counts"]);
+        for (kind, expected) in of["profiles"].as_object().expect("profiles") {
+            let strategies = (0..tree.n_players()).map(|seat| {
+                let mut strategy = vec![0.0; tree.table_len(seat)];
+                for set in tree.sets().iter().filter(|set| set.seat == seat) {
+                    let row = &mut strategy[set.offset..set.offset + set.n_actions];
+                    let betting = set.key.rsplit(':').next().unwrap_or_default();
+                    let facing_a_bet = read::can_fold(&game, betting);
+                    match kind.as_str() {
+                        "uniform" => row.fill(1.0),
+                        "always_call" => row[usize::from(facing_a_bet)] = 1.0,
+                        "raise_when_allowed" => row[set.n_actions - 1] = 1.0,
+                        _ => panic!("{kind} is no profile"),
+                    }
+                }
+                strategy
+            });
+            let profile = Profile::from_weights(&tree, &strategies.collect::<Vec<_>>());
+            let what = format!("{name}, {kind}");
+            close(&what, &profile.values(&tree), &floats(&expected["values"]), F64);
+            close(&what, &profile.best_responses(&tree), &floats(&expected["best_response_values"]), F64);
+            close(&what, &[profile.nash_conv(&tree)], &[number(&expected["nash_conv"])], F64);
+        }
+    }
+}
+
+#[test]
+fn values_of_kuhn_and_leduc_are_those_of_the_linear_programme() {
+    let reference = Reference::open();
+    for (name, iterations, tolerance) in
+        [("kuhn.limit.2p", 2000, 1e-6), ("variant_a", 2000, 1e-6), ("leduc.limit.2p", 1000, 1e-3)]
+    {
+        let of = reference.game(name);
+        let mut solver = Solver::new(
+            Arc::new(Tree::new(&game(of))),
+            Options { algorithm: Algorithm::PcfrPlus, ..Options::default() },
+        );
+        solver.iterate(iterations);
+        let value = number(&of["game_value_player1"]);
+        close(name, &solver.values()[..1], &[value], Tolerance { abs: tolerance, rel: 0.0 });
+        assert!(solver.nash_conv() < 5.0 * tolerance, "{name}: {}", solver.nash_conv());
+    }
+}
+
+#[test]
+fn cfr_br_approaches_an_equilibrium() {
+    let of = Reference::open();
+    let tree = Arc::new(Tree::new(&game(of.game("leduc.limit.2p"))));
+    let mut solver = Solver::new(tree, Options { algorithm: Algorithm::CfrBr, ..Options::default() });
+    solver.iterate(10);
+    let early = solver.nash_conv();
+    solver.iterate(190);
+    assert!(solver.nash_conv() < 0.3 && solver.nash_conv() < early / 4.0, "{} after {early}", solver.nash_conv());
+}
+
+#[test]
+fn a_solve_goes_on_from_its_state_with_the_same_bits() {
+    let of = Reference::open();
+    let tree = Arc::new(Tree::new(&game(of.game("leduc.limit.2p"))));
+    for algorithm in [Algorithm::Dcfr, Algorithm::PcfrPlus] {
+        let options = Options { algorithm, ..Options::default() };
+        let (mut whole, mut first) = (Solver::new(tree.clone(), options), Solver::new(tree.clone(), options));
+        whole.iterate(9);
+        first.iterate(4);
+        let mut second = Solver::new(tree.clone(), options);
+        second.set_state(first.state().clone());
+        second.iterate(5);
+        assert!(second.state() == whole.state(), "{algorithm:?}");
+    }
+}

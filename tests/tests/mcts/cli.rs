@@ -1,0 +1,386 @@
+//! The program `mcts` as others use it: its JSON, its exit codes, its one-line errors, and what it never does.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use warpplay::mcts::Variant;
+use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::programs::{self, has};
+
+/// The program: what `WARPPLAY_MCTS` names, or built by cargo as this test was.
+fn program() -> &'static Path {
+    programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn mcts(arguments: &[&str]) -> Output {
+    Command::new(program()).arg("mcts").args(arguments).output().expect("the program starts")
+}
+
+/// Runs it; it must end well.
+fn ok(arguments: &[&str]) -> String {
+    let output = mcts(arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs it; it must end with this code, and say why on one line of stderr if the code is 1. Returns what it says.
+fn fails(code: i32, arguments: &[&str]) -> String {
+    let output = mcts(arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+    assert!(!stderr.trim().is_empty(), "{arguments:?}");
+    assert!(code != 1 || stderr.trim_end().lines().count() == 1, "{arguments:?}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
+}
+
+fn json(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value.as_object().unwrap_or_else(|| panic!("{value} is no object")).keys().map(String::as_str).collect()
+}
+
+fn path<'a>(folder: &tempfile::TempDir, name: &str, kept: &'a mut PathBuf) -> &'a str {
+    *kept = folder.path().join(name);
+    kept.to_str().expect("a path in UTF-8")
+}
+
+const SMALL: [&str; 6] = ["--trees", "2", "--playouts", "4", "--steps", "6"];
+
+/// `analyse` with these arguments, small, written to `file`.
+fn analysed(file: &str, arguments: &[&str]) -> Value {
+    ok(&[&["analyse"], arguments, &SMALL, &["--json", file]].concat());
+    json(Path::new(file))
+}
+
+#[test]
+fn the_json_of_analyse_has_the_fields_that_others_rely_on() {
+    const ACTION: [&str; 9] = ["index", "name", "n_root", "n", "wins", "draws", "q", "ucb", "win_flag"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut kept = PathBuf::new();
+    let file = path(&folder, "found.json", &mut kept);
+    let arguments = "analyse --game connect4 --moves 4453 --variant acp_prodigal --trees 8 --playouts 128 --steps 20 --seconds 60 --seed 0 --ucb-c 2.0 --device cpu --json";
+    ok(&[&arguments.split(' ').collect::<Vec<_>>()[..], &[file]].concat());
+    let found = json(Path::new(file));
+    has(&found, &["schema", "game", "moves", "options", "device", "seed", "best", "actions", "performance"]);
+    assert_eq!((&found["schema"], &found["game"], &found["moves"]), (&1.into(), &"connect4".into(), &"4453".into()));
+    assert_eq!((&found["device"], &found["seed"]), (&"cpu".into(), &0.into()));
+    has(
+        &found["options"],
+        &["variant", "n_trees", "n_playouts", "steps", "seconds", "ucb_c", "draw_value", "device_memory_gb", "seed"],
+    );
+    assert_eq!(found["options"]["variant"], "acp_prodigal");
+    has(&found["best"], &ACTION);
+    let actions = found["actions"].as_array().expect("a list");
+    assert_eq!(actions.len(), 7);
+    for (index, action) in actions.iter().enumerate() {
+        assert_eq!(keys(action), BTreeSet::from(ACTION));
+        assert_eq!(
+            (&action["index"], &action["name"]),
+            (&index.into(), &(index + 1).to_string().into()),
+            "index counts from 0"
+        );
+        assert!(action["q"].is_f64() && action["ucb"].is_f64() && action["win_flag"].is_boolean());
+    }
+    assert!(actions.contains(&found["best"]));
+    let performance = &found["performance"];
+    has(performance, &["steps", "steps_per_second", "playouts", "playouts_per_second", "ms", "trees"]);
+    assert_eq!(performance["steps"], 20);
+    has(
+        &performance["ms"],
+        &[
+            "total",
+            "loop",
+            "mean_select",
+            "mean_expand",
+            "mean_playout",
+            "mean_backup",
+            "reduce_over_trees",
+            "reduce_over_actions",
+        ],
+    );
+    has(&performance["trees"], &["count", "mean_depth", "max_depth", "mean_size", "max_size"]);
+    assert_eq!(performance["playouts"], found["best"]["n_root"]);
+    // 8 trees, 128 playouts of seven children: terminal ones count too.
+    assert_eq!(performance["playouts"].as_u64(), actions.iter().map(|action| action["n"].as_u64()).sum());
+}
+
+#[test]
+fn statistics_are_identical_on_every_back_end_for_all_variants_and_games() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let devices: Vec<String> =
+        kernel_devices().iter().map(|device| device.backend().to_string()).chain(["cpu".to_string()]).collect();
+    for (game, moves) in [("connect4", "4453"), ("gomoku", "h8i9g7"), ("hex", "f6e7")] {
+        for variant in Variant::ALL {
+            let variant = variant.to_string();
+            let mut found = Vec::new();
+            for device in &devices {
+                let mut kept = PathBuf::new();
+                let file = path(&folder, "found.json", &mut kept);
+                let arguments =
+                    ["--game", game, "--moves", moves, "--variant", &variant, "--device", device, "--seed", "7"];
+                let json = analysed(file, &arguments);
+                assert_eq!(json["device"], device.as_str());
+                let trees = json["performance"]["trees"].clone();
+                found.push((
+                    json["best"].clone(),
+                    json["actions"].clone(),
+                    trees,
+                    json["performance"]["playouts"].clone(),
+                ));
+            }
+            assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{variant} of {game} on {devices:?}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_everything_else_with_1() {
+    let analyse = |more: &[&'static str]| [&["analyse", "--device", "cpu"], more].concat();
+    for wrong in [
+        &["--variant", "acp"][..],
+        &["--trees", "0"],
+        &["--trees", "513"],
+        &["--playouts", "100"],
+        &["--playouts", "many"],
+        &["--steps", "0"],
+        &["--seconds", "0"],
+        &["--seconds", "-1"],
+        &["--ucb-c", "-1"],
+        &["--draw-value", "2"],
+        &["--game", "chess"],
+        &["--memory", "0"],
+        &["--threads", "0"],
+        &["--nonsense"],
+        &["--device", "gpu"],
+    ] {
+        // The last device given counts, so the wrong one is given alone.
+        let arguments = if wrong[0] == "--device" { [&["analyse"], wrong].concat() } else { analyse(wrong) };
+        let said = fails(2, &arguments);
+        assert!(said.contains(wrong[0].trim_start_matches('-').split('-').next().unwrap_or("")), "{wrong:?}: {said}");
+    }
+    fails(2, &["analyse", "--moves", "44", "--moves-file", "nowhere.txt"]);
+    fails(2, &["guess"]);
+    fails(2, &[]);
+    ok(&["--help"]);
+    ok(&["analyse", "--help"]);
+
+    let moves = |game: &'static str, moves: &'static str| fails(1, &analyse(&["--game", game, "--moves", moves]));
+    assert!(moves("connect4", "1111111").contains("move 7 (`1`) is illegal"));
+    assert!(moves("connect4", "44x").contains("column 3: `x` is not a move"));
+    assert!(moves("connect4", "41424344").contains("move 8 (`4`) comes after the end of the game"));
+    assert!(moves("connect4", "4142434").contains("is finished"));
+    assert!(moves("gomoku", "h16").contains("`h16` is not a move"));
+    assert!(moves("hex", "a1a1").contains("move 2 (`a1`) is illegal"));
+    assert!(fails(1, &["analyse", "--device", "cuda:4096"]).contains("no CUDA device"));
+    assert!(fails(1, &["replay", "/nowhere/found.json"]).contains("/nowhere/found.json"));
+    assert!(fails(1, &analyse(&["--steps", "1", "--json", "/nowhere/found.json"])).contains("/nowhere/found.json"));
+    assert!(fails(1, &analyse(&["--moves-file", "/nowhere/moves.txt"])).contains("/nowhere/moves.txt"));
+}
+
+#[test]
+fn a_file_of_moves_gives_one_line_of_json_a_position() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut kept, mut kept_json) = (PathBuf::new(), PathBuf::new());
+    let (moves, found) = (path(&folder, "moves.txt", &mut kept), path(&folder, "found.jsonl", &mut kept_json));
+    std::fs::write(moves, "# comment\n4453\n\n44\n").expect("a folder");
+    let arguments = [&["analyse", "--device", "cpu", "--moves-file", moves], &SMALL[..]].concat();
+    let stdout = ok(&arguments);
+    let lines: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect();
+    let of_lines: Vec<_> = lines.iter().map(|line| line["moves"].as_str().unwrap_or("?")).collect();
+    assert_eq!(of_lines, ["4453", "", "44"]);
+    ok(&[&arguments[..], &["--json", found]].concat());
+    let written = std::fs::read_to_string(found).expect("written");
+    assert_eq!(written.lines().count(), 3);
+    for (line, printed) in written.lines().zip(&lines) {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(line["actions"], printed["actions"]);
+    }
+    // A wrong line is named, before anything is searched.
+    std::fs::write(moves, "4453\n\n48\n").expect("a folder");
+    let said = fails(1, &arguments);
+    assert!(said.contains("moves.txt, line 3") && said.contains("`8` is not a move"), "{said}");
+    assert!(mcts(&arguments).stdout.is_empty());
+    let before = std::fs::read_to_string(found).expect("there");
+    fails(1, &[&arguments[..], &["--json", found]].concat());
+    assert_eq!(std::fs::read_to_string(found).expect("there"), before, "nothing is written over");
+}
+
+#[test]
+fn a_recorded_search_is_repeated_exactly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut kept, mut kept_again) = (PathBuf::new(), PathBuf::new());
+    let (file, again) = (path(&folder, "timed.json", &mut kept), path(&folder, "again.json", &mut kept_again));
+    // Limited by time: the file records how many steps that were.
+    ok(&[
+        "analyse",
+        "--moves",
+        "4453",
+        "--device",
+        "cpu",
+        "--trees",
+        "2",
+        "--playouts",
+        "8",
+        "--seconds",
+        "0.2",
+        "--seed",
+        "9",
+        "--json",
+        file,
+    ]);
+    let recorded = json(Path::new(file));
+    let said = ok(&["replay", file, "--json", again]);
+    assert!(said.starts_with("identical: "), "{said}");
+    let repeated = json(Path::new(again));
+    for field in ["best", "actions", "seed", "moves", "game", "options"] {
+        assert_eq!(repeated[field], recorded[field], "{field}");
+    }
+    assert_eq!(repeated["performance"]["steps"], recorded["performance"]["steps"]);
+    assert_eq!(repeated["performance"]["trees"], recorded["performance"]["trees"]);
+
+    // On another back end, from a file small enough for it.
+    let recorded = analysed(file, &["--game", "hex", "--device", "simt", "--variant", "ocp_thrifty"]);
+    assert!(ok(&["replay", file, "--device", "cpu"]).starts_with("identical: "));
+    assert_eq!(json(Path::new(file)), recorded, "the file itself is left alone");
+
+    // A file that somebody changed: the search differs, and that is an error.
+    let text = std::fs::read_to_string(file).expect("there");
+    let n = recorded["best"]["wins"].as_u64().expect("a number");
+    std::fs::write(file, text.replace(&format!("\"wins\": {n}"), &format!("\"wins\": {}", n + 1))).expect("a folder");
+    assert!(fails(1, &["replay", file, "--device", "cpu"]).contains("differs"));
+}
+
+#[test]
+fn a_truncated_or_foreign_file_is_refused_and_nothing_is_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut kept, mut kept_out) = (PathBuf::new(), PathBuf::new());
+    let (file, out) = (path(&folder, "cut.json", &mut kept), path(&folder, "out.json", &mut kept_out));
+    analysed(file, &["--device", "cpu"]);
+    let whole = std::fs::read_to_string(file).expect("there");
+    let wrong = [
+        (&whole[..whole.len() / 2], "cut.json, line "),
+        (&whole[..whole.len() - 3], "cut off"),
+        ("", "the file is empty"),
+        ("{}", "cut.json, line 1"),
+        ("not json", "cut.json, line 1"),
+        (&whole.replace("\"schema\": 1", "\"schema\": 99"), "field schema: 99"),
+        (&whole.replace("\"connect4\"", "\"chess\""), "field game: chess"),
+        (&whole.replace("\"n_trees\": 2", "\"n_trees\": 0"), "n_trees: 0 is not allowed (1 to 512)"),
+        (&whole.replace("\"moves\": \"\"", "\"moves\": \"9\""), "field moves"),
+    ];
+    for (text, expected) in wrong {
+        std::fs::write(file, text).expect("a folder");
+        std::fs::write(out, "what was there").expect("a folder");
+        let said = fails(1, &["replay", file, "--json", out]);
+        assert!(said.contains(expected) && said.contains("cut.json"), "{expected}: {said}");
+        assert_eq!(std::fs::read_to_string(out).expect("there"), "what was there");
+        assert_eq!(std::fs::read_to_string(file).expect("there"), text);
+    }
+    // Analyses that fail leave an old result as it was, too.
+    for arguments in [&["--moves", "1111111"][..], &["--trees", "0"], &["--device", "cuda:4096"]] {
+        let output = mcts(&[&["analyse"], arguments, &["--json", out]].concat());
+        assert!(!output.status.success());
+        assert_eq!(std::fs::read_to_string(out).expect("there"), "what was there", "{arguments:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 2, "no temporary files are left");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_the_partial_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut kept = PathBuf::new();
+    let file = path(&folder, "partial.json", &mut kept);
+    let mut child = Command::new(program())
+        .arg("mcts")
+        .args(["analyse", "--device", "cpu", "--trees", "2", "--playouts", "8", "--seconds", "60", "--json", file])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(0));
+    let found = json(Path::new(file));
+    assert_eq!(found["stopped_by"], "request");
+    assert!(found["performance"]["steps"].as_u64() > Some(0));
+    assert!(ok(&["replay", file]).starts_with("identical: "), "a partial result can be repeated");
+}
+
+#[test]
+fn a_game_can_be_played_to_its_end_from_stdin() {
+    use std::io::Write;
+    let mut child = Command::new(program())
+        .arg("mcts")
+        .args(["play", "--game", "connect4", "--device", "cpu", "--trees", "1", "--playouts", "8", "--steps", "5"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A wrong move is asked for again.
+    child.stdin.take().expect("piped").write_all(b"9\n4\nquit\n").expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains('X') && shown.contains('O'), "{shown}");
+}
+
+#[test]
+fn a_match_switches_colours_and_gives_scores_in_per_cent() {
+    let shown = ok(&[
+        "match",
+        "--games",
+        "2",
+        "--a",
+        "acp_prodigal,trees=1,playouts=8,steps=5,device=cpu",
+        "--b",
+        "vanilla,steps=20",
+    ]);
+    assert!(shown.contains('%'), "{shown}");
+}
+
+#[test]
+fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
+    let said = |verbose: &str, device: &str| {
+        let arguments = ["analyse", "--device", device, "--variant", "ocp_thrifty", "--rows", "3", verbose];
+        let output = mcts(&[&arguments[..], &SMALL].concat());
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let info = said("-v", "cpu");
+    for part in ["tree_capacity", "n_trees: 2", "best", "performance"] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    assert!(!info.contains("DEBUG"), "{info}");
+    let debug = said("-vv", "simt");
+    for kernel in [
+        "mcts_reset_connect4",
+        "mcts_select_connect4",
+        "mcts_expand_1_ocp_thrifty_connect4",
+        "mcts_playout_ocp_connect4",
+    ] {
+        let line = debug.lines().find(|line| line.contains(kernel)).unwrap_or_else(|| panic!("{kernel} in {debug}"));
+        assert!(["grid", "block", "ms"].iter().all(|part| line.contains(part)), "{line}");
+    }
+}
+
+#[test]
+fn the_help_names_defaults_and_usual_constants() {
+    let help = ok(&["analyse", "--help"]);
+    for part in ["0.7071", "1.4142", "acp_prodigal", "[default: 8]", "[default: 128]", "[default: 2"] {
+        assert!(help.contains(part), "{part} in {help}");
+    }
+}

@@ -1,0 +1,8 @@
+//! The tests of `mcts`, a module for each subject.
+
+mod agree;
+mod cli;
+mod faults;
+mod reports;
+mod rules;
+mod strength;

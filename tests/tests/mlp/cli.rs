@@ -1,0 +1,512 @@
+//! The program `mlp_mnist` as others use it: its JSON, its exit codes, its one-line errors, checkpoints and Ctrl-C.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
+use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::programs::{self, Place, has, interrupt};
+
+/// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
+fn program() -> &'static Path {
+    programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A folder for runs of the program.
+fn new_place() -> Place {
+    Place::new(program(), "mlp")
+}
+
+/// A tiny set, a tiny network, the plain program.
+const TINY: &str = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 32 --lr 0.1";
+
+/// All that a training computes, without its times.
+fn course(report: &Value) -> Vec<(Value, Value, Value)> {
+    let epochs = report["epochs"].as_array().expect("a list");
+    epochs.iter().map(|epoch| (epoch["epoch"].clone(), epoch["loss"].clone(), epoch["test_accuracy"].clone())).collect()
+}
+
+#[test]
+fn the_json_of_train_has_the_fields_that_others_rely_on() {
+    let place = new_place();
+    // Every flag of the agreed command line.
+    let line = "train --hidden 24,12 --batch 32 --lr 0.1 --epochs 3 --optimizer sgd --reduction mean --init he_uniform --seed 1 \
+                --device cpu --precision fp32 --drawn 220 --drawn-test 60 --json run.json --plot run.svg --checkpoint run.checkpoint";
+    let shown = place.ok(line);
+    assert!(shown.contains("drawn digits"), "{shown}");
+    let report = place.json("run.json");
+    has(
+        &report,
+        &["schema", "version", "program", "epochs", "dead_units", "device", "options", "data", "execution", "test"],
+    );
+    assert_eq!(
+        (&report["schema"], &report["device"], &report["data"]),
+        (&1.into(), &"cpu".into(), &"drawn digits, seed 1".into())
+    );
+    assert_eq!(report["sizes"], serde_json::json!([784, 24, 12, 10]));
+    has(&report["options"], &["hidden", "batch", "epochs", "learning_rate", "optimizer", "reduction", "init", "seed"]);
+    assert_eq!(report["options"]["hidden"], serde_json::json!([24, 12]));
+    assert!(report["dead_units"].as_u64() <= Some(36));
+    let epochs = report["epochs"].as_array().expect("a list");
+    assert_eq!(epochs.len(), 3);
+    for (epoch, number) in epochs.iter().zip(1..) {
+        has(epoch, &["epoch", "loss", "test_accuracy", "seconds", "samples_per_second"]);
+        assert_eq!(epoch["epoch"], number);
+        let accuracy = epoch["test_accuracy"].as_f64().expect("a fraction");
+        assert!((0.0..=1.0).contains(&accuracy));
+        // 60 test samples.
+        assert!((accuracy * 60.0 - (accuracy * 60.0).round()).abs() < 1e-9, "{accuracy}");
+        assert!(epoch["seconds"].as_f64() > Some(0.0));
+    }
+    assert!(epochs[2]["loss"].as_f64() < epochs[0]["loss"].as_f64(), "{epochs:?}");
+    assert_eq!(epochs[2]["test_accuracy"], report["test"]["accuracy"]);
+    assert!(fs::read_to_string(place.path("run.svg")).expect("a picture").starts_with("<svg"));
+    assert_eq!(place.names(), ["run.checkpoint", "run.json", "run.svg"], "nothing else is left");
+}
+
+#[test]
+fn the_same_command_gives_the_same_course_and_another_seed_another() {
+    let place = new_place();
+    let train = |more: &str| {
+        place.ok(&format!("train {TINY} --epochs 2 --quiet --json run.json {more}"));
+        course(&place.json("run.json"))
+    };
+    let first = train("");
+    place.ok(&format!("train {} --epochs 2 --json run.json", TINY.replace("--threads 1", "--threads 2")));
+    assert_eq!(course(&place.json("run.json")), first, "the number of threads changes nothing");
+    assert_ne!(train("--seed 2"), first);
+    for other in [
+        "--reduction sum --lr 0.003",
+        "--optimizer nesterov",
+        "--optimizer sgd --momentum 0.5",
+        "--optimizer adamw --lr 0.01 --weight-decay 0.1 --beta1 0.8",
+        "--optimizer rmsprop --lr 0.001 --alpha 0.9",
+        "--schedule cosine --warmup 3",
+        "--schedule step --step-every 1 --step-factor 0.5",
+        "--init xavier_normal",
+        "--validation 20 --patience 5",
+    ] {
+        // A flag is given once.
+        let tiny = if other.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
+        place.ok(&format!("train {tiny} --epochs 2 --quiet --json run.json {other}"));
+        assert_ne!(course(&place.json("run.json")), first, "{other}");
+    }
+    assert_eq!(train("--optimizer sgd --momentum 0"), first, "no momentum is plain SGD");
+}
+
+#[test]
+fn devices_that_run_kernels_follow_the_cpu() {
+    let place = new_place();
+    let train = |device: &str| {
+        let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --weights net.safetensors";
+        place.ok(&format!("{line} --device {device}"));
+        place.json("run.json")
+    };
+    let cpu = train("cpu");
+    for device in kernel_devices() {
+        let device = device.backend().to_string();
+        let found = train(&device);
+        assert_eq!(found["device"], device.as_str());
+        for (epoch, reference) in [0, 1].map(|at| (&found["epochs"][at], &cpu["epochs"][at])) {
+            let loss = |epoch: &Value| epoch["loss"].as_f64().expect("a number");
+            assert!((loss(epoch) - loss(reference)).abs() <= 1e-4 * loss(reference), "{device}: {epoch} {reference}");
+        }
+        let evaluate = "evaluate --drawn-test 20 --weights net.safetensors --json found.json";
+        place.ok(&format!("{evaluate} --device {device}"));
+        let kernels = place.json("found.json");
+        place.ok(&format!("{evaluate} --device cpu"));
+        assert_eq!(kernels["confusion"], place.json("found.json")["confusion"], "{device}");
+    }
+}
+
+#[test]
+fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
+    let place = new_place();
+    for layout in ["", "--pytorch"] {
+        place.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
+        let shown = place.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
+        let (report, found) = (place.json("run.json"), place.json("found.json"));
+        has(&found, &["schema", "correct", "total", "confusion", "accuracy", "device", "data", "weights"]);
+        assert_eq!(found["total"], 60);
+        for field in ["correct", "confusion", "accuracy"] {
+            assert_eq!(found[field], report["test"][field], "{layout} {field}");
+        }
+        let rows: Vec<Vec<u64>> = serde_json::from_value(found["confusion"].clone()).expect("a matrix");
+        assert!(rows.len() == 10 && rows.iter().all(|row| row.len() == 10));
+        // Rows are the true classes: drawn digits come in tens of each.
+        assert!(rows.iter().all(|row| row.iter().sum::<u64>() == 6), "{rows:?}");
+        let diagonal: u64 = (0..10).map(|class| rows[class][class]).sum();
+        assert_eq!(found["correct"].as_u64(), Some(diagonal));
+        assert!(shown.contains("true 9") && shown.contains("predicted"), "{shown}");
+    }
+    let names = fs::read(place.path("net.safetensors")).expect("written");
+    assert!(String::from_utf8_lossy(&names[..400]).contains("0.weight"));
+    // A training can begin with them.
+    place.ok(&format!("train {TINY} --epochs 1 --json on.json --start net.safetensors"));
+    let (on, run) = (place.json("on.json"), place.json("run.json"));
+    assert!(on["epochs"][0]["loss"].as_f64() < run["epochs"][0]["loss"].as_f64());
+}
+
+/// A grey PNG file.
+fn write_png(path: &Path, pixels: &[u8], side: u32) {
+    let file = fs::File::create(path).expect("a file");
+    let mut encoder = png::Encoder::new(file, side, side);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).expect("written");
+}
+
+#[test]
+fn one_image_is_classified_from_png_and_idx_alike() {
+    let place = new_place();
+    place.ok(&format!("train {TINY} --epochs 4 --quiet --weights net.safetensors"));
+    let digits = Dataset::drawn_digits(3, 10).expect("digits");
+    digits.save(place.folder(), Split::Test).expect("written");
+    let image = digits.image(4).expect("there are ten");
+    write_png(&place.path("digit.png"), image, 28);
+    write_png(&place.path("dark.png"), &image.iter().map(|pixel| 255 - pixel).collect::<Vec<_>>(), 28);
+    let predict = |what: &str| {
+        let shown = place.ok(&format!("predict --device cpu --weights net.safetensors --json found.json {what}"));
+        (place.json("found.json"), shown)
+    };
+    let (png, shown) = predict("--image digit.png");
+    has(&png, &["schema", "class", "probabilities", "image", "device"]);
+    let probabilities: Vec<f64> = serde_json::from_value(png["probabilities"].clone()).expect("a list");
+    assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-5);
+    let likeliest = (0..10).max_by(|&a, &b| probabilities[a].total_cmp(&probabilities[b])).expect("ten");
+    assert_eq!(png["class"], likeliest);
+    assert!(shown.lines().count() > 28 && shown.contains('#'), "the image is drawn: {shown}");
+    assert!(shown.ends_with(&format!("class {likeliest}\n")), "{shown}");
+    for same in ["--images t10k-images-idx3-ubyte --index 4", "--image dark.png --invert"] {
+        assert_eq!(predict(same).0["probabilities"], png["probabilities"], "{same}");
+    }
+    assert_ne!(predict("--images t10k-images-idx3-ubyte").0["probabilities"], png["probabilities"]);
+    let said =
+        place.fails(2, "predict --device cpu --weights net.safetensors --images t10k-images-idx3-ubyte --index 10");
+    assert!(said.contains("10"), "{said}");
+    place.misused("predict --device cpu --weights net.safetensors");
+    place.misused("predict --device cpu --weights net.safetensors --image digit.png --images t10k-images-idx3-ubyte");
+    write_png(&place.path("small.png"), &[0; 100], 10);
+    let said = place.fails(1, "predict --device cpu --weights net.safetensors --image small.png");
+    assert!(said.contains("small.png"), "{said}");
+}
+
+#[test]
+fn any_set_of_the_format_can_be_trained_on() {
+    let place = new_place();
+    // 6 x 7 pixels, three classes, a number of samples that no batch divides.
+    let set = |n: usize| {
+        let labels: Vec<u8> = (0..n).map(|at| (at % 3) as u8).collect();
+        let images =
+            labels.iter().flat_map(|&label| (0..42).map(move |at| if at % 3 == usize::from(label) { 200 } else { 9 }));
+        Dataset::new(images.collect(), labels, 6, 7, 3, "stripes").expect("a set")
+    };
+    set(101).save(place.folder(), Split::Train).expect("written");
+    set(31).save(place.folder(), Split::Test).expect("written");
+    place.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
+    let report = place.json("run.json");
+    assert_eq!(report["sizes"], serde_json::json!([42, 3]));
+    assert_eq!(report["epochs"][2]["test_accuracy"], 1.0, "stripes are told apart");
+    place.ok("evaluate --data . --device cpu --weights net.safetensors --json found.json");
+    assert_eq!(place.json("found.json")["correct"], 31);
+    place.ok("evaluate --data . --on-training-set --device cpu --weights net.safetensors --json found.json");
+    assert_eq!(place.json("found.json")["correct"], 101);
+}
+
+#[test]
+fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
+    let place = new_place();
+    for options in ["", "--optimizer adam --lr 0.01 --schedule step --warmup 5 --validation 30"] {
+        let tiny = if options.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
+        place.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --weights whole.safetensors"));
+        place.ok(&format!("train {tiny} {options} --epochs 2 --json part.json --checkpoint c --checkpoint-every 1"));
+        assert_eq!(course(&place.json("part.json")), course(&place.json("whole.json"))[..2]);
+        // What is not given comes from the checkpoint.
+        place.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --weights rest.safetensors");
+        let (whole, rest) = (place.json("whole.json"), place.json("rest.json"));
+        assert_eq!(course(&rest), course(&whole), "{options}");
+        assert_eq!((&rest["options"], &rest["test"]["loss"]), (&whole["options"], &whole["test"]["loss"]));
+        let weights = |name: &str| Network::load(place.path(name)).expect("weights");
+        assert_eq!(weights("rest.safetensors"), weights("whole.safetensors"));
+    }
+    let said = place.fails(1, "train --resume c --hidden 17 --device cpu --drawn 220 --drawn-test 60");
+    assert!(said.contains("784, 17, 10"), "{said}");
+    let said = place.fails(1, "train --resume c --device cpu --drawn 230 --drawn-test 60");
+    assert!(said.contains("checkpoint"), "{said}");
+}
+
+#[test]
+fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
+    let place = new_place();
+    let tiny = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 4 --lr 0.05";
+    let child = place
+        .command(&format!("train {tiny} --epochs 1000000 --json part.json --checkpoint c --checkpoint-every 1"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    interrupt(child, &place.path("c"));
+    let part = place.json("part.json");
+    assert_eq!(part["stopped_by"], "request");
+    let checkpoint = Checkpoint::load(place.path("c")).expect("a checkpoint");
+    let done = checkpoint.epochs().len();
+    assert!(done >= 1);
+    assert_eq!(course(&part).len(), done, "the report is as far as the checkpoint");
+    // On to the end of the epoch after the one that was interrupted, and the same without a stop.
+    let epochs = done + 2;
+    place.ok(&format!("train --resume c --epochs {epochs} --device cpu --drawn 220 --drawn-test 60 --json rest.json"));
+    place.ok(&format!("train {tiny} --epochs {epochs} --json whole.json"));
+    assert_eq!(course(&place.json("rest.json")), course(&place.json("whole.json")));
+}
+
+#[test]
+fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
+    let place = new_place();
+    let mut child = place
+        .command(&format!("train {TINY} --epochs 1000000"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map(|line| line.expect("UTF-8"));
+    assert!(lines.any(|line| line.trim_start().starts_with("2 ")), "the line of epoch 2");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+    // The pipe is read to its end, so that the program is not held up.
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(rest.iter().any(|line| line.contains("--resume mlp_mnist.checkpoint")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("on request")), "{rest:?}");
+    assert!(Checkpoint::load(place.path("mlp_mnist.checkpoint")).expect("a checkpoint").epochs().len() >= 2);
+}
+
+#[test]
+fn a_loss_that_is_no_number_ends_the_training_and_keeps_the_last_good_state() {
+    let place = new_place();
+    let tiny = TINY.replace("--lr 0.1", "--lr 1e30");
+    let said = place.fails(1, &format!("train {tiny} --epochs 3 --checkpoint c --json run.json"));
+    assert!(said.contains("epoch 1, step") && said.contains(" c"), "{said}");
+    let checkpoint = Checkpoint::load(place.path("c")).expect("a checkpoint");
+    assert_eq!((checkpoint.epochs().len(), checkpoint.updates()), (0, 0));
+    assert!(!place.path("run.json").exists(), "no result is claimed");
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_everything_else_with_1() {
+    let place = new_place();
+    let train = |more: &str| format!("train --device cpu --drawn 220 --drawn-test 60 --epochs 1 {more}");
+    for (wrong, named) in [
+        ("--batch 0", "batch"),
+        ("--batch 221", "batch"),
+        ("--hidden 0", "hidden"),
+        ("--hidden 20000", "hidden"),
+        ("--lr -1", "learning_rate"),
+        ("--lr nan", "learning_rate"),
+        ("--optimizer lbfgs", "optimizer"),
+        ("--optimizer momentum --momentum 1", "momentum"),
+        ("--optimizer adam --momentum 0.9", "momentum"),
+        ("--optimizer sgd --beta1 0.9", "beta1"),
+        ("--schedule linear", "schedule"),
+        ("--step-every 2", "step"),
+        ("--schedule step --step-factor 0", "factor"),
+        ("--patience 3", "early_stopping"),
+        ("--validation 220", "validation"),
+        ("--precision bf16", "precision"),
+        ("--execution paper", "execution"),
+        ("--stream host", "stream"),
+        ("--threads 0", "threads"),
+        ("--threads 100000000", "threads"),
+        ("--lr 1e39", "learning_rate"),
+        ("--block 100", "block"),
+        ("--tile 4", "tile"),
+        ("--drawn 0", "0"),
+    ] {
+        let line = if wrong.starts_with("--drawn") { "train --device cpu ".to_string() + wrong } else { train(wrong) };
+        let said = place.fails(2, &line);
+        assert!(said.contains(named), "{wrong}: {said}");
+    }
+    for wrong in [
+        "--precision float",
+        "--init zeros",
+        "--reduction max",
+        "--hidden 3,x",
+        "--seed -1",
+        "--seed 4294967296",
+        "--checkpoint-every 1",
+        "--pytorch",
+        "--nonsense",
+        "--data x",
+    ] {
+        place.misused(&train(wrong));
+    }
+    place.misused("");
+    place.misused("guess");
+    place.fails(2, "train --device gpu");
+    place.fails(1, "train --device cuda:4096");
+    place.ok("--help");
+    place.ok("train --help");
+    assert_eq!(place.names(), [""; 0], "nothing is written by any of them");
+}
+
+#[test]
+fn bad_files_are_named() {
+    let place = new_place();
+    let named = |line: &str, names: &[&str]| {
+        let said = place.fails(1, line);
+        assert!(names.iter().all(|name| said.contains(name)), "{line}: {said}");
+    };
+    named("train --device cpu --data nowhere", &["nowhere", "no such folder"]);
+    named("evaluate --device cpu --weights nowhere.safetensors", &["nowhere.safetensors"]);
+    named("train --device cpu --resume nowhere.checkpoint", &["nowhere.checkpoint"]);
+
+    let digits = Dataset::drawn_digits(1, 40).expect("digits");
+    digits.save(place.folder(), Split::Train).expect("written");
+    digits.save(place.folder(), Split::Test).expect("written");
+    let images = place.path("train-images-idx3-ubyte");
+    let good = fs::read(&images).expect("written");
+    let mut wrong = good.clone();
+    wrong[3] = 7;
+    fs::write(&images, &wrong).expect("written");
+    named("train --device cpu --data . --batch 8", &["train-images-idx3-ubyte", "magic"]);
+    fs::write(&images, &good[..good.len() - 1]).expect("written");
+    named("train --device cpu --data . --batch 8", &["train-images-idx3-ubyte"]);
+    fs::write(&images, &good).expect("written");
+    let said = place.fails(2, "train --device cpu --data . --batch 41");
+    assert!(said.contains("batch: 41") && said.contains("40"), "{said}");
+
+    // Files that cannot be written are found before the training.
+    for flag in ["checkpoint", "weights", "json", "plot"] {
+        let start = Instant::now();
+        named(&format!("train --device cpu --epochs 100000 --{flag} no/such/file"), &["no/such/file"]);
+        assert!(start.elapsed() < Duration::from_secs(20), "--{flag} is checked first");
+    }
+    fs::create_dir(place.path("folder")).expect("made");
+    named("train --device cpu --checkpoint folder", &["folder"]);
+
+    // A damaged checkpoint is refused, and left as it is.
+    place.ok(&format!("train {TINY} --epochs 1 --quiet --checkpoint c"));
+    let mut bytes = fs::read(place.path("c")).expect("written");
+    let at = bytes.len() - 5;
+    bytes[at] ^= 1;
+    fs::write(place.path("c"), &bytes).expect("written");
+    named("train --device cpu --drawn 220 --drawn-test 60 --resume c", &["error: c: "]);
+    assert_eq!(fs::read(place.path("c")).expect("there"), bytes);
+}
+
+#[test]
+fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
+    let place = new_place();
+    let line = "experiments --device cpu --drawn 300 --drawn-test 60 --epochs 2 --only lr,block,evaluate,gap,suspects,operations,transfer \
+                --json all.json --plots plots";
+    let shown = place.ok(line);
+    let found = place.json("all.json");
+    has(&found, &["schema", "data", "epochs", "published", "tables", "left_out", "interrupted"]);
+    assert_eq!(found["published"]["gpu_seconds"], 2.25);
+    let tables = found["tables"].as_array().expect("a list");
+    let names: Vec<_> = tables.iter().filter_map(|table| table["name"].as_str()).collect();
+    assert_eq!(names, ["lr", "evaluate", "gap", "suspects", "work", "summary"]);
+    for table in tables {
+        let width = table["head"].as_array().expect("a head").len();
+        let rows = table["rows"].as_array().expect("rows");
+        assert!(!rows.is_empty(), "{table}");
+        assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == width)), "{table}");
+    }
+    // The same training is not done twice: the table of rates and the gap share one.
+    let loss = |table: usize, run: usize| tables[table]["runs"][run]["losses"].clone();
+    assert_eq!(loss(0, 1), loss(3, 0), "lr 0.01 is the base setting");
+    let work = &tables[4];
+    assert_eq!(work["values"][0]["bytes"], 802_816, "784 x 256 singles");
+    let step: f64 = ["forward_mflop", "backward_mflop"]
+        .iter()
+        .flat_map(|field| (0..2).map(move |layer| work["values"][layer][*field].as_f64().expect("a number")))
+        .sum();
+    assert!((52.0..53.0).contains(&step), "{step}");
+    assert!(shown.contains("left out") && shown.contains("no GPU"), "{shown}");
+    for plot in ["lr.svg", "lr-losses.svg", "evaluate.svg", "gap-losses.svg"] {
+        let svg = fs::read_to_string(place.path("plots").join(plot)).unwrap_or_else(|error| panic!("{plot}: {error}"));
+        assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{plot}");
+    }
+    place.misused("experiments --only nonsense");
+}
+
+#[test]
+fn models_side_by_side_are_those_trained_alone() {
+    let place = new_place();
+    // Wherever kernels run; the first is the interpreter where there is no GPU.
+    let device = kernel_devices()[0].backend().to_string();
+    let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
+    let shown = place.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
+    let all = place.json("all.json");
+    has(&all, &["models", "seconds", "models_per_second", "best", "one_at_a_time"]);
+    let models = all["models"].as_array().expect("a list");
+    let settings: Vec<_> =
+        models.iter().map(|model| (model["seed"].as_u64(), model["learning_rate"].as_f64())).collect();
+    assert_eq!(settings, [(Some(1), Some(0.05)), (Some(1), Some(0.1)), (Some(2), Some(0.05))]);
+    for model in models {
+        let (seed, rate) = (&model["seed"], &model["learning_rate"]);
+        place.ok(&format!("train {base} --seed {seed} --lr {rate} --json one.json"));
+        let one = place.json("one.json");
+        let losses = |report: &Value| [0, 1].map(|at| report["epochs"][at]["loss"].as_f64().expect("a number"));
+        for (many, alone) in losses(model).into_iter().zip(losses(&one)) {
+            assert!((many - alone).abs() <= 1e-4 * alone, "{many} {alone}");
+        }
+        assert_eq!(model["test_accuracy"], one["test"]["accuracy"]);
+    }
+    let best = all["best"].as_u64().expect("a place") as usize;
+    let accuracy = |at: usize| models[at]["test_accuracy"].as_f64();
+    assert!((0..3).all(|at| accuracy(at) <= accuracy(best)));
+    assert!(shown.contains("best") && shown.contains("a second"), "{shown}");
+    place.misused("sweep --models 0");
+    place.misused("sweep --models 4 --seeds 2");
+}
+
+#[test]
+fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
+    let place = new_place();
+    let base = "sweep --device cpu --drawn 64 --drawn-test 16 --hidden 16 --batch 32 --epochs 2";
+    place.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
+    let some = place.json("some.json");
+    assert_eq!((&some["best"], &some["models"][0]["diverged"]), (&Value::from(1), &Value::from(1)));
+    assert!(some["one_at_a_time"].as_f64().is_some_and(|rate| rate > 0.0), "{some}");
+    let shown = place.ok(&format!("{base} --models 1 --lrs 1e30 --compare --json none.json"));
+    let none = place.json("none.json");
+    assert!(none["best"].is_null() && none["one_at_a_time"].is_null(), "{none}");
+    assert!(shown.contains("best    none"), "{shown}");
+    for too_many in ["--models 1000000000", "--models 4294967295", "--seeds 4294967295", "--seeds 2049 --lrs 0.1,0.2"] {
+        let said = place.fails(2, &format!("{base} {too_many}"));
+        assert!(said.contains("option models") && said.contains("1 to 4096"), "{said}");
+    }
+}
+
+#[test]
+fn no_output_is_written_over_another() {
+    let place = new_place();
+    place.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
+    let kept = fs::read(place.path("c")).expect("a checkpoint");
+    for (files, named) in [
+        ("--json x --checkpoint x", "--checkpoint and --json"),
+        ("--weights ./x --checkpoint x", "--checkpoint and --weights"),
+        ("--json x --plot x", "--plot and --json"),
+        ("--resume c --json c", "--json and --resume"),
+        ("--resume c --weights c", "--weights and --resume"),
+        ("--start w --checkpoint w", "--checkpoint and --start"),
+    ] {
+        let said = place.fails(2, &format!("train {TINY} --epochs 2 {files}"));
+        assert!(said.contains(named), "{files}: {said}");
+    }
+    assert_eq!(fs::read(place.path("c")).expect("a checkpoint"), kept);
+    assert_eq!(place.names(), ["c", "w"]);
+    place.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
+    place.ok(&format!("train {TINY} --epochs 1 --start w --weights w"));
+    // Said before the training, not after it.
+    for flag in ["--checkpoint", "--weights"] {
+        let said = place.fails(1, &format!("train {TINY} --epochs 1 --json r.json {flag} /dev/null"));
+        assert!(said.contains("/dev/null: cannot be written: it is a device"), "{said}");
+    }
+    assert_eq!(place.names(), ["c", "w"]);
+}

@@ -1,0 +1,8 @@
+//! The tests of `mlp`, a module for each subject.
+
+mod cli;
+mod epoch;
+mod files;
+mod layers;
+mod paper;
+mod reference;

@@ -1,0 +1,11 @@
+//! The tests of `shogi`, a module for each subject.
+
+mod cli;
+mod dataset;
+mod learner;
+mod material;
+mod quiescence;
+mod ranks;
+mod records;
+mod reference;
+mod sparse;
