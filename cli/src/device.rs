@@ -160,7 +160,7 @@ impl From<Error> for Problem {
 fn remedy(error: &Error) -> &'static str {
     match error {
         Error::NoDevice { .. } => "install NVIDIA's driver and look at nvidia-smi, or use --device cpu",
-        Error::Memory { .. } => "end other programs that use this device (nvidia-smi lists them)",
+        Error::OutOfMemory { .. } => "end other programs that use this device (nvidia-smi lists them)",
         Error::ContextDead { .. } => "start the program again",
         Error::PtxVersion { .. } => "update the driver",
         Error::PtxArch { .. } => "build for this GPU's architecture; the oldest supported is sm_75",

@@ -91,11 +91,13 @@ mod runtime;
 pub mod shogi;
 
 pub use runtime::buffer::Buffer;
-pub use runtime::device::{Backend, Device, DeviceInfo, Memory};
+pub use runtime::checkpoint::Checkpoint;
+pub use runtime::device::{Backend, Device, DeviceInfo, FreeMemory};
 pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;
 pub use runtime::graph::Graph;
 pub use runtime::launch::{IntoParam, IntoParams};
+pub use runtime::memory::{Memory, MemoryPart};
 pub use runtime::module::{Function, FunctionInfo, Module};
 pub use runtime::pinned::Pinned;
 pub use runtime::precision::Precision;

@@ -93,10 +93,11 @@ pub fn bounds(precision: warpplay::Precision) -> [Tolerance; 3] {
     use warpplay::Precision;
     let of = |sizes: [f64; 3]| sizes.map(|abs| Tolerance { abs, rel: 0.0 });
     match precision {
-        Precision::Fp64 => of([1e-12; 3]),
-        Precision::Fp32 => [FP32; 3],
+        Precision::F64 => of([1e-12; 3]),
+        Precision::F32 => [FP32; 3],
         Precision::Tf32 => of([1.8e-3, 1.6e-2, 2e-3]),
-        Precision::Fp16 => of([2e-3, 1.8e-2, 2e-3]),
+        Precision::F16 => of([2e-3, 1.8e-2, 2e-3]),
         Precision::Bf16 => of([2.8e-2, 1.6e-1, 1.8e-2]),
+        Precision::I16 => unreachable!("no engine of the network stores 16-bit integers"),
     }
 }

@@ -168,7 +168,7 @@ impl FromStr for ContestantSpec {
             weights => Kind::Network {
                 weights: weights.to_string(),
                 observation: None,
-                precision: Precision::Fp32,
+                precision: Precision::F32,
                 execution: Execution::Auto,
                 options,
             },

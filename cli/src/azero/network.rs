@@ -78,7 +78,7 @@ pub fn load(name: &str, observation: Option<ObservationLayout>) -> Result<Networ
 #[derive(clap::Args, Clone, Debug)]
 pub struct RunFlags {
     /// Arithmetic of the convolutions: fp32, tf32, bf16, fp16, fp64 (cpu only)
-    #[arg(long, value_name = "P", default_value_t = Precision::Fp32)]
+    #[arg(long, value_name = "P", default_value_t = Precision::F32)]
     pub precision: Precision,
 
     /// Which kernels: auto, fused, layers, paper, plain (cpu)
@@ -105,7 +105,7 @@ impl RunFlags {
         check_batch(n)?;
         self.builder().max_batch(n).build(device, network).map_err(|error| match error {
             // Which option asked for so much.
-            Error::Memory { .. } => anyhow::Error::new(error).context(format!("--batch {n}")),
+            Error::OutOfMemory { .. } => anyhow::Error::new(error).context(format!("--batch {n}")),
             error => error.into(),
         })
     }

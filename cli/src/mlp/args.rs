@@ -86,7 +86,7 @@ pub struct ClassifyFlags {
     pub weights: PathBuf,
 
     /// Arithmetic of the products: fp32, tf32, bf16, fp16, fp64 (cpu only)
-    #[arg(long, value_name = "P", default_value_t = Precision::Fp32)]
+    #[arg(long, value_name = "P", default_value_t = Precision::F32)]
     pub precision: Precision,
 
     /// Which kernels: auto, epoch, layers, paper, plain (cpu)

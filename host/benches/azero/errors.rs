@@ -19,19 +19,19 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let headers = ["precision", "execution", "after", "mean error", "largest", "verdict"];
     let mut table = Table::new("ERRORS after every block, against double precision", 3, &headers);
     let n = if bench.quick || bench.device.backend() == warpplay::Backend::Simt { 1 } else { 64 };
-    let expected = plain(bench, Precision::Fp64, n)?;
-    let mut programs = vec![("cpu-ref".to_string(), Precision::Fp32, plain(bench, Precision::Fp32, n))];
+    let expected = plain(bench, Precision::F64, n)?;
+    let mut programs = vec![("cpu-ref".to_string(), Precision::F32, plain(bench, Precision::F32, n))];
     if bench.has_kernels() {
         for precision in Bench::PRECISIONS {
             for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
-                if execution == Execution::Paper && precision != Precision::Fp32 {
+                if execution == Execution::Paper && precision != Precision::F32 {
                     continue;
                 }
                 bench.output.progress(&format!("errors of {precision} {execution}"));
                 programs.push((execution.to_string(), precision, kernels(bench, precision, execution, n)));
             }
         }
-        programs.push(("paper as published: no bias".to_string(), Precision::Fp32, published(bench, n)));
+        programs.push(("paper as published: no bias".to_string(), Precision::F32, published(bench, n)));
     }
     for (name, precision, found) in programs {
         match found {

@@ -18,7 +18,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         bench.batches.iter().copied().filter(|batch| [1, 8, 128, 1024, 8192].contains(batch)).collect();
     for precision in Bench::PRECISIONS {
         for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
-            if execution == Execution::Paper && precision != Precision::Fp32 {
+            if execution == Execution::Paper && precision != Precision::F32 {
                 continue;
             }
             for &batch in batches.iter().filter(|&&batch| execution != Execution::Paper || batch <= 128) {

@@ -152,7 +152,7 @@ impl Bench {
     }
 
     /// Precisions that kernels have.
-    pub const PRECISIONS: [Precision; 4] = [Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16];
+    pub const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16];
 
     pub fn evaluator(
         &self,

@@ -39,7 +39,7 @@ struct WithoutBias {
 }
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    let precisions: &[Precision] = if bench.has_kernels() { &Bench::PRECISIONS } else { &[Precision::Fp32] };
+    let precisions: &[Precision] = if bench.has_kernels() { &Bench::PRECISIONS } else { &[Precision::F32] };
     let headers = [
         "precision",
         "actions",

@@ -19,21 +19,21 @@ const fn figure(precision: Precision, how: &'static str, microseconds: [f64; 2],
 
 /// The best of PyTorch's ways in every precision.
 pub const PYTORCH: [Figure; 4] = [
-    figure(Precision::Fp32, "best of eager, graph, folded graph, compile", [331.0, 913.0], 219e3),
+    figure(Precision::F32, "best of eager, graph, folded graph, compile", [331.0, 913.0], 219e3),
     figure(Precision::Tf32, "best", [122.0, 207.0], 1.62e6),
     figure(Precision::Bf16, "folded graph, or compile", [96.0, 159.0], 3.35e6),
-    figure(Precision::Fp16, "folded graph, or compile", [96.0, 159.0], 3.35e6),
+    figure(Precision::F16, "folded graph, or compile", [96.0, 159.0], 3.35e6),
 ];
 
 /// PyTorch as most use it.
-pub const PYTORCH_EAGER: Figure = figure(Precision::Fp32, "eager", [1005.0, 1195.0], 149e3);
+pub const PYTORCH_EAGER: Figure = figure(Precision::F32, "eager", [1005.0, 1195.0], 149e3);
 
 /// What is to be reached on that card.
 pub const REACH: [Figure; 4] = [
-    figure(Precision::Fp32, "at 1e-5; by Winograd or 3×tf32 with a bound 400,000", [80.0, 600.0], 230e3),
+    figure(Precision::F32, "at 1e-5; by Winograd or 3×tf32 with a bound 400,000", [80.0, 600.0], 230e3),
     figure(Precision::Tf32, "stretch 1.8 million", [45.0, 130.0], 1.6e6),
     figure(Precision::Bf16, "stretch 3.5 million", [35.0, 90.0], 3e6),
-    figure(Precision::Fp16, "stretch 3.5 million", [35.0, 90.0], 3e6),
+    figure(Precision::F16, "stretch 3.5 million", [35.0, 90.0], 3e6),
 ];
 
 impl Figure {

@@ -35,7 +35,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for &execution in executions {
             for &batch in &batches {
                 // The source's kernels take a millisecond a position on the card, and minutes a position on the CPU.
-                if execution == Execution::Paper && (precision != Precision::Fp32 || batch > 1024) {
+                if execution == Execution::Paper && (precision != Precision::F32 || batch > 1024) {
                     continue;
                 }
                 bench.output.progress(&format!("{precision} {execution} batch {batch}"));
@@ -48,7 +48,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     let cpu = Device::cpu();
-    for precision in [Precision::Fp32, Precision::Fp64] {
+    for precision in [Precision::F32, Precision::F64] {
         for threads in [Some(1), None] {
             for &batch in batches.iter().filter(|&&batch| batch <= CPU_BATCH) {
                 bench.output.progress(&format!("cpu {precision} batch {batch}"));

@@ -122,7 +122,7 @@ impl Bench {
             Ok(timed) => timed,
             Err(error) => {
                 let cell = match &error {
-                    Error::Option { .. } | Error::Unsupported { .. } | Error::Memory { .. } => {
+                    Error::Option { .. } | Error::Unsupported { .. } | Error::OutOfMemory { .. } => {
                         format!("not offered: {error}")
                     }
                     _ => self.output.failed(&error),

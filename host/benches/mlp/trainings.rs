@@ -52,7 +52,7 @@ pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
     if device.backend() == Backend::Cpu {
         return bench.output.text("\nBATCH 8192 is left out: no kernels are run.\n");
     }
-    let rows = [Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16].map(|precision| Row {
+    let rows = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16].map(|precision| Row {
         name: format!("layers, {precision}"),
         device: device.clone(),
         options: Options { precision, execution: Execution::Layers, ..bench.options(8192) },
@@ -114,9 +114,9 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
         .sum();
     let on_gpu = row.device.backend() == Backend::Cuda;
     let ceiling = match row.options.precision {
-        Precision::Fp32 => Some(FLOPS.0),
-        Precision::Bf16 | Precision::Fp16 => Some(FLOPS.1),
-        Precision::Tf32 | Precision::Fp64 => None,
+        Precision::F32 => Some(FLOPS.0),
+        Precision::Bf16 | Precision::F16 => Some(FLOPS.1),
+        Precision::Tf32 | Precision::F64 => None,
     };
     let of_flops = ceiling.filter(|_| on_gpu).map(|ceiling| n * per_sample / ceiling / times.min);
     let steps = (n / f64::from(row.options.batch)).ceil();

@@ -28,10 +28,10 @@ pub(super) trait Plain: Send {
 /// Makes it; `threads` as in [`EvaluatorBuilder::threads`](super::EvaluatorBuilder::threads).
 ///
 /// # Errors
-/// [`Error::Option`] for a number of threads that cannot be had; [`Error::Memory`].
+/// [`Error::Option`] for a number of threads that cannot be had; [`Error::OutOfMemory`].
 pub(super) fn open(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Box<dyn Plain>> {
     Ok(match setup.precision {
-        Precision::Fp64 => Box::new(Program::<f64>::new(device, setup, threads)?),
+        Precision::F64 => Box::new(Program::<f64>::new(device, setup, threads)?),
         _ => Box::new(Program::<f32>::new(device, setup, threads)?),
     })
 }
@@ -97,7 +97,7 @@ impl<T: Real> Program<T> {
         let needed = bytes * at_once as u64 + (setup.capacity * (1 + 2 * shape.actions as usize) * 8) as u64;
         let free = device.memory()?.free;
         if needed > free {
-            return Err(Error::Memory { device: device.to_string(), needed, free });
+            return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
         }
         let threads = match threads {
             None => Threads::Default,

@@ -22,7 +22,7 @@ impl Setup<'_> {
     pub fn check(&self, device: &Device) -> Result<()> {
         let (precision, execution) = (self.precision, self.execution);
         if device.backend() == Backend::Cpu {
-            if !matches!(precision, Precision::Fp32 | Precision::Fp64) {
+            if !matches!(precision, Precision::F32 | Precision::F64) {
                 return Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end"));
             }
             if !matches!(execution, Execution::Auto | Execution::Plain) {
@@ -31,7 +31,7 @@ impl Setup<'_> {
             }
             return Ok(());
         }
-        if precision == Precision::Fp64 {
+        if precision == Precision::F64 {
             let allowed = "fp32, tf32, bf16 or fp16 where kernels run; fp64 on the cpu";
             return Err(Error::option("precision", precision, allowed));
         }
@@ -59,7 +59,7 @@ impl Setup<'_> {
     /// The engine of an execution with kernels.
     ///
     /// # Errors
-    /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::Memory`]; what the driver says.
+    /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::OutOfMemory`]; what the driver says.
     pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
         if chosen == Execution::Paper {
             return paper::build(device, stream, self.network, self.precision, self.capacity);

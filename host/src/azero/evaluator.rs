@@ -32,7 +32,7 @@ pub struct EvaluatorBuilder {
 
 impl Default for EvaluatorBuilder {
     fn default() -> Self {
-        Self { precision: Precision::Fp32, execution: Execution::Auto, max_batch: 128, threads: None }
+        Self { precision: Precision::F32, execution: Execution::Auto, max_batch: 128, threads: None }
     }
 }
 
@@ -65,7 +65,7 @@ impl EvaluatorBuilder {
     ///
     /// # Errors
     /// [`Error::Option`] for a value that is not allowed, or a precision or execution that the device does not offer for this network;
-    /// [`Error::Memory`] if the device has too little for so large a batch; what the driver says.
+    /// [`Error::OutOfMemory`] if the device has too little for so large a batch; what the driver says.
     pub fn build(self, device: &Device, network: &Network) -> Result<Evaluator> {
         let Self { precision, execution, max_batch, threads } = self;
         if !(1..=MAX_BATCH).contains(&max_batch) {

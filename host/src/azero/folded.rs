@@ -102,7 +102,7 @@ mod tests {
         let observations: Vec<f32> = (0..3 * shape.n_observation()).map(|at| (at * at % 7 == 1).into()).collect();
         let masks = [1; 3 * 40];
         let evaluate = |network: &Network| -> Evaluation {
-            let builder = Evaluator::builder().precision(Precision::Fp64);
+            let builder = Evaluator::builder().precision(Precision::F64);
             builder.build(&Device::cpu(), network).unwrap().evaluate(&observations, &masks).unwrap()
         };
         let (folded, expected) = (evaluate(&unfolded(&network)), evaluate(&network));

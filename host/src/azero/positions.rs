@@ -123,7 +123,7 @@ impl Evaluation {
         self.policies.append(&mut other.policies);
     }
 
-    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::Fp64`], else F32, which loses nothing. The
+    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::F64`], else F32, which loses nothing. The
     /// file is written whole or not at all.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Evaluation {
         let n = self.values.len();
         let actions = self.policies.len() / n.max(1);
         let write = |name: &str, shape: Vec<usize>, values: &[f64]| match precision {
-            Precision::Fp64 => Tensor::double(name.into(), shape, values.iter().copied()),
+            Precision::F64 => Tensor::double(name.into(), shape, values.iter().copied()),
             _ => Tensor::single(name.into(), shape, values.iter().map(|&value| value as f32)),
         };
         let tensors = [

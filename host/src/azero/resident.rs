@@ -22,11 +22,11 @@ pub(super) struct Resident {
 /// Checks that a device has memory for the inputs and outputs of `capacity` positions.
 ///
 /// # Errors
-/// [`Error::Memory`] if not.
+/// [`Error::OutOfMemory`] if not.
 pub(super) fn check_memory(device: &Device, shape: NetworkShape, capacity: usize) -> Result<()> {
     let a_position = 4 * shape.n_observation() + 4 + 9 * shape.actions as usize;
     let (needed, free) = (a_position as u64 * capacity as u64, device.memory()?.free);
-    if needed > free { Err(Error::Memory { device: device.to_string(), needed, free }) } else { Ok(()) }
+    if needed > free { Err(Error::OutOfMemory { device: device.to_string(), needed, free }) } else { Ok(()) }
 }
 
 impl Resident {

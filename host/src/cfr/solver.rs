@@ -127,7 +127,7 @@ impl SolverBuilder {
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] for options that are not allowed, or not for this game on this device; [`Error::Memory`] where the tables do not fit, before
+    /// [`Error::Option`] for options that are not allowed, or not for this game on this device; [`Error::OutOfMemory`] where the tables do not fit, before
     /// anything is taken; as the device says.
     pub fn build(self, device: &Device) -> Result<Solver> {
         let plan = self.plan(device)?;
@@ -141,7 +141,7 @@ impl SolverBuilder {
     pub fn build_plan(self, device: &Device, plan: Plan) -> Result<Solver> {
         let free = device.memory()?.free;
         if plan.table_bytes() > free {
-            return Err(Error::Memory { device: device.to_string(), needed: plan.table_bytes(), free });
+            return Err(Error::OutOfMemory { device: device.to_string(), needed: plan.table_bytes(), free });
         }
         let engine = dispatch::build(device, &plan, &self.options)?;
         Ok(Solver {
@@ -197,8 +197,13 @@ impl Solver {
             self.seconds += seconds;
             self.iteration += u64::from(now);
             done += now;
-            let state =
-                Progress { steps: done.into(), n_steps: Some(n.into()), elapsed: began.elapsed(), time_limit: None };
+            let state = Progress {
+                steps: done.into(),
+                n_steps: Some(n.into()),
+                elapsed: began.elapsed(),
+                time_limit: None,
+                latest: None,
+            };
             if progress(&state).is_break() {
                 break;
             }

@@ -254,7 +254,7 @@ impl<G: KernelSet> SearchBuilder<G> {
     /// Checks the options and takes the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] names the first option that is not allowed; [`Error::Memory`] if the device has too little;
+    /// [`Error::Option`] names the first option that is not allowed; [`Error::OutOfMemory`] if the device has too little;
     /// [`Error::PtxMissing`], [`Error::MissingKernel`] and others if the kernels cannot be loaded.
     pub fn build(self, device: &Device) -> Result<Search<G>> {
         Search::new(self, device)
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(builder.capacity().expect("finite"), MAX_TREE_SIZE as u32);
         assert!(builder.memory_bytes().expect("finite") > 1 << 38);
         let error = builder.build(&Device::simt()).err().expect("more than this machine has");
-        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Clock<'_> {
         // More seconds than a `Duration` holds are no limit that anybody reaches.
         let time_limit = self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
         let elapsed = self.start.elapsed();
-        let progress = Progress { steps, n_steps: self.options.steps, elapsed, time_limit };
+        let progress = Progress { steps, n_steps: self.options.steps, elapsed, time_limit, latest: None };
         let asked = (self.progress)(&progress).is_break();
         // The first step is always made: without it there is nothing to report.
         if steps == 0 {
@@ -87,7 +87,7 @@ impl<G: KernelSet> Search<G> {
         } else {
             let memory = device.memory()?;
             if memory_bytes > memory.free {
-                return Err(Error::Memory { device: device.to_string(), needed: memory_bytes, free: memory.free });
+                return Err(Error::OutOfMemory { device: device.to_string(), needed: memory_bytes, free: memory.free });
             }
             Engine::Device(Box::new(DeviceSearch::new(device, &options, capacity, blocks, execution)?))
         };

@@ -214,7 +214,7 @@ impl Checkpoint {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
         let layers = self.sizes.len().saturating_sub(1);
         let mut tensors = Vec::new();
-        let single = self.options.precision != Precision::Fp64;
+        let single = self.options.precision != Precision::F64;
         for (set, prefix) in self.value_sets() {
             if set.len() != layers {
                 return Err(wrong(format!("{} layers in the state, expected {layers}", set.len())));
@@ -274,7 +274,7 @@ impl Checkpoint {
         let wrong = |reason: String| Error::file(path, None, reason);
         let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
-        let single = meta.options.precision != Precision::Fp64;
+        let single = meta.options.precision != Precision::F64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
             let view = file.tensor(&name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
             let expected = if single { safetensors::Dtype::F32 } else { safetensors::Dtype::F64 };
@@ -444,7 +444,7 @@ fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
         return Err(format!("n_moments is {}, expected {n_moments} with {name}", meta.n_moments));
     }
     match meta.loss_scale {
-        Some((scale, _)) if options.precision != Precision::Fp16 => {
+        Some((scale, _)) if options.precision != Precision::F16 => {
             Err(format!("loss_scale is {scale}, expected none with {}", options.precision))
         }
         Some((scale, _)) if !(scale > 0.0 && scale.is_finite()) => {

@@ -16,8 +16,8 @@ use crate::{Device, Error, Result};
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     debug_assert_eq!(device.backend(), crate::Backend::Cpu);
     match setup.options.precision {
-        Precision::Fp32 => Ok(Box::new(CpuEngine::<f32>::new(setup)?)),
-        Precision::Fp64 => Ok(Box::new(CpuEngine::<f64>::new(setup)?)),
+        Precision::F32 => Ok(Box::new(CpuEngine::<f32>::new(setup)?)),
+        Precision::F64 => Ok(Box::new(CpuEngine::<f64>::new(setup)?)),
         precision => Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end")),
     }
 }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn training_interrupted_at_any_step_goes_on_to_the_same_bits() {
-        for (optimizer, precision) in OPTIMIZERS.into_iter().zip([Precision::Fp32, Precision::Fp64, Precision::Fp32]) {
+        for (optimizer, precision) in OPTIMIZERS.into_iter().zip([Precision::F32, Precision::F64, Precision::F32]) {
             let mut whole = opened(setup(optimizer, precision, Some(1)));
             let mut losses = Vec::new();
             let mut epoch = |number| {
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn kept_state_comes_back() {
-        let mut engine = opened(setup(OPTIMIZERS[2], Precision::Fp32, None));
+        let mut engine = opened(setup(OPTIMIZERS[2], Precision::F32, None));
         assert_eq!(engine.restore().unwrap_err().to_string(), Error::shape("kept state", "one", "none").to_string());
         engine.train(&plan(0, 0), &mut |_, _| true).unwrap();
         let before = engine.state().unwrap();
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn loss_that_is_no_number_is_reported_with_its_step() {
-        let mut engine = opened(setup(Optimizer::Sgd, Precision::Fp32, None));
+        let mut engine = opened(setup(Optimizer::Sgd, Precision::F32, None));
         let rates = [1e30, 1.0, 1.0, 1.0];
         let plan = EpochPlan { learning_rates: &rates, ..plan(0, 0) };
         let bad = engine.train(&plan, &mut |_, _| true).unwrap().bad_step.expect("diverges");
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn classes_losses_and_active_units_are_those_of_the_logits() {
-        let setup = setup(Optimizer::Sgd, Precision::Fp32, Some(3));
+        let setup = setup(Optimizer::Sgd, Precision::F32, Some(3));
         let set = setup.train.clone().unwrap();
         let mut engine = opened(setup);
         // A unit that nothing reaches: its bias is far below what its weights can add.
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn state_of_another_shape_is_refused() {
-        let mut engine = opened(setup(OPTIMIZERS[2], Precision::Fp32, None));
+        let mut engine = opened(setup(OPTIMIZERS[2], Precision::F32, None));
         let before = engine.state().unwrap();
         for change in [
             |state: &mut TrainState| state.layers.truncate(2),
@@ -389,7 +389,7 @@ mod tests {
             (Device::cpu(), Execution::Layers, Some("layers")),
             (Device::simt(), Execution::Plain, Some("plain")),
         ] {
-            let mut setup = setup(Optimizer::Sgd, Precision::Fp32, None);
+            let mut setup = setup(Optimizer::Sgd, Precision::F32, None);
             setup.options.execution = execution;
             match (trainer::open(&device, setup), name) {
                 (Ok(engine), None) => assert_eq!(engine.execution(), Execution::Plain),

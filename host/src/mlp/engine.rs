@@ -63,7 +63,7 @@ pub(super) struct TrainState {
     pub layers: Vec<LayerValues>,
     /// What the optimiser remembers: 0 to 2 arrays of the layers' shape (momentum or mean first, mean square second).
     pub moments: Vec<Vec<LayerValues>>,
-    /// The loss scale of [`Precision::Fp16`](super::Precision::Fp16), and updates since it last changed.
+    /// The loss scale of [`Precision::F16`](super::Precision::F16), and updates since it last changed.
     pub loss_scale: Option<(f32, u32)>,
 }
 

@@ -300,7 +300,7 @@ pub struct Options {
     /// Seed of weights and of every epoch's order; 32 bits. Default 1.
     pub seed: u32,
     /// Arithmetic of the products. Weights, optimiser and everything else stay fp32 (fp64 with `Fp64`); with `Fp16` gradients are scaled by a loss
-    /// scale that adapts itself. Default [`Precision::Fp32`].
+    /// scale that adapts itself. Default [`Precision::F32`].
     pub precision: Precision,
     /// Which kernels train. Default [`Execution::Auto`]; the table of engines in [`mlp`](super) says what each can do.
     pub execution: Execution,
@@ -331,7 +331,7 @@ impl Default for Options {
             reduction: Reduction::Mean,
             init: Init::HeUniform,
             seed: 1,
-            precision: Precision::Fp32,
+            precision: Precision::F32,
             execution: Execution::Auto,
             stream: Residence::Device,
             validation: 0,

@@ -139,7 +139,7 @@ impl TrainerBuilder {
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Options { execution, precision, stream, .. } = setup.options;
     if device.backend() == Backend::Cpu {
-        if !matches!(precision, Precision::Fp32 | Precision::Fp64) {
+        if !matches!(precision, Precision::F32 | Precision::F64) {
             return Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end"));
         }
         if !matches!(execution, Execution::Auto | Execution::Plain) {
@@ -158,7 +158,7 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
         }
         return cpu::open(device, setup);
     }
-    if precision == Precision::Fp64 {
+    if precision == Precision::F64 {
         return Err(Error::option(
             "precision",
             precision,

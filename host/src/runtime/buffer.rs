@@ -176,7 +176,7 @@ impl Allocation {
 }
 
 fn too_much(device: &Device, needed: u64, free: u64) -> Error {
-    Error::Memory { device: device.to_string(), needed, free }
+    Error::OutOfMemory { device: device.to_string(), needed, free }
 }
 
 /// Memory of a GPU.
@@ -284,7 +284,7 @@ mod tests {
     fn too_much_memory_names_both_numbers() {
         let device = Device::simt();
         let error = Allocation::new(&device, usize::MAX, 8).err().expect("too much");
-        let Error::Memory { needed, free, .. } = error else { panic!("another error: {error}") };
+        let Error::OutOfMemory { needed, free, .. } = error else { panic!("another error: {error}") };
         assert_eq!(needed, u64::MAX);
         assert!(free > 0);
         let error = Allocation::new(&device, 1 << 50, 1).err().expect("too much");

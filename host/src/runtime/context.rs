@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use crate::runtime::device::{DeviceInfo, Memory, device_name};
+use crate::runtime::device::{DeviceInfo, FreeMemory, device_name};
 use crate::runtime::driver::{self, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::{Backend, LaunchShape};
@@ -185,10 +185,10 @@ impl Context {
     }
 
     /// Free and total memory now.
-    pub(crate) fn memory(&self) -> Result<Memory> {
+    pub(crate) fn memory(&self) -> Result<FreeMemory> {
         self.enter()?;
         let (free, total) = self.check_cust("cuMemGetInfo", cust::memory::mem_get_info())?;
-        Ok(Memory { free: free as u64, total: total as u64 })
+        Ok(FreeMemory { free: free as u64, total: total as u64 })
     }
 }
 

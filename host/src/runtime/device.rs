@@ -76,7 +76,7 @@ impl DeviceInfo {
 
 /// Free and total memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct FreeMemory {
     /// Free now.
     pub free: u64,
     /// In all.
@@ -236,7 +236,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`] or [`Error::ContextDead`] where the driver does not answer.
-    pub fn memory(&self) -> Result<Memory> {
+    pub fn memory(&self) -> Result<FreeMemory> {
         match &self.kind {
             Kind::Cuda(context) => context.memory(),
             Kind::Simt(_) | Kind::Cpu => Ok(host_machine::memory()),

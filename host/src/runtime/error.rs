@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use warpplay_gpu::simt::Fault;
 
-use crate::Precision;
+use crate::runtime::precision::Precision;
 
 /// What the library's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -130,13 +130,13 @@ pub enum Error {
         allowed: String,
     },
 
-    /// The device has less free memory than is asked for.
+    /// The device, or the host, has less free memory than is needed.
     #[error(
         "{device} has {} of memory free, {} needed: ask for less or free other buffers",
         bytes(*free), bytes(*needed)
     )]
-    Memory {
-        /// The device, as `cuda:0`.
+    OutOfMemory {
+        /// The device, as `cuda:0`; or the host.
         device: String,
         /// Bytes asked for.
         needed: u64,
@@ -343,7 +343,7 @@ mod tests {
         assert!(error.to_string().starts_with(
             "cuStreamSynchronize failed for mcts_select, mcts_backup: CUDA_ERROR_LAUNCH_FAILED (719): the context is dead"
         ));
-        let error = Error::Memory { device: "cuda:0".into(), needed: 3 << 30, free: 512 };
+        let error = Error::OutOfMemory { device: "cuda:0".into(), needed: 3 << 30, free: 512 };
         assert_eq!(
             error.to_string(),
             "cuda:0 has 512 bytes of memory free, 3.00 GiB needed: ask for less or free other buffers"

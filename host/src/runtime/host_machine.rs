@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::runtime::context::Limits;
-use crate::runtime::device::{Backend, DeviceInfo, Memory};
+use crate::runtime::device::{Backend, DeviceInfo, FreeMemory};
 
 /// The processor's name, or `CPU` where the system does not tell.
 pub(crate) fn name() -> String {
@@ -20,14 +20,14 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// Free and total memory; where the system does not tell, as much as can be addressed.
-pub(crate) fn memory() -> Memory {
+pub(crate) fn memory() -> FreeMemory {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let bytes = |key| {
         let value = field(&text, key)?.strip_suffix("kB")?.trim();
         Some(value.parse::<u64>().ok()?.saturating_mul(1024))
     };
     let total = bytes("MemTotal").unwrap_or(isize::MAX as u64);
-    Memory { free: bytes("MemAvailable").unwrap_or(total).min(total), total }
+    FreeMemory { free: bytes("MemAvailable").unwrap_or(total).min(total), total }
 }
 
 /// The machine as a device of the given back end.

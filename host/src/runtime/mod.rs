@@ -8,11 +8,13 @@
 //! | `buffer`, `pinned` | memory of the device, and of the host for copies |
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
 //! | `precision`, `progress`, `named`, `threads` | words that families share |
-//! | `atomic_file`, `sealed`, `tensors`, `fnv` | files that are written whole or not at all |
+//! | `memory` | what a piece of work needs, and the one place that says that it is not there |
+//! | `checkpoint`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;
 #[allow(unsafe_code)]
 pub(crate) mod buffer;
+pub(crate) mod checkpoint;
 #[allow(unsafe_code)]
 pub(crate) mod context;
 pub(crate) mod device;
@@ -27,6 +29,7 @@ pub(crate) mod graph;
 pub(crate) mod host_machine;
 #[allow(unsafe_code)]
 pub(crate) mod launch;
+pub(crate) mod memory;
 #[allow(unsafe_code)]
 pub(crate) mod module;
 pub(crate) mod named;

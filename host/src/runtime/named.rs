@@ -1,12 +1,13 @@
 //! Choices that have names: on command lines, in files, in errors.
 
-/// An enum that is written and read by its snake-case names.
+/// An enum that is written and read by its snake-case names. A name after `|` is one that older versions wrote: it is read, and never written.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident, $option:literal: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+    ($(#[$doc:meta])* $name:ident, $option:literal:
+     $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(| $old:literal)*),+ $(,)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
+            $($(#[$variant_doc])* #[serde(rename = $text $(, alias = $old)*)] $variant),+
         }
 
         impl $name {
@@ -29,8 +30,13 @@ macro_rules! named {
             type Err = crate::Error;
 
             fn from_str(text: &str) -> crate::Result<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == text)
-                    .ok_or_else(|| crate::Error::option($option, text, [$($text),+].join(", ")))
+                match text {
+                    $($text $(| $old)* => Ok(Self::$variant),)+
+                    _ => {
+                        let names: Vec<_> = Self::ALL.iter().map(|value| value.name()).collect();
+                        Err(crate::Error::option($option, text, names.join(", ")))
+                    }
+                }
             }
         }
     };

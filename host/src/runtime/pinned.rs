@@ -62,7 +62,7 @@ impl CudaPinned {
         // SAFETY: `address` is written before the call returns; the context is current since the event was made.
         let code = unsafe { driver::cuMemHostAlloc(&mut address, bytes, driver::MEM_HOST_ALLOC_PORTABLE) };
         if code == driver::OUT_OF_MEMORY {
-            return Err(Error::Memory {
+            return Err(Error::OutOfMemory {
                 device: format!("the host of {device}"),
                 needed: bytes as u64,
                 free: crate::runtime::host_machine::memory().free,
@@ -99,12 +99,13 @@ impl Drop for CudaPinned {
 impl<T: Pod> Pinned<T> {
     pub(crate) fn new(device: &Device, len: usize) -> Result<Self> {
         let free = crate::runtime::host_machine::memory().free;
-        let bytes =
-            len.checked_mul(size_of::<T>()).filter(|&bytes| bytes as u64 <= free).ok_or_else(|| Error::Memory {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes as u64 <= free).ok_or_else(|| {
+            Error::OutOfMemory {
                 device: format!("the host of {device}"),
                 needed: u64::try_from(len as u128 * size_of::<T>() as u128).unwrap_or(u64::MAX),
                 free,
-            })?;
+            }
+        })?;
         let place = match device.context() {
             _ if bytes == 0 => Place::Empty,
             Some(context) => Place::Cuda(CudaPinned::new(context, device, bytes)?),
@@ -214,6 +215,6 @@ mod tests {
         pinned.as_mut_slice().expect("simt")[1] = 2.0;
         assert_eq!(pinned.as_slice().expect("simt"), [0.0, 2.0, 0.0]);
         assert!(Pinned::<f32>::new(&device, 0).expect("empty").is_empty());
-        assert!(matches!(Pinned::<u64>::new(&device, usize::MAX), Err(Error::Memory { .. })));
+        assert!(matches!(Pinned::<u64>::new(&device, usize::MAX), Err(Error::OutOfMemory { .. })));
     }
 }

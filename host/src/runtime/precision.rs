@@ -1,18 +1,34 @@
-//! The arithmetic of a network.
+//! Arithmetic, by name.
 
 use crate::runtime::named::named;
 
 named! {
-    /// Arithmetic of a network's products. What a family adds to it stands with its options.
+    /// Arithmetic and storage of numbers. Which of them a family's engines offer stands at its `Options`; another is an [`Error::Option`](crate::Error::Option).
     Precision, "precision":
-    /// Single precision: results are within the bounds of fp32 code.
-    Fp32 = "fp32",
-    /// Operands rounded to TF32 (10 bits of fraction), sums in fp32.
+    /// Single precision.
+    F32 = "f32" | "fp32",
+    /// Double precision.
+    F64 = "f64" | "fp64",
+    /// Operands rounded to TF32 (10 bits of fraction), sums in single precision.
     Tf32 = "tf32",
-    /// Operands rounded to bfloat16 (7 bits of fraction), sums in fp32.
+    /// Operands rounded to bfloat16 (7 bits of fraction), sums in single precision.
     Bf16 = "bf16",
-    /// Operands rounded to half precision, sums in fp32.
-    Fp16 = "fp16",
-    /// Double precision throughout; on the CPU only.
-    Fp64 = "fp64",
+    /// Operands rounded to half precision, sums in single precision.
+    F16 = "f16" | "fp16",
+    /// Single precision, stored as 16-bit integers with a common scale.
+    I16 = "i16",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_names_are_read_and_not_written() {
+        assert_eq!("fp32".parse::<Precision>().unwrap(), Precision::F32);
+        assert_eq!(serde_json::from_str::<Precision>("\"fp64\"").unwrap(), Precision::F64);
+        assert_eq!(serde_json::to_string(&Precision::F16).unwrap(), "\"f16\"");
+        let text = "fp8".parse::<Precision>().unwrap_err().to_string();
+        assert_eq!(text, "option precision: fp8 is not allowed (f32, f64, tf32, bf16, f16, i16)");
+    }
 }

@@ -2,32 +2,35 @@
 
 use std::time::Duration;
 
-/// What an engine tells its progress callback, from time to time.
+/// What an engine tells the caller's `watch`, from time to time.
 ///
-/// The callback answers [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to go on, or
-/// [`Break`](std::ops::ControlFlow::Break) to stop; the engine then returns what it has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Steps done.
+/// `watch` answers [`ControlFlow::Continue`](std::ops::ControlFlow::Continue) to go on, or [`Break`](std::ops::ControlFlow::Break) to stop; the engine
+/// then returns what it has. `R` is what the family measures now and then: an epoch, a point of a curve; `()` where it measures nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress<R = ()> {
+    /// Steps done in all, those before a resume included. What a step is, the engine says: a step of the search, an iteration, an epoch, a game.
     pub steps: u64,
-    /// Steps after which the work ends; `None` where only time limits it.
+    /// Steps after which the work ends, in all; `None` where only time limits it.
     pub n_steps: Option<u64>,
-    /// Time since the work began.
+    /// Time since this run began.
     pub elapsed: Duration,
-    /// Time after which the work ends; `None` where only steps limit it.
+    /// Time after which this run ends; `None` where only steps limit it.
     pub time_limit: Option<Duration>,
+    /// What was measured just now, if anything was.
+    pub latest: Option<R>,
 }
 
-impl Progress {
+impl<R> Progress<R> {
     /// The part that is done, 0 to 1: by the limit that is nearer.
     ///
     /// ```
     /// use std::time::Duration;
-    /// let progress = warpplay::Progress {
+    /// let progress = warpplay::Progress::<()> {
     ///     steps: 10,
     ///     n_steps: Some(100),
     ///     elapsed: Duration::from_secs(1),
     ///     time_limit: Some(Duration::from_secs(4)),
+    ///     latest: None,
     /// };
     /// assert_eq!(progress.fraction(), 0.25);
     /// ```
@@ -49,7 +52,8 @@ mod tests {
 
     #[test]
     fn fraction_stays_between_0_and_1() {
-        let mut progress = Progress { steps: 7, n_steps: None, elapsed: Duration::from_secs(9), time_limit: None };
+        let mut progress =
+            Progress::<()> { steps: 7, n_steps: None, elapsed: Duration::from_secs(9), time_limit: None, latest: None };
         assert_eq!(progress.fraction(), 0.0);
         progress.n_steps = Some(5);
         assert_eq!(progress.fraction(), 1.0);

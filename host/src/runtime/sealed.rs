@@ -22,7 +22,7 @@ const DIGITS: usize = 16;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// Name of the metadata.
     pub key: &'static str,
     /// In errors.

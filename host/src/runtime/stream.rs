@@ -148,7 +148,7 @@ impl Stream {
     /// It is zeroed in this stream's order: before another stream uses it, [`synchronize`](Self::synchronize).
     ///
     /// # Errors
-    /// [`Error::Memory`] with both numbers if the device has not that much free, asked before the driver is;
+    /// [`Error::OutOfMemory`] with both numbers if the device has not that much free, asked before the driver is;
     /// [`Error::Capture`] inside a capture; [`Error::Driver`] or [`Error::ContextDead`] if the driver refuses.
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         self.outside_capture("Stream::alloc")?;
@@ -344,7 +344,7 @@ impl Stream {
     /// Page-locked host memory for `len` values, all bytes zero, for copies that do not wait.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the host has not that much; [`Error::Capture`] inside a capture.
+    /// [`Error::OutOfMemory`] if the host has not that much; [`Error::Capture`] inside a capture.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
         self.outside_capture("Stream::pinned")?;
         Pinned::new(&self.device, len)
@@ -969,7 +969,7 @@ mod tests {
             let stream = device.stream().expect("a device with kernels");
             let memory = device.memory().expect("it answers");
             let error = stream.alloc::<u8>(memory.total as usize + 1).expect_err("more than all");
-            let Error::Memory { needed, free, .. } = error else { panic!("another error: {error}") };
+            let Error::OutOfMemory { needed, free, .. } = error else { panic!("another error: {error}") };
             assert_eq!(needed, memory.total + 1);
             assert!(free <= memory.total);
             stream.alloc::<u8>(1).expect("the device is as before");

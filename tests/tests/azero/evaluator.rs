@@ -115,11 +115,11 @@ fn every_precision_is_within_its_bounds() {
         let network = reference_network();
         let positions = four_positions();
         let n = if device.backend() == Backend::Simt { 1 } else { positions.n };
-        for precision in [Precision::Fp32, Precision::Tf32, Precision::Bf16, Precision::Fp16] {
+        for precision in [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16] {
             let built = Evaluator::builder().precision(precision).max_batch(n).build(device, &network);
             let mut evaluator = match built {
                 // Tensor cores of short formats came with compute capability 8.0.
-                Err(Error::Option { name: "precision", .. }) if precision != Precision::Fp32 => continue,
+                Err(Error::Option { name: "precision", .. }) if precision != Precision::F32 => continue,
                 built => built?,
             };
             let (observations, masks) = positions.first(n);
@@ -136,10 +136,10 @@ fn overflow_of_a_narrow_precision_is_an_error_and_not_a_result() {
         let network = Network::seeded(ODD, 4)?;
         let (mut observations, masks) = positions(ODD, 2);
         observations[ODD.n_observation()..].fill(3e38);
-        for precision in [Precision::Fp32, Precision::Fp16] {
+        for precision in [Precision::F32, Precision::F16] {
             let built = Evaluator::builder().precision(precision).max_batch(2).build(device, &network);
             let mut evaluator = match built {
-                Err(Error::Option { name: "precision", .. }) if precision == Precision::Fp16 => continue,
+                Err(Error::Option { name: "precision", .. }) if precision == Precision::F16 => continue,
                 built => built?,
             };
             match evaluator.evaluate(&observations, &masks) {

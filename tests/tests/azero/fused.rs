@@ -6,13 +6,13 @@ use warpplay_tests::azero::{FP32, all_positions, bounds, four_positions, referen
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::tolerance::{Tolerance, close};
 
-const SHORT: [Precision; 3] = [Precision::Tf32, Precision::Fp16, Precision::Bf16];
+const SHORT: [Precision; 3] = [Precision::Tf32, Precision::F16, Precision::Bf16];
 
 /// What rounding the operands was seen to change in the logits (`az_checkers_io`, its description).
 fn guide(precision: Precision) -> f64 {
     match precision {
         Precision::Tf32 => 8e-3,
-        Precision::Fp16 => 9e-3,
+        Precision::F16 => 9e-3,
         _ => 8e-2,
     }
 }
@@ -28,9 +28,9 @@ fn logits_are_within_the_guide_of_every_precision() {
         // One position alone takes another way than many.
         let batches: &[usize] = if device.backend() == Backend::Simt { &[1] } else { &[1, 4, positions.n] };
         let precisions: &[Precision] = if device.backend() == Backend::Simt {
-            &[Precision::Fp32, Precision::Fp16]
+            &[Precision::F32, Precision::F16]
         } else {
-            &[Precision::Fp32, SHORT[0], SHORT[1], SHORT[2]]
+            &[Precision::F32, SHORT[0], SHORT[1], SHORT[2]]
         };
         for &precision in precisions {
             let builder = Evaluator::builder().precision(precision).execution(Execution::Fused).max_batch(64);
@@ -39,7 +39,7 @@ fn logits_are_within_the_guide_of_every_precision() {
                 let (observations, masks) = positions.first(n);
                 let found = evaluator.evaluate(observations, masks)?;
                 let mut within = bounds(precision);
-                if precision != Precision::Fp32 {
+                if precision != Precision::F32 {
                     within[1] = Tolerance { abs: guide(precision), rel: 0.0 };
                 }
                 positions.check(&format!("{precision}, {n} positions"), &found, n, within);

@@ -21,7 +21,7 @@ use warpplay_tests::backends::{each_image, for_each_device};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 use warpplay_tests::{Checked, config};
 
-const PRECISIONS: [Precision; 4] = [Precision::Fp32, Precision::Tf32, Precision::Fp16, Precision::Bf16];
+const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16];
 
 /// Numbers in [0, 1), the same for the same seed.
 struct Numbers(u64);
@@ -63,9 +63,9 @@ fn widened(values: &[f32]) -> Vec<f64> {
 /// What a network of any shape may differ from double precision: the reference's bound on logits, which are sums over all that came before.
 fn bound(precision: Precision) -> Tolerance {
     let size = match precision {
-        Precision::Fp32 => return FP32,
+        Precision::F32 => return FP32,
         Precision::Tf32 => 8e-3,
-        Precision::Fp16 => 9e-3,
+        Precision::F16 => 9e-3,
         _ => 8e-2,
     };
     Tolerance { abs: size, rel: size }
@@ -74,7 +74,7 @@ fn bound(precision: Precision) -> Tolerance {
 fn check_network(device: &Device, shape: NetworkShape, n: usize, precision: Precision) -> Checked {
     let network = Network::seeded(shape, 5)?;
     let (observations, masks) = positions(shape, n, 3);
-    let mut plain = Evaluator::builder().precision(Precision::Fp64).build(&Device::cpu(), &network)?;
+    let mut plain = Evaluator::builder().precision(Precision::F64).build(&Device::cpu(), &network)?;
     let mut evaluator = layers(device, &network, precision, n)?;
     let what = format!("{precision}, {n} positions of {shape:?} on {device}");
     let bound = bound(precision);
@@ -166,7 +166,7 @@ fn single_precision_is_within_1e_5_after_every_block() {
     let Some(positions) = all_positions() else { return };
     for_each_device(|device| {
         let n = if device.backend() == Backend::Cuda { 4 } else { 1 };
-        let mut evaluator = layers(device, &reference_network(), Precision::Fp32, n)?;
+        let mut evaluator = layers(device, &reference_network(), Precision::F32, n)?;
         let (observations, _) = positions.first(n);
         for block in evaluator.blocks(observations)? {
             let known = block.name == "input" || block.name == "torso_0_mid" || !block.name.ends_with("_mid");
@@ -220,8 +220,8 @@ fn a_position_has_the_same_bits_alone_and_among_others() {
         for precision in PRECISIONS {
             check_batches(device, small, precision, &[1, 2, 63, 64, 65])?;
         }
-        check_batches(device, small, Precision::Fp32, &[1, 7, 520])?;
-        check_batches(device, board, Precision::Fp32, &[1, 64, 65])?;
+        check_batches(device, small, Precision::F32, &[1, 7, 520])?;
+        check_batches(device, board, Precision::F32, &[1, 64, 65])?;
         if device.backend() == Backend::Cuda {
             for precision in PRECISIONS {
                 check_batches(device, NetworkShape::default(), precision, &[1, 2, 63, 64, 65, 99, 130, 300, 600])?;
@@ -238,7 +238,7 @@ fn one_legal_action_has_all_of_the_policy() {
     let shape = NetworkShape { rows: 4, columns: 4, width: 8, depth: 1, actions: 70, ..NetworkShape::default() };
     let network = Network::seeded(shape, 2).expect("a shape");
     for_each_device(|device| {
-        let mut evaluator = layers(device, &network, Precision::Fp32, 3)?;
+        let mut evaluator = layers(device, &network, Precision::F32, 3)?;
         let (observations, _) = positions(shape, 3, 4);
         let mut masks = vec![0; 3 * 70];
         for (position, action) in [(0, 0), (1, 33), (2, 69)] {
@@ -255,7 +255,7 @@ fn evaluations_on_the_device_allocate_nothing_and_follow_their_buffers() {
     let shape = NetworkShape { rows: 4, columns: 4, width: 8, depth: 1, actions: 6, ..NetworkShape::default() };
     let network = Network::seeded(shape, 2).expect("a shape");
     for_each_device(|device| {
-        let mut evaluator = layers(device, &network, Precision::Fp32, 5)?;
+        let mut evaluator = layers(device, &network, Precision::F32, 5)?;
         let stream = device.stream()?;
         let mut places = Vec::new();
         for seed in [1, 2] {
@@ -422,7 +422,7 @@ const FORMATS: [Format; 3] = [
         pack: mma::pack_bf16,
         unpack: |w| [f32::from_bits(w << 16), f32::from_bits(w & 0xFFFF_0000)],
     },
-    Format { precision: Precision::Fp16, per_word: 2, pack: mma::pack_f16, unpack: mma::unpack_f16 },
+    Format { precision: Precision::F16, per_word: 2, pack: mma::pack_f16, unpack: mma::unpack_f16 },
 ];
 
 impl Format {

@@ -94,7 +94,7 @@ fn small() -> LearnOptions {
         train: Options { batch: 32, epochs: 2, ..Options::default() },
         gate: MatchOptions { games: 2, parallel: 2, ..MatchOptions::default() },
         gate_search: SearchOptions { noise: None, temperature_plies: 0, ..search },
-        precision: Some(Precision::Fp32),
+        precision: Some(Precision::F32),
         shape: NetworkShape { width: 4, depth: 0, value_hidden: 4, ..NetworkShape::default() },
         ..LearnOptions::default()
     }

@@ -119,7 +119,7 @@ fn epsilon_is_one_thousandth() {
 fn the_cpu_back_end_evaluates_as_the_reference() -> Checked {
     let network = reference_network();
     for (positions, _) in sets() {
-        for precision in [Precision::Fp32, Precision::Fp64] {
+        for precision in [Precision::F32, Precision::F64] {
             let builder = Evaluator::builder().precision(precision).max_batch(positions.n);
             let mut evaluator = builder.clone().build(&Device::cpu(), &network)?;
             let found = evaluator.evaluate(&positions.observations, &positions.masks)?;
@@ -213,10 +213,10 @@ fn results_beyond_numbers_are_an_error() -> Checked {
     observations[24..].fill(f32::MAX);
     let mut evaluator = Evaluator::builder().build(&Device::cpu(), &small())?;
     let error = evaluator.evaluate(&observations, &[1; 10]).expect_err("it overflows");
-    let Error::NotFinite { position: 1, precision: Precision::Fp32, .. } = &error else { panic!("{error:?}") };
+    let Error::NotFinite { position: 1, precision: Precision::F32, .. } = &error else { panic!("{error:?}") };
     let text = error.to_string();
     assert!(text.contains(" of position 1 is ") && text.contains(" in fp32: use a wider precision"), "{text}");
-    let mut wide = Evaluator::builder().precision(Precision::Fp64).build(&Device::cpu(), &small())?;
+    let mut wide = Evaluator::builder().precision(Precision::F64).build(&Device::cpu(), &small())?;
     assert_eq!(wide.evaluate(&observations, &[1; 10])?.values.len(), 2);
     Ok(())
 }
@@ -231,7 +231,7 @@ fn wrong_options_are_named() {
         refused(build(Evaluator::builder().max_batch(n)), &text);
     }
     refused(build(Evaluator::builder().threads(0)), "option threads: 0 is not allowed (at least 1)");
-    for precision in [Precision::Tf32, Precision::Bf16, Precision::Fp16] {
+    for precision in [Precision::Tf32, Precision::Bf16, Precision::F16] {
         let text = format!("option precision: {precision} is not allowed (fp32 or fp64 on the cpu back end)");
         refused(build(Evaluator::builder().precision(precision)), &text);
     }
@@ -243,7 +243,7 @@ fn wrong_options_are_named() {
     }
     let simt = |builder: warpplay::azero::EvaluatorBuilder| builder.build(&Device::simt(), &network);
     refused(
-        simt(Evaluator::builder().precision(Precision::Fp64)),
+        simt(Evaluator::builder().precision(Precision::F64)),
         "option precision: fp64 is not allowed (fp32, tf32, bf16 or fp16 where kernels run; fp64 on the cpu)",
     );
     refused(
@@ -260,7 +260,7 @@ fn more_positions_than_memory_holds_are_refused() {
     for device in [Device::cpu(), Device::simt()] {
         let built = Evaluator::builder().max_batch(1 << 20).build(&device, &network);
         let error = built.expect_err("no machine has so much");
-        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
         assert!(error.to_string().contains("TiB needed") || error.to_string().contains("GiB needed"), "{error}");
     }
 }

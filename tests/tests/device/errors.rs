@@ -97,7 +97,7 @@ fn more_memory_than_the_device_has_is_refused_before_anything_is_allocated() {
     for device in kernel_devices() {
         let builder = Search::<Gomoku>::builder().n_trees(512).device_memory_gb(1e6);
         let error = builder.build(&device).err().expect("a petabyte");
-        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
         let message = error.to_string();
         assert!(message.starts_with(&format!("{device} has ")) && message.contains(" of memory free, "), "{message}");
         assert!(message.ends_with(" needed: ask for less or free other buffers"), "{message}");

@@ -56,7 +56,7 @@ fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<
 
 /// The same by the plain program in single precision.
 fn plain(options: &Options, set: &Arc<Dataset>) -> (Vec<f64>, Network) {
-    let (execution, stream, precision) = (Execution::Auto, Residence::Device, Precision::Fp32);
+    let (execution, stream, precision) = (Execution::Auto, Residence::Device, Precision::F32);
     let options = Options { execution, stream, precision, ..options.clone() };
     train(&Device::cpu(), &options, set).expect("the plain program")
 }
@@ -205,7 +205,7 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
     // More steps than one graph has, so that it can stop in the middle of an epoch.
     let set = images(140, 2, 3, 3);
     for_each_device(|device| {
-        for precision in [Precision::Fp32, Precision::Fp16] {
+        for precision in [Precision::F32, Precision::F16] {
             let optimizer = Optimizer::from_name("adamw")?;
             let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
             let (losses, whole) = train(device, &options, &set)?;
@@ -440,7 +440,7 @@ fn error_of(found: &[f64], expected: &[f64]) -> f64 {
 /// Short formats and how far they may be off: 2⁻¹¹ and 2⁻⁸ for one rounding, twice that for a sum of products of two, and a layer more. At least: a result
 /// as good as single precision would mean that the format was not used.
 const FORMATS: [(Precision, [f64; 2]); 3] =
-    [(Precision::Tf32, [1e-6, 2e-3]), (Precision::Fp16, [1e-6, 2e-3]), (Precision::Bf16, [1e-5, 1.6e-2])];
+    [(Precision::Tf32, [1e-6, 2e-3]), (Precision::F16, [1e-6, 2e-3]), (Precision::Bf16, [1e-5, 1.6e-2])];
 
 #[test]
 fn logits_of_short_formats_are_within_their_rounding() {
@@ -487,7 +487,7 @@ fn gradients_of_short_formats_are_within_their_rounding() {
         Ok(values(&trainer.network()?).iter().zip(values(&start)).map(|(after, before)| before - after).collect())
     };
     for reduction in [Reduction::Mean, Reduction::Sum] {
-        let expected = gradient(&Device::cpu(), Precision::Fp64, reduction).expect("cpu");
+        let expected = gradient(&Device::cpu(), Precision::F64, reduction).expect("cpu");
         for_each_device(|device| {
             for (precision, [least, most]) in FORMATS {
                 let error = error_of(&gradient(device, precision, reduction)?, &expected);
@@ -521,7 +521,7 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
     let start = network(&[50, 40, 36, 33], 2.0, 0.1);
     for_each_device(|device| {
         let run = |epochs| -> Result<Network, warpplay::Error> {
-            let (precision, reduction, learning_rate) = (Precision::Fp16, Reduction::Sum, 1e-4);
+            let (precision, reduction, learning_rate) = (Precision::F16, Reduction::Sum, 1e-4);
             let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };
             let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
             trainer.run(|_| ControlFlow::Continue(()))?;

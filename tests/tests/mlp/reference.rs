@@ -295,7 +295,7 @@ fn trained_network_scores_the_same_through_the_cpu_back_end() -> Checked {
     let set = Arc::new(Dataset::new(images, labels, 28, 28, 10, "t10k")?);
     let run: serde_json::Value = serde_json::from_str(&golden::text("mlp/mlp_reference_run.json")).expect("JSON");
     let expected = &run["trained_weights"];
-    for precision in [Precision::Fp32, Precision::Fp64] {
+    for precision in [Precision::F32, Precision::F64] {
         let options = Options { precision, ..Options::default() };
         let found = Classifier::with_options(&Device::cpu(), &network, &options)?.evaluate(&set)?;
         assert_eq!((found.correct, found.total), (9415, 10_000), "{precision}");

@@ -27,7 +27,7 @@ pub fn table(lab: &mut Lab<'_>) -> Result<Table> {
         ("sums in fp64", Way::Paper, form(PaperOptions { accumulate: Accumulate::Fp64, ..of })),
     ];
     forms.push(("CPU, fp32 throughout", Way::CpuAll, lab.base()));
-    forms.push(("CPU, fp64 throughout", Way::CpuAll, Options { precision: Precision::Fp64, ..lab.base() }));
+    forms.push(("CPU, fp64 throughout", Way::CpuAll, Options { precision: Precision::F64, ..lab.base() }));
     let mut first: Option<f64> = None;
     for (name, way, options) in forms {
         // The CPU's result is the same each time by construction.

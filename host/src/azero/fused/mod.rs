@@ -31,7 +31,7 @@ pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Pr
             "layers or paper: this device has not compute capability 9.0",
         ));
     }
-    if precision == Precision::Fp64 {
+    if precision == Precision::F64 {
         return Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with execution fused"));
     }
     let within = |name, value: u32, least: u32, most: u32| match (least..=most).contains(&value) {

@@ -12,13 +12,13 @@ use crate::azero::folded::{FoldedConv, FoldedNetwork};
 /// The convolutions' weights, stage after stage.
 pub(super) fn tower_weights(network: &FoldedNetwork, precision: Precision) -> Vec<Vec4> {
     match precision {
-        Precision::Fp16 => pack::<Fp16>(network, |values| [pairs(values, mma::pack_f16), Vec4::default()]),
+        Precision::F16 => pack::<Fp16>(network, |values| [pairs(values, mma::pack_f16), Vec4::default()]),
         Precision::Bf16 => pack::<Bf16>(network, |values| [pairs(values, mma::pack_bf16), Vec4::default()]),
         Precision::Tf32 => {
             pack::<Tf32>(network, |v| [Vec4([0, 1, 2, 3].map(|at| mma::round_tf32(v[at]))), Vec4::default()])
         }
-        // Fp64 is refused before; single precision is the split form.
-        Precision::Fp32 | Precision::Fp64 => pack::<Split>(network, |values| {
+        // What is not offered is refused before; single precision is the split form.
+        Precision::F32 | Precision::F64 | Precision::I16 => pack::<Split>(network, |values| {
             [
                 pairs(values, |low, high| mma::split_f16(low, high)[0]),
                 pairs(values, |low, high| mma::split_f16(low, high)[1]),
@@ -58,10 +58,10 @@ fn pack<F: Format>(network: &FoldedNetwork, chunk: impl Fn([f32; 8]) -> [Vec4; 2
 /// The convolutions' weights for each block of the kernel for one position.
 pub(super) fn single_weights(network: &FoldedNetwork, precision: Precision) -> Vec<Vec4> {
     match precision {
-        Precision::Fp16 => pack_blocks::<Fp16>(network, |value| [short(mma::pack_f16, value), [0; 4]]),
+        Precision::F16 => pack_blocks::<Fp16>(network, |value| [short(mma::pack_f16, value), [0; 4]]),
         Precision::Bf16 => pack_blocks::<Bf16>(network, |value| [short(mma::pack_bf16, value), [0; 4]]),
         Precision::Tf32 => pack_blocks::<Tf32>(network, |value| [mma::round_tf32(value).to_le_bytes(), [0; 4]]),
-        Precision::Fp32 | Precision::Fp64 => pack_blocks::<Split>(network, |value| {
+        Precision::F32 | Precision::F64 | Precision::I16 => pack_blocks::<Split>(network, |value| {
             let part = |number: usize| short(|low, high| mma::split_f16(low, high)[number], value);
             [part(0), part(1)]
         }),

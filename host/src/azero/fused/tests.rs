@@ -20,8 +20,8 @@ const SHAPE: NetworkShape = NetworkShape {
 /// Largest errors of blocks and of logits that a precision may have here, in units of 1 + the value.
 fn bound(precision: Precision) -> f64 {
     match precision {
-        Precision::Fp32 | Precision::Fp64 => 1e-5,
-        Precision::Tf32 | Precision::Fp16 => 4e-3,
+        Precision::F32 | Precision::F64 | Precision::I16 => 1e-5,
+        Precision::Tf32 | Precision::F16 => 4e-3,
         Precision::Bf16 => 3e-2,
     }
 }
@@ -29,7 +29,7 @@ fn bound(precision: Precision) -> f64 {
 fn devices() -> Vec<Device> {
     std::iter::once(Device::simt())
         .chain(Device::cuda(0))
-        .filter(|device| fits(device, SHAPE, Precision::Fp32).is_ok())
+        .filter(|device| fits(device, SHAPE, Precision::F32).is_ok())
         .collect()
 }
 
@@ -54,7 +54,7 @@ fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
     let what = format!("{precision} on {device}, {n} positions, {boards} boards a block");
     let network = Network::seeded(SHAPE, 4).unwrap().with_meaning(ObservationLayout::Default, ValueOf::First);
     let mut plain =
-        Evaluator::builder().precision(Precision::Fp64).max_batch(n).build(&Device::cpu(), &network).unwrap();
+        Evaluator::builder().precision(Precision::F64).max_batch(n).build(&Device::cpu(), &network).unwrap();
     let (observations, masks) = positions(n);
     let expected = plain.evaluate(&observations, &masks).unwrap();
     let stream = device.stream().unwrap();
@@ -93,11 +93,11 @@ fn half_precision_agrees_with_the_plain_network() {
     for device in devices() {
         // The last block is not full; with more positions than blocks at once, blocks go round.
         for (boards, n) in [(0, 1), (1, 2), (2, 3), (4, 5)] {
-            check(&device, Precision::Fp16, boards, n);
+            check(&device, Precision::F16, boards, n);
         }
         if device.backend() == Backend::Cuda {
             for (boards, n) in [(0, 70), (1, 300), (2, 301), (4, 1063)] {
-                check(&device, Precision::Fp16, boards, n);
+                check(&device, Precision::F16, boards, n);
             }
         }
     }
@@ -128,11 +128,11 @@ fn tf32_agrees_with_the_plain_network() {
 fn single_precision_agrees_with_the_plain_network() {
     for device in devices() {
         for (boards, n) in [(0, 1), (1, 2), (2, 3)] {
-            check(&device, Precision::Fp32, boards, n);
+            check(&device, Precision::F32, boards, n);
         }
         if device.backend() == Backend::Cuda {
             for (boards, n) in [(0, 70), (1, 300), (2, 1063)] {
-                check(&device, Precision::Fp32, boards, n);
+                check(&device, Precision::F32, boards, n);
             }
         }
     }
@@ -141,9 +141,9 @@ fn single_precision_agrees_with_the_plain_network() {
 #[test]
 fn what_does_not_fit_is_named() {
     let refused = |shape: NetworkShape, precision| fits(&Device::simt(), shape, precision).unwrap_err().to_string();
-    let width = refused(NetworkShape { width: 64, ..SHAPE }, Precision::Fp32);
+    let width = refused(NetworkShape { width: 64, ..SHAPE }, Precision::F32);
     assert!(width.contains("width") && width.contains("64") && width.contains("128"), "{width}");
-    let filters = refused(NetworkShape { policy_filters: 3, ..SHAPE }, Precision::Fp32);
+    let filters = refused(NetworkShape { policy_filters: 3, ..SHAPE }, Precision::F32);
     assert!(filters.contains("policy filters") && filters.contains('3'), "{filters}");
-    assert!(refused(SHAPE, Precision::Fp64).contains("fp64"));
+    assert!(refused(SHAPE, Precision::F64).contains("fp64"));
 }

@@ -15,7 +15,7 @@ use plan::Format;
 /// Opens the engine with memory for `capacity` positions.
 ///
 /// # Errors
-/// [`Error::Option`] for a precision that the device has not; [`Error::Memory`] if the device has not enough memory; what the driver says.
+/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory; what the driver says.
 pub(in crate::azero) fn build(
     device: &Device,
     stream: &Stream,

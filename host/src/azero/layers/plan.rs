@@ -32,11 +32,11 @@ impl Format {
     /// The format of a precision; double precision has none.
     pub fn of(precision: Precision) -> Option<Self> {
         match precision {
-            Precision::Fp32 => Some(Self::Fp32),
+            Precision::F32 => Some(Self::Fp32),
             Precision::Tf32 => Some(Self::Tf32),
             Precision::Bf16 => Some(Self::Bf16),
-            Precision::Fp16 => Some(Self::Fp16),
-            Precision::Fp64 => None,
+            Precision::F16 => Some(Self::Fp16),
+            Precision::F64 | Precision::I16 => None,
         }
     }
 

@@ -43,7 +43,7 @@ pub(in crate::azero) fn build(
     max_batch: usize,
 ) -> Result<Box<dyn Engine>> {
     device.expect_same("stream", stream.device())?;
-    if precision != Precision::Fp32 {
+    if precision != Precision::F32 {
         return Err(Error::option("precision", precision, "fp32 with execution paper"));
     }
     Ok(Box::new(Model::new(stream, network, Options::default(), max_batch)?))

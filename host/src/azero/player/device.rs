@@ -133,7 +133,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
         let (found, actions) = arrays.read(&self.stream, tasks.len())?;
         let precision = match source {
             Source::Network(evaluator, ..) => evaluator.precision(),
-            _ => crate::Precision::Fp32,
+            _ => crate::Precision::F32,
         };
         let rows = actions.chunks_exact(G::MAX_LEGAL as usize);
         let decisions =

@@ -84,7 +84,7 @@ impl Leaves {
     pub fn precision(&self) -> Precision {
         match self {
             Self::Network(evaluator) => evaluator.precision(),
-            _ => Precision::Fp32,
+            _ => Precision::F32,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) const STEPS_AT_ONCE: usize = 64;
 /// Opens it.
 ///
 /// # Errors
-/// [`Error::Memory`] if the device has not enough; [`Error::Shape`] for a network or a batch beyond the kernels' places.
+/// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch beyond the kernels' places.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;

@@ -97,7 +97,7 @@ impl TrainerBuilder {
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
     /// [`Error::Order`] without a network and checkpoint; [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's;
-    /// [`Error::Memory`] if the device has not enough.
+    /// [`Error::OutOfMemory`] if the device has not enough.
     pub fn build(self, device: &Device, samples: &Arc<Samples>) -> Result<Trainer> {
         let Self { options, network, resume } = self;
         options.check()?;

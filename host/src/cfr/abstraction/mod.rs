@@ -90,7 +90,7 @@ impl Abstraction {
     /// Makes the buckets of a game, with the work of strengths and k-means on `device`.
     ///
     /// # Errors
-    /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::Memory`] if the device has too little memory; those of
+    /// [`Error::Option`] if the recipe does not suit the game or a round has too many classes; [`Error::OutOfMemory`] if the device has too little memory; those of
     /// the device.
     pub fn build(device: &Device, rules: &GameDef, recipe: &Recipe) -> Result<Self> {
         let rounds =

@@ -23,7 +23,7 @@ use crate::{Device, Error, Result};
 /// Whether the engine takes the game: nothing is sampled, tables in single or double precision, and they fit in the machine's free memory.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for other options, [`Error::Memory`] with what is needed.
+/// [`Error::Unsupported`] for other options, [`Error::OutOfMemory`] with what is needed.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
     let refuse = |what: String, remedy: &str| {
         Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: remedy.to_string() })
@@ -36,7 +36,7 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
     }
     let (needed, free) = (bytes(game, options), device.memory()?.free);
     if needed > free {
-        return Err(Error::Memory { device: device.to_string(), needed, free });
+        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
 pub(in crate::cfr) fn enough(device: &Device, needed: u64) -> Result<()> {
     let free = device.memory()?.free;
     if needed > free {
-        return Err(Error::Memory { device: device.to_string(), needed, free });
+        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ impl Tree {
     /// # Errors
     /// [`Error::Shape`] where the game breaks a rule of [`Game`]: no players, probabilities that do not add up to 1, payoffs that are no numbers or not one
     /// a seat, histories of one set with other actions, on several levels, or with another past of the seat (no perfect recall);
-    /// [`Error::Memory`] or [`Error::Shape`], with the size, if the tree does not fit.
+    /// [`Error::OutOfMemory`] or [`Error::Shape`], with the size, if the tree does not fit.
     pub fn build<G: Game + ?Sized>(game: &G) -> Result<Self> {
         let most = MAX_NODES.min(u128::from(host_machine::memory().free) / NODE_BYTES);
         Self::build_within(game, most as usize)

@@ -299,7 +299,7 @@ impl SmallBatch {
     ///
     /// # Errors
     /// [`Error::Option`] where a game does not fit in a block, or an option is not for this form; [`Error::Shape`] without games;
-    /// [`Error::Unsupported`] on the CPU's plain back end; [`Error::Memory`] where the device has too little.
+    /// [`Error::Unsupported`] on the CPU's plain back end; [`Error::OutOfMemory`] where the device has too little.
     pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         if games.is_empty() {
             return Err(Error::shape("games of a batch", "at least 1", 0));

@@ -21,7 +21,7 @@ use crate::{Device, Result};
 /// The engine for one game.
 ///
 /// # Errors
-/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run; [`Error::Memory`](crate::Error::Memory) where the device has too
+/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the device has too
 /// little.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Engine>> {
     Ok(Box::new(SmallBatch::new(device, &[game], options)?))

@@ -113,7 +113,7 @@ impl Spot {
     /// Solves the spot.
     ///
     /// # Errors
-    /// As [`build`](Self::build); [`Error::Memory`] where the tables do not fit; as the device says.
+    /// As [`build`](Self::build); [`Error::OutOfMemory`] where the tables do not fit; as the device says.
     pub fn solve(&self, device: &Device, run: &SpotRun) -> Result<SpotReport> {
         let (game, tree) = self.build(true)?;
         solve_one(device, &Laid { number: 0, game: Arc::new(game), tree }, run)

@@ -38,7 +38,7 @@ impl Strategy {
     /// Values and exact best responses of the strategy, found on `device` in the given arithmetic.
     ///
     /// # Errors
-    /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::Memory`]; as the device says.
+    /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::OutOfMemory`]; as the device says.
     pub fn profile(&self, device: &Device, precision: Numbers) -> Result<Profile> {
         let strategy = self.measurable(device)?;
         let tables: Vec<&[f32]> = strategy.probabilities.iter().map(Vec::as_slice).collect();

@@ -66,13 +66,13 @@ fn enough(device: &Device, needed: u64) -> Result<()> {
     if needed <= free {
         return Ok(());
     }
-    Err(Error::Memory { device: device.to_string(), needed, free })
+    Err(Error::OutOfMemory { device: device.to_string(), needed, free })
 }
 
 /// Whether the device can solve the game in this form; the error has the memory needed.
 ///
 /// # Errors
-/// [`Error::Option`] for what the form does not have; [`Error::Memory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
+/// [`Error::Option`] for what the form does not have; [`Error::OutOfMemory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {

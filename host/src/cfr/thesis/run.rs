@@ -150,7 +150,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, and for a game of more than one round, with several sizes of raise or with side pots;
-    /// [`Error::Memory`] with the bytes needed where the device has less; [`Error::Unsupported`] for a program of the GPU on the CPU back end.
+    /// [`Error::OutOfMemory`] with the bytes needed where the device has less; [`Error::Unsupported`] for a program of the GPU on the CPU back end.
     pub fn build(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
         options.check()?;
         let plan = Arc::new(Plan::of(game)?);
@@ -159,7 +159,7 @@ impl Run {
         let device = if on_gpu(options.program) { device.clone() } else { Device::cpu() };
         let free = device.memory()?.free;
         if memory.total() > free {
-            return Err(Error::Memory { device: device.to_string(), needed: memory.total(), free });
+            return Err(Error::OutOfMemory { device: device.to_string(), needed: memory.total(), free });
         }
         let running: Box<dyn Running> = match options.program {
             Program::Levels | Program::Graph if device.backend() == Backend::Cpu => {

@@ -83,7 +83,7 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
     }
     let (needed, free) = (plan.bytes(options.numbers), device.memory()?.free);
     if needed > free {
-        return Err(Error::Memory { device: device.to_string(), needed, free });
+        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
 /// Whether the walk can do it, before memory is taken.
 ///
 /// # Errors
-/// [`Error::Option`] with the option that it cannot do; [`Error::Memory`] with the bytes needed; [`Error::Unsupported`] on the CPU back end.
+/// [`Error::Option`] with the option that it cannot do; [`Error::OutOfMemory`] with the bytes needed; [`Error::Unsupported`] on the CPU back end.
 pub(in crate::cfr) fn fits(
     device: &Device,
     game: &GameDef,

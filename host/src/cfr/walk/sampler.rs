@@ -55,7 +55,7 @@ impl Sampler {
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// As [`bytes_needed`](Self::bytes_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::Memory`] with the bytes needed where the
+    /// As [`bytes_needed`](Self::bytes_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
     /// device has less; [`Error::Unsupported`] on the CPU back end.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);

@@ -18,7 +18,7 @@ fn checkpoint(optimizer: Optimizer, precision: Precision) -> Checkpoint {
         let value = |_| {
             at += 1;
             let value = (random::element(key, at) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
-            if precision == Precision::Fp64 { value } else { f64::from(value as f32) }
+            if precision == Precision::F64 { value } else { f64::from(value as f32) }
         };
         (0..n).map(value).collect()
     };
@@ -63,7 +63,7 @@ fn checkpoint(optimizer: Optimizer, precision: Precision) -> Checkpoint {
         state: TrainState {
             layers: layers(),
             moments: (0..optimizer.n_moments()).map(|_| layers()).collect(),
-            loss_scale: (precision == Precision::Fp16).then_some((65536.0, 12)),
+            loss_scale: (precision == Precision::F16).then_some((65536.0, 12)),
         },
     }
 }
@@ -94,7 +94,7 @@ fn text_of(checkpoint: &Checkpoint, from: &str, to: &str) -> String {
 fn every_bit_comes_back() {
     for name in Optimizer::NAMES {
         let optimizer = Optimizer::from_name(name).unwrap();
-        for precision in [Precision::Fp32, Precision::Fp16, Precision::Fp64] {
+        for precision in [Precision::F32, Precision::F16, Precision::F64] {
             let written = checkpoint(optimizer, precision);
             let bytes = bytes_of(&written);
             assert_eq!(bytes, bytes_of(&written), "the same checkpoint, the same bytes");
@@ -104,7 +104,7 @@ fn every_bit_comes_back() {
             assert_eq!(bytes_of(&found), bytes);
         }
     }
-    let mut written = checkpoint(Optimizer::Sgd, Precision::Fp32);
+    let mut written = checkpoint(Optimizer::Sgd, Precision::F32);
     written.best_loss = Some(f64::NAN);
     written.state.layers[0].weights[0] = -0.0;
     let found = read(&bytes_of(&written)).unwrap();
@@ -115,7 +115,7 @@ fn every_bit_comes_back() {
 fn files_are_weight_files_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(PATH);
-    let written = checkpoint(Optimizer::from_name("adam").unwrap(), Precision::Fp32);
+    let written = checkpoint(Optimizer::from_name("adam").unwrap(), Precision::F32);
     written.save(&path).unwrap();
     written.save(&path).unwrap();
     assert_eq!(Checkpoint::load(&path).unwrap(), written);
@@ -128,7 +128,7 @@ fn files_are_weight_files_too() {
 fn values_that_are_no_numbers_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(PATH);
-    let good = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    let good = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32);
     good.save(&path).unwrap();
     let mut bad = good.clone();
     bad.state.layers[1].weights[4] = f64::INFINITY;
@@ -151,7 +151,7 @@ fn values_that_are_no_numbers_are_not_written() {
 
 #[test]
 fn every_damaged_byte_is_found() {
-    let bytes = bytes_of(&checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32));
+    let bytes = bytes_of(&checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32));
     for at in 0..bytes.len() {
         for flip in [1, 0x80] {
             let mut damaged = bytes.clone();
@@ -169,7 +169,7 @@ fn every_damaged_byte_is_found() {
 /// Damage that a careful hand covered up with a right checksum: any answer is fine but a panic or a checkpoint that could not be written.
 #[test]
 fn no_bytes_make_it_panic() {
-    let bytes = bytes_of(&checkpoint(Optimizer::from_name("adamw").unwrap(), Precision::Fp32));
+    let bytes = bytes_of(&checkpoint(Optimizer::from_name("adamw").unwrap(), Precision::F32));
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let key = random::key(1, 9);
     let mut read_anyway = 0;
@@ -208,7 +208,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn every_field_is_checked() {
-    let base = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    let base = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32);
     let cases = [
         (r#"\"version\":2"#, r#"\"version\":1"#, "checkpoint of format version 1, expected 2"),
         (r#"\"sizes\":[5,3,2]"#, r#"\"sizes\":[]"#, "sizes is empty"),
@@ -244,7 +244,7 @@ fn every_field_is_checked() {
     let sum = format!(r#"\"loss_sum\":{}"#, base.loss_sum.to_bits());
     let text = text_of(&base, &sum, &format!(r#"\"loss_sum\":{}"#, f64::NAN.to_bits()));
     assert!(text.contains("loss_sum is NaN, expected a finite number"), "{text}");
-    let half = checkpoint(Optimizer::Sgd, Precision::Fp16);
+    let half = checkpoint(Optimizer::Sgd, Precision::F16);
     let text = text_of(&half, r#"\"loss_scale\":[65536.0,12]"#, r#"\"loss_scale\":[0.0,12]"#);
     assert!(text.contains("loss_scale is 0, expected a finite number above 0"), "{text}");
 }
@@ -253,7 +253,7 @@ fn every_field_is_checked() {
 fn a_training_goes_on_only_with_what_it_had() {
     let set = |labels: Vec<u8>| Dataset::new(vec![1; 50], labels, 1, 5, 2, "pairs").unwrap();
     let train = set(vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
-    let mut old = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::Fp32);
+    let mut old = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32);
     old.data_checksum = train.checksum();
     let fits = |options: &Options| old.check_fits(options, &old.sizes, &train, train.checksum());
     let with = |change: &dyn Fn(&mut Options)| {
@@ -295,7 +295,7 @@ fn a_training_goes_on_only_with_what_it_had() {
         ),
         (&|options| options.seed = 2, "option seed: 2 is not allowed (1 as in the checkpoint)"),
         (
-            &|options| options.precision = Precision::Fp64,
+            &|options| options.precision = Precision::F64,
             "option precision: fp64 is not allowed (fp32 as in the checkpoint)",
         ),
         (&|options| options.validation = 3, "option validation: 3 is not allowed (2 as in the checkpoint)"),

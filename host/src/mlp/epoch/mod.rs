@@ -32,7 +32,7 @@ pub(super) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         let allowed = "layers or paper: this device has not compute capability 9.0";
         return Err(Error::option("execution", Execution::Epoch, allowed));
     }
-    if *precision != Precision::Fp32 {
+    if *precision != Precision::F32 {
         return Err(Error::option("precision", precision, "fp32 with execution epoch"));
     }
     if kernels::blocks(n_hidden) > max_cluster {

@@ -29,7 +29,7 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// Opens the engine.
 ///
 /// # Errors
-/// [`Error::Option`] for a precision that the device has not; [`Error::Memory`] if the device has not enough memory.
+/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
     let Setup { options, sizes, train, .. } = setup;
     let tensor_cores = has_tensor_cores(device, options.precision)?;
@@ -67,7 +67,7 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
 /// [`Error::Option`] if it has not, and `precision` asks for them.
 fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
     let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
-    if major < 8 && precision != Precision::Fp32 {
+    if major < 8 && precision != Precision::F32 {
         let allowed = format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
         return Err(Error::option("precision", precision, allowed));
     }
@@ -129,7 +129,7 @@ impl Training {
             rule: rule(options.optimizer, options.weight_decay),
             n_moments: options.optimizer.n_moments(),
             mean: options.reduction == Reduction::Mean,
-            scaled: options.precision == Precision::Fp16,
+            scaled: options.precision == Precision::F16,
             batch,
             n,
         };
@@ -417,7 +417,7 @@ impl Engine for LayersEngine {
             for moment in &arrays.moments {
                 moments.push(network.plan.unpack(&stream.read(moment)?));
             }
-            if options.precision == Precision::Fp16 {
+            if options.precision == Precision::F16 {
                 let words = stream.read(&arrays.control)?;
                 loss_scale = Some((f32::from_bits(words[control::SCALE]), words[control::GOOD]));
             }

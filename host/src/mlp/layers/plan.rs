@@ -73,7 +73,7 @@ impl Form {
         match precision {
             Precision::Tf32 if least.min(depth) >= LEAST_TENSOR => Self::Tf32,
             Precision::Bf16 if least.min(depth) >= LEAST_TENSOR => Self::Bf16,
-            Precision::Fp16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
+            Precision::F16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
             _ => {
                 let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
                 match least >= LEAST_LARGE && work >= LEAST_WORK {
@@ -203,7 +203,7 @@ mod tests {
         for (sizes, batch) in
             [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
         {
-            let plan = Plan::new(&sizes, batch, Precision::Fp32, true).unwrap();
+            let plan = Plan::new(&sizes, batch, Precision::F32, true).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                 assert_eq!(layer.part % layer.gradient.tiles().depth, 0);

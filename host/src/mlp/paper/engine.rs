@@ -68,7 +68,7 @@ impl Findings {
 pub(super) fn open(device: &Device, setup: Setup) -> Result<PaperEngine> {
     let Setup { options, sizes, train, .. } = setup;
     let trains = train.is_some();
-    if options.precision != Precision::Fp32 {
+    if options.precision != Precision::F32 {
         return Err(Error::option("precision", options.precision, "fp32 with execution paper"));
     }
     if trains {

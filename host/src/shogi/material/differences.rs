@@ -27,7 +27,7 @@ impl Differences {
     /// Uploads the differences of shards, one shard after the other. Takes 8 bytes a child.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) on the CPU, where [`Histogram::from_shards`] counts; [`Error::Memory`](crate::Error::Memory)
+    /// [`Error::Unsupported`](crate::Error::Unsupported) on the CPU, where [`Histogram::from_shards`] counts; [`Error::OutOfMemory`](crate::Error::OutOfMemory)
     /// where they do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ or more; those of the driver.
     pub fn upload(device: &Device, shards: &[&Shard]) -> Result<Self> {
         let stream = device.stream()?;
@@ -71,7 +71,7 @@ impl Differences {
     /// Counts them.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where a table for very many distinct differences does not fit; those of the driver.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a table for very many distinct differences does not fit; those of the driver.
     pub fn histogram(&mut self) -> Result<Histogram> {
         loop {
             let (start, end) = (self.stream.event()?, self.stream.event()?);

@@ -32,7 +32,7 @@ impl PositionEvaluator {
     /// For up to `batch` positions a call.
     ///
     /// # Errors
-    /// [`Error::Option`] for a batch of 0 or of 2³¹ and more; [`Error::Memory`] where it does not fit; those of the driver.
+    /// [`Error::Option`] for a batch of 0 or of 2³¹ and more; [`Error::OutOfMemory`] where it does not fit; those of the driver.
     pub fn new(device: &Device, batch: usize) -> Result<Self> {
         if batch == 0 || batch >= 1 << 31 {
             return Err(Error::option("batch", batch, "1 to 2147483647"));

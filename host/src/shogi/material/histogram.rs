@@ -45,7 +45,7 @@ impl Histogram {
     /// Counts on a device that runs kernels; on the CPU as [`from_shards`](Self::from_shards).
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; those of the
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; those of the
     /// driver.
     pub fn on_device(device: &Device, shards: &[&Shard]) -> Result<Self> {
         if device.backend() == crate::Backend::Cpu {

@@ -37,7 +37,7 @@ fn expect_room(device: &Device, form: Form, children: u64, repeat: u32) -> Resul
     };
     let needed = children.saturating_mul(repeat.into()).saturating_mul(each);
     let free = device.memory()?.free;
-    if needed > free { Err(Error::Memory { device: device.to_string(), needed, free }) } else { Ok(()) }
+    if needed > free { Err(Error::OutOfMemory { device: device.to_string(), needed, free }) } else { Ok(()) }
 }
 
 impl Material {
@@ -47,7 +47,7 @@ impl Material {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a form that the CPU has not; [`Error::Option`] for an objective that [`Objective::check`] refuses, for `a · Δ` above 75 in the forms
-    /// with one exponential, or threads that cannot be started; [`Error::Shape`] without children, or for 2³¹ and more; [`Error::Memory`] where they do not fit; those of the driver.
+    /// with one exponential, or threads that cannot be started; [`Error::Shape`] without children, or for 2³¹ and more; [`Error::OutOfMemory`] where they do not fit; those of the driver.
     pub fn build(device: &Device, form: Form, shards: &[&Shard], objective: Objective, threads: usize) -> Result<Self> {
         Self::build_repeated(device, form, shards, objective, threads, 1)
     }

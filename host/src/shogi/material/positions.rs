@@ -23,7 +23,7 @@ impl Positions {
     /// The children of shards, one shard after the other; `stride` bytes each, 95 or 96.
     ///
     /// # Errors
-    /// [`Error::Option`] for another stride; [`Error::Shape`] for 2³¹ children or more; [`Error::Memory`] where they do not fit into it.
+    /// [`Error::Option`] for another stride; [`Error::Shape`] for 2³¹ children or more; [`Error::OutOfMemory`] where they do not fit into it.
     pub fn from_shards(shards: &[&Shard], stride: usize) -> Result<Self> {
         if stride != BYTES as usize && stride != USED as usize {
             return Err(Error::option("stride", stride, "95 or 96 bytes"));
@@ -36,7 +36,7 @@ impl Positions {
         let mut bytes: Vec<u8> = Vec::new();
         let (device, needed) = ("cpu".to_string(), (children * stride) as u64);
         let free = crate::runtime::host_machine::memory().free;
-        bytes.try_reserve_exact(children * stride).map_err(|_| Error::Memory { device, needed, free })?;
+        bytes.try_reserve_exact(children * stride).map_err(|_| Error::OutOfMemory { device, needed, free })?;
         bytes.resize(children * stride, 0);
         let parents: usize = shards.iter().map(|shard| shard.n_parents()).sum();
         let mut first_child = Vec::with_capacity(parents + 1);

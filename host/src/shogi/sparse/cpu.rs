@@ -32,7 +32,7 @@ impl CpuEngine {
         let needed = 12 * features.len() as u64;
         let free = crate::runtime::host_machine::memory().free;
         if needed > free {
-            return Err(Error::Memory { device: "cpu".into(), needed, free });
+            return Err(Error::OutOfMemory { device: "cpu".into(), needed, free });
         }
         let (weights, gradient) = (vec![0.0; features.len()], vec![0; features.len()]);
         Ok(Self { features, weights, gradient, memory: Vec::new(), plain: options.threads == 1, pool })

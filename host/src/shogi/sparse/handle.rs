@@ -31,7 +31,7 @@ impl Sparse {
     /// Takes the memory on a device: 12 bytes a weight, and the optimiser's when it is first used. All weights are 0.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where they do not fit; those of loading the kernels.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where they do not fit; those of loading the kernels.
     pub fn build(device: &Device, features: FeatureSet, options: &SparseOptions) -> Result<Self> {
         Ok(Self(build(device, features, options)?))
     }

@@ -128,7 +128,7 @@ pub struct SparseOptions {
 /// The engine of a device for a set of features; all weights are 0.
 ///
 /// # Errors
-/// [`Error::Memory`] where weights and gradient do not fit; those of loading the kernels.
+/// [`Error::OutOfMemory`] where weights and gradient do not fit; those of loading the kernels.
 pub(in crate::shogi) fn build(
     device: &Device,
     features: FeatureSet,

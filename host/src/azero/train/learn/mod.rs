@@ -192,7 +192,7 @@ impl Learner {
         match self.report.options.precision {
             Some(precision) => Ok(precision),
             None if self.device.backend() == Backend::Cuda && has_tensor_cores()? => Ok(Precision::Bf16),
-            None => Ok(Precision::Fp32),
+            None => Ok(Precision::F32),
         }
     }
 
