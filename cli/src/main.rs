@@ -20,6 +20,8 @@ mod device;
 mod mcts;
 #[cfg(feature = "mlp")]
 mod mlp;
+#[cfg(feature = "papers")]
+mod papers;
 #[cfg(feature = "shogi")]
 mod shogi;
 
@@ -47,6 +49,8 @@ enum Family {
     Shogi(shogi::Args),
     #[cfg(feature = "cfr")]
     Cfr(cfr::Args),
+    #[cfg(feature = "papers")]
+    Papers(papers::Args),
     /// What this program finds of drivers and devices, what works, and what to do about what does not
     Device,
 }
@@ -69,6 +73,8 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Shogi(args) => shogi::run(args),
         #[cfg(feature = "cfr")]
         Family::Cfr(args) => cfr::run(args),
+        #[cfg(feature = "papers")]
+        Family::Papers(args) => papers::run(args),
         Family::Device => device::run(),
     }
 }

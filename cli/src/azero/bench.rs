@@ -134,11 +134,11 @@ pub fn run(args: &BenchArgs) -> Result<()> {
 
 /// Batches and precisions, with what is usual where none are given.
 fn chosen(flags: &BenchFlags, backend: Backend) -> (Vec<usize>, Vec<Precision>) {
-    use Precision::{Bf16, Fp16, Fp32, Fp64, Tf32};
+    use Precision::{Bf16, F16, F32, F64, Tf32};
     let (batches, precisions): (&[usize], &[Precision]) = match backend {
-        Backend::Cuda => (&[1, 128, 8192], &[Fp32, Tf32, Bf16, Fp16]),
-        Backend::Cpu => (&[1, 32], &[Fp32, Fp64]),
-        _ => (&[1], &[Fp32]),
+        Backend::Cuda => (&[1, 128, 8192], &[F32, Tf32, Bf16, F16]),
+        Backend::Cpu => (&[1, 32], &[F32, F64]),
+        _ => (&[1], &[F32]),
     };
     let or = |given: &Vec<usize>| if given.is_empty() { batches.to_vec() } else { given.clone() };
     (or(&flags.batch), if flags.precision.is_empty() { precisions.to_vec() } else { flags.precision.clone() })

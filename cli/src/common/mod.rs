@@ -1,7 +1,8 @@
-//! What the example programs of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
+//! What the commands of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
 
 pub mod chart;
 mod files;
+pub mod flags;
 mod interrupt;
 pub mod table;
 
@@ -16,24 +17,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
+pub use flags::DeviceFlag;
 pub use interrupt::{Input, catch_interrupts, interrupted};
-
-/// Flags of every command that searches.
-#[derive(Args, Clone, Debug)]
-pub struct DeviceFlag {
-    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt (the kernels' source on the
-    /// CPU, slow, with checks)
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub device: String,
-}
-
-/// The seed of all random streams.
-#[derive(Args, Clone, Debug)]
-pub struct SeedFlag {
-    /// Seed of all random numbers; the same seed and the same steps give the same statistics on every device
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    pub seed: u64,
-}
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]

@@ -49,7 +49,9 @@ impl Visitor for Analyse<'_> {
         let args = self.0;
         // Everything that can be wrong is found before the device is opened and any work is done.
         let builder = args.search.with_threads(
-            Search::<G>::builder().options(args.search.options(args.seed.seed)).action_names(G::action_name),
+            Search::<G>::builder()
+                .options(args.search.options(args.seed.seed.unwrap_or_default()))
+                .action_names(G::action_name),
         );
         builder.capacity()?;
         let positions = match &args.moves_file {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::mcts::{Options, SearchBuilder, Variant};
 
-use crate::common::{DeviceFlag, OutputFlags, SeedFlag};
+use crate::common::flags::SeedFlag;
+use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
 use crate::mcts::player::PlayerSpec;
 

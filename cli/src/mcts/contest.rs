@@ -182,7 +182,7 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
     /// Game number `game`, from 0; `None` if Ctrl-C ended it.
     fn play(&self, game: u32, players: &mut [Player<G>; 2]) -> Result<Option<Game>> {
         let first = if game.is_multiple_of(2) { Name::A } else { Name::B };
-        let seeds = Name::BOTH.map(|name| seed(self.args.seed.seed, game, name));
+        let seeds = Name::BOTH.map(|name| seed(self.args.seed.seed.unwrap_or_default(), game, name));
         for name in Name::BOTH {
             players[name as usize].begin(seeds[name as usize]);
         }
@@ -236,7 +236,7 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             kind: "match",
             game: G::NAME,
             moves: self.args.position.moves.trim(),
-            seed: self.args.seed.seed,
+            seed: self.args.seed.seed.unwrap_or_default(),
             n_games: self.args.games,
             n_played: games.len(),
             first_mover_percent: scores.first_mover_percent,

@@ -60,7 +60,7 @@ impl Visitor for Play<'_> {
         let args = self.0;
         let builder = args.search.with_threads(
             Search::<G>::builder()
-                .options(args.search.options(args.seed.seed))
+                .options(args.search.options(args.seed.seed.unwrap_or_default()))
                 .action_names(G::action_name)
                 .profile_steps(0),
         );
@@ -94,7 +94,7 @@ impl Visitor for Play<'_> {
                 options: table.search.options(),
                 device: device.backend().to_string(),
                 device_name: device.name(),
-                seed: args.seed.seed,
+                seed: args.seed.seed.unwrap_or_default(),
                 program: "warpplay mcts",
                 version: env!("CARGO_PKG_VERSION"),
             };

@@ -10,7 +10,7 @@ use safetensors::{Dtype, SafeTensors};
 use crate::{Error, Result};
 
 /// A tensor to be written.
-pub(crate) struct Tensor {
+pub struct Tensor {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,

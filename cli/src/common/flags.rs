@@ -1,0 +1,119 @@
+//! Flags that mean the same in every command. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use warpplay::{Device, Precision};
+
+/// What to run on.
+#[derive(Args, Clone, Debug)]
+pub struct DeviceFlag {
+    /// What to run on: auto (the first GPU, else cpu), cuda, cuda:1 and so on, cpu, simt (the kernels' source on the
+    /// CPU, slow, with checks)
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub device: String,
+}
+
+impl DeviceFlag {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// As [`Device::parse`].
+    pub fn open(&self) -> warpplay::Result<Device> {
+        Device::parse(&self.device)
+    }
+}
+
+/// Which implementation runs; `E` is the family's `Engine`.
+#[derive(Args, Clone, Debug)]
+pub struct EngineFlag<E>
+where
+    E: FromStr + Clone + Send + Sync + 'static,
+    E::Err: Into<Box<dyn Error + Send + Sync>> + Error + Send + Sync + 'static,
+{
+    /// Which implementation runs; `auto` takes the fastest that fits [default: auto]
+    #[arg(long, value_name = "ENGINE", aliases = ["execution", "form", "program"])]
+    pub engine: Option<E>,
+}
+
+/// Arithmetic.
+#[derive(Args, Clone, Debug)]
+pub struct PrecisionFlag {
+    /// Arithmetic: f32, f64, tf32, bf16, f16, i16; not every engine offers each [default: f32]
+    #[arg(long, value_name = "PRECISION")]
+    pub precision: Option<Precision>,
+}
+
+/// The seed of all random streams.
+#[derive(Args, Clone, Debug)]
+pub struct SeedFlag {
+    /// Seed of all random numbers: the same seed gives the same results
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+}
+
+/// Threads of the CPU.
+#[derive(Args, Clone, Debug)]
+pub struct ThreadsFlag {
+    /// Threads of the CPU back end; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+}
+
+/// Where the state of long work is kept, and what it goes on from.
+#[derive(Args, Clone, Debug)]
+pub struct CheckpointFlags {
+    /// Write the whole state to this file at the end, also when Ctrl-C ends it, and every --checkpoint-every
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Time between two checkpoints while it runs: 30s, 5m, 1h; a number alone is of seconds [default: 5m]
+    #[arg(long, value_name = "TIME", requires = "checkpoint", value_parser = duration)]
+    pub checkpoint_every: Option<Duration>,
+
+    /// Go on from this checkpoint; options that are not given are those of the checkpoint
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+/// Where plots go.
+#[derive(Args, Clone, Debug)]
+pub struct PlotsFlag {
+    /// Draw the results as SVG: a folder, or FILE.svg where there is one plot
+    #[arg(long, value_name = "PATH", alias = "plot")]
+    pub plots: Option<PathBuf>,
+}
+
+/// A time as `90`, `90s`, `5m` or `2h`.
+///
+/// # Errors
+/// Says what is allowed.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = number.parse::<f64>().ok().map(|n| n * unit).filter(|&s| s > 0.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "a time above 0 as 30s, 5m or 1h is allowed".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, seconds) in [("90", 90.0), ("1.5s", 1.5), ("5m", 300.0), ("2h", 7200.0)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs_f64(seconds)));
+        }
+        for wrong in ["", "s", "0", "-1s", "5 m", "1d", "nan", "1e400h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
+
+use clap::{Parser, Subcommand};
+
+/// The publications repeated: tables, figures and kernels beside ours
+#[derive(Parser, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    pub paper: Paper,
+}
+
+/// A publication; each variant stands with its feature.
+#[derive(Subcommand, Debug)]
+pub enum Paper {}
+
+/// Runs a publication's commands.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    match args.paper {}
+}

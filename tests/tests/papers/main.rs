@@ -1,0 +1,1 @@
+//! The tests of the publications: published kernels against the plain references, programs, tables.
