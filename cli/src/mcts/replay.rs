@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use warpplay::mcts::{
-    ActionReport, KernelSet, Notation, Options, SCHEMA, Search, SearchReport, check_playable, position_after,
+    ActionReport, Engine, KernelSet, Notation, Options, Report, SCHEMA, Search, check_playable, position_after,
 };
 use warpplay::{Device, Error};
 
@@ -79,17 +79,15 @@ fn place(file: &Path, index: usize, n: usize) -> String {
 }
 
 /// The searches of a file: one, or one after another.
-fn read(file: &Path) -> Result<Vec<SearchReport>> {
+fn read(file: &Path) -> Result<Vec<Report>> {
     let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         Error::file(file, Some(line), "is not text, and no recorded search")
     })?;
-    let recorded = serde_json::Deserializer::from_str(&text)
-        .into_iter()
-        .collect::<Result<Vec<SearchReport>, _>>()
-        .map_err(|error| {
+    let recorded =
+        serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<Report>, _>>().map_err(|error| {
             let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
             // The position is said once, by the library's own form of file errors.
             let reason = error.to_string();
@@ -106,7 +104,7 @@ fn read(file: &Path) -> Result<Vec<SearchReport>> {
 }
 
 /// The fields that must agree before a search is repeated.
-fn checked(report: &SearchReport) -> Result<()> {
+fn checked(report: &Report) -> Result<()> {
     ensure!(report.schema == SCHEMA, "field schema: {} is not known, this program reads {SCHEMA}", report.schema);
     ensure!(report.performance.steps > 0, "field performance.steps: 0 steps cannot be repeated");
     ensure!(
@@ -135,28 +133,32 @@ fn checked(report: &SearchReport) -> Result<()> {
 
 struct Repeat<'a> {
     args: &'a ReplayArgs,
-    old: &'a SearchReport,
+    old: &'a Report,
     place: &'a str,
 }
 
 impl Visitor for Repeat<'_> {
     /// `None` if Ctrl-C ended it.
-    type Output = Result<Option<SearchReport>>;
+    type Output = Result<Option<Report>>;
 
     fn visit<G: KernelSet + Notation>(self) -> Self::Output {
         let Self { args, old, place } = self;
         // What is wrong in the file is no wrong use of the command line, so its kind of error is not kept.
         let in_file = |error: Error| anyhow!("{place}: {error}");
         let field = |name: &'static str| move |error: Error| anyhow!("{place}: field {name}: {error}");
-        let options = Options { steps: Some(old.performance.steps), seconds: None, ..old.options.clone() };
+        let options = Options {
+            steps: Some(old.performance.steps),
+            seconds: None,
+            // Every engine finds the same, and this device may lack the recorded one.
+            engine: Engine::Auto,
+            threads: args.threads.threads,
+            ..old.options.clone()
+        };
         let position: G = position_after(&old.moves).map_err(field("moves"))?;
         check_playable(&position).map_err(field("moves"))?;
         // The recorded limits, too, are those of a search that was made.
         Search::<G>::builder().options(old.options.clone()).capacity().map_err(field("options"))?;
-        let mut builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
-        if let Some(threads) = args.threads {
-            builder = builder.threads(threads);
-        }
+        let builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
         builder.capacity().map_err(field("options"))?;
         let device = match &args.device {
             Some(device) => Device::parse(device)?,
@@ -166,7 +168,7 @@ impl Visitor for Repeat<'_> {
             })?,
         };
         let mut search = builder.build(&device).map_err(in_file)?;
-        let mut new = search.run_with(&position, &mut |_| {
+        let mut new = search.run(&position, |_| {
             if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if new.performance.steps < old.performance.steps {
@@ -181,7 +183,7 @@ impl Visitor for Repeat<'_> {
 }
 
 /// Every field of `best`, `actions` and the counts that is not the same.
-fn differences(old: &SearchReport, new: &SearchReport) -> Vec<String> {
+fn differences(old: &Report, new: &Report) -> Vec<String> {
     let mut found = Vec::new();
     action_differences(&mut found, "best", &old.best, &new.best);
     if old.actions.len() == new.actions.len() {

@@ -117,7 +117,7 @@ fn statistics_are_identical_on_every_back_end_for_all_variants_and_games() {
     let devices: Vec<String> =
         kernel_devices().iter().map(|device| device.backend().to_string()).chain(["cpu".to_string()]).collect();
     for (game, moves) in [("connect4", "4453"), ("gomoku", "h8i9g7"), ("hex", "f6e7")] {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             let variant = variant.to_string();
             let mut found = Vec::new();
             for device in &devices {
