@@ -27,16 +27,16 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     // A reader of stdout that goes away does not end the comparison: the exit code speaks of all of it.
     let mut shown = Ok(());
     for (index, old) in recorded.iter().enumerate() {
-        let place = place(&args.file, index, recorded.len());
+        let origin = origin(&args.file, index, recorded.len());
         let Some(game) = GameName::find(&old.game) else {
-            bail!("{place}: field game: {} is not a known game", old.game)
+            bail!("{origin}: field game: {} is not a known game", old.game)
         };
-        let new = game.visit(Repeat { args, old, place: &place })?;
+        let new = game.visit(Repeat { args, old, origin: &origin })?;
         let Some(new) = new else {
             bar.abandon();
             // Only what was compared whole may end with 0.
             bail!(
-                "{place}: stopped before the search was repeated, {index} of {} were; nothing was written",
+                "{origin}: stopped before the search was repeated, {index} of {} were; nothing was written",
                 recorded.len()
             );
         };
@@ -45,7 +45,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             let verdict = if differences.is_empty() { "identical" } else { "DIFFERENT" };
             shown = bar.suspend(|| {
                 common::print(format!(
-                    "{verdict}: {place}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
+                    "{verdict}: {origin}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
                     new.game, new.performance.steps, new.best.name, old.device, new.device
                 ))
             });
@@ -53,7 +53,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         if let Some(first) = differences.first() {
             let n = differences.len();
             let fields = if n == 1 { "field" } else { "fields" };
-            different.push(format!("{place}: the repeated search differs in {n} {fields}, first {first}"));
+            different.push(format!("{origin}: the repeated search differs in {n} {fields}, first {first}"));
         }
         written += &if recorded.len() == 1 {
             common::to_json_text(&Recorded::new(&new))?
@@ -74,7 +74,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
 }
 
 /// Where a search stands, for messages.
-fn place(file: &Path, index: usize, n: usize) -> String {
+fn origin(file: &Path, index: usize, n: usize) -> String {
     if n == 1 { file.display().to_string() } else { format!("{}, search {}", file.display(), index + 1) }
 }
 
@@ -98,7 +98,7 @@ fn read(file: &Path) -> Result<Vec<Report>> {
         return Err(Error::file(file, Some(1), "the file is empty; it should hold what analyse --json wrote").into());
     }
     for (index, report) in recorded.iter().enumerate() {
-        checked(report).with_context(|| place(file, index, recorded.len()))?;
+        checked(report).with_context(|| origin(file, index, recorded.len()))?;
     }
     Ok(recorded)
 }
@@ -134,7 +134,7 @@ fn checked(report: &Report) -> Result<()> {
 struct Repeat<'a> {
     args: &'a ReplayArgs,
     old: &'a Report,
-    place: &'a str,
+    origin: &'a str,
 }
 
 impl Visitor for Repeat<'_> {
@@ -142,10 +142,10 @@ impl Visitor for Repeat<'_> {
     type Output = Result<Option<Report>>;
 
     fn visit<G: KernelSet + Notation>(self) -> Self::Output {
-        let Self { args, old, place } = self;
+        let Self { args, old, origin } = self;
         // What is wrong in the file is no wrong use of the command line, so its kind of error is not kept.
-        let in_file = |error: Error| anyhow!("{place}: {error}");
-        let field = |name: &'static str| move |error: Error| anyhow!("{place}: field {name}: {error}");
+        let in_file = |error: Error| anyhow!("{origin}: {error}");
+        let field = |name: &'static str| move |error: Error| anyhow!("{origin}: field {name}: {error}");
         let options = Options {
             steps: Some(old.performance.steps),
             seconds: None,
@@ -163,8 +163,8 @@ impl Visitor for Repeat<'_> {
         let device = match &args.device {
             Some(device) => Device::parse(device)?,
             None => Device::parse(&old.device).map_err(|error| match error {
-                Error::Option { .. } => anyhow!("{place}: field device: {error}"),
-                _ => anyhow!("{place}: recorded on {}; --device cpu repeats it without a GPU: {error}", old.device),
+                Error::Option { .. } => anyhow!("{origin}: field device: {error}"),
+                _ => anyhow!("{origin}: recorded on {}; --device cpu repeats it without a GPU: {error}", old.device),
             })?,
         };
         let mut search = builder.build(&device).map_err(in_file)?;
@@ -207,10 +207,10 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
     found
 }
 
-fn action_differences(found: &mut Vec<String>, place: &str, old: &ActionReport, new: &ActionReport) {
+fn action_differences(found: &mut Vec<String>, origin: &str, old: &ActionReport, new: &ActionReport) {
     let mut compare = |name: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug, same: bool| {
         if !same {
-            found.push(format!("{place}.{name}: recorded {old:?}, now {new:?}"));
+            found.push(format!("{origin}.{name}: recorded {old:?}, now {new:?}"));
         }
     };
     macro_rules! fields {
