@@ -7,6 +7,7 @@
 //! | how trees are grown kernel by kernel and compared node by node | [`forest`] |
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
+//! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
@@ -17,10 +18,11 @@
 //! | --- | --- |
 //! | `device/layer.rs` | an instruction, or its host meaning, is not what it should be |
 //! | `device/rng.rs` | streams overlap, or a bounded draw leaves its range |
-//! | `mcts/agree.rs` | two back ends, variants, launch forms or block sizes find different things |
+//! | `mcts/agree.rs` | two back ends, variants, engines or block sizes find different things |
 //! | `mcts/rules.rs` | a game's bitboards and its plain arrays disagree |
 //! | `mcts/faults.rs` | one of the original's faults comes back; memory or depth runs out |
 //! | `mcts/reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
+//! | `mcts/old_files.rs` | what version 0.1 wrote is not read, or repeats to something else |
 //! | `mcts/strength.rs` | more playouts do not help; known best moves are not found |
 //! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
 //! | `mlp/paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
@@ -74,6 +76,7 @@ pub mod invariants;
 #[cfg(feature = "shogi")]
 pub mod learning;
 pub mod programs;
+pub mod random;
 pub mod skipped;
 #[cfg(feature = "mcts")]
 pub mod strategies;

@@ -1,0 +1,36 @@
+//! Lesson 6: solve a game of poker, and ask the strategy what to do.
+
+use std::ops::ControlFlow;
+
+use warpplay::Device;
+use warpplay::cfr::{Algorithm, GameDef, Solver};
+
+/// Kuhn poker: three cards, everybody antes 1, one bet of 1.
+const KUHN: &str = "GAMEDEF
+numPlayers = 2
+numRounds = 1
+blind = 1 1
+raiseSize = 1
+maxRaises = 1
+numSuits = 1
+numRanks = 3
+numHoleCards = 1
+numBoardCards = 0
+END GAMEDEF
+";
+
+fn main() -> warpplay::Result<()> {
+    let builder = Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus);
+    let mut solver = builder.build(&Device::cpu())?;
+    solver.run(1000, |_| ControlFlow::Continue(()))?;
+
+    // The king (4c of this deck's 2, 3, 4) calls a bet.
+    let answer = solver.strategy()?.query("r", "", "4c")?;
+    for choice in &answer.choices {
+        println!("{} {:.4}", choice.action, choice.probability);
+    }
+    // Nobody can win much against this strategy; the game is worth -1/18 to the first seat.
+    let point = solver.exploitability()?;
+    assert!(point.nash_conv < 0.001 && (point.value[0] + 1.0 / 18.0).abs() < 0.001);
+    Ok(())
+}
