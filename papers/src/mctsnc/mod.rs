@@ -143,8 +143,10 @@ fn search<G: KernelSet + Notation>(
     watch: impl FnMut(&Progress) -> ControlFlow<()> + Send,
 ) -> Result<Measured> {
     let mut search = Search::<G>::builder().options(options).profile_steps(0).build(device)?;
-    // One step first: it brings up the device's clocks and the threads.
-    search.run(&G::start(), |_| ControlFlow::Break(()))?;
+    // A few steps first bring up the clocks of a GPU. On a CPU a step of Gomoku takes seconds, and there is nothing to gain.
+    if device.backend() == Backend::Cuda {
+        search.run(&G::start(), |_| ControlFlow::Break(()))?;
+    }
     let report = search.run(&G::start(), watch)?;
     Ok(Measured {
         engine: report.engine,
