@@ -92,10 +92,11 @@ pub mod shogi;
 
 pub use runtime::buffer::Buffer;
 pub use runtime::checkpoint::Checkpoint;
-pub use runtime::device::{Backend, Device, DeviceInfo, FreeMemory};
+pub use runtime::device::Device;
 pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;
 pub use runtime::graph::Graph;
+pub use runtime::info::{Backend, DeviceInfo, FreeMemory};
 pub use runtime::launch::{IntoParam, IntoParams};
 pub use runtime::memory::{Memory, MemoryPart};
 pub use runtime::module::{Function, FunctionInfo, Module};

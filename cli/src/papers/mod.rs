@@ -1,7 +1,9 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
 #[cfg(feature = "mcts")]
-mod mctsnc;
+pub mod mctsnc;
+#[cfg(feature = "mlp")]
+pub mod mnist_mlp;
 
 use clap::{Parser, Subcommand};
 
@@ -16,7 +18,11 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Paper {
     #[cfg(feature = "mcts")]
+    #[command(name = "mctsnc")]
     Mctsnc(mctsnc::Args),
+    #[cfg(feature = "mlp")]
+    #[command(name = "mnist_mlp")]
+    MnistMlp(mnist_mlp::Args),
 }
 
 /// Runs a publication's commands.
@@ -24,5 +30,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
         #[cfg(feature = "mcts")]
         Paper::Mctsnc(args) => mctsnc::run(&args),
+        #[cfg(feature = "mlp")]
+        Paper::MnistMlp(args) => mnist_mlp::run(&args),
     }
 }
