@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::mlp::{
-    Classifier, Dataset, Execution, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
+    Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
 };
 use warpplay::{Backend, Device, Module};
 use warpplay_gpu::mlp::layers::order::{
@@ -43,21 +43,21 @@ fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
 }
 
 fn options(hidden: &[u32], batch: u32) -> Options {
-    let execution = Execution::Layers;
-    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, execution, ..Options::default() }
+    let engine = Engine::Layers;
+    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, engine, ..Options::default() }
 }
 
 /// Losses and weights of a training.
 fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
-    let mut trainer = Trainer::builder().options(options.clone()).test(set).build(device, set)?;
+    let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(|_| ControlFlow::Continue(()))?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
 }
 
 /// The same by the plain program in single precision.
 fn plain(options: &Options, set: &Arc<Dataset>) -> (Vec<f64>, Network) {
-    let (execution, stream, precision) = (Execution::Auto, Residence::Device, Precision::F32);
-    let options = Options { execution, stream, precision, ..options.clone() };
+    let (engine, stream, precision) = (Engine::Auto, Residence::Device, Precision::F32);
+    let options = Options { engine, stream, precision, ..options.clone() };
     train(&Device::cpu(), &options, set).expect("the plain program")
 }
 
@@ -160,7 +160,7 @@ fn classification_equals_the_plain_programs() {
     let set = images(150, 5, 7, 10);
     let base = options(&[24, 12], 32);
     let (_, network) = plain(&base, &set);
-    let mut classifier = Classifier::new(&Device::cpu(), &network).expect("cpu");
+    let mut classifier = Classifier::builder(&network).build(&Device::cpu()).expect("cpu");
     let expected = classifier.evaluate(&set).expect("cpu");
     let of = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
         predictions.iter().flat_map(|p| p.probabilities.iter().map(|&p| f64::from(p))).collect()
@@ -170,7 +170,7 @@ fn classification_equals_the_plain_programs() {
     for_each_device(|device| {
         for stream in [Residence::Device, Residence::Host] {
             let options = Options { stream, evaluate_batch: 64, ..base.clone() };
-            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
             let found = classifier.evaluate(&set)?;
             assert_eq!(found.confusion, expected.confusion, "{device}, {stream}");
             assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "{device}, {stream}");
@@ -188,7 +188,7 @@ fn copied_batches_give_the_same_bits_as_a_resident_set() {
         let resident = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.01, ..options(&[9], 8) };
         let copied = Options { stream: Residence::Host, evaluate_batch: 16, ..resident.clone() };
         let (losses, network) = train(device, &resident, &set)?;
-        let mut trainer = Trainer::builder().options(copied).build(device, &set)?;
+        let mut trainer = Trainer::builder(&set).options(copied).build(device)?;
         let report = trainer.run(|_| ControlFlow::Continue(()))?;
         same("losses", &report.epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), &losses);
         assert_eq!(trainer.network()?, network);
@@ -209,11 +209,11 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
             let optimizer = Optimizer::from_name("adamw")?;
             let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
             let (losses, whole) = train(device, &options, &set)?;
-            let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
             let stopped = trainer.run(|_| ControlFlow::Break(()))?;
             assert_eq!(stopped.epochs.len(), 0, "stopped in the first epoch");
             let checkpoint = trainer.checkpoint()?;
-            let mut trainer = Trainer::builder().options(options).resume(checkpoint).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options).resume(checkpoint).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
             assert_eq!(trainer.network()?, whole, "{precision} on {device}");
             let found: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
@@ -229,7 +229,7 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 4, 5);
     for_each_device(|device| {
         let options = Options { learning_rate: 1e30, ..options(&[30, 10], 16) };
-        let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+        let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
         assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 10, 5], options.init, options.seed)?);
@@ -389,10 +389,10 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
         }
         let set = Arc::new(Dataset::new(own_pixels, own_labels, 28, 28, 10, "the reference's batches")?);
         // 256 hidden units need a cluster of 16 blocks, which `simt` does not have.
-        let epoch = (device.backend() == Backend::Cuda).then_some(Execution::Epoch);
-        for execution in [Execution::Layers].into_iter().chain(epoch) {
-            let options = Options { epochs: 1, execution, ..Options::default() };
-            let mut trainer = Trainer::builder().options(options).network(network.clone()).build(device, &set)?;
+        let epoch = (device.backend() == Backend::Cuda).then_some(Engine::Epoch);
+        for engine in [Engine::Layers].into_iter().chain(epoch) {
+            let options = Options { epochs: 1, engine, ..Options::default() };
+            let mut trainer = Trainer::builder(&set).options(options).network(network.clone()).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
             let expected: f64 = tensor(&file, "f64.losses20").iter().take(n_steps).sum::<f64>() / n_steps as f64;
             close("loss", &[report.epochs[0].loss], &[expected], Tolerance { abs: 0.0, rel: 2e-6 });
@@ -402,8 +402,8 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
                     let found: Vec<f64> = found.iter().map(|&value| f64::from(value)).collect();
                     let expected = tensor(&file, &format!("f64.{when}.{name}"));
                     let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    println!("{when} {name}, {execution} on {device}: {worst:.1e} from the reference");
-                    let what = format!("{when} {name}, {execution} on {device}");
+                    println!("{when} {name}, {engine} on {device}: {worst:.1e} from the reference");
+                    let what = format!("{when} {name}, {engine} on {device}");
                     close(&what, &found, &expected, Tolerance { abs: 1e-6, rel: 0.0 });
                 }
             }
@@ -455,12 +455,13 @@ fn logits_of_short_formats_are_within_their_rounding() {
         };
         predictions.iter().flat_map(of).collect()
     };
-    let expected =
-        logarithms(Classifier::new(&Device::cpu(), &network).and_then(|mut c| c.predict(set.images())).expect("cpu"));
+    let expected = logarithms(
+        Classifier::builder(&network).build(&Device::cpu()).and_then(|mut c| c.predict(set.images())).expect("cpu"),
+    );
     for_each_device(|device| {
         for (precision, [least, most]) in FORMATS {
-            let options = Options { precision, execution: Execution::Layers, evaluate_batch: 40, ..Options::default() };
-            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let options = Options { precision, engine: Engine::Layers, evaluate_batch: 40, ..Options::default() };
+            let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
             let error = error_of(&logarithms(classifier.predict(set.images())?), &expected);
             println!("{precision} on {device}: logits off by {error:.1e}");
             assert!((least..most).contains(&error), "{precision} on {device}: {error:e}");
@@ -476,13 +477,12 @@ fn gradients_of_short_formats_are_within_their_rounding() {
     let set = images(70, 5, 10, 33);
     let start = network(&sizes, 0.05, 1.0);
     let gradient = |device: &Device, precision, reduction| -> Result<Vec<f64>, warpplay::Error> {
-        let execution = if device.backend() == Backend::Cpu { Execution::Auto } else { Execution::Layers };
+        let engine = if device.backend() == Backend::Cpu { Engine::Auto } else { Engine::Layers };
         let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
         // One step on 70 samples: more than a part of the batch.
-        let options =
-            Options { precision, reduction, execution, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
-        let options = Options { execution, ..options };
-        let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+        let options = Options { precision, reduction, engine, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
+        let options = Options { engine, ..options };
+        let mut trainer = Trainer::builder(&set).options(options).network(start.clone()).build(device)?;
         trainer.run(|_| ControlFlow::Continue(()))?;
         Ok(values(&trainer.network()?).iter().zip(values(&start)).map(|(after, before)| before - after).collect())
     };
@@ -523,7 +523,7 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
         let run = |epochs| -> Result<Network, warpplay::Error> {
             let (precision, reduction, learning_rate) = (Precision::F16, Reduction::Sum, 1e-4);
             let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };
-            let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options).network(start.clone()).build(device)?;
             trainer.run(|_| ControlFlow::Continue(()))?;
             trainer.network()
         };
