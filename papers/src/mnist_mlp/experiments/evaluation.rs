@@ -6,8 +6,8 @@ use serde_json::json;
 use warpplay::mlp::{Classifier, Dataset, Evaluation, Network};
 use warpplay::{Device, Error, Result};
 
-use super::lab::{Lab, Way};
-use super::record::{Table, percent};
+use super::lab::Lab;
+use super::record::{Table, Way, percent};
 use crate::mnist_mlp::{Options, Program};
 
 /// Evaluations of which the fastest counts.
