@@ -9,6 +9,8 @@
     allow(internal_features)
 )]
 
+#[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
+pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
 pub mod mnist_mlp;
 

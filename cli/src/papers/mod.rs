@@ -1,5 +1,7 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
+#[cfg(feature = "mcts")]
+pub mod mctsnc;
 #[cfg(feature = "mlp")]
 pub mod mnist_mlp;
 
@@ -15,6 +17,9 @@ pub struct Args {
 /// A publication; each variant stands with its feature.
 #[derive(Subcommand, Debug)]
 pub enum Paper {
+    #[cfg(feature = "mcts")]
+    #[command(name = "mctsnc")]
+    Mctsnc(mctsnc::Args),
     #[cfg(feature = "mlp")]
     #[command(name = "mnist_mlp")]
     MnistMlp(mnist_mlp::Args),
@@ -23,7 +28,16 @@ pub enum Paper {
 /// Runs a publication's commands.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
+        #[cfg(feature = "mcts")]
+        Paper::Mctsnc(args) => mctsnc::run(&args),
         #[cfg(feature = "mlp")]
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
     }
+}
+
+/// Runs a line that stood elsewhere once, without `warpplay papers`.
+#[cfg(feature = "mlp")]
+pub fn run_line(line: Vec<String>) -> anyhow::Result<()> {
+    let words = std::iter::once("warpplay papers".to_string()).chain(line);
+    run(Args::try_parse_from(words).unwrap_or_else(|error| error.exit()))
 }

@@ -1,3 +1,4 @@
 //! The tests of the publications: published kernels against the plain references, programs, tables.
 
+mod mctsnc;
 mod mnist_mlp;

@@ -8,13 +8,13 @@ use warpplay_gpu::mcts::rng::STREAM_BITS;
 use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
 use warpplay_gpu::mcts::{Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
 
-use super::blocks::BlockSizes;
-use super::config::lanes_per_tree;
-use super::report::Options;
+use crate::mcts::blocks::BlockSizes;
+use crate::mcts::layout::lanes_per_tree;
+use crate::mcts::options::Options;
 use crate::{Buffer, Device, Function, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
 
 /// Everything a search keeps on its device.
-pub(super) struct Arrays<G> {
+pub(in crate::mcts) struct Arrays<G> {
     stats: Buffer<NodeStats>,
     states: Buffer<G>,
     links: Buffer<NodeLink>,
@@ -133,7 +133,7 @@ impl<G: Game> Arrays<G> {
 }
 
 /// The kernels, looked up when the family is opened.
-pub(super) struct Kernels<G: KernelSet> {
+pub(in crate::mcts) struct Kernels<G: KernelSet> {
     blocks: BlockSizes,
     /// Shared memory that a block may have.
     max_shared_bytes: u32,
@@ -168,7 +168,7 @@ pub(super) struct Kernels<G: KernelSet> {
 }
 
 /// A game's whole module, loaded: a kernel that is missing is found here, at the door.
-pub(super) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -> Result<Kernels<G>> {
+pub(in crate::mcts) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -> Result<Kernels<G>> {
     let module = Module::load(device, G::PTX)?;
     Ok(Kernels {
         blocks,
@@ -260,7 +260,7 @@ impl<G: KernelSet> Kernels<G> {
 
     /// Expansion, step 1.
     pub fn expand_1(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
-        use super::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
+        use crate::mcts::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
         let shape = expand::shape_1(arrays.n_trees, self.blocks.expand_1);
         let view = arrays.view();
         // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
@@ -399,8 +399,8 @@ impl<G: KernelSet> Kernels<G> {
     }
 }
 
-/// Raw playouts from one position, for [`RawPlayouts`](super::RawPlayouts).
-pub(super) struct RawArrays<G> {
+/// Raw playouts from one position, for [`RawPlayouts`](crate::mcts::RawPlayouts).
+pub(in crate::mcts) struct RawArrays<G> {
     root: Buffer<G>,
     streams: Buffer<[u64; 2]>,
     polynomials: Buffer<[u64; 2]>,

@@ -1,15 +1,20 @@
 //! The search on a device: which kernels follow which, and when the host looks.
 
+#[allow(unsafe_code)]
+pub(in crate::mcts) mod kernels;
+
 use std::time::{Duration, Instant};
 
 use warpplay_gpu::mcts::KernelSet;
 use warpplay_gpu::mcts::reduce::RootAction;
 use warpplay_gpu::mcts::tree::TreeHead;
 
-use super::blocks::BlockSizes;
-use super::config::Execution;
-use super::kernels::{self, Arrays, Kernels};
-use super::report::{Options, StageTimes};
+use self::kernels::{Arrays, Kernels};
+use super::Found;
+use crate::mcts::blocks::BlockSizes;
+use crate::mcts::clock::Clock;
+use crate::mcts::options::{Engine, Options};
+use crate::mcts::report::{StageMs, StageTimes, TreesReport};
 use crate::{Backend, Device, Event, Graph, Result, Stream};
 
 /// Steps of one graph.
@@ -18,16 +23,55 @@ const GRAPH_STEPS: u64 = 32;
 const GRAPH_STEP_LIMIT: Duration = Duration::from_micros(400);
 
 /// What a search left on the device.
-pub(super) struct Outcome {
-    pub totals: Vec<RootAction>,
-    pub best: RootAction,
-    pub heads: Vec<TreeHead>,
-    pub reduce_over_trees_ms: f64,
-    pub reduce_over_actions_ms: f64,
+struct Outcome {
+    totals: Vec<RootAction>,
+    best: RootAction,
+    heads: Vec<TreeHead>,
+    reduce_over_trees_ms: f64,
+    reduce_over_actions_ms: f64,
+}
+
+impl Outcome {
+    fn found(&self, steps: u64, loop_ms: f64, total_ms: f64, stages: Option<StageTimes>) -> Found {
+        let count = self.heads.len();
+        let nodes: u64 = self.heads.iter().map(|head| u64::from(head.size)).sum();
+        let depths: u64 = self.heads.iter().map(|head| head.depth_sum).sum();
+        Found {
+            steps,
+            n_root: self.best.n_root,
+            actions: self
+                .totals
+                .iter()
+                .map(|total| [u64::from(total.action), total.n, total.wins, total.draws, u64::from(total.win_flag)])
+                .collect(),
+            best: self.best.action,
+            ms: StageMs {
+                total: total_ms,
+                loop_: loop_ms,
+                mean_select: stages.map(|stages| stages.select_ms),
+                mean_expand: stages.map(|stages| stages.expand_ms),
+                mean_playout: stages.map(|stages| stages.playout_ms),
+                mean_backup: stages.map(|stages| stages.backup_ms),
+                reduce_over_trees: self.reduce_over_trees_ms,
+                reduce_over_actions: self.reduce_over_actions_ms,
+            },
+            stage_times_from: match stages {
+                Some(stages) => format!("a profiling run of {} steps after the search, by events", stages.steps),
+                None => "not measured".to_string(),
+            },
+            trees: TreesReport {
+                count: count as u32,
+                mean_depth: depths as f64 / nodes as f64,
+                max_depth: self.heads.iter().map(|head| head.max_depth).max().unwrap_or(0),
+                mean_size: nodes as f64 / count as f64,
+                max_size: self.heads.iter().map(|head| u64::from(head.size)).max().unwrap_or(0),
+            },
+        }
+    }
 }
 
 /// A search's device side. The graph comes first, so that it is gone before the arrays it works on.
-pub(super) struct DeviceSearch<G: KernelSet> {
+pub(in crate::mcts) struct DeviceSearch<G: KernelSet> {
     graph: Option<Graph>,
     arrays: Arrays<G>,
     kernels: Kernels<G>,
@@ -36,17 +80,11 @@ pub(super) struct DeviceSearch<G: KernelSet> {
     /// Marks between the stages of a profiled step.
     marks: [Event; 5],
     stream: Stream,
-    execution: Execution,
+    engine: Engine,
 }
 
 impl<G: KernelSet> DeviceSearch<G> {
-    pub fn new(
-        device: &Device,
-        options: &Options,
-        capacity: u32,
-        blocks: BlockSizes,
-        execution: Execution,
-    ) -> Result<Self> {
+    pub fn new(device: &Device, options: &Options, capacity: u32, blocks: BlockSizes, engine: Engine) -> Result<Self> {
         let stream = device.stream()?;
         let kernels = kernels::load(device, blocks)?;
         let event = || stream.event();
@@ -57,8 +95,29 @@ impl<G: KernelSet> DeviceSearch<G> {
             batch_ends: [event()?, event()?],
             marks: [event()?, event()?, event()?, event()?, event()?],
             stream,
-            execution,
+            engine,
         })
+    }
+
+    /// Searches `position` until the clock ends it, then measures the stages over `profile_steps` steps more.
+    pub fn search(
+        &mut self,
+        position: &G,
+        options: &Options,
+        profile_steps: Option<u32>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Found> {
+        self.begin(position, options)?;
+        clock.start();
+        let steps = self.run(options, clock)?;
+        let loop_ms = clock.loop_ms();
+        let outcome = self.finish(options)?;
+        let total_ms = clock.total_ms();
+        let stages = match profile_steps.unwrap_or(self.default_profile_steps()) {
+            0 => None,
+            n => Some(self.profile(options, n)?),
+        };
+        Ok(outcome.found(steps, loop_ms, total_ms, stages))
     }
 
     /// Makes single-node trees of `position` and starts all streams from the seed.
@@ -69,26 +128,26 @@ impl<G: KernelSet> DeviceSearch<G> {
         self.stream.synchronize()
     }
 
-    fn execution(&self, options: &Options) -> Execution {
-        if options.variant.is_thrifty() || self.kernels.trace { Execution::Stages } else { self.execution }
+    fn engine(&self) -> Engine {
+        if self.kernels.trace { Engine::Stages } else { self.engine }
     }
 
-    /// Steps as long as `goes_on(steps)` answers yes; `n_steps` is the limit of steps. Returns the steps done, all of them backed up.
-    pub fn run(&mut self, options: &Options, mut goes_on: impl FnMut(u64) -> bool) -> Result<u64> {
-        let execution = self.execution(options);
+    /// Steps as long as the clock says. Returns the steps done, all of them backed up.
+    fn run(&mut self, options: &Options, clock: &mut Clock<'_>) -> Result<u64> {
+        let engine = self.engine();
         let n_steps = options.steps.unwrap_or(u64::MAX);
         let mut steps = 0;
         let mut batch = 0;
         // The first step alone, for the root's actions; the second tells how long a step takes.
         let mut step_time = Duration::ZERO;
-        while steps < n_steps && goes_on(steps) {
-            let in_graph = execution != Execution::Stages
+        while steps < n_steps && clock.goes_on(steps) {
+            let in_graph = engine != Engine::Stages
                 && steps >= 2
                 && n_steps - steps >= GRAPH_STEPS
                 && step_time < GRAPH_STEP_LIMIT;
             if in_graph {
                 if self.graph.is_none() {
-                    self.graph = Some(self.capture(options, execution)?);
+                    self.graph = Some(self.capture(options, engine)?);
                 }
                 if let Some(graph) = &self.graph {
                     self.stream.launch_graph(graph)?;
@@ -96,7 +155,7 @@ impl<G: KernelSet> DeviceSearch<G> {
                 steps += GRAPH_STEPS;
             } else {
                 let start = Instant::now();
-                self.enqueue_step(options, execution, steps == 0)?;
+                self.enqueue_step(options, engine, steps == 0)?;
                 steps += 1;
                 if steps <= 2 {
                     self.stream.synchronize()?;
@@ -110,30 +169,30 @@ impl<G: KernelSet> DeviceSearch<G> {
             }
             batch += 1;
         }
-        if execution == Execution::Graph && steps > 0 {
+        if engine == Engine::Graph && steps > 0 {
             self.kernels.backup(&self.stream, &mut self.arrays, options)?;
         }
         self.stream.synchronize()?;
         Ok(steps)
     }
 
-    fn capture(&mut self, options: &Options, execution: Execution) -> Result<Graph> {
+    fn capture(&mut self, options: &Options, engine: Engine) -> Result<Graph> {
         let Self { arrays, kernels, stream, .. } = self;
         stream.capture(|stream| {
             for _ in 0..GRAPH_STEPS {
-                enqueue(stream, kernels, arrays, options, execution, false)?;
+                enqueue(stream, kernels, arrays, options, engine, false)?;
             }
             Ok(())
         })
     }
 
-    fn enqueue_step(&mut self, options: &Options, execution: Execution, first: bool) -> Result<()> {
+    fn enqueue_step(&mut self, options: &Options, engine: Engine, first: bool) -> Result<()> {
         let Self { arrays, kernels, stream, .. } = self;
-        enqueue(stream, kernels, arrays, options, execution, first)
+        enqueue(stream, kernels, arrays, options, engine, first)
     }
 
     /// Sums over the trees and chooses.
-    pub fn finish(&mut self, options: &Options) -> Result<Outcome> {
+    fn finish(&mut self, options: &Options) -> Result<Outcome> {
         let Self { arrays, kernels, stream, .. } = self;
         let n_root_actions = arrays.root_children(stream)?;
         let start = Instant::now();
@@ -191,7 +250,7 @@ impl<G: KernelSet> DeviceSearch<G> {
     }
 
     /// Steps of the profiling run unless the caller says otherwise.
-    pub fn default_profile_steps(&self) -> u32 {
+    fn default_profile_steps(&self) -> u32 {
         if self.stream.device().backend() == Backend::Simt { 1 } else { 32 }
     }
 }
@@ -202,10 +261,10 @@ fn enqueue<G: KernelSet>(
     kernels: &Kernels<G>,
     arrays: &mut Arrays<G>,
     options: &Options,
-    execution: Execution,
+    engine: Engine,
     first: bool,
 ) -> Result<()> {
-    if execution == Execution::Graph {
+    if engine == Engine::Graph {
         kernels.step(stream, arrays, options)?;
         if first {
             kernels.memorize_root_actions(stream, arrays)?;
