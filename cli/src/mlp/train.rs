@@ -17,7 +17,7 @@ use crate::common::{self, OutputFile};
 use crate::mlp::args::TrainArgs;
 use crate::mlp::{chart, check, table};
 
-/// Where the state goes that nobody gave a place for.
+/// Where the state goes that nobody named a file for.
 const CHECKPOINT: &str = "mlp.checkpoint";
 
 /// What is written: the library's report, and how the network does on the test set at the end.
@@ -72,8 +72,8 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let found = training.trainer.evaluate(&test)?;
     check::training(&report)?;
     check::evaluation(&found)?;
-    if let Some(place) = check::lost(&report) {
-        bail!("{place}: use a smaller learning rate");
+    if let Some(when) = check::lost(&report) {
+        bail!("{when}: use a smaller learning rate");
     }
     let stopped = training.finish(&report)?;
     if let Some(json) = json {

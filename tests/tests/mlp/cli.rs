@@ -478,3 +478,44 @@ fn no_output_is_written_over_another() {
     }
     assert_eq!(place.names(), ["c", "w"]);
 }
+
+#[test]
+fn old_lines_and_their_translations_run() {
+    let place = new_place();
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mlp.tsv");
+    let table = fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
+    let mut lines = 0;
+    for line in table.lines().skip(1) {
+        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: two columns"));
+        // A program of this family alone has no publications.
+        if new.contains("papers") && !cfg!(feature = "papers") {
+            continue;
+        }
+        for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
+            let mut run = Command::new(program());
+            let output = run.args(command.split(' ')).current_dir(place.folder()).output().expect("the program starts");
+            assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+            lines += 1;
+        }
+    }
+    assert!(lines >= 34, "{lines}");
+}
+
+#[test]
+fn samples_are_held_out_by_number_share_and_folder() {
+    let place = new_place();
+    let held = |how: &str| {
+        place.ok(&format!("train {TINY} --epochs 2 --json run.json --held-out {how}"));
+        place.json("run.json")
+    };
+    let (number, share) = (held("22"), held("0.1"));
+    assert_eq!((&number["n_train"], &number["options"]["held_out"]), (&198.into(), &22.into()));
+    assert_eq!((course(&share), &share["options"]), (course(&number), &number["options"]));
+    fs::create_dir(place.path("set")).expect("made");
+    Dataset::drawn_digits(4, 30).and_then(|set| set.save(place.path("set"), Split::Test)).expect("written");
+    let folder = held("set --patience 5");
+    assert_eq!((&folder["n_train"], &folder["options"]["held_out"]), (&220.into(), &0.into()));
+    assert!(folder["epochs"][1]["validation_loss"].as_f64() > Some(0.0));
+    place.misused("train --device cpu --held-out 1.5");
+    place.fails(1, "train --device cpu --held-out nowhere");
+}

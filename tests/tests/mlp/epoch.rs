@@ -7,6 +7,7 @@ use warpplay::mlp::{Classifier, Dataset, Engine, Network, Options, Reduction, Sp
 use warpplay::{Backend, Device};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -14,14 +15,11 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after an epoch of some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `side`² pixels whose classes can be told apart: bright at a place of the class, noise elsewhere.
+/// Images of `side`² pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
 fn images(n: usize, side: u32, n_classes: u32) -> Arc<Dataset> {
     let pixels = (side * side) as usize;
-    let mut state = 7u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as u32
-    };
+    let mut random = Random(7);
+    let mut next = || random.u31();
     let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
     let images = labels.iter().flat_map(|&label| {
         (0..pixels)

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::mlp::{
-    Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
+    Checkpoint, Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence,
+    Trainer,
 };
 use warpplay::{Backend, Device, Module};
 use warpplay_gpu::mlp::layers::order::{
@@ -17,6 +18,7 @@ use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -24,14 +26,11 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at places of the class, noise elsewhere.
+/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
 fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
     let pixels = (rows * cols) as usize;
-    let mut state = 7u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as u32
-    };
+    let mut random = Random(7);
+    let mut next = || random.u31();
     let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
     let images = labels.iter().flat_map(|&label| {
         let bright = usize::from(label);
@@ -248,12 +247,11 @@ fn split_products_are_as_good_as_single_precision() {
         to[..n_inputs as usize].copy_from_slice(from);
     }
     let order: Vec<u32> = (0..n).map(|at| at * 7 % n).collect();
-    let mut state = 5u64;
+    let mut random = Random(5);
     // Values of many sizes, 0 among them; the unused ends of lines are 0.
     let mut lines = |n_lines: u32| -> Vec<f32> {
         let mut value = |at: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let value = (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
+            let value = random.signed();
             if at % ld >= n_outputs as usize || at.is_multiple_of(11) {
                 0.0
             } else {
@@ -414,11 +412,8 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
 
 /// A network of the given widths with weights in about ±`size`, and `bias` throughout.
 fn network(sizes: &[u32], size: f32, bias: f32) -> Network {
-    let mut state = 99u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((state >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size
-    };
+    let mut random = Random(99);
+    let mut next = || random.signed() * size;
     let layers = sizes.windows(2).map(|pair| Layer {
         n_inputs: pair[0],
         n_outputs: pair[1],
@@ -533,4 +528,68 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
         assert!(values(&later).iter().all(|value| value.is_finite()));
         Ok(())
     });
+}
+
+#[test]
+fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
+    let set = images(140, 2, 3, 3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("c");
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let engine = if device.backend() == Backend::Cpu { Engine::Cpu } else { Engine::Layers };
+        let options = Options { engine, ..options(&[5], 2) };
+        let mut whole = Trainer::builder(&set).options(options.clone()).build(&device).expect("built");
+        whole.run(|_| ControlFlow::Continue(())).expect("trained");
+        let builder = Trainer::builder(&set).options(options.clone()).checkpoint(&path);
+        let mut trainer = builder.checkpoint_every(std::time::Duration::ZERO).build(&device).expect("built");
+        let mut seen = 0;
+        trainer
+            .run(|progress| {
+                // Two epochs of 70 steps.
+                assert_eq!(progress.n_steps, Some(140));
+                if progress.latest.is_none() && path.exists() {
+                    let found = Checkpoint::load(&path).expect("whole whenever it is there");
+                    assert!(found.updates() < progress.steps);
+                    seen += 1;
+                }
+                ControlFlow::Continue(())
+            })
+            .expect("trained");
+        assert!(seen > 0, "written on the way on {device}");
+        assert_eq!(trainer.network().expect("read"), whole.network().expect("read"), "every bit on {device}");
+        // At the end too; a higher limit goes on from there as one training does.
+        let end = Checkpoint::load(&path).expect("the end");
+        assert_eq!((end.epochs().len(), end.step()), (2, 0));
+        let builder = Trainer::builder(&set).options(options).resume(end);
+        let mut resumed = builder.epochs(3).build(&device).expect("built");
+        resumed.run(|_| ControlFlow::Continue(())).expect("trained");
+        whole.set_limit(3).expect("allowed");
+        let report = whole.run(|_| ControlFlow::Continue(())).expect("trained");
+        assert_eq!((report.epochs.len(), report.options.epochs), (3, 3));
+        assert_eq!(resumed.network().expect("read"), whole.network().expect("read"), "every bit on {device}");
+        assert!(whole.set_limit(0).is_err());
+        std::fs::remove_file(&path).expect("there");
+    }
+    let every = Trainer::builder(&set).checkpoint_every(std::time::Duration::ZERO);
+    let error = every.build(&Device::cpu()).expect_err("no path").to_string();
+    assert!(error.contains("only with a checkpoint's path"), "{error}");
+}
+
+#[test]
+fn memory_is_known_before_it_is_taken() {
+    let set = images(140, 4, 4, 3);
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let small = Trainer::builder(&set).hidden(vec![5]).batch(2);
+        let needed = small.memory_needed(&device).expect("known");
+        let large = small.clone().hidden(vec![500]).memory_needed(&device).expect("known");
+        assert!(0 < needed.device() && needed.device() < large.device(), "{needed} {large}");
+        assert_eq!(*small.build(&device).expect("built").memory_needed(), needed);
+        let huge = Trainer::builder(&set)
+            .hidden(vec![16_384; 16])
+            .batch(2)
+            .optimizer(Optimizer::from_name("adam").expect("known"));
+        let memory = huge.memory_needed(&device).expect("known");
+        // 15 matrices of 2^28 weights, with the moments of Adam, and a copy of all.
+        assert!(memory.device() > 15 * 6 * (1 << 30), "{memory}");
+    }
 }

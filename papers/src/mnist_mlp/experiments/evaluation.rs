@@ -13,7 +13,7 @@ use crate::mnist_mlp::{Options, Program};
 /// Evaluations of which the fastest counts.
 const REPEATS: usize = 5;
 
-/// The source's values.
+/// The paper's values.
 const BATCHES: [u32; 3] = [64, 256, 512];
 
 /// The table.
