@@ -25,11 +25,11 @@
 //! | `mcts/old_files.rs` | what version 0.1 wrote is not read, or repeats to something else |
 //! | `mcts/strength.rs` | more playouts do not help; known best moves are not found |
 //! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
-//! | `mlp/paper.rs` | a published kernel, or the engine made of them, differs from the plain functions |
 //! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
 //! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
+//! | `mlp/old_files.rs` | what version 0.1 wrote is not read, or does not go on with the same bits |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
-//! | `mlp/cli.rs` | the commands of `mlp_mnist` that others rely on have changed |
+//! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
 //! | `azero/paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
@@ -55,6 +55,7 @@
 //! | `shogi/material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
 //! | `shogi/learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
 //! | `shogi/ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
+//! | `papers/mnist_mlp.rs` | a published kernel of the perceptron, the program made of them, or its tables differ from the plain functions |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
 //! | `shogi/cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |

@@ -8,14 +8,14 @@ use warpplay_example_hex::Hex;
 use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
-use warpplay_gpu::mlp::{epoch, layers, paper};
+use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
-    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER, SHOGI_MATERIAL, SHOGI_PAPER,
-    SHOGI_SPARSE,
+    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PAPER, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
+use warpplay_papers::mnist_mlp;
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
 use warpplay_tests::skipped::skipped;
@@ -43,7 +43,7 @@ fn families() -> Vec<Family> {
         family::<Hashed>(),
         family::<Thin>(),
         family::<Wide>(),
-        Family { kernels: paper::KERNELS.to_vec(), set: &MLP_PAPER },
+        Family { kernels: mnist_mlp::kernels::KERNELS.to_vec(), set: &warpplay_papers::ptx::MNIST_MLP },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
         Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
