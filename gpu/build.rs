@@ -11,7 +11,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "mlp-paper",
         "mlp-layers",
         "mlp-epoch",
-        "azero-paper",
         "azero-layers",
         "azero-fused",
         "azero-search",

@@ -30,7 +30,7 @@ pub struct BenchFlags {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub precision: Vec<Precision>,
 
-    /// Which kernels, with commas between: auto, fused, layers, paper, plain (cpu)
+    /// Which kernels, with commas between: auto, fused, layers, plain (cpu)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto")]
     pub execution: Vec<Execution>,
 

@@ -81,7 +81,7 @@ pub struct RunFlags {
     #[arg(long, value_name = "P", default_value_t = Precision::F32)]
     pub precision: Precision,
 
-    /// Which kernels: auto, fused, layers, paper, plain (cpu)
+    /// Which kernels: auto, fused, layers, plain (cpu)
     #[arg(long, value_name = "E", default_value_t = Execution::Auto)]
     pub execution: Execution,
 

@@ -1,4 +1,4 @@
-//! The second-level cache's window over the weights, on and off: the source's future work.
+//! The second-level cache's window over the weights, on and off.
 
 use serde_json::json;
 use warpplay::azero::Execution;
@@ -17,11 +17,8 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let batches: Vec<usize> =
         bench.batches.iter().copied().filter(|batch| [1, 8, 128, 1024, 8192].contains(batch)).collect();
     for precision in Bench::PRECISIONS {
-        for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
-            if execution == Execution::Paper && precision != Precision::F32 {
-                continue;
-            }
-            for &batch in batches.iter().filter(|&&batch| execution != Execution::Paper || batch <= 128) {
+        for execution in [Execution::Fused, Execution::Layers] {
+            for &batch in &batches {
                 bench.output.progress(&format!("L2, {precision} {execution} batch {batch}"));
                 let name = [precision.to_string(), execution.to_string(), batch.to_string()];
                 match both(bench, precision, execution, batch) {

@@ -1,7 +1,6 @@
 //! What the sections share: device, network, positions, times.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, observation};
@@ -17,7 +16,6 @@ pub struct Bench {
     pub quick: bool,
     pub batches: Vec<usize>,
     pub games: usize,
-    pub svg: Option<PathBuf>,
     pub network: Network,
     pub positions: Positions,
     pub output: Output,

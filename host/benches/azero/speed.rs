@@ -8,36 +8,22 @@ use warpplay::{Backend, Device, Precision, Result};
 
 use crate::measure::{Bench, Times};
 use crate::output::{Table, maybe, number};
-use crate::published::{PYTORCH, PYTORCH_EAGER, REACH, of};
+use crate::published::{PYTORCH, PYTORCH_EAGER, of};
 
 /// Largest batch that the CPU is timed at: beyond it a row would take minutes and say nothing new.
 const CPU_BATCH: usize = 128;
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    let headers = [
-        "precision",
-        "execution",
-        "batch",
-        "us min",
-        "median",
-        "positions/s",
-        "from host us",
-        "to PyTorch",
-        "to reach",
-    ];
+    let headers = ["precision", "execution", "batch", "us min", "median", "positions/s", "from host us", "to PyTorch"];
     let mut table = Table::new("SPEED of the whole model", 2, &headers);
     let batches = bench.batches.clone();
     let executions: &[Execution] = match bench.has_kernels() {
-        true => &[Execution::Auto, Execution::Fused, Execution::Layers, Execution::Paper],
+        true => &[Execution::Auto, Execution::Fused, Execution::Layers],
         false => &[],
     };
     for precision in Bench::PRECISIONS {
         for &execution in executions {
             for &batch in &batches {
-                // The source's kernels take a millisecond a position on the card, and minutes a position on the CPU.
-                if execution == Execution::Paper && (precision != Precision::F32 || batch > 1024) {
-                    continue;
-                }
                 bench.output.progress(&format!("{precision} {execution} batch {batch}"));
                 let found = kernels(bench, precision, execution, batch);
                 if row(bench, &mut table, precision, execution, batch, found)? {
@@ -70,7 +56,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     let figures = PYTORCH.iter().map(|figure| ("PyTorch", figure)).chain([("PyTorch", &PYTORCH_EAGER)]);
-    for (who, figure) in figures.chain(REACH.iter().map(|figure| ("reach", figure))) {
+    for (who, figure) in figures {
         for batch in [1, 128, 8192] {
             if let Some(seconds) = figure.seconds(batch) {
                 let cells = [number(seconds * 1e6), number(batch as f64 / seconds)];
@@ -85,12 +71,11 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
                     rate,
                     "-".into(),
                     "-".into(),
-                    "-".into(),
                 ]);
             }
         }
     }
-    table.note("us: device time of a call, calls back to back, positions on the device. From host: wall time of a call with both copies. To PyTorch and to reach: how many times faster than PyTorch's best on an H200, and than what is to be reached there.".into());
+    table.note("us: device time of a call, calls back to back, positions on the device. From host: wall time of a call with both copies. To PyTorch: how many times faster than PyTorch's best on an H200.".into());
     table.print(&bench.output)
 }
 
@@ -158,11 +143,11 @@ fn print(
     let seconds = row.device.median;
     let ratio = |figures| of(figures, precision).and_then(|figure| Some(figure.seconds(batch)? / seconds));
     let gpu = bench.device.backend() == Backend::Cuda && !name.starts_with("cpu");
-    let (pytorch, reach) = if gpu { (ratio(&PYTORCH), ratio(&REACH)) } else { (None, None) };
+    let pytorch = if gpu { ratio(&PYTORCH) } else { None };
     let rate = batch as f64 / seconds;
     bench.output.json(&json!({
         "section": "speed", "precision": precision, "execution": name, "batch": batch, "seconds": row.device, "from_host_seconds": row.host,
-        "positions_per_second": rate, "to_pytorch": pytorch, "to_reach": reach, "device": bench.device.to_string(),
+        "positions_per_second": rate, "to_pytorch": pytorch, "device": bench.device.to_string(),
     }))?;
     let us = |seconds: f64| number(seconds * 1e6);
     table.row(vec![
@@ -174,7 +159,6 @@ fn print(
         number(rate),
         us(row.host.median),
         maybe(pytorch),
-        maybe(reach),
     ]);
     Ok(())
 }

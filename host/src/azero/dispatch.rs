@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::folded::FoldedNetwork;
-use super::{Execution, Network, fused, layers, paper};
+use super::{Execution, Network, fused, layers};
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
@@ -36,7 +36,7 @@ impl Setup<'_> {
             return Err(Error::option("precision", precision, allowed));
         }
         if execution == Execution::Plain {
-            let allowed = "auto, fused, layers or paper where kernels run; plain on the cpu";
+            let allowed = "auto, fused or layers where kernels run; plain on the cpu";
             return Err(Error::option("execution", execution, allowed));
         }
         Ok(())
@@ -61,9 +61,6 @@ impl Setup<'_> {
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::OutOfMemory`]; what the driver says.
     pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
-        if chosen == Execution::Paper {
-            return paper::build(device, stream, self.network, self.precision, self.capacity);
-        }
         let folded = FoldedNetwork::new(self.network);
         if chosen == Execution::Fused {
             fused::fits(device, folded.shape, self.precision)?;

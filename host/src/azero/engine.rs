@@ -1,4 +1,4 @@
-//! What an evaluator asks of each way to run the network. One implementation a folder or file: `cpu`, `paper`, `layers`, `fused`.
+//! What an evaluator asks of each way to run the network. One implementation a folder or file: `cpu`, `layers`, `fused`.
 
 use super::NetworkShape;
 use crate::{Buffer, L2Span, Result, Stream};

@@ -10,7 +10,6 @@ mod fused;
 mod layers;
 mod network;
 mod options;
-pub mod paper;
 mod pickle;
 pub mod player;
 mod positions;

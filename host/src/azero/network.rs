@@ -197,6 +197,26 @@ impl Network {
         self
     }
 
+    /// The first convolution and its norm.
+    pub fn input(&self) -> (&Conv, &Norm) {
+        (&self.input_conv, &self.input_norm)
+    }
+
+    /// The residual blocks in order.
+    pub fn torso(&self) -> &[TorsoBlock] {
+        &self.torso
+    }
+
+    /// The value's head: 1×1 convolution, norm, and its two linear layers.
+    pub fn value_head(&self) -> (&Conv, &Norm, [&Linear; 2]) {
+        (&self.value_conv, &self.value_norm, [&self.value_linear_1, &self.value_linear_2])
+    }
+
+    /// The policy's head: 1×1 convolution, norm, linear layer.
+    pub fn policy_head(&self) -> (&Conv, &Norm, &Linear) {
+        (&self.policy_conv, &self.policy_norm, &self.policy_linear)
+    }
+
     /// Calls `see` with name (libtorch's), dimensions and values of every tensor, in the order of the network: convolutions of a block before its norms.
     pub fn visit<'a>(&'a self, mut see: impl FnMut(&str, &[usize], &'a [f32])) {
         for (name, dims, field) in tensors(self.shape) {

@@ -12,8 +12,6 @@ named! {
     Fused = "fused",
     /// A kernel a layer; any shape.
     Layers = "layers",
-    /// The kernels of the source, one by one.
-    Paper = "paper",
     /// No kernels: the plain implementation, on the CPU back end only.
     Plain = "plain",
 }

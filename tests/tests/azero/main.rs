@@ -6,7 +6,6 @@ mod files;
 mod fused;
 mod layers;
 mod learn;
-mod paper;
 mod player;
 mod reference;
 mod rules;

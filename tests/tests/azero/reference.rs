@@ -235,7 +235,7 @@ fn wrong_options_are_named() {
         let text = format!("option precision: {precision} is not allowed (fp32 or fp64 on the cpu back end)");
         refused(build(Evaluator::builder().precision(precision)), &text);
     }
-    for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
+    for execution in [Execution::Fused, Execution::Layers] {
         let text = format!(
             "option execution: {execution} is not allowed (auto or plain on the cpu back end, which runs no kernels)"
         );
@@ -248,7 +248,7 @@ fn wrong_options_are_named() {
     );
     refused(
         simt(Evaluator::builder().execution(Execution::Plain)),
-        "option execution: plain is not allowed (auto, fused, layers or paper where kernels run; plain on the cpu)",
+        "option execution: plain is not allowed (auto, fused or layers where kernels run; plain on the cpu)",
     );
 }
 

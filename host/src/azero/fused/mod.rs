@@ -25,11 +25,7 @@ use kernels::{DeviceNetwork, Kernels, Places};
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
     if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
-        return Err(Error::option(
-            "execution",
-            Execution::Fused,
-            "layers or paper: this device has not compute capability 9.0",
-        ));
+        return Err(Error::option("execution", Execution::Fused, "layers: this device has not compute capability 9.0"));
     }
     if precision == Precision::F64 {
         return Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with execution fused"));

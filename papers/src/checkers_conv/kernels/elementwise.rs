@@ -3,11 +3,11 @@
 //! Launch  grid [positions, ceil(values of a position / 256)], block 256.
 //! Reads   `x` `[n, channels, 8, 8]` f32; the norm's four parameters `[channels]` f32.
 //! Writes  `x`, in place.
-//! Twin    `warpplay_cpu_ref::azero`.   Source  Paul and Xu: what their "layer" has besides the convolution; OpenSpiel's blocks.
+//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu: what their "layer" has besides the convolution; OpenSpiel's blocks.
 
 use super::CELLS;
-use crate::cuda::{kernel, math, memory, thread};
-use crate::launch::LaunchShape;
+use warpplay_gpu::cuda::{kernel, math, memory, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 256;

@@ -1,11 +1,12 @@
-//! The forms of the source's kernels.
+//! The forms of the published kernels.
 
-use crate::runtime::named::named;
-use crate::{Error, Result};
+use warpplay::{Error, Result};
 
-named! {
+use super::names::names;
+
+names! {
     /// Threads of the input convolution.
-    InputForm, "input":
+    InputForm:
     /// 64: one a square.
     Squares = "squares",
     /// 64 a plane, 320 for 5 planes; the planes' sums are added up in order.
@@ -14,23 +15,23 @@ named! {
     PlanesAtomic = "planes_atomic",
 }
 
-named! {
+names! {
     /// Where the torso's convolutions add up their channels, by atomic additions.
-    TorsoSums, "torso sums":
-    /// In global memory: the source's.
+    TorsoSums:
+    /// In global memory: the paper's.
     Global = "global",
-    /// In shared memory: the source's other try.
+    /// In shared memory: the paper's other try.
     Shared = "shared",
 }
 
-/// Which form of each kernel runs. The default is the source's, with the bias that it leaves out.
+/// Which form of each kernel runs. The default is the paper's, with the bias that it leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Threads of the input convolution. Default [`InputForm::Squares`]; the others take at most 16 planes.
     pub input: InputForm,
-    /// Whether the staged observation has the source's padding, `[10][33]`, or none, `[10][32]`. Default true.
+    /// Whether the staged observation has the paper's padding, `[10][33]`, or none, `[10][32]`. Default true.
     pub padded: bool,
-    /// Threads that share a channel in the torso's convolution: 1, or 8 of a board row each. Default 8, the source's 128×8 threads.
+    /// Threads that share a channel in the torso's convolution: 1, or 8 of a board row each. Default 8, the paper's 128×8 threads.
     pub torso_layers: u32,
     /// Where the torso's convolution adds up its channels. Default [`TorsoSums::Global`].
     pub torso_sums: TorsoSums,

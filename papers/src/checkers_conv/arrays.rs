@@ -1,7 +1,7 @@
 //! Parameters in device memory.
 
-use crate::azero::{Conv, Linear, Norm};
-use crate::{Buffer, Error, Result, Stream};
+use warpplay::azero::{Conv, Linear, Norm};
+use warpplay::{Buffer, Error, Result, Stream};
 
 /// Weights and biases of a convolution or a linear layer.
 #[derive(Debug)]

@@ -1,11 +1,10 @@
-//! The network by the source's kernels, one launch after the other; norms are not folded into convolutions.
+//! The network by the published kernels, one launch after the other; norms are not folded into convolutions.
 
-use warpplay_gpu::azero::paper::{SIDE, input};
+use warpplay::azero::{BlockOutput, Evaluation, Inputs, MAX_BATCH, Network, NetworkShape, Outputs};
+use warpplay::{Buffer, Error, L2Span, Result, Stream};
 
+use super::kernels::{SIDE, input};
 use super::{Affine, InputForm, Kernels, NormArrays, Options};
-use crate::azero::engine::{BlockOutput, Engine, Inputs, Outputs};
-use crate::azero::{Evaluation, MAX_BATCH, Network, NetworkShape};
-use crate::{Buffer, Error, L2Span, Result, Stream};
 
 /// A convolution and its norm.
 pub(super) struct Layer {
@@ -13,12 +12,12 @@ pub(super) struct Layer {
     pub(super) norm: NormArrays,
 }
 
-/// A network on a device, run by the source's kernels in fp32.
+/// A network on a device, run by the published kernels in f32.
 ///
 /// ```
 /// use warpplay::Device;
-/// use warpplay::azero::paper::{Model, Options};
 /// use warpplay::azero::{Network, NetworkShape};
+/// use warpplay_papers::checkers_conv::{Model, Options};
 ///
 /// let stream = Device::simt().stream()?;
 /// let shape = NetworkShape { width: 4, depth: 1, value_hidden: 4, actions: 3, ..NetworkShape::default() };
@@ -63,7 +62,7 @@ impl Model {
         let shape = network.shape();
         for (name, side) in [("rows", shape.rows), ("columns", shape.columns)] {
             if side != SIDE {
-                return Err(Error::option(name, side, "8, with the source's kernels"));
+                return Err(Error::option(name, side, "8, with the published kernels"));
             }
         }
         if options.input != InputForm::Squares && shape.planes > input::MAX_THREAD_PLANES {
@@ -77,20 +76,20 @@ impl Model {
         let layer = |conv, norm| {
             Ok::<_, Error>(Layer { conv: Affine::conv(stream, conv)?, norm: NormArrays::new(stream, norm)? })
         };
-        let torso = network.torso.iter();
+        let torso = network.torso().iter();
+        let (input_conv, input_norm) = network.input();
+        let (value_conv, value_norm, [value_first, value_second]) = network.value_head();
+        let (policy_conv, policy_norm, policy_linear) = network.policy_head();
         let (cells, block) = (shape.cells(), capacity * shape.n_block());
         Ok(Self {
-            input: layer(&network.input_conv, &network.input_norm)?,
+            input: layer(input_conv, input_norm)?,
             torso: torso
                 .map(|block| Ok([layer(&block.conv_1, &block.norm_1)?, layer(&block.conv_2, &block.norm_2)?]))
                 .collect::<Result<_>>()?,
-            value: layer(&network.value_conv, &network.value_norm)?,
-            value_linear: [
-                Affine::linear(stream, &network.value_linear_1)?,
-                Affine::linear(stream, &network.value_linear_2)?,
-            ],
-            policy: layer(&network.policy_conv, &network.policy_norm)?,
-            policy_linear: Affine::linear(stream, &network.policy_linear)?,
+            value: layer(value_conv, value_norm)?,
+            value_linear: [Affine::linear(stream, value_first)?, Affine::linear(stream, value_second)?],
+            policy: layer(policy_conv, policy_norm)?,
+            policy_linear: Affine::linear(stream, policy_linear)?,
             x: stream.alloc(block)?,
             middle: stream.alloc(block)?,
             y: stream.alloc(block)?,
@@ -175,8 +174,6 @@ impl Model {
 
     fn run(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs, see: See<'_>) -> Result<()> {
         self.check(n)?;
-        inputs.check(self.shape, n)?;
-        outputs.check(self.shape, n)?;
         let Self { kernels, shape, x, middle, y, .. } = self;
         let each = shape.n_block();
         kernels.input(stream, n, &inputs.observations, &self.input.conv, x)?;
@@ -215,8 +212,12 @@ impl Model {
     }
 }
 
-impl Engine for Model {
-    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+impl Model {
+    /// Enqueues the evaluation of the first `n` positions in device memory.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for no position or more than the capacity; [`Error::Shape`] for a buffer that is too short; errors of the launch.
+    pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         self.run(stream, inputs, n, outputs, &mut |_, _, _| Ok(()))
     }
 
@@ -232,12 +233,12 @@ impl Engine for Model {
         Ok(blocks)
     }
 
-    /// The convolutions', in the order in which they were allocated.
-    fn weights(&self) -> Option<L2Span> {
+    /// Where the convolutions' weights lie in device memory, in the order in which they were allocated.
+    pub fn weights(&self) -> L2Span {
         let mut span = L2Span::of(&self.input.conv.weight);
         for layer in self.torso.iter().flatten().chain([&self.value, &self.policy]) {
             span = span.and(&layer.conv.weight);
         }
-        Some(span)
+        span
     }
 }

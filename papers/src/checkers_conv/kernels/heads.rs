@@ -7,8 +7,8 @@
 //! Writes  `out` `[n, outputs]`, values `[n]`, policies `[n, actions]`, all f32.
 //! Twin    `warpplay_cpu_ref::azero`.   Source  OpenSpiel's `ResOutputBlock`.
 
-use crate::cuda::{block, kernel, math, memory, shared_array, thread};
-use crate::launch::LaunchShape;
+use warpplay_gpu::cuda::{block, kernel, math, memory, shared_array, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;

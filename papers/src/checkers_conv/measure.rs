@@ -1,11 +1,11 @@
-//! What a kernel, a layer, a block and the network cost, measured the way the source did: 20 runs, the first one apart, with and without the copies from and
+//! What a kernel, a layer, a block and the network cost, measured the way the paper did: 20 runs, the first one apart, with and without the copies from and
 //! to the host.
 //!
 //! ```
 //! use warpplay::Device;
-//! use warpplay::azero::paper::measure::{Errors, Level, Part, run};
-//! use warpplay::azero::paper::{Model, Options};
 //! use warpplay::azero::{Network, NetworkShape};
+//! use warpplay_papers::checkers_conv::measure::{Errors, Level, Part, run};
+//! use warpplay_papers::checkers_conv::{Model, Options};
 //!
 //! let stream = Device::simt().stream()?;
 //! let shape = NetworkShape { width: 2, depth: 1, value_hidden: 4, actions: 3, ..NetworkShape::default() };
@@ -17,28 +17,29 @@
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
-//! # Source
+//! # Paper
 //! Paul and Xu: their Figures 2 to 5, and the verdict by PyTorch's `allclose` with `atol` 1e-5 and `rtol` 1e-8.
+
+use warpplay::azero::{Inputs, Outputs};
+use warpplay::{Buffer, Error, Event, Result, Stream};
 
 use super::Model;
 use super::model::Layer;
-use crate::azero::engine::{Engine, Inputs, Outputs};
-use crate::runtime::named::named;
-use crate::{Buffer, Error, Event, Result, Stream};
+use super::names::names;
 
-/// Runs that the source's means are over; another one before them is left out.
+/// Runs that the paper's means are over; another one before them is left out.
 pub const RUNS: usize = 20;
 /// The verdict's absolute part.
 pub const ATOL: f64 = 1e-5;
 /// The verdict's part of the expected value's size.
 pub const RTOL: f64 = 1e-8;
 
-named! {
+names! {
     /// How much is measured at once.
-    Level, "level":
+    Level:
     /// The convolution alone.
     Kernel = "kernel",
-    /// Convolution, batch norm and rectifier: the source's layer.
+    /// Convolution, batch norm and rectifier: the paper's layer.
     Layer = "layer",
     /// A residual block: two layers and the sum.
     Block = "block",
@@ -46,9 +47,9 @@ named! {
     Model = "model",
 }
 
-named! {
+names! {
     /// What is measured of the network.
-    Part, "part":
+    Part:
     /// The input's convolution.
     Input = "input",
     /// The first convolution of the first block of the torso, or that block.
@@ -59,7 +60,7 @@ named! {
     Network = "network",
 }
 
-/// Parts that have a level, in the source's order.
+/// Parts that have a level, in the paper's order.
 pub const PARTS: [(Level, Part); 8] = [
     (Level::Kernel, Part::Input),
     (Level::Kernel, Part::Torso),

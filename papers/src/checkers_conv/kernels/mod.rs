@@ -1,4 +1,4 @@
-//! The kernels of the source, one by one: a convolution, a norm or a rectifier a launch, and a network is a sequence of launches.
+//! The published kernels, one by one: a convolution, a norm or a rectifier a launch, and a network is a sequence of launches.
 //!
 //! | kernels | file | grid | block | steps of a thread |
 //! |---|---|---|---|---|
@@ -11,12 +11,12 @@
 //! | `azero_paper_policy` | [`heads`] | positions | 128 | ⌈actions / 128⌉ + log block |
 //!
 //! Boards are 8×8: a thread for each of the 64 squares is what these kernels are made of. Planes, channels, depth and heads may have other sizes than the
-//! source's. The source evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
+//! source's. The paper evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
 //!
 //! The published kernels add no bias to a convolution. Each convolution here has a flag for that: [`WITH_BIAS`] gives the network's value, [`WITHOUT_BIAS`]
 //! what the published kernels computed.
 //!
-//! Twin  `warpplay_cpu_ref::azero`.   Source  Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
+//! Twin  `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
 
 pub mod elementwise;
 pub mod heads;
@@ -25,7 +25,7 @@ pub mod output;
 pub mod torso;
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::{KernelInfo, info};
+use warpplay_gpu::kernel::{KernelInfo, info};
 
 /// Rows and columns of the board.
 pub const SIDE: u32 = 8;
@@ -39,7 +39,7 @@ pub const WITH_BIAS: u32 = 1;
 /// A convolution leaves its bias out, as the published kernels do.
 pub const WITHOUT_BIAS: u32 = 0;
 
-/// All kernels of the module `azero_paper`.
+/// All kernels of the module `checkers_conv`.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const KERNELS: [KernelInfo; 18] = [
     info::<input::azero_paper_input_64_padded>(),

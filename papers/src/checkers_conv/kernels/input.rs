@@ -1,7 +1,7 @@
 //! Input convolution: planes of the observation to channels, 3×3, one block an output channel of a position.
 //!
 //! The observation is staged in shared memory as rows of 32 values, the order of memory kept: value `v = plane · 64 + square` is at row `v / 32`, column
-//! `v % 32`. For the source's 5 planes these are the 10 rows of its array. *Padded* rows are 33 values long, the source's `[10][33]`; *plain* ones 32.
+//! `v % 32`. For the paper's 5 planes these are the 10 rows of its array. *Padded* rows are 33 values long, the paper's `[10][33]`; *plain* ones 32.
 //!
 //! ```text
 //! plane 0   row 0   squares  0 … 31   (board rows 0–3)   + 1 value of padding
@@ -21,13 +21,13 @@
 //! Launch  grid `[positions, outputs]`, block `[64]` or `[64, planes]`, dynamic shared memory: the array, and 64 values (*atomic*) or 64 a plane (*planes*).
 //! Reads   `x` `[n, planes, 8, 8]`, `weight` `[outputs, planes, 3, 3]`, `bias` `[outputs]`, all f32.
 //! Writes  `out` `[n, outputs, 8, 8]` f32.
-//! Twin    `warpplay_cpu_ref::azero`.   Source  Paul and Xu, input kernel.
+//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, input kernel.
 
 use super::{CELLS, SIDE, TAPS, WITHOUT_BIAS, neighbour};
-use crate::cuda::shared::{self, Shared};
-use crate::cuda::sync::{sync_threads, warp_step};
-use crate::cuda::{atomic, kernel, math, memory, thread};
-use crate::launch::LaunchShape;
+use warpplay_gpu::cuda::shared::{self, Shared};
+use warpplay_gpu::cuda::sync::{sync_threads, warp_step};
+use warpplay_gpu::cuda::{atomic, kernel, math, memory, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Values of a row of the staged observation.
 pub const ROW: u32 = 32;

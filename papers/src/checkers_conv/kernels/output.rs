@@ -3,11 +3,11 @@
 //! Launch  grid [positions, outputs], block 64.
 //! Reads   `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]`, `bias` `[outputs]`, all f32.
 //! Writes  `out` `[n, outputs, 8, 8]` f32.
-//! Twin    `warpplay_cpu_ref::azero`.   Source  Paul and Xu, output kernel.
+//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, output kernel.
 
 use super::{CELLS, WITHOUT_BIAS};
-use crate::cuda::{kernel, math, memory, thread};
-use crate::launch::LaunchShape;
+use warpplay_gpu::cuda::{kernel, math, memory, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Launch shape of [`azero_paper_output`].
 pub const fn shape(n: u32, n_outputs: u32) -> LaunchShape {

@@ -1,7 +1,7 @@
 //! Torso convolution: channels to channels, 3×3, one block an output channel of a position, one input channel a thread.
 //!
 //! Thread (x, y) takes input channel x and board row y, or all rows where the block has one layer only. Both operands are staged in shared memory.
-//! *Banked*, each channel has a bank for itself: its values stand below one another in a column of 32-value rows, which for 128 channels gives the source's
+//! *Banked*, each channel has a bank for itself: its values stand below one another in a column of 32-value rows, which for 128 channels gives the paper's
 //! `[256][32]` for the board and `[36][32]` for the weights.
 //!
 //! ```text
@@ -24,13 +24,13 @@
 //! Launch  grid [positions, outputs], block [128, 1] or [128, 8].
 //! Reads   `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels, 3, 3]`, `bias` `[outputs]`, all f32.
 //! Writes  `out` `[n, outputs, 8, 8]` f32; *global* adds to it. The order of additions is not fixed, so neither are the last bits.
-//! Twin    `warpplay_cpu_ref::azero`.   Source  Paul and Xu, torso kernel.
+//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, torso kernel.
 
 use super::{CELLS, SIDE, TAPS, WITHOUT_BIAS, neighbour};
-use crate::cuda::shared::Shared;
-use crate::cuda::sync::sync_threads;
-use crate::cuda::{atomic, kernel, math, memory, shared_array, thread};
-use crate::launch::LaunchShape;
+use warpplay_gpu::cuda::shared::Shared;
+use warpplay_gpu::cuda::sync::sync_threads;
+use warpplay_gpu::cuda::{atomic, kernel, math, memory, shared_array, thread};
+use warpplay_gpu::launch::LaunchShape;
 
 /// Input channels that a block holds at a time.
 pub const CHANNELS: u32 = 128;

@@ -1,11 +1,11 @@
-//! The source's kernels for the AlphaZero network, each alone against the plain functions, and the network that is made of them.
+//! The kernels of Paul and Xu for the AlphaZero network, each alone against the plain functions, and the network that is made of them.
 
-use warpplay::azero::paper::{Affine, InputForm, Kernels, Model, NormArrays, Options, TorsoSums};
 use warpplay::azero::{Conv, Linear, Network, NetworkShape, Norm};
 use warpplay::{Backend, BankReport, Device, Error, Stream};
 use warpplay_cpu_ref::azero::{self as plain, Pass, Sequential, pieces};
 use warpplay_gpu::mlp::random;
 use warpplay_gpu::simt::Access;
+use warpplay_papers::checkers_conv::{Affine, InputForm, Kernels, Model, NormArrays, Options, TorsoSums};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden::{self, Tensors};
@@ -294,7 +294,7 @@ fn the_network_in_all_forms_and_without_bias() {
 }
 
 #[test]
-fn the_reference_vectors_by_the_sources_kernels() {
+fn the_reference_vectors_by_the_published_kernels() {
     let Some(path) = golden::shared("vectors/az_checkers_io.safetensors") else { return };
     let tensors = Tensors::read(&path);
     let (observations, masks) = (tensors.floats("obs"), tensors.bytes("mask"));
@@ -376,7 +376,7 @@ fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_place() {
     assert!(moved(&reference) > 0.5, "{}", moved(&reference));
 }
 
-/// Bank conflicts of one convolution of the source's size on `simt`.
+/// Bank conflicts of one convolution of the paper's size on `simt`.
 fn conflicts(options: Options, torso: bool) -> Result<BankReport, Error> {
     let device = Device::simt();
     let stream = device.stream()?;
@@ -453,7 +453,7 @@ fn what_the_kernels_cannot_do_is_refused_by_name() -> Checked {
         }
     };
     let (shape, base) = (small().0, Options::default());
-    let expected = "option rows: 9 is not allowed (8, with the source's kernels)";
+    let expected = "option rows: 9 is not allowed (8, with the published kernels)";
     assert_eq!(refused(NetworkShape { rows: 9, ..shape }, base, 1), expected);
     let planes = Options { input: InputForm::Planes, ..base };
     let expected = "option planes: 17 is not allowed (1 to 16 with input planes)";

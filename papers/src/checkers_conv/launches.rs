@@ -1,11 +1,10 @@
-//! One safe function for each of the source's kernels, and the loaded module behind them.
+//! One safe function for each of the published kernels, and the loaded module behind them.
 
-use warpplay_gpu::azero::paper::{CELLS, TAPS, WITH_BIAS, WITHOUT_BIAS, elementwise, heads, input, output, torso};
-use warpplay_gpu::ptx::embedded::AZERO_PAPER;
+use warpplay::azero::{MAX_BATCH, NORM_EPSILON};
+use warpplay::{Buffer, Device, Error, Function, Module, Result, Stream};
 
-use super::{Affine, InputForm, NormArrays, Options, TorsoSums};
-use crate::azero::{MAX_BATCH, NORM_EPSILON};
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use super::kernels::{CELLS, TAPS, WITH_BIAS, WITHOUT_BIAS, elementwise, heads, input, output, torso};
+use super::{Affine, InputForm, NormArrays, Options, PTX, TorsoSums};
 
 /// That a buffer has room for `len` values, which may be fewer than it holds.
 fn holds<T>(what: &str, buffer: &Buffer<T>, len: usize) -> Result<()> {
@@ -35,7 +34,7 @@ fn values(what: &str, n: usize) -> Result<u32> {
 
 macro_rules! kernels {
     ($($field:ident: $kernel:path;)*) => {
-        /// The kernels of the source on one device, and the choices among their forms.
+        /// The published kernels on one device, and the choices among their forms.
         ///
         /// Each function launches one kernel on a stream of the device, for the first `n` positions of its buffers, and returns at once. Buffers may be
         /// longer than needed; nothing behind the given positions is touched.
@@ -43,7 +42,7 @@ macro_rules! kernels {
         /// ```
         /// use warpplay::Device;
         /// use warpplay::azero::Conv;
-        /// use warpplay::azero::paper::{Affine, Kernels, Options};
+        /// use warpplay_papers::checkers_conv::{Affine, Kernels, Options};
         ///
         /// let stream = Device::simt().stream()?;
         /// let kernels = Kernels::load(stream.device(), Options::default())?;
@@ -67,7 +66,7 @@ macro_rules! kernels {
             /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
             pub fn load(device: &Device, options: Options) -> Result<Self> {
                 options.check()?;
-                let module = Module::load(device, &AZERO_PAPER)?;
+                let module = Module::load(device, &PTX)?;
                 Ok(Self { options, $($field: module.function($kernel)?,)* })
             }
         }
