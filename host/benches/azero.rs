@@ -70,7 +70,7 @@ struct Args {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
-    /// Every precision, execution and batch, against PyTorch's figures
+    /// Every precision, engine and batch, against PyTorch's figures
     Speed,
     /// Mean and largest error after every block, for every precision
     Errors,

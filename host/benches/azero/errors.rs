@@ -1,7 +1,7 @@
 //! Mean and largest error after every block.
 
 use serde_json::json;
-use warpplay::azero::{BlockOutput, Evaluation, Evaluator, Execution};
+use warpplay::azero::{BlockOutput, Engine, Evaluation, Evaluator};
 use warpplay::{Device, Precision, Result};
 
 use crate::measure::Bench;
@@ -43,16 +43,16 @@ struct Found {
 }
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    let headers = ["precision", "execution", "after", "mean error", "largest", "verdict"];
+    let headers = ["precision", "engine", "after", "mean error", "largest", "verdict"];
     let mut table = Table::new("ERRORS after every block, against double precision", 3, &headers);
     let n = if bench.quick || bench.device.backend() == warpplay::Backend::Simt { 1 } else { 64 };
     let expected = plain(bench, Precision::F64, n)?;
     let mut programs = vec![("cpu-ref".to_string(), Precision::F32, plain(bench, Precision::F32, n))];
     if bench.has_kernels() {
         for precision in Bench::PRECISIONS {
-            for execution in [Execution::Fused, Execution::Layers] {
-                bench.output.progress(&format!("errors of {precision} {execution}"));
-                programs.push((execution.to_string(), precision, kernels(bench, precision, execution, n)));
+            for engine in [Engine::Fused, Engine::Layers] {
+                bench.output.progress(&format!("errors of {precision} {engine}"));
+                programs.push((engine.to_string(), precision, kernels(bench, precision, engine, n)));
             }
         }
     }
@@ -77,12 +77,12 @@ fn evaluated(evaluator: &mut Evaluator, bench: &Bench, n: usize) -> Result<Found
 }
 
 fn plain(bench: &Bench, precision: Precision, n: usize) -> Result<Found> {
-    let mut evaluator = Evaluator::builder().precision(precision).max_batch(n).build(&Device::cpu(), &bench.network)?;
+    let mut evaluator = Evaluator::builder(&bench.network).precision(precision).max_batch(n).build(&Device::cpu())?;
     evaluated(&mut evaluator, bench, n)
 }
 
-fn kernels(bench: &Bench, precision: Precision, execution: Execution, n: usize) -> Result<Found> {
-    evaluated(&mut bench.evaluator(&bench.network, precision, execution, n)?, bench, n)
+fn kernels(bench: &Bench, precision: Precision, engine: Engine, n: usize) -> Result<Found> {
+    evaluated(&mut bench.evaluator(&bench.network, precision, engine, n)?, bench, n)
 }
 
 fn rows(
@@ -109,7 +109,7 @@ fn rows(
     }
     for (after, errors) in all {
         bench.output.json(&json!({
-            "section": "errors", "precision": precision, "execution": name, "after": after, "errors": errors, "device": bench.device.to_string(),
+            "section": "errors", "precision": precision, "engine": name, "after": after, "errors": errors, "device": bench.device.to_string(),
         }))?;
         let verdict = if errors.within { "within" } else { "not within" };
         table.row(vec![

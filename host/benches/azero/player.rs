@@ -5,7 +5,7 @@
 
 use serde_json::json;
 use warpplay::Precision;
-use warpplay::azero::Execution;
+use warpplay::azero::Engine;
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, legal_mask, observation};
 use warpplay::mcts::Game;
 use warpplay_cpu_ref::azero::{Parallel, Pass};
@@ -71,7 +71,7 @@ fn largest(found: &[f64], expected: &[f64]) -> f64 {
 }
 
 fn play(bench: &Bench, precision: Precision) -> warpplay::Result<Vec<Stretch>> {
-    let mut evaluator = bench.evaluator(&bench.network, precision, Execution::Auto, bench.games)?;
+    let mut evaluator = bench.evaluator(&bench.network, precision, Engine::Auto, bench.games)?;
     let exact = converted::<f64>(&bench.network);
     let mut expected = Pass::default();
     let layout = bench.network.observation();

@@ -82,7 +82,7 @@ pub struct TorsoBlock {
 /// logits = policy_linear(relu(policy_norm(policy_conv(x))))      policy = softmax of the legal ones
 /// ```
 ///
-/// # Source
+/// # Paper
 /// OpenSpiel's `ResInputBlock`, `ResTorsoBlock`, `ResOutputBlock`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -232,6 +232,9 @@ impl Network {
     }
 }
 
+/// What the names of Adam's tensors begin with in a checkpoint, which is a weight file too; 1 or 2 and a point follow.
+pub(in crate::azero) const MOMENTS: &str = "moment";
+
 /// SplitMix64's finaliser.
 fn finalize(mut z: u64) -> u64 {
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -310,7 +313,7 @@ impl Field {
     field_of!(of_mut, &mut Network, &mut Vec<f32>, &mut);
 }
 
-/// Name, dimensions and place of every tensor of a network, in order.
+/// Name, dimensions and field of every tensor of a network, in order.
 fn tensors(shape: NetworkShape) -> Vec<(String, Vec<usize>, Field)> {
     let size = |value: u32| value as usize;
     let (planes, width, cells) = (size(shape.planes), size(shape.width), shape.cells());

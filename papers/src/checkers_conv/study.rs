@@ -97,6 +97,6 @@ impl Study {
 
     /// Our evaluator for a network.
     pub(super) fn evaluator(&self, network: &Network, precision: Precision, n: usize) -> Result<Evaluator> {
-        Evaluator::builder().precision(precision).max_batch(n).build(&self.device, network)
+        Evaluator::builder(network).precision(precision).max_batch(n).build(&self.device)
     }
 }

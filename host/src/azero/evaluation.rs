@@ -1,7 +1,55 @@
-//! What an evaluator asks of each way to run the network. One implementation a folder or file: `cpu`, `layers`, `fused`.
+//! Positions and what the network says of them, in host and in device memory: the ground that evaluator and engines stand on.
+
+use std::path::Path;
 
 use super::NetworkShape;
-use crate::{Buffer, L2Span, Result, Stream};
+use crate::runtime::atomic_file;
+use crate::runtime::tensors::{self, Tensor};
+use crate::{Buffer, Precision, Result, Stream};
+
+/// Most positions that one call may evaluate.
+pub const MAX_BATCH: usize = 1 << 20;
+
+/// What the network says of some positions, in host memory; single-precision values are widened exactly.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// `[n]`: expected result, -1 to 1.
+    pub values: Vec<f64>,
+    /// `[n, actions]`: logits of all actions, also of illegal ones.
+    pub policy_logits: Vec<f64>,
+    /// `[n, actions]`: softmax of the legal actions' logits; illegal ones have 0.
+    pub policies: Vec<f64>,
+}
+
+impl Evaluation {
+    /// Adds the positions of another evaluation.
+    pub fn append(&mut self, mut other: Self) {
+        self.values.append(&mut other.values);
+        self.policy_logits.append(&mut other.policy_logits);
+        self.policies.append(&mut other.policies);
+    }
+
+    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::F64`], else F32, which loses nothing. The
+    /// file is written whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    pub fn save(&self, path: impl AsRef<Path>, precision: Precision) -> Result<()> {
+        let path = path.as_ref();
+        let n = self.values.len();
+        let actions = self.policies.len() / n.max(1);
+        let write = |name: &str, shape: Vec<usize>, values: &[f64]| match precision {
+            Precision::F64 => Tensor::double(name.into(), shape, values.iter().copied()),
+            _ => Tensor::single(name.into(), shape, values.iter().map(|&value| value as f32)),
+        };
+        let tensors = [
+            write("value", vec![n], &self.values),
+            write("policy_logits", vec![n, actions], &self.policy_logits),
+            write("policy", vec![n, actions], &self.policies),
+        ];
+        atomic_file::write(path, &tensors::to_bytes(path, &tensors, "precision", &precision.to_string())?)
+    }
+}
 
 /// Positions in device memory, for up to `capacity` of them.
 #[derive(Debug)]
@@ -71,18 +119,4 @@ pub struct BlockOutput {
     pub name: String,
     /// The values after the part's rectifier, `[n, channels, rows, columns]`.
     pub values: Vec<f32>,
-}
-
-/// A way to run the network on a device with memory of its own (CUDA and `simt`).
-pub(in crate::azero) trait Engine: Send {
-    /// Enqueues the evaluation of the first `n` positions; `n` is at most the capacity the engine was made for. Allocates nothing.
-    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()>;
-
-    /// What the first `n` positions leave behind after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
-    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>>;
-
-    /// Where its weights lie in device memory, for [`Stream::keep_in_l2`]; none where they are not in one stretch worth keeping.
-    fn weights(&self) -> Option<L2Span> {
-        None
-    }
 }

@@ -9,31 +9,32 @@ mod tests;
 use warpplay_gpu::azero::fused::heads::{MAX_ACTIONS, MAX_HIDDEN};
 use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
 
-use super::engine::{BlockOutput, Engine, Inputs, Outputs};
-use super::folded::FoldedNetwork;
-use super::{Execution, NetworkShape};
+use super::Evaluate;
+use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
+use crate::azero::{Engine, NetworkShape};
 use crate::{Device, Error, Precision, Result, Stream};
-use kernels::{DeviceNetwork, Kernels, Places};
+use kernels::{Buffers, DeviceNetwork, Kernels};
 
 /// Whether this engine can do it on this device.
 ///
 /// The rule: compute capability 9.0 (or `simt`), 8×8 boards, up to 16 planes, 128 channels, any depth; heads of together up to 4 channels, up to 512
-/// hidden units and 1,024 actions; fp32, tf32, bf16, fp16.
+/// hidden units and 1,024 actions; f32, tf32, bf16, f16.
 ///
 /// # Errors
 /// The first that forbids it, and what is allowed.
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
     if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
-        return Err(Error::option("execution", Execution::Fused, "layers: this device has not compute capability 9.0"));
+        return Err(Error::option("execution", Engine::Fused, "layers: this device has not compute capability 9.0"));
     }
     if precision == Precision::F64 {
-        return Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with execution fused"));
+        return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with engine fused"));
     }
     let within = |name, value: u32, least: u32, most: u32| match (least..=most).contains(&value) {
         true => Ok(()),
-        false if least == most => Err(Error::option(name, value, format!("{least} with execution fused"))),
-        false => Err(Error::option(name, value, format!("{least} to {most} with execution fused"))),
+        false if least == most => Err(Error::option(name, value, format!("{least} with engine fused"))),
+        false => Err(Error::option(name, value, format!("{least} to {most} with engine fused"))),
     };
     within("rows", shape.rows, SIDE, SIDE)?;
     within("columns", shape.columns, SIDE, SIDE)?;
@@ -52,14 +53,14 @@ pub(in crate::azero) fn build(
     network: &FoldedNetwork,
     precision: Precision,
     capacity: usize,
-) -> Result<Box<dyn Engine>> {
+) -> Result<Box<dyn Evaluate>> {
     Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
 }
 
 struct Fused {
     kernels: Kernels,
     network: DeviceNetwork,
-    places: Places,
+    buffers: Buffers,
     capacity: usize,
     /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
     boards: Option<u32>,
@@ -75,23 +76,23 @@ impl Fused {
     ) -> Result<Self> {
         let kernels = Kernels::load(device, precision)?;
         let network = DeviceNetwork::new(stream, network, precision)?;
-        let places = Places {
+        let buffers = Buffers {
             planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
             scratch: stream.alloc(kernels.n_scratch())?,
         };
-        Ok(Self { kernels, network, places, capacity, boards: None })
+        Ok(Self { kernels, network, buffers, capacity, boards: None })
     }
 }
 
-impl Engine for Fused {
+impl Evaluate for Fused {
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
-        let Self { kernels, network, places, boards, .. } = self;
+        let Self { kernels, network, buffers, boards, .. } = self;
         if *boards == Some(0) || (boards.is_none() && n as u32 <= kernels.clusters()) {
             return kernels.single(stream, network, inputs, n as u32, outputs);
         }
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
-        kernels.tower(stream, network, &inputs.observations, places, None, n as u32, boards)?;
-        kernels.heads(stream, network, &places.planes, inputs, n as u32, outputs)
+        kernels.tower(stream, network, &inputs.observations, buffers, None, n as u32, boards)?;
+        kernels.heads(stream, network, &buffers.planes, inputs, n as u32, outputs)
     }
 
     fn weights(&self) -> Option<crate::L2Span> {
@@ -99,11 +100,11 @@ impl Engine for Fused {
     }
 
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
-        let Self { kernels, network, places, boards, .. } = self;
+        let Self { kernels, network, buffers, boards, .. } = self;
         let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
         let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
-        kernels.tower(stream, network, &inputs.observations, places, Some(&mut trace), n as u32, boards)?;
+        kernels.tower(stream, network, &inputs.observations, buffers, Some(&mut trace), n as u32, boards)?;
         let values = stream.read(&trace)?;
         let name = |conv: usize| match conv {
             0 => "input".to_string(),
@@ -114,7 +115,7 @@ impl Engine for Fused {
             .map(|(conv, values)| BlockOutput { name: name(conv), values: values.to_vec() })
             .collect();
         let mut values = vec![0.0; n * filters * CELLS as usize];
-        stream.read_into(&places.planes, 0, &mut values)?;
+        stream.read_into(&buffers.planes, 0, &mut values)?;
         let split = network.value_filters as usize * CELLS as usize;
         let rows = || values.chunks_exact(filters * CELLS as usize);
         blocks.push(BlockOutput {

@@ -91,7 +91,7 @@ impl Format {
 
 /// Where a convolution's parameters begin, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ConvPlace {
+pub(super) struct ConvOffsets {
     pub weights: usize,
     pub bias: usize,
     pub n_inputs: u32,
@@ -101,7 +101,7 @@ pub(super) struct ConvPlace {
 
 /// Where the heads' parameters begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HeadPlaces {
+pub(super) struct HeadOffsets {
     pub plane_weights: usize,
     pub plane_bias: usize,
     pub value_weights_1: usize,
@@ -116,21 +116,21 @@ pub(super) struct HeadPlaces {
 pub(super) struct Packed {
     pub words: Vec<u32>,
     /// The convolution of the observations, then two a block.
-    pub convs: Vec<ConvPlace>,
-    pub heads: HeadPlaces,
+    pub convs: Vec<ConvOffsets>,
+    pub heads: HeadOffsets,
 }
 
 impl Packed {
     pub fn new(network: &FoldedNetwork, format: Format) -> Self {
-        let mut packed = Self { words: Vec::new(), convs: Vec::new(), heads: HeadPlaces::default() };
+        let mut packed = Self { words: Vec::new(), convs: Vec::new(), heads: HeadOffsets::default() };
         for conv in std::iter::once(&network.input).chain(network.torso.iter().flatten()) {
-            let place = packed.conv(conv, format);
-            packed.convs.push(place);
+            let offset = packed.conv(conv, format);
+            packed.convs.push(offset);
         }
         let (value, policy) = (&network.value_conv, &network.policy_conv);
         let (weights, bias) = planes(value, policy);
         let second = [&network.value_linear_2.weight[..], &network.value_linear_2.bias[..]].concat();
-        packed.heads = HeadPlaces {
+        packed.heads = HeadOffsets {
             plane_weights: packed.put(&weights),
             plane_bias: packed.put(&bias),
             value_weights_1: packed.put(&transposed(&network.value_linear_1)),
@@ -147,13 +147,13 @@ impl Packed {
     }
 
     fn put_words(&mut self, words: impl Iterator<Item = u32>) -> usize {
-        let place = self.words.len();
+        let offset = self.words.len();
         self.words.extend(words);
         self.words.resize(self.words.len().next_multiple_of(4), 0);
-        place
+        offset
     }
 
-    fn conv(&mut self, conv: &FoldedConv, format: Format) -> ConvPlace {
+    fn conv(&mut self, conv: &FoldedConv, format: Format) -> ConvOffsets {
         let line = conv.n_outputs.next_multiple_of(LINE as usize);
         let mut bias = conv.bias.clone();
         bias.resize(line, 0.0);
@@ -162,7 +162,7 @@ impl Packed {
             _ => self.put_words(by_chunk(conv, line, format).into_iter()),
         };
         let (n_outputs, n_inputs, line) = (conv.n_outputs as u32, conv.n_inputs as u32, line as u32);
-        ConvPlace { weights, bias: self.put(&bias), n_inputs, n_outputs, line }
+        ConvOffsets { weights, bias: self.put(&bias), n_inputs, n_outputs, line }
     }
 }
 

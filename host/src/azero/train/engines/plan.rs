@@ -23,7 +23,7 @@ pub(super) struct ProductPlan {
     n_channels: u32,
     n_taps: u32,
     n_units: u32,
-    /// Place of weights and bias among the parameters.
+    /// Offset of weights and bias among the parameters.
     pub weights: u32,
     pub bias: u32,
     /// Lines of values that a position has, rows of its board, side of the kernel, and channels as the kernels take them.
@@ -59,7 +59,7 @@ impl ProductPlan {
         self.gradient_rows() * self.n_outputs
     }
 
-    /// Place of the weight `[unit][channel · taps + tap]` among the device's weights.
+    /// Offset of the weight `[unit][channel · taps + tap]` among the device's weights.
     fn at(&self, unit: usize, input: usize) -> usize {
         let (taps, n_outputs) = (self.n_taps as usize, self.n_outputs as usize);
         let channels = line_length(self.n_channels) as usize;
@@ -67,16 +67,16 @@ impl ProductPlan {
     }
 }
 
-/// A norm. All its arrays begin at the same place.
+/// A norm. All its arrays begin at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NormPlan {
     /// Channels of the network's own tensors, and as the kernels take them.
     n_channels: u32,
     pub channels: u32,
-    /// Place of factor and term among the parameters.
+    /// Offset of factor and term among the parameters.
     pub weight: u32,
     pub bias: u32,
-    /// Place of mean and variance among the running statistics, two lines.
+    /// Offset of mean and variance among the running statistics, two lines.
     pub running: u32,
 }
 
@@ -125,7 +125,7 @@ fn layers(shape: NetworkShape) -> Vec<Layer> {
 
 impl Plan {
     /// # Errors
-    /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit places cannot hold.
+    /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit offsets cannot hold.
     pub fn new(shape: NetworkShape, batch: u32) -> Result<Self> {
         let pixels = u64::from(batch) * shape.cells() as u64;
         if pixels > 1 << 30 {
@@ -142,10 +142,10 @@ impl Plan {
             }
         }
         let n_convs = layers.len() - 3;
-        let mut place = 0u64;
+        let mut offset = 0u64;
         let mut take = |n: u32| {
-            let at = place;
-            place += u64::from(n);
+            let at = offset;
+            offset += u64::from(n);
             // What does not fit is found below.
             at as u32
         };
@@ -164,12 +164,12 @@ impl Plan {
             norm
         });
         let norms: Vec<_> = norms.collect();
-        if place > 1 << 31 {
-            return Err(Error::shape("parameters of the network", format!("at most {}", 1u32 << 31), place));
+        if offset > 1 << 31 {
+            return Err(Error::shape("parameters of the network", format!("at most {}", 1u32 << 31), offset));
         }
         let parts = products.iter().map(|product| product.part_values() as usize * product.n_parts as usize);
         let n_part_values = parts.max().unwrap_or(0);
-        let (n_values, n_decayed) = (place as u32, n_decayed as u32);
+        let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
         Ok(Self { shape, batch, products, norms, n_values, n_decayed, n_running: running, n_part_values })
     }
 

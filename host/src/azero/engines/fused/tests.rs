@@ -53,8 +53,7 @@ fn close(what: &str, found: &[f32], expected: impl IntoIterator<Item = f64>, bou
 fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
     let what = format!("{precision} on {device}, {n} positions, {boards} boards a block");
     let network = Network::seeded(SHAPE, 4).unwrap().with_meaning(ObservationLayout::Default, ValueOf::First);
-    let mut plain =
-        Evaluator::builder().precision(Precision::F64).max_batch(n).build(&Device::cpu(), &network).unwrap();
+    let mut plain = Evaluator::builder(&network).precision(Precision::F64).max_batch(n).build(&Device::cpu()).unwrap();
     let (observations, masks) = positions(n);
     let expected = plain.evaluate(&observations, &masks).unwrap();
     let stream = device.stream().unwrap();
@@ -74,7 +73,7 @@ fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
         let blocks = engine.blocks(&stream, &inputs, n).unwrap();
         // The CPU gives blocks of the same names in single precision.
         let expected =
-            Evaluator::builder().max_batch(n).build(&Device::cpu(), &network).unwrap().blocks(&observations).unwrap();
+            Evaluator::builder(&network).max_batch(n).build(&Device::cpu()).unwrap().blocks(&observations).unwrap();
         assert_eq!(blocks.len(), expected.len());
         for (found, expected) in blocks.iter().zip(&expected) {
             assert_eq!((&found.name, found.values.len()), (&expected.name, expected.values.len()));
@@ -145,5 +144,5 @@ fn what_does_not_fit_is_named() {
     assert!(width.contains("width") && width.contains("64") && width.contains("128"), "{width}");
     let filters = refused(NetworkShape { policy_filters: 3, ..SHAPE }, Precision::F32);
     assert!(filters.contains("policy filters") && filters.contains('3'), "{filters}");
-    assert!(refused(SHAPE, Precision::F64).contains("fp64"));
+    assert!(refused(SHAPE, Precision::F64).contains("f64"));
 }

@@ -18,9 +18,9 @@ use warpplay_gpu::azero::layers::tensor::{
 };
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 
-use super::plan::{self, ConvPlace, Form, Format, Packed};
+use super::plan::{self, ConvOffsets, Form, Format, Packed};
 use crate::azero::NetworkShape;
-use crate::azero::engine::{Inputs, Outputs};
+use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
 use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
 
@@ -88,8 +88,8 @@ impl Arrays {
         }
     }
 
-    fn at(&self, place: usize) -> *const f32 {
-        self.parameters.as_ptr().wrapping_add(place).cast()
+    fn at(&self, offset: usize) -> *const f32 {
+        self.parameters.as_ptr().wrapping_add(offset).cast()
     }
 }
 
@@ -165,7 +165,7 @@ impl Kernels {
         if arrays.format != Format::Fp32 && conv == Conv::Input {
             self.pack(stream, arrays, inputs, n)?;
         }
-        let place = arrays.packed.convs[match conv {
+        let offset = arrays.packed.convs[match conv {
             Conv::Input => 0,
             Conv::First(block) => 1 + 2 * block,
             Conv::Second(block) => 2 + 2 * block,
@@ -178,24 +178,24 @@ impl Kernels {
         if arrays.format == Format::Fp32 {
             let input = if conv == Conv::Input { inputs.observations.as_ptr() } else { input.cast() };
             // SAFETY: inputs and arrays hold n positions of the shape, checked above and made together.
-            return unsafe { self.single(stream, arrays, place, n as u32, input, residual.cast(), output.cast()) };
+            return unsafe { self.single(stream, arrays, offset, n as u32, input, residual.cast(), output.cast()) };
         }
         let shape = arrays.shape;
         let layer = TensorLayer {
             input,
-            weights: arrays.at(place.weights).cast(),
-            bias: arrays.at(place.bias),
+            weights: arrays.at(offset.weights).cast(),
+            bias: arrays.at(offset.bias),
             residual,
             output,
             n: n as u32,
             rows: shape.rows,
             columns: shape.columns,
-            input_words: arrays.format.words(place.n_inputs),
-            output_words: arrays.format.words(place.n_outputs),
-            line: place.line,
+            input_words: arrays.format.words(offset.n_inputs),
+            output_words: arrays.format.words(offset.n_outputs),
+            line: offset.line,
         };
-        let tiles = plan::tensor_tiles(&shape, layer.n, place.n_outputs);
-        let shape = tiles.shape(layer.n, layer.rows, layer.columns, place.n_outputs);
+        let tiles = plan::tensor_tiles(&shape, layer.n, offset.n_outputs);
+        let shape = tiles.shape(layer.n, layer.rows, layer.columns, offset.n_outputs);
         // SAFETY: as above; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output. The engine
         // keeps its buffers as long as its graphs.
         unsafe {
@@ -241,7 +241,7 @@ impl Kernels {
         &self,
         stream: &Stream,
         arrays: &Arrays,
-        place: ConvPlace,
+        offset: ConvOffsets,
         n: u32,
         input: *const f32,
         residual: *const f32,
@@ -250,16 +250,16 @@ impl Kernels {
         let shape = arrays.shape;
         let layer = ConvLayer {
             input,
-            weights: arrays.at(place.weights),
-            bias: arrays.at(place.bias),
+            weights: arrays.at(offset.weights),
+            bias: arrays.at(offset.bias),
             residual,
             output,
             n,
             rows: shape.rows,
             columns: shape.columns,
-            n_inputs: place.n_inputs,
-            n_outputs: place.n_outputs,
-            line: place.line,
+            n_inputs: offset.n_inputs,
+            n_outputs: offset.n_outputs,
+            line: offset.line,
         };
         let cells = shape.cells() as u32;
         // SAFETY: the caller's promise; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output.
@@ -286,7 +286,7 @@ impl Kernels {
         }
     }
 
-    /// Both heads' planes, and the outputs if there is a place for them.
+    /// Both heads' planes, and the outputs if there is room for them.
     pub fn heads(
         &self,
         stream: &Stream,
@@ -298,17 +298,17 @@ impl Kernels {
         let shape = arrays.shape;
         inputs.check(shape, n)?;
         arrays.check(n)?;
-        let places = arrays.packed.heads;
+        let offsets = arrays.packed.heads;
         let mut heads = Heads {
             features: arrays.features.as_ptr(),
-            plane_weights: arrays.at(places.plane_weights),
-            plane_bias: arrays.at(places.plane_bias),
+            plane_weights: arrays.at(offsets.plane_weights),
+            plane_bias: arrays.at(offsets.plane_bias),
             planes: arrays.planes.as_mut_ptr(),
-            value_weights_1: arrays.at(places.value_weights_1),
-            value_bias_1: arrays.at(places.value_bias_1),
-            value_weights_2: arrays.at(places.value_weights_2),
-            policy_weights: arrays.at(places.policy_weights),
-            policy_bias: arrays.at(places.policy_bias),
+            value_weights_1: arrays.at(offsets.value_weights_1),
+            value_bias_1: arrays.at(offsets.value_bias_1),
+            value_weights_2: arrays.at(offsets.value_weights_2),
+            policy_weights: arrays.at(offsets.policy_weights),
+            policy_bias: arrays.at(offsets.policy_bias),
             masks: inputs.masks.as_ptr(),
             values: ptr::null_mut(),
             policy_logits: ptr::null_mut(),

@@ -8,7 +8,7 @@ use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::ptx::embedded::AZERO_FUSED;
 
 use super::pack;
-use crate::azero::engine::{Inputs, Outputs};
+use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
 use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, Stream};
 
@@ -158,7 +158,7 @@ impl Kernels {
         stream: &Stream,
         network: &DeviceNetwork,
         observations: &Buffer<f32>,
-        places: &mut Places,
+        buffers: &mut Buffers,
         mut trace: Option<&mut Buffer<f32>>,
         n: u32,
         boards: u32,
@@ -166,8 +166,8 @@ impl Kernels {
         let positions = n as usize;
         let filters = network.filters();
         observations.expect_len_at_least("observations", positions * (network.planes * CELLS) as usize)?;
-        places.planes.expect_len_at_least("planes of the heads", positions * (filters * CELLS) as usize)?;
-        places.scratch.expect_len_at_least("scratch", self.n_scratch())?;
+        buffers.planes.expect_len_at_least("planes of the heads", positions * (filters * CELLS) as usize)?;
+        buffers.scratch.expect_len_at_least("scratch", self.n_scratch())?;
         if let Some(trace) = &trace {
             trace.expect_len_at_least(
                 "outputs of the convolutions",
@@ -180,9 +180,9 @@ impl Kernels {
             biases: network.biases.as_ptr(),
             head_weights: network.head_weights.as_ptr(),
             head_biases: network.head_biases.as_ptr(),
-            head_planes: places.planes.as_mut_ptr(),
+            head_planes: buffers.planes.as_mut_ptr(),
             trace: trace.as_mut().map_or(std::ptr::null_mut(), |trace| trace.as_mut_ptr()),
-            scratch: places.scratch.as_mut_ptr(),
+            scratch: buffers.scratch.as_mut_ptr(),
             n,
             planes: network.planes,
             n_convs: network.n_convs,
@@ -244,7 +244,7 @@ impl Kernels {
 }
 
 /// What the kernels leave for each other.
-pub(super) struct Places {
+pub(super) struct Buffers {
     /// Planes of the heads, `[capacity, filters, 8, 8]`.
     pub planes: Buffer<f32>,
     /// [`Kernels::n_scratch`] vectors.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use warpplay_gpu::azero::train::loss::OUTCOME;
 use warpplay_gpu::azero::train::update::Rate;
 
-use super::engine::{Engine, Setup, State, StepReport};
 use super::kernels::{Arrays, Kernels, Positions};
 use super::plan::Plan;
-use super::{Options, Samples};
+use super::{Setup, Train};
 use crate::azero::Network;
+use crate::azero::train::step::{Numbers, StepReport};
+use crate::azero::train::{Options, Samples};
 use crate::{Device, Error, Graph, Result, Stream};
 
 /// Most steps between two answers of the device.
@@ -18,8 +19,8 @@ pub(super) const STEPS_AT_ONCE: usize = 64;
 /// Opens it.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch beyond the kernels' places.
-pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Engine>> {
+/// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch that the kernels do not take.
+pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
     let plan = Plan::new(state.network.shape(), options.batch)?;
@@ -54,7 +55,7 @@ impl DeviceEngine {
     }
 }
 
-impl Engine for DeviceEngine {
+impl Train for DeviceEngine {
     fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>> {
         let batch = self.options.batch as usize;
         let mut found = Vec::new();
@@ -116,16 +117,16 @@ impl Engine for DeviceEngine {
         Ok(self.arrays.plan.to_network(&self.like, &gradients, None))
     }
 
-    fn state(&mut self) -> Result<State> {
+    fn state(&mut self) -> Result<Numbers> {
         let Self { arrays, stream, like, .. } = self;
         let running = stream.read(&arrays.running)?;
         let network = arrays.plan.to_network(like, &stream.read(&arrays.parameters)?, Some(&running));
         let first = arrays.plan.to_network(like, &stream.read(&arrays.first)?, None);
         let second = arrays.plan.to_network(like, &stream.read(&arrays.second)?, None);
-        Ok(State { network, first, second })
+        Ok(Numbers { network, first, second })
     }
 
-    fn set_state(&mut self, state: &State) -> Result<()> {
+    fn set_state(&mut self, state: &Numbers) -> Result<()> {
         let Self { arrays, stream, .. } = self;
         let (values, running) = arrays.plan.to_device(&state.network);
         stream.write(&mut arrays.parameters, 0, &values)?;

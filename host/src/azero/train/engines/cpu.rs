@@ -6,8 +6,9 @@ use warpplay_cpu_ref::azero as reference;
 use warpplay_cpu_ref::azero::Parallel;
 use warpplay_cpu_ref::azero::training::{Adam, Batch, Settings, Training, loss};
 
-use super::engine::{Engine, Setup, State, StepReport};
-use super::{Options, Samples};
+use super::{Setup, Train};
+use crate::azero::train::step::{Numbers, StepReport};
+use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
 use crate::{Error, Result};
 
@@ -15,7 +16,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// None so far.
-pub(super) fn open(setup: Setup) -> Result<Box<dyn Engine>> {
+pub(super) fn open(setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let adam = Adam { beta1: options.beta1, beta2: options.beta2, epsilon: options.epsilon };
     let settings = Settings {
@@ -121,7 +122,7 @@ fn check_order(samples: &Samples, order: &[u32]) -> Result<()> {
     }
 }
 
-impl Engine for PlainEngine {
+impl Train for PlainEngine {
     fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>> {
         let mut reports = Vec::new();
         self.training.updates = updates;
@@ -173,16 +174,16 @@ impl Engine for PlainEngine {
         Ok(from_reference(&self.like, &gradient.network))
     }
 
-    fn state(&mut self) -> Result<State> {
+    fn state(&mut self) -> Result<Numbers> {
         let Training { network, first, second, .. } = &self.training;
-        Ok(State {
+        Ok(Numbers {
             network: from_reference(&self.like, network),
             first: from_reference(&self.like, first),
             second: from_reference(&self.like, second),
         })
     }
 
-    fn set_state(&mut self, state: &State) -> Result<()> {
+    fn set_state(&mut self, state: &Numbers) -> Result<()> {
         self.training.network = to_reference(&state.network);
         self.training.first = to_reference(&state.first);
         self.training.second = to_reference(&state.second);

@@ -29,9 +29,9 @@ pub struct LearnOptions {
     pub gate_search: SearchOptions,
     /// Share of the points above which the new network takes the place of the old one, 0 to 1; default 0.55.
     pub threshold: f64,
-    /// Arithmetic of self-play and matches; default bf16 where kernels run on a GPU with tensor cores, else fp32.
+    /// Arithmetic of self-play and matches; default bf16 where kernels run on a GPU with tensor cores, else f32.
     pub precision: Option<Precision>,
-    /// The network's size; default the source's for checkers. Board, planes and actions must be those of checkers.
+    /// The network's size; default OpenSpiel's for checkers. Board, planes and actions must be those of checkers.
     pub shape: NetworkShape,
     /// What observations show; default egocentric: the default layout cannot tell who is to move.
     pub observation: ObservationLayout,

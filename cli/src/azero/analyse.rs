@@ -1,15 +1,15 @@
-//! `eval`: what a network says of positions.
+//! `analyse`: what a network says of positions.
 
 use std::fmt::Write;
 
 use anyhow::Result;
 use serde::Serialize;
+use warpplay::Precision;
 use warpplay::azero::checkers::Checkers;
 use warpplay::azero::{Evaluation, Evaluator, Positions, ValueOf};
 use warpplay::mcts::{Game, Notation, check_playable};
-use warpplay::{Device, Precision};
 
-use crate::azero::args::EvalArgs;
+use crate::azero::args::AnalyseArgs;
 use crate::azero::{board, network, start};
 use crate::common::{self, OutputFile, table};
 
@@ -29,7 +29,7 @@ struct Record<'a> {
     observation: String,
     value_of: ValueOf,
     precision: Precision,
-    execution: String,
+    engine: String,
     device: String,
     device_name: String,
     program: &'static str,
@@ -55,7 +55,7 @@ struct Move {
 }
 
 /// Runs the command.
-pub fn run(args: &EvalArgs) -> Result<()> {
+pub fn run(args: &AnalyseArgs) -> Result<()> {
     args.output.start_log();
     let (out, json) = (args.out.as_deref(), args.output.json.as_deref());
     let weights = args.weights.path();
@@ -66,7 +66,7 @@ pub fn run(args: &EvalArgs) -> Result<()> {
     let json = OutputFile::prepare_option(json)?;
     network::check_batch(args.batch)?;
 
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let boards = match (&args.inputs, &args.positions) {
         (Some(_), _) => None,
         (None, Some(path)) => Some(start::read(path)?),
@@ -96,7 +96,7 @@ pub fn run(args: &EvalArgs) -> Result<()> {
             device.backend(),
             device.name(),
             evaluator.precision(),
-            evaluator.execution()
+            evaluator.engine()
         ))?;
         if let Some(out) = out {
             common::print(format!("value, policy_logits and policy are in {}\n", out.display()))?;
@@ -105,16 +105,16 @@ pub fn run(args: &EvalArgs) -> Result<()> {
     if let (Some(json), Some(boards)) = (json, &boards) {
         let record = Record {
             schema: SCHEMA,
-            kind: "eval",
+            kind: "analyse",
             positions: of_each(boards, &found, &evaluator),
             weights: args.weights.name(),
             observation: evaluator.observation().to_string(),
             value_of: evaluator.value_of(),
             precision: evaluator.precision(),
-            execution: evaluator.execution().to_string(),
+            engine: evaluator.engine().to_string(),
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

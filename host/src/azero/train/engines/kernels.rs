@@ -19,8 +19,8 @@ use warpplay_gpu::azero::train::{line_length, samples::Samples as DeviceSamples}
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
 use super::plan::{NormPlan, Plan, ProductPlan};
-use super::{Options, Samples};
 use crate::azero::NORM_EPSILON;
+use crate::azero::train::{Options, Samples};
 use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
 
 /// All positions on the device.
@@ -192,7 +192,7 @@ pub(super) struct Kernels {
 pub(super) enum Positions {
     /// The next batch.
     Step,
-    /// So many from a place on.
+    /// So many from an offset on.
     Part { from: u32, n: u32 },
 }
 

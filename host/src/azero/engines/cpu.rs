@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use warpplay_cpu_ref::azero as reference;
 use warpplay_cpu_ref::azero::{Parallel, Pass, Real, Sequential};
 
-use super::dispatch::Setup;
-use super::engine::BlockOutput;
-use super::{Evaluation, Network, NetworkShape};
-use crate::{Device, Error, Precision, Result};
+use crate::azero::dispatch::Setup;
+use crate::azero::evaluation::{BlockOutput, Evaluation};
+use crate::azero::{Network, NetworkShape};
+use crate::{Device, Memory, Precision, Result};
 
 /// Most positions that go through the network at once: enough for all cores.
 const POSITIONS_AT_ONCE: usize = 32;
@@ -17,7 +17,7 @@ const POSITIONS_AT_ONCE: usize = 32;
 const PASS_BYTES: u64 = 512 << 20;
 
 /// An evaluation in one of the two precisions.
-pub(super) trait Plain: Send {
+pub(in crate::azero) trait Plain: Send {
     /// Evaluates the positions of `masks`; `found` has room for them.
     fn evaluate(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation);
 
@@ -25,11 +25,11 @@ pub(super) trait Plain: Send {
     fn blocks(&mut self, observations: &[f32], n: usize) -> Vec<BlockOutput>;
 }
 
-/// Makes it; `threads` as in [`EvaluatorBuilder::threads`](super::EvaluatorBuilder::threads).
+/// Makes it; `threads` as in [`EvaluatorBuilder::threads`](crate::azero::EvaluatorBuilder::threads).
 ///
 /// # Errors
 /// [`Error::Option`] for a number of threads that cannot be had; [`Error::OutOfMemory`].
-pub(super) fn open(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Box<dyn Plain>> {
+pub(in crate::azero) fn open(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Box<dyn Plain>> {
     Ok(match setup.precision {
         Precision::F64 => Box::new(Program::<f64>::new(device, setup, threads)?),
         _ => Box::new(Program::<f32>::new(device, setup, threads)?),
@@ -73,6 +73,18 @@ fn pass_bytes(shape: NetworkShape, value_bytes: usize) -> u64 {
     ((shape.n_observation() + torso + patches + value + policy) * value_bytes) as u64
 }
 
+/// Positions that go through the network at once.
+fn at_once(shape: NetworkShape, value_bytes: usize, capacity: usize) -> usize {
+    ((PASS_BYTES / pass_bytes(shape, value_bytes)) as usize).clamp(1, POSITIONS_AT_ONCE).min(capacity)
+}
+
+/// What evaluations of `capacity` positions need, beside the network.
+pub(in crate::azero) fn memory(shape: NetworkShape, value_bytes: usize, capacity: usize) -> Memory {
+    let passes = pass_bytes(shape, value_bytes) * at_once(shape, value_bytes, capacity) as u64;
+    let results = capacity as u64 * (1 + 2 * u64::from(shape.actions)) * 8;
+    Memory::default().on_device("layers", passes).on_device("results", results)
+}
+
 /// Who works.
 enum Threads {
     One,
@@ -92,13 +104,8 @@ struct Program<T> {
 impl<T: Real> Program<T> {
     fn new(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Self> {
         let shape = setup.network.shape();
-        let bytes = pass_bytes(shape, size_of::<T>());
-        let at_once = ((PASS_BYTES / bytes) as usize).clamp(1, POSITIONS_AT_ONCE).min(setup.capacity);
-        let needed = bytes * at_once as u64 + (setup.capacity * (1 + 2 * shape.actions as usize) * 8) as u64;
-        let free = device.memory()?.free;
-        if needed > free {
-            return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
-        }
+        let at_once = at_once(shape, size_of::<T>(), setup.capacity);
+        device.expect_memory(&memory(shape, size_of::<T>(), setup.capacity))?;
         let threads = match threads {
             None => Threads::Default,
             Some(1) => Threads::One,

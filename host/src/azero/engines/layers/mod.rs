@@ -5,8 +5,9 @@ mod graphs;
 mod kernels;
 mod plan;
 
-use super::engine::{BlockOutput, Engine, Inputs, Outputs};
-use super::folded::FoldedNetwork;
+use super::Evaluate;
+use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
 use crate::{Backend, Device, Error, Precision, Result, Stream};
 use graphs::Graphs;
 use kernels::{Arrays, Conv, Kernels};
@@ -22,7 +23,7 @@ pub(in crate::azero) fn build(
     network: &FoldedNetwork,
     precision: Precision,
     capacity: usize,
-) -> Result<Box<dyn Engine>> {
+) -> Result<Box<dyn Evaluate>> {
     let format = format(device, precision)?;
     let kernels = Kernels::load(device)?;
     let arrays = Arrays::new(stream, network, format, capacity)?;
@@ -36,9 +37,9 @@ pub(in crate::azero) fn build(
 /// `precision` is for the CPU alone. `simt` has such tensor cores.
 fn format(device: &Device, precision: Precision) -> Result<Format> {
     let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
-    let allowed = || format!("fp32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
+    let allowed = || format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
     match Format::of(precision) {
-        None => Err(Error::option("precision", precision, "fp32, tf32, bf16 or fp16 with kernels")),
+        None => Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with kernels")),
         Some(format) if major < 8 && format != Format::Fp32 => Err(Error::option("precision", precision, allowed())),
         Some(format) => Ok(format),
     }
@@ -79,7 +80,7 @@ fn convs(depth: u32) -> impl Iterator<Item = Conv> {
     std::iter::once(Conv::Input).chain(blocks)
 }
 
-impl Engine for LayersEngine {
+impl Evaluate for LayersEngine {
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         self.check(inputs, n)?;
         outputs.check(self.arrays.shape, n)?;

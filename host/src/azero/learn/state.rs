@@ -1,11 +1,12 @@
 //! What a learner has done, in its folder.
 
+use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::LearnOptions;
-use crate::azero::player::{MatchReport, SelfPlayReport};
+use crate::azero::player::{GamesPlayed, MatchReport};
 use crate::azero::train::EpochReport;
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
@@ -22,7 +23,7 @@ pub struct IterationReport {
     /// From 1.
     pub iteration: u32,
     /// Self-play; all 0 where its games were there already.
-    pub self_play: SelfPlayReport,
+    pub self_play: GamesPlayed,
     /// Epochs of the training.
     pub training: Vec<EpochReport>,
     /// The new network against the best one.
@@ -45,16 +46,47 @@ pub struct LearnReport {
     pub options: LearnOptions,
     /// Iterations done.
     pub iterations: Vec<IterationReport>,
+    /// What it ran on last; empty in files of version 0.1.
+    #[serde(default)]
+    pub device: String,
+    /// Seconds of all runs; 0 in files of version 0.1.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl fmt::Display for LearnReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, iterations, device, seconds, .. } = self;
+        let (done, best) = (iterations.len(), self.best());
+        write!(f, "{done} of {} iterations on {device}, seed {}: ", options.iterations, options.seed)?;
+        match best {
+            0 => write!(f, "the initial network is the best")?,
+            _ => write!(f, "the network of iteration {best} is the best")?,
+        }
+        write!(f, "; {seconds:.1} s")
+    }
 }
 
 impl LearnReport {
     pub(super) fn new(options: LearnOptions) -> Self {
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION").to_string(), options, iterations: Vec::new() }
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            options,
+            iterations: Vec::new(),
+            device: String::new(),
+            seconds: 0.0,
+        }
     }
 
     /// The iteration whose network is the best: the last accepted one; 0 is the initial network.
     pub fn best(&self) -> u32 {
         self.iterations.iter().rev().find(|report| report.accepted).map_or(0, |report| report.iteration)
+    }
+
+    /// Whether all iterations are done.
+    pub fn is_done(&self) -> bool {
+        self.iterations.len() >= self.options.iterations as usize
     }
 
     /// The report in a folder, if there is one.
@@ -74,7 +106,7 @@ impl LearnReport {
         if let Some((found, number)) =
             report.iterations.iter().zip(1..).find(|(found, number)| found.iteration != *number)
         {
-            return Err(wrong(format!("iteration {} in place {number}", found.iteration)));
+            return Err(wrong(format!("iteration {} where {number} should be", found.iteration)));
         }
         Ok(Some(report))
     }
