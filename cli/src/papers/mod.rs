@@ -2,6 +2,10 @@
 
 #[cfg(feature = "azero")]
 mod checkers_conv;
+#[cfg(feature = "mcts")]
+pub mod mctsnc;
+#[cfg(feature = "mlp")]
+pub mod mnist_mlp;
 
 use clap::{Parser, Subcommand};
 
@@ -18,6 +22,12 @@ pub enum Paper {
     #[cfg(feature = "azero")]
     #[command(name = "checkers_conv")]
     CheckersConv(Box<checkers_conv::Args>),
+    #[cfg(feature = "mcts")]
+    #[command(name = "mctsnc")]
+    Mctsnc(mctsnc::Args),
+    #[cfg(feature = "mlp")]
+    #[command(name = "mnist_mlp")]
+    MnistMlp(mnist_mlp::Args),
 }
 
 /// Runs a publication's commands.
@@ -25,5 +35,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
         #[cfg(feature = "azero")]
         Paper::CheckersConv(args) => checkers_conv::run(&args),
+        #[cfg(feature = "mcts")]
+        Paper::Mctsnc(args) => mctsnc::run(&args),
+        #[cfg(feature = "mlp")]
+        Paper::MnistMlp(args) => mnist_mlp::run(&args),
     }
 }

@@ -73,7 +73,7 @@ impl<'a> EvaluatorBuilder<'a> {
         let (shape, engine) = (self.network.shape(), setup.chosen(device));
         let memory = setup.memory(engine);
         let program = match engine {
-            Engine::Cpu => Program::Plain(cpu::open(device, &setup, threads)?),
+            Engine::Cpu => Program::Plain(cpu::open(device, self.network, precision, max_batch, threads)?),
             kernels => {
                 device.expect_memory(&memory)?;
                 let stream = device.stream()?;

@@ -4,7 +4,8 @@ use warpplay::azero::{MAX_BATCH, NORM_EPSILON};
 use warpplay::{Buffer, Device, Error, Function, Module, Result, Stream};
 
 use super::kernels::{CELLS, TAPS, WITH_BIAS, WITHOUT_BIAS, elementwise, heads, input, output, torso};
-use super::{Affine, InputForm, NormArrays, Options, PTX, TorsoSums};
+use super::{Affine, InputForm, NormArrays, Options, TorsoSums};
+use crate::ptx::CHECKERS_CONV;
 
 /// That a buffer has room for `len` values, which may be fewer than it holds.
 fn holds<T>(what: &str, buffer: &Buffer<T>, len: usize) -> Result<()> {
@@ -66,7 +67,7 @@ macro_rules! kernels {
             /// [`Error::Option`] for a choice that is not allowed; errors of the device, [`Error::Unsupported`] on the back end `cpu`.
             pub fn load(device: &Device, options: Options) -> Result<Self> {
                 options.check()?;
-                let module = Module::load(device, &PTX)?;
+                let module = Module::load(device, &CHECKERS_CONV)?;
                 Ok(Self { options, $($field: module.function($kernel)?,)* })
             }
         }

@@ -67,10 +67,6 @@ pub use options::{InputForm, Options, TorsoSums};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use study::Study;
 
-/// The published kernels as PTX, from this crate's build script.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: warpplay_gpu::ptx::PtxSet = include!(concat!(env!("OUT_DIR"), "/checkers_conv.rs"));
-
 /// What the paper says of its own kernels against the library's: speed-up of the input kernel alone, and of the whole model.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const PUBLISHED_SPEEDUPS: [(&str, f64); 2] = [("input kernel", 4.97), ("whole model", 0.549)];

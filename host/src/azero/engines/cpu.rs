@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use warpplay_cpu_ref::azero as reference;
 use warpplay_cpu_ref::azero::{Parallel, Pass, Real, Sequential};
 
-use crate::azero::dispatch::Setup;
 use crate::azero::evaluation::{BlockOutput, Evaluation};
 use crate::azero::{Network, NetworkShape};
 use crate::{Device, Memory, Precision, Result};
@@ -29,10 +28,16 @@ pub(in crate::azero) trait Plain: Send {
 ///
 /// # Errors
 /// [`Error::Option`] for a number of threads that cannot be had; [`Error::OutOfMemory`].
-pub(in crate::azero) fn open(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Box<dyn Plain>> {
-    Ok(match setup.precision {
-        Precision::F64 => Box::new(Program::<f64>::new(device, setup, threads)?),
-        _ => Box::new(Program::<f32>::new(device, setup, threads)?),
+pub(in crate::azero) fn open(
+    device: &Device,
+    network: &Network,
+    precision: Precision,
+    capacity: usize,
+    threads: Option<usize>,
+) -> Result<Box<dyn Plain>> {
+    Ok(match precision {
+        Precision::F64 => Box::new(Program::<f64>::new(device, network, capacity, threads)?),
+        _ => Box::new(Program::<f32>::new(device, network, capacity, threads)?),
     })
 }
 
@@ -102,16 +107,16 @@ struct Program<T> {
 }
 
 impl<T: Real> Program<T> {
-    fn new(device: &Device, setup: &Setup<'_>, threads: Option<usize>) -> Result<Self> {
-        let shape = setup.network.shape();
-        let at_once = at_once(shape, size_of::<T>(), setup.capacity);
-        device.expect_memory(&memory(shape, size_of::<T>(), setup.capacity))?;
+    fn new(device: &Device, network: &Network, capacity: usize, threads: Option<usize>) -> Result<Self> {
+        let shape = network.shape();
+        let at_once = at_once(shape, size_of::<T>(), capacity);
+        device.expect_memory(&memory(shape, size_of::<T>(), capacity))?;
         let threads = match threads {
             None => Threads::Default,
             Some(1) => Threads::One,
             Some(n) => Threads::Pool(crate::runtime::threads::pool(n)?),
         };
-        let network = reference_network(setup.network);
+        let network = reference_network(network);
         Ok(Self { network, threads, at_once, observations: Vec::new(), pass: Pass::default() })
     }
 

@@ -8,7 +8,7 @@ use warpplay_gpu::azero::search::{SearchKernels, finish};
 use super::estimator::Leaves;
 use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
-use super::searcher::{Choice, ChoiceAction, Task, not_finite};
+use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluator, Inputs, Outputs};
 use crate::{Device, Error, Graph, Result, Stream};
 

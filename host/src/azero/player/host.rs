@@ -9,7 +9,7 @@ use warpplay_gpu::azero::search::tree::MAX_PATH;
 
 use super::estimator::Leaves;
 use super::options::SearchOptions;
-use super::searcher::{Choice, ChoiceAction, Task, not_finite};
+use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluation, Evaluator, ObservationLayout, ValueOf};
 use crate::mcts::{Adapted, Player};
 use crate::{Error, Result};

@@ -9,8 +9,9 @@ use warpplay_gpu::mcts::Draw;
 use super::estimator::Estimator;
 use super::options::{MatchOptions, SearchOptions};
 use super::report::{MatchReport, Results};
-use super::searcher::{Searcher, Task};
+use super::searcher::Searcher;
 use super::self_play::play_checked;
+use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
 use crate::{Device, Progress, Result};
@@ -283,7 +284,7 @@ impl Ready {
                 .iter()
                 .map(|game| {
                     search.set_seed(random::key(seed, game.game, u64::from(game.ply)));
-                    search.run(&game.position).map(|report| report.best.index)
+                    search.run(&game.position, crate::Progress::go_on).map(|report| report.best.index)
                 })
                 .collect(),
         }

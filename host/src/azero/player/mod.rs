@@ -18,6 +18,7 @@ mod options;
 mod report;
 mod searcher;
 mod self_play;
+mod task;
 #[cfg(test)]
 mod tests;
 

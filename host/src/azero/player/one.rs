@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::estimator::Estimator;
 use super::options::{Noise, SearchOptions, Trees};
-use super::searcher::{Choice, Searcher, Task};
+use super::searcher::Searcher;
+use super::task::{Choice, Task};
 use crate::azero::Engine;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Notation, check_playable};

@@ -1,56 +1,16 @@
 //! A search of many positions at once, whatever grows the trees.
 
+use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::azero::search::finish::{Found, FoundAction};
 use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_PATH, Node};
-use warpplay_gpu::azero::search::{SearchKernels, random};
 
 use super::device::DeviceTrees;
 use super::estimator::{Estimator, Leaves};
 use super::host::HostTrees;
 use super::options::{SearchOptions, Trees};
+use super::task::{Choice, Task};
 use crate::azero::{Engine, Evaluator};
-use crate::{Device, Error, Memory, Precision, Result};
-
-/// What a search found of a position, by numbers of actions.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Choice {
-    /// The action to be played.
-    pub action: u32,
-    /// Mean value for the player to move, -1 to 1.
-    pub value: f32,
-    /// All legal actions, ascending.
-    pub actions: Vec<ChoiceAction>,
-    /// Nodes of the tree.
-    pub n_nodes: u32,
-}
-
-/// What a search found of one action.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ChoiceAction {
-    /// The action.
-    pub action: u32,
-    /// Simulations that began with it.
-    pub visits: u32,
-    /// Its probability before the search, with the noise.
-    pub prior: f32,
-    /// Its mean value, or known result, for the player to move; 0 without visits.
-    pub value: f32,
-}
-
-/// A position to be searched, and its ply in a game, which names its random numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task<G> {
-    pub position: G,
-    pub game: u64,
-    pub ply: u32,
-}
-
-impl<G> Task<G> {
-    /// The key of its random numbers.
-    pub fn key(&self, seed: u64) -> u64 {
-        random::key(seed, self.game, u64::from(self.ply))
-    }
-}
+use crate::{Device, Memory, Result};
 
 /// Trees for up to a number of positions, with what evaluates their leaves.
 pub(super) struct Searcher<G: SearchKernels> {
@@ -71,7 +31,7 @@ impl<G: SearchKernels> Searcher<G> {
     /// What searches of `capacity` positions at once need.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that is not allowed.
+    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed.
     pub fn memory(device: &Device, options: &SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Memory> {
         options.check()?;
         let memory = match estimator {
@@ -145,10 +105,4 @@ fn tree_bytes<G: SearchKernels>(options: &SearchOptions, n: u64) -> u64 {
     let found =
         (size_of::<Head>() + size_of::<Found>()) as u64 + u64::from(G::MAX_LEGAL) * size_of::<FoundAction>() as u64;
     n.saturating_mul(nodes + positions + u64::from(options.leaves) * leaf + found)
-}
-
-/// The error of an evaluation that is no number, in tree number `index` of those searched together.
-pub(super) fn not_finite<G>(what: &str, value: f64, index: usize, task: &Task<G>, precision: Precision) -> Error {
-    let what = format!("game {}, ply {}: {what}", task.game, task.ply);
-    Error::NotFinite { what, position: index, value, precision }
 }

@@ -14,6 +14,7 @@
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.
 
 mod checkpoint;
+mod dispatch;
 mod engines;
 mod initial;
 mod options;

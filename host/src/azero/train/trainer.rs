@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::{Checkpoint, Done, State, Sums};
-use super::engines::{self, Setup, Train};
+use super::dispatch;
+use super::engines::{Setup, Train};
 use super::step::{Numbers, StepReport};
 use super::{EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
 use crate::azero::Network;
@@ -149,7 +150,7 @@ impl TrainerBuilder {
         let memory = memory(network, &samples, &options);
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
-        let engine = engines::open(device, setup)?;
+        let engine = dispatch::open(device, setup)?;
         let keep = checkpoint.map(|path| Keep { path, every: checkpoint_every, last: Instant::now() });
         let device = device.clone();
         Ok(Trainer { engine, device, options, train, validation, data_checksum, done, keep, memory })
@@ -325,7 +326,7 @@ impl Trainer {
         let stopped_by = ended?;
         Ok(Report {
             device: self.device.to_string(),
-            engine: engines::name(&self.device).to_string(),
+            engine: dispatch::name(&self.device).to_string(),
             options: self.options.clone(),
             epochs: self.done.epochs.clone(),
             updates: self.done.updates,
@@ -387,7 +388,7 @@ impl Trainer {
         let kept = (self.engine.state()?, self.done.clone());
         let mut goes_on = true;
         while goes_on && self.done.step < end {
-            let at_once = engines::steps_at_once(&self.device);
+            let at_once = dispatch::steps_at_once(&self.device);
             let from = self.done.step;
             let to = end.min(from + at_once);
             let begun = Instant::now();

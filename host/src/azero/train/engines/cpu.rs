@@ -16,7 +16,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// None so far.
-pub(super) fn open(setup: Setup) -> Result<Box<dyn Train>> {
+pub(in crate::azero::train) fn open(setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let adam = Adam { beta1: options.beta1, beta2: options.beta2, epsilon: options.epsilon };
     let settings = Settings {

@@ -14,13 +14,13 @@ use crate::azero::train::{Options, Samples};
 use crate::{Device, Error, Graph, Result, Stream};
 
 /// Most steps between two answers of the device.
-pub(super) const STEPS_AT_ONCE: usize = 64;
+pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 
 /// Opens it.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch that the kernels do not take.
-pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
+pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
     let plan = Plan::new(state.network.shape(), options.batch)?;

@@ -1,7 +1,7 @@
-//! The ways to train: `device`, by kernels, and `cpu`, the plain program. This is where one is chosen.
+//! The ways to train: `device`, by kernels, and `cpu`, the plain program.
 
-mod cpu;
-mod device;
+pub(super) mod cpu;
+pub(super) mod device;
 #[allow(unsafe_code)]
 mod kernels;
 mod plan;
@@ -10,35 +10,8 @@ use std::sync::Arc;
 
 use super::step::{Numbers, StepReport};
 use super::{Options, Samples};
+use crate::Result;
 use crate::azero::Network;
-use crate::{Backend, Device, Result};
-
-/// Opens the way to train that a device has.
-///
-/// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough; [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not take.
-pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
-    match device.backend() {
-        Backend::Cpu => cpu::open(setup),
-        _ => device::open(device, setup),
-    }
-}
-
-/// Its name.
-pub(super) fn name(device: &Device) -> &'static str {
-    match device.backend() {
-        Backend::Cpu => "cpu",
-        _ => "device",
-    }
-}
-
-/// Steps between two answers of a device. On the CPU every step may be the last that the caller wants.
-pub(super) fn steps_at_once(device: &Device) -> u32 {
-    match device.backend() {
-        Backend::Cpu => 1,
-        _ => device::STEPS_AT_ONCE as u32,
-    }
-}
 
 /// What an engine is opened with.
 pub(in crate::azero::train) struct Setup {
