@@ -10,7 +10,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "mcts-checkers",
         "mlp-layers",
         "mlp-epoch",
-        "azero-paper",
         "azero-layers",
         "azero-fused",
         "azero-search",

@@ -88,9 +88,6 @@ pub mod embedded {
     /// Training of a whole epoch in one launch.
     #[cfg(feature = "mlp-epoch")]
     pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
-    /// The published kernels of the AlphaZero network.
-    #[cfg(feature = "azero-paper")]
-    pub const AZERO_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_paper.rs"));
     /// The AlphaZero network, a kernel a layer.
     #[cfg(feature = "azero-layers")]
     pub const AZERO_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_layers.rs"));
@@ -148,8 +145,6 @@ pub mod embedded {
         MLP_LAYERS,
         #[cfg(feature = "mlp-epoch")]
         MLP_EPOCH,
-        #[cfg(feature = "azero-paper")]
-        AZERO_PAPER,
         #[cfg(feature = "azero-layers")]
         AZERO_LAYERS,
         #[cfg(feature = "azero-fused")]

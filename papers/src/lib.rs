@@ -9,6 +9,8 @@
     allow(internal_features)
 )]
 
+#[cfg(feature = "checkers_conv-kernels")]
+pub mod checkers_conv;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
@@ -20,12 +22,17 @@ pub mod ptx {
     #[allow(unused_imports, reason = "without a publication that has kernels there is no set")]
     use warpplay_gpu::ptx::PtxSet;
 
+    /// Kernels of Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
+    #[cfg(feature = "checkers_conv")]
+    pub const CHECKERS_CONV: PtxSet = include!(concat!(env!("OUT_DIR"), "/checkers_conv.rs"));
     /// Kernels of Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
     #[cfg(feature = "mnist_mlp")]
     pub const MNIST_MLP: PtxSet = include!(concat!(env!("OUT_DIR"), "/mnist_mlp.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
+        #[cfg(feature = "checkers_conv")]
+        CHECKERS_CONV,
         #[cfg(feature = "mnist_mlp")]
         MNIST_MLP,
     ];

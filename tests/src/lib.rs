@@ -32,14 +32,15 @@
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
-//! | `azero/paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
+//! | `papers/checkers_conv.rs` | a published kernel of the network, or the network made of them, differs from the plain functions |
 //! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning loses its place |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
-//! | `azero/cli.rs` | the commands of `azero_checkers` that others rely on have changed |
+//! | `azero/old_files.rs` | what version 0.1 wrote is not read, or what goes on from it has other bits |
+//! | `azero/cli.rs` | the commands `warpplay azero` that others rely on have changed |
 //! | `cfr/games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
 //! | `cfr/reference.rs` | the plain regret minimisation differs from other people's programs |
 //! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |

@@ -1,5 +1,7 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
+#[cfg(feature = "azero")]
+pub mod checkers_conv;
 #[cfg(feature = "mcts")]
 pub mod mctsnc;
 #[cfg(feature = "mlp")]
@@ -20,6 +22,9 @@ pub enum Paper {
     #[cfg(feature = "mcts")]
     #[command(name = "mctsnc")]
     Mctsnc(mctsnc::Args),
+    #[cfg(feature = "azero")]
+    #[command(name = "checkers_conv")]
+    CheckersConv(Box<checkers_conv::Args>),
     #[cfg(feature = "mlp")]
     #[command(name = "mnist_mlp")]
     MnistMlp(mnist_mlp::Args),
@@ -30,14 +35,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
         #[cfg(feature = "mcts")]
         Paper::Mctsnc(args) => mctsnc::run(&args),
+        #[cfg(feature = "azero")]
+        Paper::CheckersConv(args) => checkers_conv::run(&args),
         #[cfg(feature = "mlp")]
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
     }
-}
-
-/// Runs a line that stood elsewhere once, without `warpplay papers`.
-#[cfg(feature = "mlp")]
-pub fn run_line(line: Vec<String>) -> anyhow::Result<()> {
-    let words = std::iter::once("warpplay papers".to_string()).chain(line);
-    run(Args::try_parse_from(words).unwrap_or_else(|error| error.exit()))
 }

@@ -1,4 +1,5 @@
 //! The tests of the publications: published kernels against the plain references, programs, tables.
 
+mod checkers_conv;
 mod mctsnc;
 mod mnist_mlp;
