@@ -8,3 +8,23 @@
     feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features)
 )]
+
+#[cfg(feature = "shogi_bonanza-kernels")]
+pub mod shogi_bonanza;
+
+/// PTX of the published kernels, put here by the build script.
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod ptx {
+    #[allow(unused_imports, reason = "without a publication that has kernels there is no set")]
+    use warpplay_gpu::ptx::PtxSet;
+
+    /// Kernels of 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」.
+    #[cfg(feature = "shogi_bonanza")]
+    pub const SHOGI_BONANZA: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_bonanza.rs"));
+
+    /// Every set that this build embeds.
+    pub const ALL: &[PtxSet] = &[
+        #[cfg(feature = "shogi_bonanza")]
+        SHOGI_BONANZA,
+    ];
+}
