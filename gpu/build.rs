@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "cfr-thesis",
         "cfr-walk",
         "cfr-abstraction",
-        "shogi-paper",
+        "shogi-persistent",
         "shogi-material",
         "shogi-sparse",
     ];

@@ -121,9 +121,9 @@ pub mod embedded {
     /// Strength histograms of hands and their clusters.
     #[cfg(feature = "cfr-abstraction")]
     pub const CFR_ABSTRACTION: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_abstraction.rs"));
-    /// The published learning of piece values, position by position.
-    #[cfg(feature = "shogi-paper")]
-    pub const SHOGI_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_paper.rs"));
+    /// Learning of piece values from positions of bytes.
+    #[cfg(feature = "shogi-persistent")]
+    pub const SHOGI_PERSISTENT: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_persistent.rs"));
     /// Learning of piece values from differences of material.
     #[cfg(feature = "shogi-material")]
     pub const SHOGI_MATERIAL: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_material.rs"));
@@ -167,8 +167,8 @@ pub mod embedded {
         CFR_WALK,
         #[cfg(feature = "cfr-abstraction")]
         CFR_ABSTRACTION,
-        #[cfg(feature = "shogi-paper")]
-        SHOGI_PAPER,
+        #[cfg(feature = "shogi-persistent")]
+        SHOGI_PERSISTENT,
         #[cfg(feature = "shogi-material")]
         SHOGI_MATERIAL,
         #[cfg(feature = "shogi-sparse")]

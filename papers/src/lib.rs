@@ -15,6 +15,8 @@ pub mod checkers_conv;
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
 pub mod mnist_mlp;
+#[cfg(feature = "shogi_bonanza-kernels")]
+pub mod shogi_bonanza;
 
 /// PTX of the published kernels, put here by the build script.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -28,6 +30,9 @@ pub mod ptx {
     /// Kernels of Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
     #[cfg(feature = "mnist_mlp")]
     pub const MNIST_MLP: PtxSet = include!(concat!(env!("OUT_DIR"), "/mnist_mlp.rs"));
+    /// Kernels of 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」.
+    #[cfg(feature = "shogi_bonanza")]
+    pub const SHOGI_BONANZA: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_bonanza.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
@@ -35,5 +40,7 @@ pub mod ptx {
         CHECKERS_CONV,
         #[cfg(feature = "mnist_mlp")]
         MNIST_MLP,
+        #[cfg(feature = "shogi_bonanza")]
+        SHOGI_BONANZA,
     ];
 }

@@ -53,12 +53,14 @@
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
 //! | `shogi/sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
 //! | `shogi/quiescence.rs` | a quiet line does not end where the plain search ends |
-//! | `shogi/material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
+//! | `shogi/material.rs` | an engine of the fit leaves its trajectory or the other engines, does not go on where it stopped, or differences are counted wrongly |
 //! | `shogi/learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
-//! | `shogi/ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
 //! | `papers/mnist_mlp.rs` | a published kernel of the perceptron, the program made of them, or its tables differ from the plain functions |
+//! | `shogi/ranks.rs` | ranks do not add up, or a failed rank leaves the others waiting |
+//! | `shogi/old_files.rs` | a file of version 0.1 is not read, or does not go on with the same bits |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
-//! | `shogi/cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
+//! | `papers/shogi_bonanza.rs` | a published kernel differs from the plain program, the paper's learning depends on how it is divided, its commands have changed |
+//! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
@@ -79,6 +81,8 @@ pub mod invariants;
 pub mod learning;
 pub mod programs;
 pub mod random;
+#[cfg(feature = "papers")]
+pub mod shogi_bonanza;
 pub mod skipped;
 #[cfg(feature = "mcts")]
 pub mod strategies;

@@ -6,6 +6,8 @@ pub mod checkers_conv;
 pub mod mctsnc;
 #[cfg(feature = "mlp")]
 pub mod mnist_mlp;
+#[cfg(feature = "shogi")]
+pub mod shogi_bonanza;
 
 use clap::{Parser, Subcommand};
 
@@ -28,6 +30,9 @@ pub enum Paper {
     #[cfg(feature = "mlp")]
     #[command(name = "mnist_mlp")]
     MnistMlp(mnist_mlp::Args),
+    #[cfg(feature = "shogi")]
+    #[command(name = "shogi_bonanza")]
+    ShogiBonanza(shogi_bonanza::Args),
 }
 
 /// Runs a publication's commands.
@@ -39,5 +44,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Paper::CheckersConv(args) => checkers_conv::run(&args),
         #[cfg(feature = "mlp")]
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
+        #[cfg(feature = "shogi")]
+        Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
     }
 }

@@ -10,8 +10,8 @@ use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
-    AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
-    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PAPER, SHOGI_SPARSE,
+    AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
+    CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
@@ -61,7 +61,7 @@ fn families() -> Vec<Family> {
         Family { kernels: cfr::thesis::kernels(), set: &CFR_THESIS },
         Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
         Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
-        Family { kernels: shogi::paper::kernels(), set: &SHOGI_PAPER },
+        Family { kernels: shogi::persistent::kernels(), set: &SHOGI_PERSISTENT },
         Family { kernels: shogi::material::kernels(), set: &SHOGI_MATERIAL },
         Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
     ]

@@ -3,3 +3,4 @@
 mod checkers_conv;
 mod mctsnc;
 mod mnist_mlp;
+mod shogi_bonanza;
