@@ -8,3 +8,6 @@
     feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features)
 )]
+
+#[cfg(feature = "cfr_thesis-kernels")]
+pub mod cfr_thesis;

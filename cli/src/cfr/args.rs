@@ -29,8 +29,10 @@ pub enum Command {
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
     Subgame(Box<SubgameArgs>),
-    /// Repeat the experiments of the source: its programs beside ours, on its four games
-    Thesis(Box<ThesisArgs>),
+    /// Moved: `warpplay papers cfr_thesis`
+    #[cfg(feature = "papers")]
+    #[command(hide = true)]
+    Thesis(Box<crate::papers::cfr_thesis::Args>),
     /// Play in the terminal against a saved strategy
     Play(PlayArgs),
     /// The exact value of one saved strategy against another
@@ -188,50 +190,6 @@ pub struct SubgameArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 
-    #[command(flatten)]
-    pub output: OutputFlags,
-}
-
-#[derive(clap::Args, Debug)]
-pub struct ThesisArgs {
-    /// Folder with variant_a.game to variant_d.game
-    #[arg(long, value_name = "DIR")]
-    pub games: PathBuf,
-
-    /// Iterations of each point, with commas between [default: 10,100,1000,10000; with --quick 10]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub iterations: Vec<u32>,
-
-    /// Only these games, with commas between: a, b, c, d
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub only: Vec<String>,
-
-    /// Runs of each point
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeats: u32,
-
-    /// Threads of the iterative program on the CPU; the source used 8
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: u32,
-
-    /// Threads of a block; the source used 64
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..=1024))]
-    pub block: u32,
-
-    /// Longest time of one run in seconds: points that would take longer are left out, and that is said
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
-    pub limit: f64,
-
-    /// Few iterations, one run: shows that everything runs
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Draw the four figures to this folder, which is made if it is missing
-    #[arg(long, value_name = "DIR")]
-    pub plots: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub device: DeviceFlag,
     #[command(flatten)]
     pub output: OutputFlags,
 }

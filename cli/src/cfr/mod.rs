@@ -7,7 +7,6 @@
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand Kc
 //! warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
-//! warpplay cfr thesis --games DIR --json thesis.json --plots plots
 //! warpplay cfr play game.strategy
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr matrix rock-paper-scissors
@@ -24,7 +23,7 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;
-mod chart;
+pub mod chart;
 mod check;
 mod compare;
 mod exploitability;
@@ -36,7 +35,6 @@ mod query;
 mod solve;
 mod solve_flags;
 mod subgame;
-mod thesis;
 
 pub use args::Args;
 use args::Command;
@@ -51,7 +49,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Subgame(args) => subgame::run(&args),
-        Command::Thesis(args) => thesis::run(&args),
+        #[cfg(feature = "papers")]
+        Command::Thesis(args) => crate::papers::cfr_thesis::run(&args),
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     }

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
-use warpplay::cfr::{BettingKind, BettingTree, GameDef, Problem, Ranking, Strategy, category, set_of};
+use warpplay::cfr::game::{BettingKind, category, set_of};
+use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;

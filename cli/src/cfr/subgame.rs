@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::cfr::{HandReport, Solver, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::cfr::spot::HandReport;
+use warpplay::cfr::{Solver, Spot, SpotReport, SpotRun, solve_spots};
 
 use crate::cfr::args::SubgameArgs;
 use crate::cfr::chart;

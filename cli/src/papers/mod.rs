@@ -1,5 +1,8 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
+#[cfg(feature = "cfr")]
+pub mod cfr_thesis;
+
 use clap::{Parser, Subcommand};
 
 /// The publications repeated: tables, figures and kernels beside ours
@@ -11,9 +14,17 @@ pub struct Args {
 
 /// A publication; each variant stands with its feature.
 #[derive(Subcommand, Debug)]
-pub enum Paper {}
+pub enum Paper {
+    /// Regret minimisation on the GPU (Reis, 2015): its programs beside ours, on its four games
+    #[cfg(feature = "cfr")]
+    #[command(name = "cfr_thesis")]
+    CfrThesis(Box<cfr_thesis::Args>),
+}
 
 /// Runs a publication's commands.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    match args.paper {}
+    match args.paper {
+        #[cfg(feature = "cfr")]
+        Paper::CfrThesis(args) => cfr_thesis::run(&args),
+    }
 }

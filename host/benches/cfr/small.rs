@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use warpplay::cfr::{BettingTree, GameDef, Numbers, Options, SmallBatch, VectorGame};
+use warpplay::cfr::engines::SmallBatch;
+use warpplay::cfr::layout::VectorGame;
+use warpplay::cfr::{BettingTree, GameDef, Numbers, Options};
 use warpplay::{Backend, Device, Result};
 
 use crate::games::LEDUC;

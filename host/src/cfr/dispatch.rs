@@ -3,15 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::engine::Engine;
-use super::extensive::{Game, Poker};
-use super::game_file::GameDef;
-use super::options::{Algorithm, Form, Numbers, Options, Sampling};
-use super::solver::Problem;
-use super::strategy::{Layout, LayoutKind};
-use super::vector::VectorGame;
-use super::walk::{self, Information};
-use super::{cpu, explicit, mccfr, small, street, subset};
+use crate::cfr::engines::Solve;
+use crate::cfr::engines::walk;
+use crate::cfr::engines::walk::Information;
+use crate::cfr::engines::{cpu, explicit, mccfr, small, street, subset};
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::{BettingTree, Game, Poker, Tree};
+use crate::cfr::layout::VectorGame;
+use crate::cfr::layout::{Buckets, Layout, LayoutKind};
+use crate::cfr::options::{Algorithm, Form, Numbers, Options, Sampling};
+use crate::cfr::problem::Problem;
 use crate::runtime::named::named;
 use crate::{Backend, Device, Error, Result};
 
@@ -92,7 +93,7 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
         return Err(Error::option("form", options.form, "auto or explicit on the CPU"));
     }
     let kind = layout_kind(problem, options, device)?;
-    let layout = Layout::of(problem, kind, isomorphism)?;
+    let layout = layout_of(problem, kind, isomorphism)?;
     plan_layout(device, &layout, options, isomorphism)
 }
 
@@ -123,6 +124,28 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
             Ok(LayoutKind::Padded)
         }
         (Problem::Poker(rules), Form::Auto) => exact_kind(rules, device),
+    }
+}
+
+/// Lays a problem out.
+pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism: bool) -> Result<Layout> {
+    let unknown = || Error::option("form", kind, format!("another layout for {}", problem.describe()));
+    match (kind, problem) {
+        (LayoutKind::Vector, Problem::Poker(rules)) => {
+            let tree = BettingTree::new(rules)?;
+            let game = VectorGame::from_game(rules, &tree, isomorphism)?;
+            Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+        }
+        (LayoutKind::Vector, Problem::Spot(spot)) => {
+            let (game, tree) = spot.build(isomorphism)?;
+            Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+        }
+        (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Layout::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
+        (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Layout::Tree(Arc::clone(tree))),
+        (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules)) => {
+            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded)?)))
+        }
+        (_, Problem::Tree(_) | Problem::Spot(_)) => Err(unknown()),
     }
 }
 
@@ -197,7 +220,7 @@ fn build_engine(
     engine: EngineName,
     game: &Arc<VectorGame>,
     options: &Options,
-) -> Result<Box<dyn Engine>> {
+) -> Result<Box<dyn Solve>> {
     match engine {
         EngineName::Small => small::build(device, Arc::clone(game), options),
         EngineName::Street => street::build(device, Arc::clone(game), options),
@@ -210,12 +233,12 @@ pub(in crate::cfr) fn build_vector(
     device: &Device,
     game: &Arc<VectorGame>,
     options: &Options,
-) -> Result<Box<dyn Engine>> {
+) -> Result<Box<dyn Solve>> {
     build_engine(device, vector_engine(device, game, options)?, game, options)
 }
 
 /// Takes the memory.
-pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Engine>> {
+pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Solve>> {
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
         (Layout::Buckets(buckets), EngineName::Walk) => {

@@ -66,7 +66,7 @@
 //! | `walk` | sampled deals, a warp a subtree of the betting, up to 32 deals at once |
 //! | `cpu` | the vector form in plain Rust on all cores |
 //!
-//! The programs of the dissertation that this family began with are in [`thesis`].
+//! The programs of the dissertation that this family began with are repeated in the crate `warpplay-papers`.
 //!
 //! # Where to go on
 //!
@@ -84,45 +84,24 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015). Zinkevich et al., "Regret Minimization in Games with Incomplete Information"
 //! (2007), and the papers named at [`Algorithm`] and [`Sampling`].
 
-mod abstraction;
-mod betting;
-mod cards;
-mod counts;
-mod cpu;
-mod deal;
+pub mod abstraction;
 mod dispatch;
-mod engine;
-mod explicit;
-mod extensive;
-mod game_file;
-mod mccfr;
+pub mod engines;
+pub mod game;
+pub mod layout;
 mod options;
-mod ranking;
-mod small;
+mod problem;
+mod report;
 mod solver;
-mod spot;
-mod strategy;
-mod street;
-mod subset;
-pub mod thesis;
-mod vector;
-pub mod walk;
+pub mod spot;
+pub mod strategy;
 
-pub use abstraction::{Abstraction, Classes, Method, Recipe, RoundBuckets};
-pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
-pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
-pub use counts::Counts;
-pub use deal::{Deal, Deals, Lcg};
+pub use abstraction::{Abstraction, Recipe};
 pub use dispatch::{EngineName, Plan};
-pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poker, PrizeOrder, Tree, Turn};
-pub use game_file::GameDef;
+pub use game::{BettingTree, CardSet, Counts, Game, GameDef, MatrixGame, Poker, Ranking, Tree};
 pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
-pub use ranking::{Category, Ranking, category};
-pub use small::{GameMeasure, SmallBatch};
-pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
-pub use spot::{
-    BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,
-};
-pub use strategy::{Answer, Checkpoint, Choice, HeadToHead, Profile, Strategy, head_to_head};
-pub use subset::{SeatMeasure, SubsetSolver};
-pub use vector::{Board, Entry, Lock, Node, Place, Street, SuitMap, VectorGame, VectorSize};
+pub use problem::Problem;
+pub use report::{Point, Report};
+pub use solver::{Solver, SolverBuilder};
+pub use spot::{Spot, SpotReport, SpotRun, solve_spots};
+pub use strategy::{Answer, Checkpoint, HeadToHead, Profile, Strategy, head_to_head};

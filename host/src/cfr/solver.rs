@@ -1,19 +1,14 @@
 //! The solver: one builder for every game, layout, engine and device.
 
-mod problem;
-mod report;
-
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-pub use problem::Problem;
-pub(in crate::cfr) use problem::Stored;
-pub use report::{Point, Report};
-
-use super::dispatch::{self, Plan};
-use super::engine::Engine;
-use super::options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
-use super::strategy::{Checkpoint, Strategy};
+use crate::cfr::dispatch::{self, Plan};
+use crate::cfr::engines::Solve;
+use crate::cfr::options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
+use crate::cfr::problem::Problem;
+use crate::cfr::report::{Point, Report};
+use crate::cfr::strategy::{Checkpoint, Strategy};
 use crate::{Device, Error, Progress, Result};
 
 /// Builds a [`Solver`].
@@ -46,7 +41,7 @@ pub struct Solver {
     problem: Problem,
     options: Options,
     plan: Plan,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Solve>,
     iteration: u64,
     seconds: f64,
     exploitability_seconds: f64,

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use warpplay::cfr::walk::{Information, Sampler};
-use warpplay::cfr::{
-    Abstraction, Algorithm, CardSet, Classes, Deck, GameDef, Method, Options, Ranking, Recipe, RoundBuckets, Sampling,
-    members, set_of, subsets,
-};
+use warpplay::cfr::abstraction::{Classes, Method, RoundBuckets};
+use warpplay::cfr::engines::walk::{Information, Sampler};
+use warpplay::cfr::game::{Deck, members, set_of, subsets};
+use warpplay::cfr::{Abstraction, Algorithm, CardSet, GameDef, Options, Ranking, Recipe, Sampling};
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use serde_json::Value;
+use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder, Turn};
 use warpplay::cfr::{
-    Algorithm, Form, Game, GameDef, Goofspiel, LiarsDice, MatrixGame, Numbers, Poker, PrizeOrder, Sampling, Solver,
-    SolverBuilder, Tree, Turn, Updates,
+    Algorithm, Form, Game, GameDef, MatrixGame, Numbers, Poker, Sampling, Solver, SolverBuilder, Tree, Updates,
 };
 use warpplay::{Backend, Device, Error};
 use warpplay_tests::Checked;

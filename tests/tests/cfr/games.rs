@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::Value;
 use warpplay::Error;
-use warpplay::cfr::{
-    Action, BettingKind, BettingState, BettingTree, Category, Counts, Deals, Deck, GameDef, Ranking, Size, category,
-    set_of, subsets,
-};
+use warpplay::cfr::game::{Action, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets};
+use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
 use warpplay_tests::golden;
 
 fn file(name: &str) -> PathBuf {
@@ -438,7 +436,7 @@ fn plain_rank(deck: Deck, cards: u64) -> (usize, Vec<u8>) {
     subsets(cards, n)
         .map(|hand| {
             let cards: Vec<(u8, u8)> =
-                warpplay::cfr::members(hand).map(|card| (deck.rank(card), deck.suit(card))).collect();
+                warpplay::cfr::game::members(hand).map(|card| (deck.rank(card), deck.suit(card))).collect();
             let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
             cards.iter().for_each(|card| *counts.entry(card.0).or_default() += 1);
             let mut groups: Vec<(usize, u8)> = counts.iter().map(|(&rank, &count)| (count, rank)).collect();

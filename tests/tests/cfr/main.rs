@@ -10,5 +10,5 @@ mod solver;
 mod spot;
 mod street;
 mod subset;
-mod thesis;
 mod vector;
+mod walk;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use warpplay::Device;
-use warpplay::cfr::{
-    Algorithm, Averaging, BettingTree, GameDef, Lock, Node, Numbers, Options, Sampling, SmallBatch, Updates, VectorGame,
-};
+use warpplay::cfr::engines::SmallBatch;
+use warpplay::cfr::layout::{Lock, Node, VectorGame};
+use warpplay::cfr::{Algorithm, Averaging, BettingTree, GameDef, Numbers, Options, Sampling, Updates};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden;
 use warpplay_tests::tolerance::{Tolerance, close};

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use warpplay::cfr::{
-    Algorithm, BettingKind, BettingTree, Node, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots,
-};
+use warpplay::cfr::game::BettingKind;
+use warpplay::cfr::layout::Node;
+use warpplay::cfr::{Algorithm, BettingTree, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots};
 use warpplay::{Device, Error};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
@@ -311,7 +311,7 @@ fn plain_nodes(tree: &BettingTree) -> Vec<vector::Node> {
         let payoffs = tree.payoffs(&tree.nodes[node], &strengths);
         [payoffs[0], payoffs[1]]
     };
-    let node = |(at, node): (usize, &warpplay::cfr::BettingNode)| {
+    let node = |(at, node): (usize, &warpplay::cfr::game::BettingNode)| {
         let kind = match &node.kind {
             BettingKind::Decision { seat, children, .. } => vector::Kind::Decision {
                 seat: *seat,

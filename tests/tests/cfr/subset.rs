@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use warpplay::Device;
-use warpplay::cfr::{Algorithm, GameDef, Numbers, Options, Sampling, SubsetSolver, Updates};
+use warpplay::cfr::engines::SubsetSolver;
+use warpplay::cfr::{Algorithm, GameDef, Numbers, Options, Sampling, Updates};
 use warpplay_cpu_ref::cfr as plain;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;

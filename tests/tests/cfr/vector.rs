@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use warpplay::cfr::{BettingTree, CardSet, GameDef, Node, VectorGame};
+use warpplay::cfr::layout::{Node, VectorGame};
+use warpplay::cfr::{BettingTree, CardSet, GameDef};
 use warpplay_tests::golden;
 
 /// Rules of `../shared/games/poker`.

@@ -11,8 +11,7 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers, paper};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
-    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER, SHOGI_MATERIAL, SHOGI_PAPER,
-    SHOGI_SPARSE,
+    CFR_STREET, CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, MLP_PAPER, SHOGI_MATERIAL, SHOGI_PAPER, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
@@ -54,7 +53,7 @@ fn families() -> Vec<Family> {
         Family { kernels: cfr::street::kernels(), set: &CFR_STREET },
         Family { kernels: cfr::explicit::kernels(), set: &CFR_EXPLICIT },
         Family { kernels: cfr::subset::kernels(), set: &CFR_SUBSET },
-        Family { kernels: cfr::thesis::kernels(), set: &CFR_THESIS },
+        Family { kernels: warpplay_papers::cfr_thesis::kernels::kernels(), set: &warpplay_papers::cfr_thesis::PTX },
         Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
         Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
         Family { kernels: shogi::paper::kernels(), set: &SHOGI_PAPER },

@@ -1,1 +1,3 @@
 //! The tests of the publications: published kernels against the plain references, programs, tables.
+
+mod cfr_thesis;

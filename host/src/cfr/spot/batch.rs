@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::super::betting::BettingTree;
-use super::super::engine::Tables;
-use super::super::options::{Form, Numbers, Sampling};
-use super::super::street::StreetBatch;
-use super::super::vector::VectorGame;
 use super::report::{Run, SpotReport};
 use super::solve::SpotRun;
+use crate::cfr::engines::street::StreetBatch;
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::layout::Tables;
+use crate::cfr::layout::VectorGame;
+use crate::cfr::options::{Form, Numbers, Sampling};
 use crate::{Backend, Device, Error, Result};
 
 /// Most spots of a batch: they fill the largest device several times over, and their reports do not fill the host.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::super::betting::Rake;
+use crate::cfr::game::betting::Rake;
 use crate::{Error, Result};
 
 /// A heads-up hold'em hand from the flop, turn or river on. Seat 0 is out of position and acts first on every street.

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::super::dispatch;
-use super::super::engine::Engine;
-use super::super::options::Options;
-use super::super::vector::VectorGame;
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
+use crate::cfr::dispatch;
+use crate::cfr::engines::Solve;
+use crate::cfr::layout::VectorGame;
+use crate::cfr::options::Options;
 use crate::{Device, Error, Result};
 
 /// How long spots are solved, and when they are measured.
@@ -139,6 +139,6 @@ fn solve_one(device: &Device, laid: &Laid, run: &SpotRun) -> Result<SpotReport> 
 }
 
 /// The engine that solves a spot on a device.
-fn engine(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Engine>> {
+fn engine(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     dispatch::build_vector(device, game, options)
 }

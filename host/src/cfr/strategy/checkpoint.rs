@@ -13,9 +13,10 @@ use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::cfr::dispatch::{EngineName, Plan};
-use crate::cfr::engine::{Tables, Values};
+use crate::cfr::layout::{Tables, Values};
 use crate::cfr::options::Options;
-use crate::cfr::solver::{Point, Problem, Stored};
+use crate::cfr::problem::{Problem, Stored};
+use crate::cfr::report::Point;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};

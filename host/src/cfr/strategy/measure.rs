@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use super::layout::{Layout, LayoutKind};
 use crate::cfr::dispatch;
-use crate::cfr::engine::{Measured, Tables, Values};
+use crate::cfr::layout::{Layout, LayoutKind};
+use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Form, Numbers, Options, Sampling};
-use crate::cfr::solver::Problem;
+use crate::cfr::problem::Problem;
 use crate::{Device, Error, Result};
 
 /// How good a profile of strategies is. Chips, arrays by seat.
@@ -63,7 +63,7 @@ impl Strategy {
         if kind == LayoutKind::Buckets && !buckets.padded {
             return Ok(Cow::Borrowed(self));
         }
-        self.relaid(&Layout::of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
+        self.relaid(&dispatch::layout_of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
     }
 }
 
@@ -99,7 +99,7 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numb
 
 /// An engine that iterates nothing.
 struct Meter {
-    engine: Box<dyn crate::cfr::engine::Engine>,
+    engine: Box<dyn crate::cfr::engines::Solve>,
     precision: Numbers,
 }
 
