@@ -1,12 +1,56 @@
 //! PTX that a build script embedded in a program.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use std::borrow::Cow;
+#[cfg(not(target_arch = "nvptx64"))]
+use std::io::{self, Read};
+
 /// One module's PTX for one architecture.
 #[derive(Clone, Copy, Debug)]
 pub struct PtxImage {
     /// Architecture it was compiled for, as `sm_75`.
     pub arch: &'static str,
+    text: Text,
+}
+
+/// How an image holds its text.
+#[derive(Clone, Copy, Debug)]
+enum Text {
+    Plain(&'static str),
+    /// RFC 1950, and the length of the text in bytes.
+    Zlib(&'static [u8], usize),
+}
+
+impl PtxImage {
+    /// An image whose text is as it is.
+    pub const fn plain(arch: &'static str, text: &'static str) -> Self {
+        Self { arch, text: Text::Plain(text) }
+    }
+
+    /// An image whose text of `length` bytes is compressed with zlib (RFC 1950), as `warpplay-gpu-builder` embeds it.
+    pub const fn zlib(arch: &'static str, bytes: &'static [u8], length: usize) -> Self {
+        Self { arch, text: Text::Zlib(bytes, length) }
+    }
+
     /// The PTX text.
-    pub ptx: &'static str,
+    ///
+    /// # Errors
+    /// The compressed bytes are not a text of the length that was given.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn text(&self) -> io::Result<Cow<'static, str>> {
+        match self.text {
+            Text::Plain(text) => Ok(Cow::Borrowed(text)),
+            Text::Zlib(bytes, length) => {
+                let mut text = String::with_capacity(length);
+                // One byte more than it should be, so that a longer text is seen.
+                flate2::read::ZlibDecoder::new(bytes).take(length as u64 + 1).read_to_string(&mut text)?;
+                match text.len() == length {
+                    true => Ok(Cow::Owned(text)),
+                    false => Err(io::Error::other(format!("{} bytes of text, expected {length}", text.len()))),
+                }
+            }
+        }
+    }
 }
 
 /// One module's PTX for every architecture it was built for, oldest first.
@@ -135,4 +179,31 @@ pub mod embedded {
         #[cfg(feature = "shogi-sparse")]
         SHOGI_SPARSE,
     ];
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compressed_text_is_read_whole_or_refused() {
+        const TEXT: &str = ".version 6.3\n.target sm_75\n";
+        // `zlib.compress(TEXT, 0)` of Python: stored, not packed.
+        let mut bytes = vec![0x78, 0x01, 0x01, TEXT.len() as u8, 0, !(TEXT.len() as u8), 0xff];
+        bytes.extend(TEXT.bytes());
+        let (low, high) = TEXT.bytes().fold((1u32, 0u32), |(a, b), byte| {
+            let a = (a + u32::from(byte)) % 65521;
+            (a, (b + a) % 65521)
+        });
+        bytes.extend(((high << 16) | low).to_be_bytes());
+        let bytes: &'static [u8] = bytes.leak();
+        assert_eq!(PtxImage::zlib("sm_75", bytes, TEXT.len()).text().unwrap(), TEXT);
+        for length in [0, TEXT.len() - 1, TEXT.len() + 1] {
+            assert!(PtxImage::zlib("sm_75", bytes, length).text().is_err(), "{length}");
+        }
+        for end in 0..bytes.len() {
+            assert!(PtxImage::zlib("sm_75", &bytes[..end], TEXT.len()).text().is_err(), "{end}");
+        }
+        assert_eq!(PtxImage::plain("sm_75", TEXT).text().unwrap(), TEXT);
+    }
 }

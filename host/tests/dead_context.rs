@@ -35,7 +35,7 @@ const fn set(name: &'static str, images: &'static [PtxImage]) -> PtxSet {
     PtxSet { name, images, missing: Some("none was built: install a device compiler") }
 }
 
-const TRAP: PtxSet = set("trap", &[PtxImage { arch: "sm_75", ptx: PTX }]);
+const TRAP: PtxSet = set("trap", &[PtxImage::plain("sm_75", PTX)]);
 
 #[test]
 fn a_trap_on_the_cpu_names_the_kernel_and_harms_nothing() -> Result<(), Error> {
@@ -67,13 +67,13 @@ fn a_trap_on_a_gpu_ends_the_context() -> Result<(), Error> {
     let refused = |set: &PtxSet| Module::load(&device, set).expect_err("cannot be loaded");
     let error = refused(&set("empty", &[]));
     assert!(matches!(error, Error::PtxMissing { .. }), "{error}");
-    let error = refused(&set("old", &[PtxImage { arch: "sm_999", ptx: "" }]));
+    let error = refused(&set("old", const { &[PtxImage::plain("sm_999", "")] }));
     assert!(matches!(error, Error::PtxArch { .. }), "{error}");
     let too_new = ".version 99.0\n.target sm_75\n.address_size 64\n";
-    let error = refused(&set("new", Box::leak(Box::new([PtxImage { arch: "sm_75", ptx: too_new }]))));
+    let error = refused(&set("new", Box::leak(Box::new([PtxImage::plain("sm_75", too_new)]))));
     assert!(matches!(error, Error::PtxVersion { .. }), "{error}");
     let broken = ".version 6.4\n.target sm_75\n.address_size 64\nnonsense;\n";
-    let error = refused(&set("broken", Box::leak(Box::new([PtxImage { arch: "sm_75", ptx: broken }]))));
+    let error = refused(&set("broken", Box::leak(Box::new([PtxImage::plain("sm_75", broken)]))));
     assert!(matches!(error, Error::Module { .. }), "{error}");
     assert!(error.to_string().contains("nonsense"), "{error}");
 

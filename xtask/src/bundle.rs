@@ -16,7 +16,7 @@ const NOT_BUNDLED: [&str; 3] = ["warpplay-gpu-builder", "warpplay-gpu-macros", "
 /// A program that cargo built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
-    /// `test`, `example` or `bench`.
+    /// `test`, `example`, `bench` or `program`.
     kind: String,
     /// The package's name.
     package: String,
@@ -39,7 +39,9 @@ pub fn make(dir: &Path) -> Result<()> {
     let mut programs = BTreeMap::new();
     let tests = ["test", "--workspace", "--release", "--no-run"];
     let benches = ["bench", "--package", "warpplay", "--no-run", "--benches"];
-    for arguments in [&tests[..], &benches[..]] {
+    // Of the whole workspace, so that nothing is compiled with other features.
+    let program = ["build", "--workspace", "--release", "--bin", "warpplay"];
+    for arguments in [&tests[..], &benches[..], &program[..]] {
         for program in build(arguments)? {
             programs.insert(program.file_name(), program);
         }
@@ -66,6 +68,9 @@ const RUN_TESTS: &str = "\
 #   sh BUNDLE/run-tests
 bundle=$(cd \"$(dirname \"$0\")\" && pwd)
 root=$PWD
+# The tests of the command line run the program of this bundle.
+chmod +x \"$bundle/program-warpplay-cli-warpplay\"
+export WARPPLAY_PROGRAM=\"$bundle/program-warpplay-cli-warpplay\"
 failed=
 tab=$(printf '\\t')
 while IFS=$tab read -r kind package target file; do
@@ -78,11 +83,13 @@ while IFS=$tab read -r kind package target file; do
         warpplay-gpu) folder=gpu ;;
         warpplay-cpu-ref) folder=cpu-ref ;;
         warpplay-tests) folder=tests ;;
+        warpplay-cli) folder=cli ;;
+        warpplay-papers) folder=papers ;;
         warpplay-example-hex) folder=host/examples/custom_game ;;
         warpplay-example-lights-out) folder=host/examples/custom_puzzle ;;
         *) folder=. ;;
     esac
-    (cd \"$root/$folder\" && CARGO_MANIFEST_DIR=$PWD WARPPLAY_BUNDLE=$bundle \"$bundle/$file\" \"$@\") </dev/null ||
+    (cd \"$root/$folder\" && CARGO_MANIFEST_DIR=$PWD \"$bundle/$file\" \"$@\") </dev/null ||
         failed=\"$failed $file\"
 done <\"$bundle/MANIFEST.tsv\"
 [ -z \"$failed\" ] && echo 'all tests passed' && exit 0
@@ -111,6 +118,7 @@ fn program(line: &str) -> Option<Program> {
     let kind = match target["kind"][0].as_str()? {
         "example" => "example",
         "bench" => "bench",
+        "bin" if target["name"] == "warpplay" && message["profile"]["test"] == Value::Bool(false) => "program",
         // Unit tests have the kind of what they test; without the test profile it is the thing itself.
         _ if message["profile"]["test"] == Value::Bool(true) => "test",
         _ => return None,
@@ -163,6 +171,9 @@ mod tests {
             "profile":{"test":true},"executable":"/t/deps/xtask-1"}"#;
         assert_eq!(program(unit).unwrap().file_name(), "test-xtask-xtask");
         assert_eq!(program(&unit.replace("true", "false")), None);
+
+        let ours = unit.replace("true", "false").replace("\"xtask\"", "\"warpplay\"");
+        assert_eq!(program(&ours).unwrap().kind, "program");
 
         let example = unit.replace("[\"bin\"]", "[\"example\"]").replace("true", "false");
         assert_eq!(program(&example).unwrap().kind, "example");

@@ -1,70 +1,78 @@
-//! The algorithm families: what `run` and `bench` start.
+//! The families of algorithms, and the publications: what `run` and `bench` start.
 
 /// One family of algorithms. A new family is one more row of [`FAMILIES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// Its module name in every crate; what the user types.
+    /// Its module name in every crate, its feature, its command of `warpplay`; what the user types.
     pub name: &'static str,
-    /// Its example program.
-    pub example: &'static str,
-    /// What the example is told when the user says nothing: some seconds' work on any machine.
+    /// The features of `warpplay-cli` that `run` builds: the family alone.
+    pub features: &'static str,
+    /// What the program is told when the user says nothing: some seconds' work on any machine.
     pub arguments: &'static [&'static str],
-    /// Its bench.
-    pub bench: &'static str,
-    /// Whether several ranks of the example can work together.
+    /// Its bench, if it has one.
+    pub bench: Option<&'static str>,
+    /// Whether several ranks of the program can work together.
     pub ranks: bool,
 }
 
-/// All families of this version.
+/// All families of this version, and the publications.
 pub const FAMILIES: &[Family] = &[
     Family {
         name: "mcts",
-        example: "mcts",
+        features: "mcts",
         arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
-        bench: "mcts",
+        bench: Some("mcts"),
         ranks: false,
     },
     Family {
         name: "mlp",
-        example: "mlp_mnist",
-        arguments: &["train", "--device", "auto", "--lr", "0.1", "--epochs", "5"],
-        bench: "mlp",
+        features: "mlp",
+        arguments: &["train", "--device", "auto", "--learning-rate", "0.1", "--epochs", "5"],
+        bench: Some("mlp"),
         ranks: false,
     },
     Family {
         name: "azero",
-        example: "azero_checkers",
+        features: "azero",
         arguments: &["selfplay", "--device", "auto", "--games", "2", "--simulations", "32"],
-        bench: "azero",
+        bench: Some("azero"),
         ranks: false,
     },
     Family {
         name: "cfr",
-        example: "cfr_poker",
+        features: "cfr",
         arguments: &["solve", "tests/golden/cfr/games/leduc.limit.2p.game", "--device", "auto", "--iterations", "1000"],
-        bench: "cfr",
+        bench: Some("cfr"),
         ranks: false,
     },
     Family {
         name: "shogi",
-        example: "shogi_learn",
+        features: "shogi",
         arguments: &[
-            "reproduce",
-            "--games",
+            "learn",
+            "--records",
             "tests/golden/shogi/first_100.usi.txt.gz",
+            "--held-out",
+            "0.2",
             "--device",
             "auto",
             "--iterations",
             "10",
         ],
-        bench: "shogi",
+        bench: Some("shogi"),
         ranks: true,
     },
+    Family { name: "papers", features: "papers-all", arguments: &["--help"], bench: None, ranks: true },
 ];
 
-/// The names that `run` and `bench` accept.
+/// The names that `run` accepts.
 pub fn names() -> Vec<&'static str> {
     FAMILIES.iter().map(|family| family.name).collect()
+}
+
+/// The names that `bench` accepts.
+pub fn names_of_benches() -> Vec<&'static str> {
+    FAMILIES.iter().filter_map(|family| family.bench).collect()
 }
 
 /// The family of that name.
@@ -78,13 +86,15 @@ mod tests {
 
     #[test]
     fn every_family_has_its_programs() {
-        let host = crate::process::root().join("host");
+        let root = crate::process::root();
         for family in FAMILIES {
             assert_eq!(find(family.name).unwrap().name, family.name);
-            let example = host.join("examples").join(format!("{}.rs", family.example));
-            let bench = host.join("benches").join(format!("{}.rs", family.bench));
-            assert!(example.is_file(), "{} is missing", example.display());
-            assert!(bench.is_file(), "{} is missing", bench.display());
+            let command = root.join("cli/src").join(family.name).join("mod.rs");
+            assert!(command.is_file(), "{} is missing", command.display());
+            if let Some(bench) = family.bench {
+                let bench = root.join("host/benches").join(format!("{bench}.rs"));
+                assert!(bench.is_file(), "{} is missing", bench.display());
+            }
         }
         assert!(find("no such family").is_none());
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: set-up, programs, tests, the PTX table and benches in one command each.
+//! `cargo xtask`: set-up, the program, tests, the PTX table and benches in one command each.
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
@@ -28,15 +28,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run a family's example in release mode; without arguments, a small demonstration on the best device
+    /// Run a family's commands of `warpplay` in release mode; without arguments, a small demonstration on the best device
     Run {
         /// The family of algorithms
         #[arg(value_parser = PossibleValuesParser::new(families::names()))]
         family: String,
-        /// Start so many processes that work together, with mpirun: before the example's arguments, of family shogi only
+        /// Start so many processes that work together, with mpirun: before the other arguments, of shogi and papers only
         #[arg(long, value_name = "N")]
         ranks: Option<usize>,
-        /// Arguments of the example, such as `analyse --game gomoku`; `--help` lists them
+        /// Arguments of `warpplay FAMILY`, such as `analyse --game gomoku`; `--help` lists them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -51,7 +51,7 @@ enum Task {
     /// Run the benches in release mode: of one family, or of all
     Bench {
         /// The family of algorithms
-        #[arg(value_parser = PossibleValuesParser::new(families::names()))]
+        #[arg(value_parser = PossibleValuesParser::new(families::names_of_benches()))]
         family: Option<String>,
         /// Arguments of the bench
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -103,23 +103,31 @@ fn perform(task: Task) -> Result<()> {
     }
 }
 
+/// The program `warpplay` with no family but those that are asked for.
+const PROGRAM: [&str; 5] = ["--package", "warpplay-cli", "--bin", "warpplay", "--no-default-features"];
+
 fn run(family: &str, ranks: Option<usize>, arguments: &[String]) -> Result<()> {
     let family = families::find(family).context("the command line's parser knows the families")?;
     setup::device_compiler()?;
     let mut command = match ranks {
         Some(ranks) => ranks_of(family, ranks)?,
-        None => process::cargo(&["run", "--release", "--package", "warpplay", "--example", family.example, "--"]),
+        None => {
+            let mut command = process::cargo(&["run", "--release"]);
+            command.args(PROGRAM).args(["--features", family.features, "--"]);
+            command
+        }
     };
+    command.arg(family.name);
     if arguments.is_empty() {
         command.args(family.arguments);
-        setup::say(&format!("{} {}", family.example, family.arguments.join(" ")));
+        setup::say(&format!("warpplay {} {}", family.name, family.arguments.join(" ")));
     } else {
         command.args(arguments);
     }
     Err(process::replace(&mut command))
 }
 
-/// Builds a family's example with ranks and gives `mpirun` with it, to which the example's arguments can be added.
+/// Builds a family's program with ranks and gives `mpirun` with it, to which the program's arguments can be added.
 fn ranks_of(family: &Family, ranks: usize) -> Result<Command> {
     if !family.ranks {
         let with: Vec<_> = FAMILIES.iter().filter(|family| family.ranks).map(|family| family.name).collect();
@@ -129,8 +137,8 @@ fn ranks_of(family: &Family, ranks: usize) -> Result<Command> {
         bail!("option ranks: 0 is not allowed (1 or more)");
     }
     setup::mpi()?;
-    let build = ["build", "--release", "--package", "warpplay", "--features", "mpi", "--example", family.example];
-    process::run(&mut process::cargo(&build))?;
+    let features = format!("{},mpi", family.features);
+    process::run(process::cargo(&["build", "--release"]).args(PROGRAM).args(["--features", &features]))?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let mut command = Command::new("mpirun");
     command.args(plan::mpirun(ranks, cores, setup::is_root()));
@@ -138,14 +146,15 @@ fn ranks_of(family: &Family, ranks: usize) -> Result<Command> {
         // The ranks share the cores.
         command.env("RAYON_NUM_THREADS", (cores / ranks).max(1).to_string());
     }
-    command.arg(process::target_dir().join("release/examples").join(family.example));
+    command.arg(process::target_dir().join("release/warpplay"));
     Ok(command)
 }
 
 fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
-    for row in families::FAMILIES.iter().filter(|row| family.is_none_or(|family| family == row.name)) {
-        process::run(process::cargo(&["bench", "--package", "warpplay", "--bench", row.bench, "--"]).args(arguments))?;
+    let benches = families::FAMILIES.iter().filter(|row| family.is_none_or(|family| family == row.name));
+    for bench in benches.filter_map(|row| row.bench) {
+        process::run(process::cargo(&["bench", "--package", "warpplay", "--bench", bench, "--"]).args(arguments))?;
     }
     Ok(())
 }
@@ -168,17 +177,17 @@ fn test(arguments: &[String]) -> Result<()> {
     result
 }
 
-/// Prints which back ends this machine has, as the example `device_info` finds them; `cargo test` has built it, with the features of the workspace.
+/// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with the features of the workspace.
 fn report_back_ends() {
-    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--example", "device_info"];
-    let program = process::target_dir().join("debug/examples/device_info");
+    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"];
+    let program = process::target_dir().join("debug/warpplay");
     let output = process::run(&mut process::cargo(&build))
-        .and_then(|()| Ok(Command::new(program).stderr(Stdio::inherit()).output()?));
+        .and_then(|()| Ok(Command::new(program).arg("device").stderr(Stdio::inherit()).output()?));
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let lines: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("Back ends")).take_while(|line| !line.is_empty()).collect();
     if lines.is_empty() {
-        setup::say("the example device_info did not say which back ends there are");
+        setup::say("`warpplay device` did not say which back ends there are");
     } else {
         println!("\n{}", lines.join("\n"));
     }
@@ -207,6 +216,6 @@ mod tests {
         let error = ranks_of(of("shogi"), 0).unwrap_err().to_string();
         assert_eq!(error, "option ranks: 0 is not allowed (1 or more)");
         let error = ranks_of(of("mcts"), 2).unwrap_err().to_string();
-        assert_eq!(error, "option ranks: mcts has none (families with ranks: shogi)");
+        assert_eq!(error, "option ranks: mcts has none (families with ranks: shogi, papers)");
     }
 }

@@ -162,7 +162,7 @@ fn image(path: PathBuf) -> Option<Image> {
     let file = path.file_name()?.to_str()?;
     let (module, arch) = file.strip_suffix(".ptx")?.split_once('.')?;
     let included = fs::read_to_string(path.with_file_name(format!("{module}.rs"))).ok()?;
-    included.contains(&format!("/{file}\"")).then(|| Image {
+    included.contains(&format!("/{file}.z\"")).then(|| Image {
         module: module.to_owned(),
         arch: arch.to_owned(),
         path: path.clone(),
@@ -241,7 +241,7 @@ mod tests {
     fn only_files_that_the_program_includes_count() {
         let dir = process::target_dir().join("xtask-test-images");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("m.rs"), r#"include_str!(concat!(env!("OUT_DIR"), "/m.sm_75.ptx"))"#).unwrap();
+        fs::write(dir.join("m.rs"), r#"include_bytes!(concat!(env!("OUT_DIR"), "/m.sm_75.ptx.z"))"#).unwrap();
         let found = image(dir.join("m.sm_75.ptx")).unwrap();
         assert_eq!((found.module.as_str(), found.arch.as_str()), ("m", "sm_75"));
         for other in ["m.sm_70.ptx", "n.sm_75.ptx", "m.rs", "m.ptx"] {

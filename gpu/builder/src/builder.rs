@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::arch::{Arch, generation};
 use crate::nested::{self, Job};
 use crate::{BASELINE_ARCH, Error, Result, compiler, files, ptx};
 
@@ -17,13 +18,6 @@ pub struct CudaBuilder {
     archs: Vec<Arch>,
     rustflags: Vec<String>,
     target_dir: Option<PathBuf>,
-}
-
-/// An architecture, and features beyond what it implies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Arch {
-    pub(crate) name: String,
-    pub(crate) features: Vec<String>,
 }
 
 /// What a build made.
@@ -281,14 +275,6 @@ impl CudaBuilder {
 /// Whether the running build script belongs to a crate that is being compiled for the device.
 pub(crate) fn is_device_build() -> bool {
     std::env::var("TARGET").is_ok_and(|target| target.starts_with("nvptx64"))
-}
-
-/// Number and suffix of `sm_90a`, in the order of the architectures.
-fn generation(arch: &str) -> Option<(u32, &str)> {
-    let digits_and_suffix = arch.strip_prefix("sm_")?;
-    let digits_end = digits_and_suffix.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits_and_suffix.len());
-    let (digits, suffix) = digits_and_suffix.split_at(digits_end);
-    matches!(suffix, "" | "a" | "f").then_some((digits.parse().ok()?, suffix))
 }
 
 /// Waits until no other program builds in `root`; the lock ends when the file is dropped.

@@ -27,7 +27,7 @@ impl DeviceCompiler {
     /// device loads. Yes where it does not tell.
     pub(crate) fn knows(&self, arch: &str) -> bool {
         let output =
-            Command::new(&self.rustc).args(["--print", "target-cpus", "--target", crate::nested::TARGET]).output();
+            Command::new(&self.rustc).args(["--print", "target-cpus", "--target", crate::arch::TARGET]).output();
         match output {
             Ok(output) if output.status.success() => lists(&String::from_utf8_lossy(&output.stdout), arch),
             _ => true,

@@ -1,6 +1,10 @@
 //! The half for build scripts: PTX becomes an expression that a crate includes.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 use crate::{Built, COMPILER_VARIABLE, CudaBuilder, Error, REQUIRE_VARIABLE, Result, builder, compiler, files};
 
@@ -9,7 +13,7 @@ impl CudaBuilder {
     /// the script again.
     ///
     /// The file is an expression of type `warpplay_gpu::ptx::PtxSet`, for
-    /// `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it. Where there is no device
+    /// `include!(concat!(env!("OUT_DIR"), "/<module>.rs"))`; the PTX lies beside it, as text and compressed as it is embedded. Where there is no device
     /// compiler the set is empty and says why, and cargo shows a warning: the result is `None`. The same, without
     /// a warning, in a crate that is itself being compiled for the device.
     ///
@@ -37,8 +41,11 @@ impl CudaBuilder {
                 for image in &built.images {
                     // A copy, so that the crate can be compiled while another build replaces the original.
                     let name = format!("{module}.{}.ptx", image.arch);
-                    files::write_if_changed(&out_dir.join(&name), &files::read(&image.path)?)?;
-                    images.push((image.arch.as_str(), name));
+                    let text = files::read(&image.path)?;
+                    files::write_if_changed(&out_dir.join(&name), &text)?;
+                    // What the program carries; the plain text beside it is for readers and for `cargo xtask ptx`.
+                    files::write_if_changed(&out_dir.join(format!("{name}.z")), compressed(&text))?;
+                    images.push((image.arch.as_str(), name, text.len()));
                 }
                 files::write_if_changed(&expression, &set(&module, &images, None))?;
                 Ok(Some(built))
@@ -63,13 +70,20 @@ fn watch(paths: &[impl AsRef<Path>]) {
     }
 }
 
-/// The expression of a set; an image is its architecture and the name of its file in `OUT_DIR`.
-fn set(module: &str, images: &[(&str, String)], missing: Option<&str>) -> String {
+/// The text as zlib (RFC 1950).
+fn compressed(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    written.expect("a vector takes what is written")
+}
+
+/// The expression of a set; an image is its architecture, the name of its file in `OUT_DIR` and the length of its text.
+fn set(module: &str, images: &[(&str, String, usize)], missing: Option<&str>) -> String {
     let mut text = format!("::warpplay_gpu::ptx::PtxSet {{\n    name: {module:?},\n    images: &[\n");
-    for (arch, file) in images {
+    for (arch, file, length) in images {
         text.push_str(&format!(
-            "        ::warpplay_gpu::ptx::PtxImage {{ arch: {arch:?}, \
-             ptx: include_str!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},\n"
+            "        ::warpplay_gpu::ptx::PtxImage::zlib({arch:?}, \
+             include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}.z\")), {length}),\n"
         ));
     }
     text.push_str(&format!("    ],\n    missing: {missing:?},\n}}\n"));
@@ -82,14 +96,14 @@ mod tests {
 
     #[test]
     fn the_expression_of_a_set() {
-        let images = [("sm_75", "games.sm_75.ptx".to_owned()), ("sm_90", "games.sm_90.ptx".to_owned())];
+        let images = [("sm_75", "games.sm_75.ptx".to_owned(), 75), ("sm_90", "games.sm_90.ptx".to_owned(), 90)];
         assert_eq!(
             set("games", &images, None),
             r#"::warpplay_gpu::ptx::PtxSet {
     name: "games",
     images: &[
-        ::warpplay_gpu::ptx::PtxImage { arch: "sm_75", ptx: include_str!(concat!(env!("OUT_DIR"), "/games.sm_75.ptx")) },
-        ::warpplay_gpu::ptx::PtxImage { arch: "sm_90", ptx: include_str!(concat!(env!("OUT_DIR"), "/games.sm_90.ptx")) },
+        ::warpplay_gpu::ptx::PtxImage::zlib("sm_75", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_75.ptx.z")), 75),
+        ::warpplay_gpu::ptx::PtxImage::zlib("sm_90", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_90.ptx.z")), 90),
     ],
     missing: None,
 }

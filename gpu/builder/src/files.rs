@@ -17,13 +17,14 @@ pub(crate) fn create_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(failed("create the folder", path))
 }
 
-/// Writes `text` unless the file holds it already: an unchanged file keeps its time stamp, so that nothing
+/// Writes `content` unless the file holds it already: an unchanged file keeps its time stamp, so that nothing
 /// which depends on it is built again.
-pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<()> {
-    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    let content = content.as_ref();
+    if std::fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
     }
-    std::fs::write(path, text).map_err(failed("write", path))
+    std::fs::write(path, content).map_err(failed("write", path))
 }
 
 /// The target folder of the build that runs this program, if there is one around.

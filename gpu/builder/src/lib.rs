@@ -39,6 +39,7 @@
 //! Nothing here needs a GPU or a driver. [`parse_entries`] lists a PTX text's kernels with their parameters, and
 //! [`assemble`] has NVIDIA's `ptxas` report registers, shared memory and spills.
 
+mod arch;
 mod builder;
 mod compiler;
 mod emit;

@@ -8,11 +8,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::builder::Arch;
+use crate::arch::{Arch, TARGET};
 use crate::{DeviceCompiler, Error, Result, files};
-
-/// rustc's name for the device.
-pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// What is compiled.
 pub(crate) struct Job<'a> {

@@ -1,5 +1,6 @@
 //! Modules of kernels, and the kernels in them.
 
+use std::borrow::Cow;
 use std::ffi::{CString, c_int, c_void};
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -32,6 +33,33 @@ pub(crate) struct Loaded {
     device: Device,
     set: PtxSet,
     cuda: Option<CudaModule>,
+    /// The images' texts, where a program without a GPU asks for their entries.
+    texts: OnceLock<Vec<Cow<'static, str>>>,
+}
+
+impl Loaded {
+    /// Whether an image has this entry; so it is taken where there are none.
+    fn may_have(&self, name: &str) -> Result<bool> {
+        let texts = match self.texts.get() {
+            Some(texts) => texts,
+            None => {
+                let texts = self.set.images.iter().map(|image| text_of(&self.set, image));
+                let texts = texts.collect::<Result<Vec<_>>>()?;
+                self.texts.get_or_init(|| texts)
+            }
+        };
+        Ok(texts.is_empty() || texts.iter().any(|text| has_entry(text, name)))
+    }
+}
+
+/// The text of an image.
+fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
+    image.text().map_err(|error| Error::Module {
+        module: set.name.to_string(),
+        code: 0,
+        name: "not loaded".to_string(),
+        log: format!("its PTX for {} cannot be unpacked: {error}", image.arch),
+    })
 }
 
 struct CudaModule {
@@ -64,7 +92,7 @@ impl Module {
             None if device.backend() == Backend::Cpu => return Err(no_kernels("a module")),
             None => None,
         };
-        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set: *set, cuda }) })
+        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set: *set, cuda, texts: OnceLock::new() }) })
     }
 
     /// Name of the set it was loaded from.
@@ -97,8 +125,7 @@ impl Module {
                 (handle, FunctionInfo::of(&module.context, handle)?)
             }
             None => {
-                let images = self.inner.set.images;
-                if !images.is_empty() && !images.iter().any(|image| has_entry(image.ptx, K::NAME)) {
+                if !self.inner.may_have(K::NAME)? {
                     return Err(missing());
                 }
                 (std::ptr::null_mut(), FunctionInfo::on_the_cpu(K::BOUNDS.max_threads))
@@ -179,7 +206,8 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         return Err(Error::PtxArch { module: name.to_string(), built_for: built_for.join(", "), capability });
     };
     let newest = driver::version().map(driver::ptx_version);
-    let needs = declared_version(image.ptx);
+    let text = text_of(set, image)?;
+    let needs = declared_version(&text);
     let too_new = || {
         let text = |version: Option<(u32, u32)>| match version {
             Some((major, minor)) => format!("{major}.{minor}"),
@@ -191,7 +219,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         let code = driver::last_code();
         Error::Module { module: name.to_string(), code, name: driver::code_name(code), log }
     };
-    let text = CString::new(image.ptx).map_err(|_| Error::Module {
+    let text = CString::new(text.as_ref()).map_err(|_| Error::Module {
         module: name.to_string(),
         code: 0,
         name: "not loaded".to_string(),
@@ -499,7 +527,7 @@ mod tests {
     use crate::runtime::test_kernels::{self, fill};
 
     const fn image(arch: &'static str) -> PtxImage {
-        PtxImage { arch, ptx: "" }
+        PtxImage::plain(arch, "")
     }
 
     fn chosen(archs: &[&'static str], capability: (u32, u32)) -> Option<&'static str> {
@@ -530,11 +558,8 @@ mod tests {
 
     #[test]
     fn a_missing_kernel_is_named_with_its_module() {
-        const OTHER: PtxSet = PtxSet {
-            name: "other",
-            images: &[PtxImage { arch: "sm_75", ptx: ".visible .entry another(" }],
-            missing: None,
-        };
+        const OTHER: PtxSet =
+            PtxSet { name: "other", images: &[PtxImage::plain("sm_75", ".visible .entry another(")], missing: None };
         let module = Module::load(&Device::simt(), &OTHER).expect("nothing to load");
         let error = module.function(fill).expect_err("not there");
         assert!(error.to_string().starts_with("module other has no kernel fill"), "{error}");

@@ -120,8 +120,7 @@ pub(crate) const PTX: &str = r"
 ";
 
 /// The module of both.
-pub(crate) const SET: PtxSet =
-    PtxSet { name: "test_kernels", images: &[PtxImage { arch: "sm_75", ptx: PTX }], missing: None };
+pub(crate) const SET: PtxSet = PtxSet { name: "test_kernels", images: &[PtxImage::plain("sm_75", PTX)], missing: None };
 
 /// The devices that kernels run on: the CPU, and the first GPU if there is one.
 ///

@@ -14,7 +14,7 @@ use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay_tests::golden::{self, Tensors};
 use warpplay_tests::programs::{self, Place};
 
-/// The program: what `WARPPLAY_AZERO_CHECKERS` names, or built by cargo as this test was.
+/// The program `warpplay`.
 fn program() -> &'static Path {
     programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
 }

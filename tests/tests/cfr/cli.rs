@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use warpplay_tests::golden;
 use warpplay_tests::programs::{self, Place, has};
 
-/// The program: what `WARPPLAY_CFR_POKER` names, or built by cargo as this test was.
+/// The program `warpplay`.
 fn program() -> &'static Path {
     programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
 }

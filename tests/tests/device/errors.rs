@@ -291,10 +291,10 @@ fn a_finished_position_is_not_searched() {
 /// A module without the kernel that is asked for.
 const STRANGER: PtxSet = PtxSet {
     name: "stranger",
-    images: &[PtxImage {
-        arch: "sm_75",
-        ptx: ".version 6.4\n.target sm_75\n.address_size 64\n\n.visible .entry somebody_else()\n{\n    ret;\n}\n",
-    }],
+    images: &[PtxImage::plain(
+        "sm_75",
+        ".version 6.4\n.target sm_75\n.address_size 64\n\n.visible .entry somebody_else()\n{\n    ret;\n}\n",
+    )],
     missing: None,
 };
 

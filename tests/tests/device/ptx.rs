@@ -80,9 +80,10 @@ fn for_each_image(mut body: impl FnMut(&Family, &str, &str, &BTreeMap<String, Pt
             continue;
         }
         for image in family.set.images {
-            let entries = parse_entries(image.ptx).unwrap_or_else(|error| panic!("{}: {error}", family.set.name));
+            let entries = parse_entries(&image.text().expect("PTX"))
+                .unwrap_or_else(|error| panic!("{}: {error}", family.set.name));
             let entries = entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-            body(&family, image.arch, image.ptx, &entries);
+            body(&family, image.arch, &image.text().expect("PTX"), &entries);
         }
     }
 }
@@ -147,7 +148,7 @@ fn a_users_module_holds_the_users_game_alone() {
             continue;
         }
         for image in set.images {
-            for entry in parse_entries(image.ptx).expect("PTX") {
+            for entry in parse_entries(&image.text().expect("PTX")).expect("PTX") {
                 assert!(entry.name.ends_with(suffix), "{} in {}", entry.name, set.name);
             }
         }
@@ -162,7 +163,7 @@ fn each_module_is_built_for_the_baseline_first() {
             let baseline = if ["mlp_epoch", "azero_fused"].contains(&family.set.name) { "sm_90a" } else { "sm_75" };
             assert_eq!(family.set.images[0].arch, baseline, "{}", family.set.name);
             for image in family.set.images {
-                assert!(image.ptx.contains(&format!(".target {}", image.arch)), "{}", family.set.name);
+                assert!(image.text().expect("PTX").contains(&format!(".target {}", image.arch)), "{}", family.set.name);
             }
         }
     }

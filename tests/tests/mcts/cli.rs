@@ -9,7 +9,7 @@ use warpplay::mcts::Variant;
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::programs::{self, has};
 
-/// The program: what `WARPPLAY_MCTS` names, or built by cargo as this test was.
+/// The program `warpplay`.
 fn program() -> &'static Path {
     programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
 }

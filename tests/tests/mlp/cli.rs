@@ -12,7 +12,7 @@ use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::programs::{self, Place, has, interrupt};
 
-/// The program: what `WARPPLAY_MLP_MNIST` names, or built by cargo as this test was.
+/// The program `warpplay`.
 fn program() -> &'static Path {
     programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
 }

@@ -9,7 +9,7 @@ use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::golden;
 use warpplay_tests::programs::{self, Place, has, interrupt};
 
-/// The program: what `WARPPLAY_SHOGI_LEARN` names, or built by cargo as this test was.
+/// The program `warpplay`.
 fn program() -> &'static Path {
     programs::warpplay(env!("CARGO_TARGET_TMPDIR"))
 }
