@@ -1,9 +1,11 @@
 //! What other people's programs computed for CFR: the one reader of their files, and the comparison of runs over sampled deals with them.
 
+use std::ops::ControlFlow;
+
 use serde_json::Value;
 use warpplay::Error;
 use warpplay::cfr::engines::walk::{Checksums, Sampler, Set};
-use warpplay::cfr::{Algorithm, GameDef, Updates};
+use warpplay::cfr::{Algorithm, GameDef, Report, Solver, Updates};
 
 use crate::Checked;
 use crate::golden;
@@ -75,6 +77,15 @@ pub const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
     ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
 ];
 
+/// Does `n` more iterations.
+///
+/// # Errors
+/// As the device says.
+pub fn run_on(solver: &mut Solver, n: u64) -> Result<Report, Error> {
+    solver.set_limit(solver.iterations() + n);
+    solver.run(|_| ControlFlow::Continue(()))
+}
+
 /// A run over sampled deals, as far as the reference knows it.
 pub trait Sampled {
     /// Does `n` more iterations.
@@ -101,7 +112,7 @@ pub trait Sampled {
 
 impl Sampled for Sampler {
     fn iterate(&mut self, n: u32) -> Checked {
-        self.iterate(n)
+        self.run(n)
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>, Error> {

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::cfr::{Algorithm, Numbers, Sampling};
+use warpplay::Precision;
+use warpplay::cfr::{Algorithm, Sampling};
 
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
+use crate::common::flags::{CheckpointFlags, PlotsFlag, SeedFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
@@ -28,6 +30,7 @@ pub enum Command {
     /// What a saved strategy does with a hand after a history; or all of it as JSON or CSV
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
+    #[command(after_help = SPOT)]
     Subgame(Box<SubgameArgs>),
     /// Moved: `warpplay papers cfr_thesis`
     #[cfg(feature = "papers")]
@@ -40,6 +43,18 @@ pub enum Command {
     /// Regret matching on a matrix game
     Matrix(MatrixArgs),
 }
+
+/// What a spot's file looks like.
+pub const SPOT: &str = r#"A spot, SPOT.json; seat 0 acts first on every street:
+
+  {"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5,
+   "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+   "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
+
+May be left out: turn and river (then they are dealt), bet_fraction_of_pot. May be added, by street (flop, turn, river):
+  "bet_sizes": {"river": [0.5, "all-in"]}, "raise_sizes": {...}, "max_raises": {"river": 2}, or "limit": {"river": 10}
+and "rake": {"part": 0.05, "cap": 3}, "locks": [{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}].
+Several spots: {"spots": {"NAME": {...}}, ...fields in common...}"#;
 
 #[derive(clap::Args, Debug)]
 pub struct InfoArgs {
@@ -72,13 +87,8 @@ pub struct SolveArgs {
     #[arg(long, requires = "strategy")]
     pub compact: bool,
 
-    /// Write the solve's state to this file at the end, and on Ctrl-C
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-
-    /// Go on from this checkpoint until --iterations are done in all; the options are the checkpoint's
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "algorithm", "updates", "averaging", "sampling", "batch", "seed", "precision", "form"])]
-    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub checkpoint: CheckpointFlags,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -107,9 +117,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub device: DeviceFlag,
 
-    /// Draw exploitability against time to this file
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -119,8 +128,8 @@ pub struct CompareArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeasureFlags {
     /// Arithmetic: f32, f64
-    #[arg(long, value_name = "P", default_value_t = Numbers::F64)]
-    pub precision: Numbers,
+    #[arg(long, value_name = "P", default_value_t = Precision::F64)]
+    pub precision: Precision,
 }
 
 #[derive(clap::Args, Debug)]
@@ -169,7 +178,7 @@ pub struct QueryArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct SubgameArgs {
-    /// Spots: pot, effective_stack, bet_fraction_of_pot, flop, turn, river, ranges; sizes a street, rake, locks
+    /// Spots as JSON; --help shows one
     #[arg(required = true, value_name = "SPOT.json")]
     pub spots: Vec<PathBuf>,
 
@@ -187,7 +196,7 @@ pub struct SubgameArgs {
     pub device: Vec<String>,
 
     /// Hands shown of each spot; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", alias = "rows", default_value_t = 10)]
     pub top: usize,
 
     #[command(flatten)]
@@ -204,9 +213,8 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seat: usize,
 
-    /// Seed of cards and choices [default: another every time]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub seed: SeedFlag,
 
     /// Hands [default: until you leave]
     #[arg(long, value_name = "N")]

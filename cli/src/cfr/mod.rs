@@ -3,7 +3,7 @@
 //! ```text
 //! warpplay cfr info GAME.game
 //! warpplay cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --report 1,10,100,1000 --strategy game.strategy
-//! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plot compare.svg
+//! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plots compare.svg
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand Kc
 //! warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
@@ -12,7 +12,7 @@
 //! warpplay cfr matrix rock-paper-scissors
 //! ```
 //!
-//! A good result: `solve` of Leduc hold'em (`leduc.limit.2p.game`) with `cfr_plus` says a NashConv of 0.0268 after 100 iterations, and the value of the
+//! A good result: `solve` of Leduc hold'em (`leduc.limit.2p.game`) with `--algorithm cfr_plus` says a NashConv of 0.0268 after 100 iterations, and the value of the
 //! game for the first player comes to -0.0856; of Kuhn poker to -1/18. After every solve the program checks what must hold whatever was solved: no
 //! best response is worth less than the strategy it answers, all numbers are finite, and what two players win sums to 0 where nobody takes a share.
 //!

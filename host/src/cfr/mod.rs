@@ -3,20 +3,20 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use warpplay::Device;
-//! use warpplay::cfr::{Algorithm, GameDef, Numbers, Solver};
+//! use warpplay::cfr::{Algorithm, GameDef, Solver};
+//! use warpplay::{Device, Precision};
 //!
 //! // Kuhn poker: three cards, ante 1, one bet of 1.
 //! let game = GameDef::parse(
 //!     "GAMEDEF\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 3\n\
 //!      numHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
 //! )?;
-//! let builder = Solver::builder(game).algorithm(Algorithm::CfrPlus).precision(Numbers::F64);
+//! let builder = Solver::builder(game).algorithm(Algorithm::CfrPlus).precision(Precision::F64);
 //! let mut solver = builder.build(&Device::cpu())?;
-//! solver.run(1000, |_| ControlFlow::Continue(()))?;
+//! let report = solver.run(|_| ControlFlow::Continue(()))?;
 //!
 //! // Nobody can win much against the average strategy, and the game is worth -1/18 to the first seat.
-//! let point = solver.exploitability()?;
+//! let point = report.trajectory.last().expect("a run measures at its end");
 //! assert!(point.nash_conv < 0.001 && (point.value[0] + 1.0 / 18.0).abs() < 0.001);
 //!
 //! // The king calls a bet.
@@ -53,7 +53,7 @@
 //! | more players, chance sampling | `walk` | not offered |
 //! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
-//! [`Form`] asks for a layout by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
+//! [`Engine`] asks for one by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
 //! something else.
 //!
 //! | engine | what it is |
@@ -97,9 +97,9 @@ pub mod spot;
 pub mod strategy;
 
 pub use abstraction::{Abstraction, Recipe};
-pub use dispatch::{EngineName, Plan};
+pub use dispatch::Plan;
 pub use game::{BettingTree, CardSet, Counts, Game, GameDef, MatrixGame, Poker, Ranking, Tree};
-pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
+pub use options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 pub use problem::Problem;
 pub use report::{Point, Report};
 pub use solver::{Solver, SolverBuilder};

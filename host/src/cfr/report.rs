@@ -1,9 +1,11 @@
 //! What a solver reports.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cfr::layout::Measured;
-use crate::cfr::options::Options;
+use crate::cfr::options::{Engine, Options};
 
 /// How good the average profile is after some iterations. Chips, arrays by seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,8 +51,8 @@ impl Point {
 pub struct Report {
     /// What was solved.
     pub game: String,
-    /// The engine, by the rule of [`Solver`](super::Solver) or as asked for.
-    pub engine: String,
+    /// The engine, by the rule of [`cfr`](super) or as asked for.
+    pub engine: Engine,
     /// The options.
     pub options: Options,
     /// The device: `cuda:0`, `cpu`, `simt`.
@@ -71,4 +73,19 @@ pub struct Report {
     pub bytes: u64,
     /// Exploitability at the times it was asked for.
     pub trajectory: Vec<Point>,
+}
+
+impl fmt::Display for Report {
+    /// A line a point of the trajectory, then what was done in what time.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for point in &self.trajectory {
+            writeln!(f, "iteration {}: NashConv {:.6}, value {:+.6?}", point.iteration, point.nash_conv, point.value)?;
+        }
+        let Self { game, engine, device, device_name, iterations, seconds, options, .. } = self;
+        write!(
+            f,
+            "{game}: {iterations} iterations of {} by engine {engine} on {device} ({device_name}), seed {}, in {seconds:.3} s",
+            options.algorithm, options.seed
+        )
+    }
 }

@@ -1,22 +1,35 @@
 //! The solver: one builder for every game, layout, engine and device.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::cfr::dispatch::{self, Plan};
 use crate::cfr::engines::Solve;
-use crate::cfr::options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
+use crate::cfr::options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
 use crate::cfr::report::{Point, Report};
-use crate::cfr::strategy::{Checkpoint, Strategy};
-use crate::{Device, Error, Progress, Result};
+use crate::cfr::strategy::{Checkpoint, State, Strategy};
+use crate::{Device, Error, Memory, Precision, Progress, Result};
 
 /// Builds a [`Solver`].
 #[derive(Clone, Debug)]
 pub struct SolverBuilder {
     problem: Problem,
     options: Options,
-    isomorphism: bool,
+    /// Options that were asked for, by name: those that a checkpoint must not contradict.
+    asked: Vec<&'static str>,
+    isomorphism: Option<bool>,
+    measure_at: Option<Vec<u64>>,
+    resume: Option<Checkpoint>,
+    keep: Keep,
+}
+
+/// Where the state is written while a solver runs, and how often.
+#[derive(Clone, Debug)]
+struct Keep {
+    path: Option<PathBuf>,
+    every: Duration,
 }
 
 /// A solve that can be run on, looked at, stored and gone on with.
@@ -27,9 +40,9 @@ pub struct SolverBuilder {
 /// use warpplay::cfr::{Algorithm, GameDef, Solver};
 ///
 /// let game = GameDef::read("kuhn.limit.2p.game")?;
-/// let mut solver = Solver::builder(game).algorithm(Algorithm::CfrPlus).build(&Device::auto())?;
-/// solver.run(1000, |_| ControlFlow::Continue(()))?;
-/// println!("{:?}", solver.exploitability()?);
+/// let mut solver = Solver::builder(game).algorithm(Algorithm::CfrPlus).iterations(1000).build(&Device::auto())?;
+/// let report = solver.run(|_| ControlFlow::Continue(()))?;
+/// println!("{report}");
 /// solver.strategy()?.save("kuhn.strategy")?;
 /// # Ok::<(), warpplay::Error>(())
 /// ```
@@ -46,6 +59,8 @@ pub struct Solver {
     seconds: f64,
     exploitability_seconds: f64,
     trajectory: Vec<Point>,
+    measure_at: Option<Vec<u64>>,
+    keep: Keep,
 }
 
 impl std::fmt::Debug for Solver {
@@ -65,6 +80,7 @@ macro_rules! setters {
         #[must_use]
         pub fn $name(mut self, $field: $kind) -> Self {
             self.options.$field = $field;
+            self.asked.push(stringify!($field));
             self
         })+
     };
@@ -89,41 +105,88 @@ impl SolverBuilder {
         /// Seed of what is sampled.
         seed => seed: u64,
         /// Arithmetic; `F32` unless said.
-        precision => numbers: Numbers,
-        /// Layout; by the rule of [`cfr`](crate::cfr) unless said.
-        form => form: Form,
+        precision => precision: Precision,
+        /// Which engine; by the rule of [`cfr`](crate::cfr) unless said.
+        engine => engine: Engine,
+        /// Iterations in all, those before a resume included; 1000 unless said.
+        iterations => iterations: u64,
         /// Threads of the CPU back end; all cores unless said.
         threads => threads: Option<usize>,
     }
 
-    /// All options at once.
+    /// All options at once; each of them counts as asked for.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
+        self.asked = NAMES.to_vec();
         self
     }
 
     /// Whether boards that differ by names of suits only are solved once; yes unless said.
     #[must_use]
     pub fn isomorphism(mut self, isomorphism: bool) -> Self {
-        self.isomorphism = isomorphism;
+        self.isomorphism = Some(isomorphism);
         self
     }
 
-    /// What would solve it on `device` and how much memory the tables need. Takes none of the device's memory.
+    /// Iterations after which a run finds the exploitability; at its end only unless said, nowhere with an empty list.
+    #[must_use]
+    pub fn measure_at(mut self, iterations: impl IntoIterator<Item = u64>) -> Self {
+        self.measure_at = Some(iterations.into_iter().collect());
+        self
+    }
+
+    /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` and `threads` may be others.
+    #[must_use]
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
+        self
+    }
+
+    /// Where the whole state is written: at the end of every run, and every [`checkpoint_every`](Self::checkpoint_every) while it runs.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.keep.path = Some(path.into());
+        self
+    }
+
+    /// Time between two checkpoints while it runs; 5 minutes unless said.
+    #[must_use]
+    pub fn checkpoint_every(mut self, time: Duration) -> Self {
+        self.keep.every = time;
+        self
+    }
+
+    /// What would solve it on `device`, and the memory that it needs. Takes none of the device's memory.
     ///
     /// # Errors
     /// As [`build`](Self::build).
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        check(&self.options, self.problem.n_players())?;
-        dispatch::plan(device, &self.problem, &self.options, self.isomorphism)
+        let options = self.settled()?;
+        options.check()?;
+        if options.algorithm == Algorithm::CfrBr && self.problem.n_players() != 2 {
+            return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two players"));
+        }
+        let isomorphism = match &self.resume {
+            Some(checkpoint) => checkpoint.isomorphism(),
+            None => self.isomorphism.unwrap_or(true),
+        };
+        dispatch::plan(device, &self.problem, &options, isomorphism)
+    }
+
+    /// Memory that the solve takes on `device`.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        Ok(self.plan(device)?.memory_needed().clone())
     }
 
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] for options that are not allowed, or not for this game on this device; [`Error::OutOfMemory`] where the tables do not fit, before
-    /// anything is taken; as the device says.
+    /// [`Error::Option`] for options that are not allowed, or not for this game on this device, or are not those of the checkpoint; [`Error::Shape`] where the
+    /// checkpoint is of another problem or another engine's; [`Error::OutOfMemory`] where the tables do not fit, before anything is taken; as the device says.
     pub fn build(self, device: &Device) -> Result<Solver> {
         let plan = self.plan(device)?;
         self.build_plan(device, plan)
@@ -134,73 +197,131 @@ impl SolverBuilder {
     /// # Errors
     /// As there.
     pub fn build_plan(self, device: &Device, plan: Plan) -> Result<Solver> {
-        let free = device.memory()?.free;
-        if plan.table_bytes() > free {
-            return Err(Error::OutOfMemory { device: device.to_string(), needed: plan.table_bytes(), free });
+        let options = self.settled()?;
+        if let Some(checkpoint) = &self.resume {
+            checkpoint.check_fits(&plan)?;
         }
-        let engine = dispatch::build(device, &plan, &self.options)?;
-        Ok(Solver {
+        device.expect_memory(plan.memory_needed())?;
+        let mut solver = Solver {
             device: device.clone(),
+            engine: dispatch::build(device, &plan, &options)?,
             problem: self.problem,
-            options: self.options,
+            options,
             plan,
-            engine,
             iteration: 0,
             seconds: 0.0,
             exploitability_seconds: 0.0,
             trajectory: Vec::new(),
-        })
-    }
-
-    /// Goes on from a checkpoint of the same problem. The options are the checkpoint's; of this builder's only `threads` counts.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build); [`Error::Shape`] where the checkpoint is of another problem or another engine's.
-    pub fn resume(mut self, device: &Device, checkpoint: &Checkpoint) -> Result<Solver> {
-        let threads = self.options.threads;
-        self.options = Options { threads, ..*checkpoint.options() };
-        self.isomorphism = checkpoint.isomorphism();
-        let mut solver = self.build(device)?;
-        checkpoint.check_fits(&solver.plan)?;
-        solver.engine.set_tables(checkpoint.tables())?;
-        solver.iteration = checkpoint.iteration();
-        (solver.seconds, solver.exploitability_seconds) = checkpoint.seconds();
-        solver.trajectory = checkpoint.trajectory().to_vec();
+            measure_at: self.measure_at,
+            keep: self.keep,
+        };
+        if let Some(checkpoint) = self.resume {
+            solver.engine.set_tables(checkpoint.tables())?;
+            solver.iteration = checkpoint.iteration();
+            (solver.seconds, solver.exploitability_seconds) = checkpoint.seconds();
+            solver.trajectory = checkpoint.trajectory().to_vec();
+        }
         Ok(solver)
     }
+
+    /// The options of the solve: those asked for, and where there is a checkpoint its own.
+    fn settled(&self) -> Result<Options> {
+        let Some(checkpoint) = &self.resume else { return Ok(self.options) };
+        let (mut options, asked, kept) = (*checkpoint.options(), &self.options, checkpoint.options());
+        for &name in &self.asked {
+            let text = |options: &Options| match name {
+                "algorithm" => options.algorithm.to_string(),
+                "updates" => options.updates.to_string(),
+                "averaging" => options.averaging.to_string(),
+                "sampling" => options.sampling.to_string(),
+                "batch" => options.batch.to_string(),
+                "discounts" => format!("{:?}", options.discounts),
+                "exploration" => options.exploration.to_string(),
+                "seed" => options.seed.to_string(),
+                "precision" => options.precision.to_string(),
+                _ => String::new(),
+            };
+            match name {
+                "threads" => options.threads = asked.threads,
+                "iterations" => options.iterations = asked.iterations,
+                // What was chosen then may be asked for now.
+                "engine" if [Engine::Auto, kept.engine, checkpoint.engine()].contains(&asked.engine) => {}
+                "engine" => return Err(Error::option("engine", asked.engine, in_checkpoint(checkpoint.engine()))),
+                _ if text(asked) == text(kept) => {}
+                _ => return Err(Error::option(name, text(asked), in_checkpoint(text(kept)))),
+            }
+        }
+        if self.isomorphism.is_some_and(|asked| asked != checkpoint.isomorphism()) {
+            return Err(Error::option(
+                "isomorphism",
+                !checkpoint.isomorphism(),
+                in_checkpoint(checkpoint.isomorphism()),
+            ));
+        }
+        Ok(options)
+    }
 }
+
+/// What is allowed where a solve goes on.
+fn in_checkpoint(value: impl std::fmt::Display) -> String {
+    format!("{value}, as in the checkpoint, whose solve goes on")
+}
+
+/// Names of all options.
+const NAMES: [&str; 12] = [
+    "algorithm",
+    "updates",
+    "averaging",
+    "sampling",
+    "batch",
+    "discounts",
+    "exploration",
+    "seed",
+    "precision",
+    "engine",
+    "iterations",
+    "threads",
+];
 
 impl Solver {
     /// A solver of a game: a [`GameDef`](super::GameDef) or another [`Problem`].
     pub fn builder(problem: impl Into<Problem>) -> SolverBuilder {
-        SolverBuilder { problem: problem.into(), options: Options::default(), isomorphism: true }
+        SolverBuilder {
+            problem: problem.into(),
+            options: Options::default(),
+            asked: Vec::new(),
+            isomorphism: None,
+            measure_at: None,
+            resume: None,
+            keep: Keep { path: None, every: Duration::from_secs(300) },
+        }
     }
 
-    /// Does `n` more iterations, and calls `progress` about ten times a second; where it answers `Break` the solver stops early. Returns the iterations
-    /// done by this call.
+    /// Iterates until [`iterations`](SolverBuilder::iterations) are done in all, and finds the exploitability where
+    /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that was measured; where it answers `Break`
+    /// the solver stops early, and can be run on.
     ///
     /// # Errors
-    /// As the device says; the solver is of no more use then.
-    pub fn run(&mut self, n: u32, mut progress: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<u32> {
-        let began = Instant::now();
-        let (mut done, mut part) = (0, 1);
-        while done < n {
-            let now = part.min(n - done);
+    /// As the device says: the solver is of no more use then; [`Error::File`] if a checkpoint cannot be written.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
+        let (began, limit) = (Instant::now(), self.options.iterations);
+        let mut written = Instant::now();
+        let mut part = 1u32;
+        let mut go_on = true;
+        while go_on && self.iteration < limit {
+            let stops = self.measure_at.iter().flatten().copied().filter(|&at| at > self.iteration && at < limit);
+            let stop = stops.min().unwrap_or(limit);
+            let now = (stop - self.iteration).min(u64::from(part)) as u32;
             let start = Instant::now();
             self.engine.run(now)?;
             let seconds = start.elapsed().as_secs_f64();
             self.seconds += seconds;
             self.iteration += u64::from(now);
-            done += now;
-            let state = Progress {
-                steps: done.into(),
-                n_steps: Some(n.into()),
-                elapsed: began.elapsed(),
-                time_limit: None,
-                latest: None,
-            };
-            if progress(&state).is_break() {
-                break;
+            let latest = if self.is_measured() { Some(self.exploitability()?) } else { None };
+            go_on = watch(&self.progress(began, latest)).is_continue();
+            if let Some(path) = self.keep.path.clone().filter(|_| written.elapsed() >= self.keep.every) {
+                self.save_checkpoint(path)?;
+                written = Instant::now();
             }
             // Large enough that the calls cost nothing, small enough that a caller is heard.
             if seconds < 0.05 {
@@ -209,10 +330,41 @@ impl Solver {
                 part = (part / 2).max(1);
             }
         }
-        Ok(done)
+        if self.measure_at.is_none() {
+            self.exploitability()?;
+        }
+        if let Some(path) = self.keep.path.clone() {
+            self.save_checkpoint(path)?;
+        }
+        Ok(self.report())
     }
 
-    /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory.
+    /// Whether the exploitability is to be found after the iterations so far.
+    fn is_measured(&self) -> bool {
+        match &self.measure_at {
+            Some(at) => at.contains(&self.iteration),
+            None => self.iteration == self.options.iterations,
+        }
+    }
+
+    fn progress(&self, began: Instant, latest: Option<Point>) -> Progress<Point> {
+        let n_steps = Some(self.options.iterations);
+        Progress { steps: self.iteration, n_steps, elapsed: began.elapsed(), time_limit: None, latest }
+    }
+
+    /// Sets the iterations after which [`run`](Self::run) ends, in all.
+    pub fn set_limit(&mut self, iterations: u64) {
+        self.options.iterations = iterations;
+    }
+
+    /// Memory that the solve has taken.
+    pub fn memory_needed(&self) -> Memory {
+        let (tables, all) = (self.plan.tables(), self.engine.bytes());
+        let memory = Memory::default().on_device("regrets and averages", tables);
+        if all > tables { memory.on_device("the rest of the engine", all - tables) } else { memory }
+    }
+
+    /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory. A run finds it by itself.
     ///
     /// # Errors
     /// As the device says.
@@ -246,7 +398,7 @@ impl Solver {
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
         let tables = self.engine.tables()?;
         let seconds = (self.seconds, self.exploitability_seconds);
-        Ok(Checkpoint::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
+        Ok(State::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
     }
 
     /// [`checkpoint`](Self::checkpoint), written to a file; it replaces the file whole or not at all.
@@ -261,7 +413,7 @@ impl Solver {
     pub fn report(&self) -> Report {
         Report {
             game: self.problem.describe(),
-            engine: self.plan.engine().to_string(),
+            engine: self.plan.engine(),
             options: self.options,
             device: self.device.to_string(),
             device_name: self.device.name(),
@@ -269,7 +421,7 @@ impl Solver {
             seconds: self.seconds,
             exploitability_seconds: self.exploitability_seconds,
             infoset_actions: self.plan.infoset_actions(),
-            table_bytes: self.plan.table_bytes(),
+            table_bytes: self.plan.tables(),
             bytes: self.engine.bytes(),
             trajectory: self.trajectory.clone(),
         }
@@ -294,44 +446,4 @@ impl Solver {
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
-}
-
-/// That options can be used at all, and together.
-pub(in crate::cfr) fn check(options: &Options, n_players: usize) -> Result<()> {
-    // Exhaustive, so that a new option is thought of here.
-    let Options {
-        algorithm,
-        updates: _,
-        averaging: _,
-        sampling,
-        batch,
-        discounts,
-        exploration,
-        seed: _,
-        numbers: _,
-        form: _,
-        threads,
-    } = *options;
-    if batch == 0 {
-        return Err(Error::option("batch", batch, "at least 1"));
-    }
-    if sampling == Sampling::None && batch != 1 {
-        return Err(Error::option("batch", batch, "1 where nothing is sampled"));
-    }
-    if let Some(exponent) = discounts.iter().find(|exponent| !exponent.is_finite()) {
-        return Err(Error::option("discounts", exponent, "finite numbers"));
-    }
-    if !(exploration > 0.0 && exploration <= 1.0) {
-        return Err(Error::option("exploration", exploration, "above 0, at most 1"));
-    }
-    if threads == Some(0) {
-        return Err(Error::option("threads", 0, "at least 1"));
-    }
-    if algorithm == Algorithm::CfrBr && n_players != 2 {
-        return Err(Error::option("algorithm", algorithm, "another than cfr_br, which is for two players"));
-    }
-    if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
-        return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
-    }
-    Ok(())
 }

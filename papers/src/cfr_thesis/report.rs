@@ -121,7 +121,7 @@ pub fn memory(game: &GameDef) -> Result<MemoryRow> {
         information_sets,
         theirs: information_sets * 3 * 2 * VALUE,
         levels: levels.device(),
-        batched: Sampler::bytes_needed(game, &Information::Unordered, &batched(&Options::default()))?,
+        batched: Sampler::memory_needed(game, &Information::Unordered, &batched(&Options::default()))?.device(),
     })
 }
 
@@ -131,7 +131,7 @@ fn batched(options: &Options) -> cfr::Options {
         updates: Updates::Simultaneous,
         batch: 32,
         seed: options.seed,
-        numbers: if options.precision == warpplay::Precision::F64 { cfr::Numbers::F64 } else { cfr::Numbers::F32 },
+        precision: options.precision,
         ..cfr::Options::default()
     }
 }
@@ -146,7 +146,7 @@ impl Timed {
     fn iterate(&mut self, deals: u64) -> Result<()> {
         match self {
             Self::Run(run) => run.iterate((deals - run.iterations()) as u32),
-            Self::Walk(walk) => walk.iterate((deals.div_ceil(32) - walk.iterations()) as u32),
+            Self::Walk(walk) => walk.run((deals.div_ceil(32) - walk.iterations()) as u32),
         }
     }
 

@@ -220,7 +220,7 @@ fn sampled_traversals_play_buckets() {
             let buckets = Abstraction::build(device, &rules, &recipe)?;
             let counts: Vec<u32> = buckets.rounds.iter().map(RoundBuckets::n_buckets).collect();
             let mut sampler = Sampler::build(device, &rules, &Information::Buckets(Arc::new(buckets)), &options)?;
-            sampler.iterate(300)?;
+            sampler.run(300)?;
             Ok::<_, Error>((counts, sampler.nash_conv()?.0))
         };
         let (counts, exact) = solved(Method::Lossless)?;

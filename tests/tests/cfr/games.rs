@@ -1,28 +1,13 @@
 //! Rules of poker: game files, counts, betting, ranking of hands, deals.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::Value;
 use warpplay::Error;
 use warpplay::cfr::game::{Action, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets};
 use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
-use warpplay_tests::golden;
-
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/cfr/games").join(format!("{name}.game"))
-}
-
-fn game(name: &str) -> GameDef {
-    GameDef::read(file(name)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn reference() -> Option<Value> {
-    let path = golden::shared("vectors/cfr_reference.json")?;
-    let text = std::fs::read_to_string(&path).expect("the reference can be read");
-    Some(serde_json::from_str(&text).expect("the reference is JSON"))
-}
+use warpplay_tests::cfr::{game, reference};
 
 /// The tables of the games' README and of the dissertation.
 #[test]

@@ -4,6 +4,7 @@ mod abstraction;
 mod cli;
 mod explicit;
 mod games;
+mod old_files;
 mod reference;
 mod small;
 mod solver;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use warpplay::cfr::engines::walk::{Checksums, Information, Sampler, Set};
-use warpplay::cfr::{self, Numbers, Sampling, Updates};
+use warpplay::cfr::{self, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_papers::cfr_thesis::{Options, Program, Run, report};
 use warpplay_tests::Checked;
@@ -125,7 +125,7 @@ fn the_walk_and_the_program_by_levels_agree_on_trees_of_many_pieces() {
             let options = cfr::Options {
                 seed: 3,
                 batch: 1,
-                numbers: Numbers::F64,
+                precision: Precision::F64,
                 updates: Updates::Simultaneous,
                 sampling: Sampling::Chance,
                 ..cfr::Options::default()
@@ -134,7 +134,7 @@ fn the_walk_and_the_program_by_levels_agree_on_trees_of_many_pieces() {
             // The walk leaves out what was put in before, so it rounds otherwise. After a few deals more that shows: where two actions are worth the same, a regret
             // of 1e-18 instead of 0 makes one of them the strategy.
             levels.iterate(3)?;
-            walk.iterate(3)?;
+            walk.run(3)?;
             let what = format!("{players} players, {raises} raises");
             close(&what, &walk.utilities()?, &levels.utilities()?, DOUBLE);
             let sums = |sums: Checksums| [sums.regrets, sums.regret_sizes, sums.averages];

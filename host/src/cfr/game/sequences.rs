@@ -110,16 +110,16 @@ impl Sequences {
             return Err(Error::option("rake", tree.rake.part, "none where deals are sampled"));
         }
         // Numbers of the nodes among their kind; breadth first, so levels stay ranges.
-        let mut numbers = Vec::with_capacity(tree.nodes.len());
+        let mut precision = Vec::with_capacity(tree.nodes.len());
         let (mut n_sequences, mut n_ends) = (0, 0);
         for node in &tree.nodes {
             let count = if node.kind == BettingKind::Terminal { &mut n_ends } else { &mut n_sequences };
-            numbers.push(*count);
+            precision.push(*count);
             *count += 1;
         }
         let child = |node: u32| match &tree.nodes[node as usize].kind {
-            BettingKind::Decision { .. } => Child::Sequence(numbers[node as usize]),
-            BettingKind::Terminal => Child::End(numbers[node as usize]),
+            BettingKind::Decision { .. } => Child::Sequence(precision[node as usize]),
+            BettingKind::Terminal => Child::End(precision[node as usize]),
         };
         let mut made = Self {
             n_players: tree.n_players,

@@ -7,7 +7,7 @@ mod measure;
 mod query;
 mod sets;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, State};
 pub use measure::{HeadToHead, Profile, head_to_head};
 pub use query::{Answer, Choice};
 

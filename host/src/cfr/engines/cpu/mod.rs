@@ -1,6 +1,6 @@
 //! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
 //!
-//! Arithmetic is in double precision; [`Numbers::F32`] keeps the tables in single precision. Boards are added in a fixed order, so the bits do not depend on the
+//! Arithmetic is in double precision; [`Precision::F32`] keeps the tables in single precision. Boards are added in a fixed order, so the bits do not depend on the
 //! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
 
 mod evaluate;
@@ -18,30 +18,28 @@ pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
 use self::pass::{Opponent, Pass, Role};
 use self::seat::{Part, Seat};
 use super::Solve;
+use crate::Precision;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling, Updates};
-use crate::{Device, Error, Result};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Device, Error, Memory, Result};
 
 /// Whether the engine takes the game: nothing is sampled, tables in single or double precision, and they fit in the machine's free memory.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for other options, [`Error::OutOfMemory`] with what is needed.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
     let refuse = |what: String, remedy: &str| {
         Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: remedy.to_string() })
     };
     if options.sampling != Sampling::None {
         return refuse(format!("sampling {} in vector form", options.sampling), "use sampling none, or a GPU");
     }
-    if options.numbers == Numbers::I16 {
+    if options.precision == Precision::I16 {
         return refuse("precision i16".to_string(), "use f32 or f64, or a GPU");
     }
-    let (needed, free) = (bytes(game, options), device.memory()?.free);
-    if needed > free {
-        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
-    }
-    Ok(())
+    let needed = bytes(game, options);
+    device.expect_memory(&Memory::default().on_device("the engine cpu", needed)).map(|()| needed)
 }
 
 /// Takes the memory.
@@ -50,9 +48,9 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
 /// As [`fits`]; [`Error::Option`] where the threads cannot be started.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     fits(device, &game, options)?;
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(Cpu::<f64>::new(game, options)?),
-        Numbers::F32 | Numbers::I16 => Box::new(Cpu::<f32>::new(game, options)?),
+    Ok(match options.precision {
+        Precision::F64 => Box::new(Cpu::<f64>::new(game, options)?),
+        _ => Box::new(Cpu::<f32>::new(game, options)?),
     })
 }
 
@@ -64,7 +62,7 @@ fn n_tables(options: &Options) -> u64 {
 }
 
 fn bytes(game: &VectorGame, options: &Options) -> u64 {
-    let value = if options.numbers == Numbers::F64 { 8 } else { 4 };
+    let value = if options.precision == Precision::F64 { 8 } else { 4 };
     // Besides the tables the order of the hands on every last board, eight bytes a hand.
     let hands: usize = game.hands.iter().map(Vec::len).sum();
     let boards = game.streets.last().map_or(0, |street| street.boards.len());

@@ -32,7 +32,7 @@ const REFERENCE: [(Algorithm, bool, f64, f64, f64); 7] = [
 
 #[test]
 fn leduc_follows_the_reference() {
-    let alternating = Options { numbers: Numbers::F64, ..Options::default() };
+    let alternating = Options { precision: Precision::F64, ..Options::default() };
     let simultaneous = Options { updates: Updates::Simultaneous, ..alternating };
     for (algorithm, alternates, nash_conv, value, regrets) in REFERENCE {
         let options = Options { algorithm, ..if alternates { alternating } else { simultaneous } };
@@ -87,7 +87,7 @@ fn threads_do_not_change_the_bits_and_a_solve_goes_on() {
 
 #[test]
 fn what_is_not_offered_is_an_error() {
-    let options = Options { numbers: Numbers::I16, ..Options::default() };
+    let options = Options { precision: Precision::I16, ..Options::default() };
     let (game, _) = engine(KUHN, false, &Options::default());
     for options in [options, Options { sampling: Sampling::Chance, ..Options::default() }] {
         let error = fits(&Device::cpu(), &game, &options).expect_err("not offered").to_string();

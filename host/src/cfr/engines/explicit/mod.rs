@@ -22,37 +22,34 @@ pub(in crate::cfr) use measure::Measuring;
 pub(in crate::cfr) use number::Number;
 
 use super::Solve;
+use crate::Precision;
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
-use crate::{Backend, Device, Error, Result};
+use crate::cfr::options::{Algorithm, Options, Sampling};
+use crate::{Backend, Device, Error, Memory, Result};
 
 #[cfg(test)]
 pub(in crate::cfr) mod tests;
 
 /// Whether the engine takes this: nothing sampled, single or double precision, memory enough; cfr_br for two seats.
-pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<u64> {
     if options.sampling != Sampling::None {
         return Err(Error::option("sampling", options.sampling, "none, in full traversals of a tree"));
     }
     if options.algorithm == Algorithm::CfrBr && tree.n_players() != 2 {
         return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two seats"));
     }
-    let needed = match options.numbers {
-        Numbers::F32 | Numbers::F64 if device.backend() == Backend::Cpu => cpu::bytes(tree),
-        Numbers::F32 => engine::bytes::<f32>(tree, options),
-        Numbers::F64 => engine::bytes::<f64>(tree, options),
-        Numbers::I16 => return Err(Error::option("precision", options.numbers, "f32 or f64, on a tree")),
+    let needed = match options.precision {
+        Precision::F32 | Precision::F64 if device.backend() == Backend::Cpu => cpu::bytes(tree),
+        Precision::F32 => engine::bytes::<f32>(tree, options),
+        Precision::F64 => engine::bytes::<f64>(tree, options),
+        _ => return Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
     };
     enough(device, needed)
 }
 
-/// Whether a device has so much memory free.
-pub(in crate::cfr) fn enough(device: &Device, needed: u64) -> Result<()> {
-    let free = device.memory()?.free;
-    if needed > free {
-        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
-    }
-    Ok(())
+/// That a device has so much memory free.
+pub(in crate::cfr) fn enough(device: &Device, needed: u64) -> Result<u64> {
+    device.expect_memory(&Memory::default().on_device("tree and tables", needed)).map(|()| needed)
 }
 
 /// The engine for a tree.
@@ -61,8 +58,8 @@ pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options)
     if device.backend() == Backend::Cpu {
         return Ok(Box::new(cpu::Cpu::new(&tree, options)));
     }
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(engine::Explicit::<f64>::new(device, &tree, options)?),
-        Numbers::F32 | Numbers::I16 => Box::new(engine::Explicit::<f32>::new(device, &tree, options)?),
+    Ok(match options.precision {
+        Precision::F64 => Box::new(engine::Explicit::<f64>::new(device, &tree, options)?),
+        _ => Box::new(engine::Explicit::<f32>::new(device, &tree, options)?),
     })
 }

@@ -4,14 +4,15 @@ use bytemuck::Pod;
 use warpplay_gpu::cfr::explicit::Instance;
 use warpplay_gpu::cfr::regret::{Step, probability};
 
+use crate::Precision;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::Values;
-use crate::cfr::options::{self, Numbers};
+use crate::cfr::options::{self};
 
 /// A number that the kernels exist for.
 pub(in crate::cfr) trait Number: Instance + Pod {
     /// Its name among the options.
-    const NUMBERS: Numbers;
+    const NUMBERS: Precision;
     /// A table of them.
     fn wrap(values: Vec<Self>) -> Values;
     /// The numbers of a table of this precision.
@@ -21,7 +22,7 @@ pub(in crate::cfr) trait Number: Instance + Pod {
 macro_rules! number {
     ($real:ty, $variant:ident) => {
         impl Number for $real {
-            const NUMBERS: Numbers = Numbers::$variant;
+            const NUMBERS: Precision = Precision::$variant;
 
             fn wrap(values: Vec<Self>) -> Values {
                 Values::$variant(values)

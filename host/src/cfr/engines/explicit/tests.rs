@@ -31,8 +31,8 @@ fn positive(tables: &Tables) -> f64 {
     tables.regrets.iter().map(of_seat).sum()
 }
 
-fn options(algorithm: Algorithm, updates: Updates, numbers: Numbers) -> Options {
-    Options { algorithm, updates, numbers, ..Options::default() }
+fn options(algorithm: Algorithm, updates: Updates, precision: Precision) -> Options {
+    Options { algorithm, updates, precision, ..Options::default() }
 }
 
 #[track_caller]
@@ -76,10 +76,10 @@ fn kuhn_follows_the_reference_with_every_algorithm() {
     let tree = Arc::new(poker(KUHN));
     for device in all_devices() {
         for (algorithm, updates, nash_conv, regrets) in KUHN_RUNS {
-            for (numbers, relative) in [(Numbers::F64, 1e-12), (Numbers::F32, 1e-6)] {
-                let options = options(algorithm, updates, numbers);
+            for (precision, relative) in [(Precision::F64, 1e-12), (Precision::F32, 1e-6)] {
+                let options = options(algorithm, updates, precision);
                 let mut engine = build(&device, Arc::clone(&tree), &options).expect("an engine");
-                let what = format!("{algorithm} {updates} {numbers} on {device}");
+                let what = format!("{algorithm} {updates} {precision} on {device}");
                 for expected in nash_conv {
                     close(after(&mut *engine, 1).0, expected, relative, &what);
                 }
@@ -93,8 +93,8 @@ fn kuhn_follows_the_reference_with_every_algorithm() {
 fn three_players_and_two_rounds_follow_the_reference() {
     let (kuhn, leduc) = (Arc::new(poker(KUHN_3P)), Arc::new(poker(LEDUC)));
     for device in all_devices() {
-        let alternating = options(Algorithm::Cfr, Updates::Alternating, Numbers::F64);
-        let simultaneous = options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64);
+        let alternating = options(Algorithm::Cfr, Updates::Alternating, Precision::F64);
+        let simultaneous = options(Algorithm::Cfr, Updates::Simultaneous, Precision::F64);
         let mut engine = build(&device, Arc::clone(&kuhn), &alternating).expect("an engine");
         let (nash_conv, values) = after(&mut *engine, 3);
         close(nash_conv, 0.988756613756614, 1e-12, "Kuhn for 3");
@@ -118,7 +118,7 @@ fn a_stored_solve_goes_on_with_the_same_bits() {
     let tree = Arc::new(poker(KUHN_3P));
     for device in all_devices() {
         for algorithm in [Algorithm::Dcfr, Algorithm::PcfrPlus] {
-            let options = options(algorithm, Updates::Alternating, Numbers::F32);
+            let options = options(algorithm, Updates::Alternating, Precision::F32);
             let mut whole = build(&device, Arc::clone(&tree), &options).expect("an engine");
             whole.run(40).expect("iterations");
             let mut first = build(&device, Arc::clone(&tree), &options).expect("an engine");
@@ -187,7 +187,7 @@ fn the_plain_program_finds_the_same_tables() {
         (&dice, Algorithm::Dcfr, Updates::Alternating, 20),
         (&prizes, Algorithm::Lcfr, Updates::Simultaneous, 6),
     ] {
-        let options = options(algorithm, updates, Numbers::F64);
+        let options = options(algorithm, updates, Precision::F64);
         let mut plain = build(&Device::cpu(), Arc::clone(tree), &options).expect("an engine");
         let expected = after(&mut *plain, n);
         let expected_tables = plain.tables().expect("tables");
@@ -218,10 +218,10 @@ fn the_plain_program_finds_the_same_tables() {
 #[test]
 fn tables_of_another_solve_are_refused() {
     let device = Device::simt();
-    let plain = options(Algorithm::Cfr, Updates::Alternating, Numbers::F32);
+    let plain = options(Algorithm::Cfr, Updates::Alternating, Precision::F32);
     let mut kuhn = build(&device, Arc::new(poker(KUHN)), &plain).expect("an engine");
     let mut other = build(&device, Arc::new(poker(KUHN_3P)), &plain).expect("an engine");
-    let double = Options { numbers: Numbers::F64, ..plain };
+    let double = Options { precision: Precision::F64, ..plain };
     let mut double = build(&device, Arc::new(poker(KUHN)), &double).expect("an engine");
     assert!(kuhn.set_tables(&other.tables().expect("tables")).is_err());
     assert!(kuhn.set_tables(&double.tables().expect("tables")).is_err());
@@ -233,7 +233,7 @@ fn tables_of_another_solve_are_refused() {
 fn worked_examples_of_matrix_games() {
     for device in all_devices() {
         // Rock, paper, scissors: from uniform strategies nothing is regretted.
-        let plain = options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64);
+        let plain = options(Algorithm::Cfr, Updates::Simultaneous, Precision::F64);
         let tree = Arc::new(Tree::build(&MatrixGame::rock_paper_scissors()).expect("a tree"));
         let mut engine = build(&device, tree, &plain).expect("an engine");
         assert!(after(&mut *engine, 50).0.abs() < 1e-12);
@@ -241,7 +241,7 @@ fn worked_examples_of_matrix_games() {
         let names = ["rock", "paper", "scissors"];
         let payoffs: [&[f64]; 3] = [&[0.0, -1.0, 2.0], &[1.0, 0.0, -1.0], &[-2.0, 1.0, 0.0]];
         let game = MatrixGame::zero_sum("rock is worth more", &names, &names, &payoffs).expect("a game");
-        let plus = options(Algorithm::CfrPlus, Updates::Alternating, Numbers::F64);
+        let plus = options(Algorithm::CfrPlus, Updates::Alternating, Precision::F64);
         let mut engine = build(&device, Arc::new(Tree::build(&game).expect("a tree")), &plus).expect("an engine");
         let (nash_conv, values) = after(&mut *engine, 2000);
         assert!(nash_conv < 2e-3 && values[0].abs() < 1e-3, "{nash_conv} {values:?}");
@@ -264,7 +264,7 @@ fn worked_examples_of_matrix_games() {
 fn learning_against_best_responses_converges() {
     let tree = Arc::new(poker(KUHN));
     for device in all_devices() {
-        let br = options(Algorithm::CfrBr, Updates::Alternating, Numbers::F64);
+        let br = options(Algorithm::CfrBr, Updates::Alternating, Precision::F64);
         let mut engine = build(&device, Arc::clone(&tree), &br).expect("an engine");
         let (early, _) = after(&mut *engine, 10);
         let (late, values) = after(&mut *engine, 490);
@@ -280,7 +280,7 @@ fn other_games_converge() {
     for (tree, value) in [(goofspiel, Some(0.0)), (dice, None)] {
         let tree = Arc::new(tree);
         for device in all_devices() {
-            let plus = options(Algorithm::CfrPlus, Updates::Alternating, Numbers::F64);
+            let plus = options(Algorithm::CfrPlus, Updates::Alternating, Precision::F64);
             let mut engine = build(&device, Arc::clone(&tree), &plus).expect("an engine");
             let (nash_conv, values) = after(&mut *engine, 150);
             assert!(nash_conv < 0.02, "{}: {nash_conv}", tree.name());
@@ -297,7 +297,7 @@ fn what_the_engine_does_not_do_is_an_error() {
     let device = Device::simt();
     let tree = poker(KUHN_3P);
     for options in [
-        Options { numbers: Numbers::I16, ..Options::default() },
+        Options { precision: Precision::I16, ..Options::default() },
         Options { sampling: Sampling::External, ..Options::default() },
         Options { algorithm: Algorithm::CfrBr, ..Options::default() },
     ] {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::{mccfr as plain, tree as plain_tree};
 
+use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::engines::explicit;
 use crate::cfr::engines::explicit::{Order, Walked};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Averaging, Numbers, Options, Sampling, Updates};
+use crate::cfr::options::{Algorithm, Averaging, Options, Sampling, Updates};
 use crate::{Error, Result};
 
 /// Whether the plain program does this.
@@ -29,8 +30,8 @@ pub(super) fn fits(options: &Options) -> Result<()> {
     if options.batch != 1 {
         return refuse("batch", options.batch.to_string(), "1 with sampled traversals");
     }
-    if options.numbers == Numbers::I16 {
-        return refuse("precision", options.numbers.to_string(), "f32 or f64 on a tree");
+    if options.precision == Precision::I16 {
+        return refuse("precision", options.precision.to_string(), "f32 or f64 on a tree");
     }
     Ok(())
 }

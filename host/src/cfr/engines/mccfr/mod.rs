@@ -15,8 +15,9 @@ use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
 
 use super::Solve;
 use super::explicit::enough;
+use crate::Precision;
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
+use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Backend, Device, Error, Result};
 
 #[cfg(test)]
@@ -27,7 +28,7 @@ const MAX_BATCH: u32 = 1 << 24;
 
 /// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
 /// bits, memory enough.
-pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<u64> {
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
@@ -55,10 +56,10 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
     }
     enough(
         device,
-        match options.numbers {
-            Numbers::F32 => engine::bytes::<f32>(tree, options),
-            Numbers::F64 => engine::bytes::<f64>(tree, options),
-            Numbers::I16 => return Err(Error::option("precision", options.numbers, "f32 or f64, on a tree")),
+        match options.precision {
+            Precision::F32 => engine::bytes::<f32>(tree, options),
+            Precision::F64 => engine::bytes::<f64>(tree, options),
+            _ => return Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
         },
     )
 }
@@ -69,8 +70,8 @@ pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options)
     if device.backend() == Backend::Cpu {
         return Ok(Box::new(cpu::Cpu::new(&tree, options)));
     }
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),
-        Numbers::F32 | Numbers::I16 => Box::new(engine::Mccfr::<f32>::new(device, &tree, options)?),
+    Ok(match options.precision {
+        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),
+        _ => Box::new(engine::Mccfr::<f32>::new(device, &tree, options)?),
     })
 }

@@ -9,7 +9,7 @@ use crate::cfr::layout::Tables;
 use crate::cfr::options::Updates;
 
 fn options(sampling: Sampling, batch: u32, seed: u64) -> Options {
-    Options { sampling, batch, seed, numbers: Numbers::F64, ..Options::default() }
+    Options { sampling, batch, seed, precision: Precision::F64, ..Options::default() }
 }
 
 /// Mean and standard error of NashConv after `n` iterations over seeds.
@@ -50,7 +50,7 @@ fn means_are_those_of_the_reference() {
 #[test]
 fn many_traversals_approach_the_full_one() {
     let tree = Arc::new(poker(KUHN_3P));
-    let full = Options { numbers: Numbers::F64, updates: Updates::Simultaneous, ..Options::default() };
+    let full = Options { precision: Precision::F64, updates: Updates::Simultaneous, ..Options::default() };
     for device in devices() {
         let mut exact = crate::cfr::engines::explicit::build(&device, Arc::clone(&tree), &full).expect("an engine");
         exact.run(1).expect("an iteration");
@@ -132,7 +132,7 @@ fn what_the_engine_does_not_do_is_an_error() {
         Options { exploration: 0.0, ..options(Sampling::Outcome, 1, 1) },
         Options { exploration: 1e-9, ..options(Sampling::Outcome, 1, 1) },
         Options { algorithm: Algorithm::CfrBr, ..options(Sampling::External, 1, 1) },
-        Options { numbers: Numbers::I16, ..options(Sampling::External, 1, 1) },
+        Options { precision: Precision::I16, ..options(Sampling::External, 1, 1) },
     ] {
         let error = fits(&device, &tree, &options).expect_err("not offered");
         assert!(matches!(error, Error::Option { .. }), "{error}");

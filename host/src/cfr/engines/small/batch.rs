@@ -6,10 +6,11 @@ use warpplay_gpu::cfr::regret::Step;
 
 use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, Number};
 use super::plan::Plan;
+use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Numbers, Options};
+use crate::cfr::options::Options;
 use crate::{Device, Error, Result, Stream};
 
 macro_rules! inner {
@@ -139,7 +140,7 @@ impl<T: Number> Games<T> {
             for (seat, &length) in lengths.iter().enumerate() {
                 let values = by_seat.get(seat).and_then(|values| T::of(values));
                 let values = values.filter(|values| values.len() == length).ok_or_else(|| {
-                    let expected = format!("{length} values in {}", self.options.numbers);
+                    let expected = format!("{length} values in {}", self.options.precision);
                     Error::shape(format!("{name} of seat {seat}"), expected, "another number or precision")
                 })?;
                 state.extend_from_slice(values);
@@ -202,7 +203,7 @@ pub(super) struct Single {
 
 impl Single {
     fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
-        let exact = Games::new(device, games, &Options { numbers: Numbers::F64, ..*options })?;
+        let exact = Games::new(device, games, &Options { precision: Precision::F64, ..*options })?;
         Ok(Self { games: Games::new(device, games, options)?, exact })
     }
 
@@ -288,7 +289,7 @@ enum Inner {
 
 /// Small two-player games in vector form, of one shape or of many, solved side by side: a block of the GPU each, its tables in shared memory.
 ///
-/// A game of [`Form::Block`](crate::cfr::Form::Block) in a [`Solver`](crate::cfr::Solver) is a batch of one. Same options and games, same bits; they do not
+/// A game of [`Engine::Small`](crate::cfr::Engine::Small) in a [`Solver`](crate::cfr::Solver) is a batch of one. Same options and games, same bits; they do not
 /// depend on the other games of the batch, nor on how the iterations are divided over calls.
 pub struct SmallBatch {
     inner: Inner,
@@ -305,10 +306,10 @@ impl SmallBatch {
         if games.is_empty() {
             return Err(Error::shape("games of a batch", "at least 1", 0));
         }
-        let inner = match options.numbers {
-            Numbers::F64 => Inner::F64(Box::new(Games::new(device, games, options)?)),
+        let inner = match options.precision {
+            Precision::F64 => Inner::F64(Box::new(Games::new(device, games, options)?)),
             // The plan refuses 16 bits.
-            Numbers::F32 | Numbers::I16 => Inner::F32(Box::new(Single::new(device, games, options)?)),
+            _ => Inner::F32(Box::new(Single::new(device, games, options)?)),
         };
         Ok(Self { inner, n_games: games.len() })
     }

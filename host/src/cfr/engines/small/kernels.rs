@@ -200,8 +200,8 @@ impl<T: Number> Arrays<T> {
         if steps.is_empty() {
             return Ok(());
         }
-        let numbers = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
-        stream.write(&mut self.steps, 0, &numbers.collect::<Vec<T>>())?;
+        let precision = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
+        stream.write(&mut self.steps, 0, &precision.collect::<Vec<T>>())?;
         let utilities = self.utilities.as_mut_ptr();
         let task = self.task(utilities, steps.len() as u32, done);
         // SAFETY: the plans' own shape; all arrays were made for the plans, and there is a step for each iteration. They outlive the launch: the engine

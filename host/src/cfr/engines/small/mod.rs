@@ -14,8 +14,9 @@ use std::sync::Arc;
 pub use batch::{GameMeasure, SmallBatch};
 
 use super::Solve;
+use crate::Precision;
 use crate::cfr::layout::VectorGame;
-use crate::cfr::options::{Numbers, Options};
+use crate::cfr::options::Options;
 use crate::{Device, Result};
 
 /// The engine for one game.
@@ -27,12 +28,15 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
     Ok(Box::new(SmallBatch::new(device, &[game], options)?))
 }
 
-/// Whether the game fits in a block of the device.
+/// Whether the game fits in a block of the device, and the bytes of its tables.
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with what is against it: memory needed, hands, precision or sampling.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
     plan::Plan::new(device, game, options)?;
     // Measured in double precision, whatever it is solved in.
-    plan::Plan::new(device, game, &Options { numbers: Numbers::F64, ..*options }).map(|_| ())
+    plan::Plan::new(device, game, &Options { precision: Precision::F64, ..*options })?;
+    // A block's shared memory holds what it works with; on the device there are the tables alone.
+    let n_tables = if options.step(1).predicts { 3 } else { 2 };
+    Ok(game.size().table_bytes(n_tables, if options.precision == Precision::F64 { 8 } else { 4 }))
 }

@@ -3,9 +3,10 @@
 use warpplay_gpu::cfr::small::layout::{BoardRecord, CHUNK, Game, MAX_STREETS, Seat, factor, list, node, outcome};
 
 use super::walk::{Item, SeatWalk, Walk};
+use crate::Precision;
 use crate::cfr::game::ranking::Ranking;
 use crate::cfr::layout::VectorGame;
-use crate::cfr::options::{Numbers, Options, Sampling};
+use crate::cfr::options::{Options, Sampling};
 use crate::runtime::error::bytes;
 use crate::{Device, Error, Result};
 
@@ -30,11 +31,11 @@ pub(super) struct Plan {
 }
 
 /// Bytes of a number.
-pub(super) fn real_bytes(numbers: Numbers) -> Result<u32> {
-    match numbers {
-        Numbers::F32 => Ok(4),
-        Numbers::F64 => Ok(8),
-        Numbers::I16 => Err(Error::option("precision", numbers, "f32 or f64 with form block")),
+pub(super) fn real_bytes(precision: Precision) -> Result<u32> {
+    match precision {
+        Precision::F32 => Ok(4),
+        Precision::F64 => Ok(8),
+        _ => Err(Error::option("precision", precision, "f32 or f64 with engine small")),
     }
 }
 
@@ -45,10 +46,10 @@ pub(super) fn n_deals(options: &Options) -> Result<u32> {
         Sampling::External | Sampling::Outcome => Err(Error::option(
             "sampling",
             options.sampling,
-            "none, chance, public_chance, opponent_public or self_public with form block",
+            "none, chance, public_chance, opponent_public or self_public with engine small",
         )),
         _ if !(1..=MAX_DEALS).contains(&options.batch) => {
-            Err(Error::option("batch", options.batch, format!("1 to {MAX_DEALS} with form block")))
+            Err(Error::option("batch", options.batch, format!("1 to {MAX_DEALS} with engine small")))
         }
         _ => Ok(options.batch),
     }
@@ -56,13 +57,13 @@ pub(super) fn n_deals(options: &Options) -> Result<u32> {
 
 /// Says that the form is not for this game.
 fn refuse(reason: String) -> Error {
-    Error::option("form", "block", format!("{reason}: form street has no such bound"))
+    Error::option("engine", "small", format!("{reason}: engine street has no such bound"))
 }
 
 impl Plan {
     /// Lays a game out for the options, or says why it does not fit, before anything large is made.
     pub fn new(device: &Device, game: &VectorGame, options: &Options) -> Result<Self> {
-        let real = real_bytes(options.numbers)?;
+        let real = real_bytes(options.precision)?;
         let n_deals = n_deals(options)?;
         let predicts = options.step(1).predicts;
         let most = device.info()?.max_shared_per_block;

@@ -180,8 +180,8 @@ impl Walker<'_> {
     fn add(&mut self, seat: usize, side: &Side, item: Item) -> Result<()> {
         self.n_items += side.maps.len();
         if self.n_items > MAX_ITEMS {
-            let allowed = "the game's boards behind an all-in are too many for a block: use form street";
-            return Err(Error::option("form", "block", allowed));
+            let allowed = "the game's boards behind an all-in are too many for a block: use engine street";
+            return Err(Error::option("engine", "small", allowed));
         }
         self.walk.seats[seat].lists[side.list].extend(side.maps.iter().map(|map| (item, map.clone())));
         Ok(())

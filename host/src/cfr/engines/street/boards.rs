@@ -18,7 +18,7 @@ pub(super) struct Hands {
     /// Hands that each board leaves possible, by seat.
     pub counts: Vec<[u32; 2]>,
     /// By seat, `[board][stride]`: number of each hand in the game.
-    pub numbers: [Vec<u16>; 2],
+    pub precision: [Vec<u16>; 2],
     /// By seat, `[board][stride]`.
     pub records: [Vec<Record>; 2],
     /// By seat, `[board][2 stride]`: places of the hands with card 0, with card 1, ….
@@ -38,7 +38,7 @@ pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
 
 /// One seat's hands on a board, the weakest first, and the hands of each card.
 struct Order {
-    numbers: Vec<u16>,
+    precision: Vec<u16>,
     strengths: Vec<u32>,
     /// First entry of each card; one more at the end.
     begins: Vec<u16>,
@@ -66,7 +66,7 @@ impl Order {
             begins.push(begins[begins.len() - 1] + list.len() as u16);
         }
         Self {
-            numbers: hands.iter().map(|&(_, number)| number).collect(),
+            precision: hands.iter().map(|&(_, number)| number).collect(),
             strengths: hands.iter().map(|&(strength, _)| strength).collect(),
             begins,
             list: by_card.concat(),
@@ -118,19 +118,19 @@ impl Hands {
         let shared = game.hands[0] == game.hands[1];
         // Number of each hand among the other seat's.
         let twins = [0, 1].map(|seat| {
-            let numbers: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
-            game.hands[seat].iter().map(|hand| numbers.get(hand).copied()).collect::<Vec<_>>()
+            let precision: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
+            game.hands[seat].iter().map(|hand| precision.get(hand).copied()).collect::<Vec<_>>()
         });
         let len = |seat: usize| if shared && seat == 1 { 0 } else { n_boards * stride[seat] as usize };
         let mut hands = Self {
             shared,
             counts: vec![[0; 2]; n_boards],
-            numbers: [0, 1].map(|seat| vec![0; len(seat)]),
+            precision: [0, 1].map(|seat| vec![0; len(seat)]),
             records: [0, 1].map(|seat| vec![Record::default(); len(seat)]),
             lists: [0, 1].map(|seat| vec![0; 2 * len(seat)]),
             begins: vec![0; n_boards * 2 * BEGINS as usize],
         };
-        let [numbers, other_numbers] = &mut hands.numbers;
+        let [precision, other_numbers] = &mut hands.precision;
         let [records, other_records] = &mut hands.records;
         let [lists, other_lists] = &mut hands.lists;
         let (first, second) = (stride[0] as usize, stride[1] as usize);
@@ -142,7 +142,7 @@ impl Hands {
             let rows = other_numbers.chunks_mut(second).zip(other_records.chunks_mut(second));
             empty.extend(rows.zip(other_lists.chunks_mut(2 * second)).map(|((a, b), c)| (a, b, c)));
         }
-        numbers
+        precision
             .par_chunks_mut(first)
             .zip(records.par_chunks_mut(first))
             .zip(lists.par_chunks_mut(2 * first))
@@ -150,30 +150,30 @@ impl Hands {
             .zip(hands.begins.par_chunks_mut(2 * BEGINS as usize))
             .zip(hands.counts.par_iter_mut())
             .enumerate()
-            .for_each(|(board, (((((numbers, records), lists), other), begins), counts))| {
+            .for_each(|(board, (((((precision, records), lists), other), begins), counts))| {
                 let orders = [0, 1].map(|seat| Order::new(game, &ranking, seat, street, board));
-                let fill = |seat: usize, numbers: &mut [u16], records: &mut [Record], lists: &mut [u16]| {
+                let fill = |seat: usize, precision: &mut [u16], records: &mut [Record], lists: &mut [u16]| {
                     let (own, against) = (&orders[seat], &orders[1 - seat]);
                     // Places of the other seat's hands by number.
                     let mut places = vec![NO_HAND as u16; game.hands[1 - seat].len()];
-                    for (place, &number) in (0..).zip(&against.numbers) {
+                    for (place, &number) in (0..).zip(&against.precision) {
                         places[number as usize] = place;
                     }
-                    numbers[..own.numbers.len()].copy_from_slice(&own.numbers);
-                    for (place, to) in records[..own.numbers.len()].iter_mut().enumerate() {
-                        let number = own.numbers[place] as usize;
+                    precision[..own.precision.len()].copy_from_slice(&own.precision);
+                    for (place, to) in records[..own.precision.len()].iter_mut().enumerate() {
+                        let number = own.precision[place] as usize;
                         let same = twins[seat][number].map_or(NO_HAND as u16, |twin| places[twin]);
                         *to = record(own, place, game.hands[seat][number], against, same);
                     }
                     lists[..own.list.len()].copy_from_slice(&own.list);
                 };
-                fill(0, numbers, records, lists);
+                fill(0, precision, records, lists);
                 if !shared {
                     fill(1, &mut *other.0, &mut *other.1, &mut *other.2);
                 }
                 for (seat, order) in orders.iter().enumerate() {
                     begins[seat * BEGINS as usize..][..order.begins.len()].copy_from_slice(&order.begins);
-                    counts[seat] = order.numbers.len() as u32;
+                    counts[seat] = order.precision.len() as u32;
                 }
             });
         hands

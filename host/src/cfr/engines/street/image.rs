@@ -72,7 +72,7 @@ fn compile_street(
     };
     attempt(budgets[0]).or_else(|_| attempt(budgets[1])).map_err(|needed| {
         Error::option(
-            "form",
+            "engine",
             "street",
             format!(
                 "street {street} of the game has a betting subtree that needs {} bytes of shared memory for rows of {} and {} hands, a block has {}: \
@@ -105,7 +105,7 @@ impl Shape {
                 let n_subtrees = u32::try_from(n_boards * n_entries).ok().filter(|&n| n <= i32::MAX as u32);
                 let n_subtrees = n_subtrees.ok_or_else(|| {
                     let value = format!("{n_boards} boards × {n_entries} entries on street {street}");
-                    Error::option("form", value, format!("at most {} betting subtrees a street", i32::MAX))
+                    Error::option("engine", value, format!("at most {} betting subtrees a street", i32::MAX))
                 })?;
                 let compiled = compile_street(game, street, stride, n_subtrees * games.len() as u32, info)?;
                 level.n_subtrees = level.n_subtrees.max(n_subtrees);
@@ -200,9 +200,9 @@ impl Image {
     fn add_hands(&mut self, game: &VectorGame, street: usize) -> layout::Street {
         let hands = Hands::new(game, street);
         let first = self.hands.len() as u64;
-        let second = if hands.shared { first } else { first + hands.numbers[0].len() as u64 };
+        let second = if hands.shared { first } else { first + hands.precision[0].len() as u64 };
         for seat in 0..2 {
-            self.hands.extend_from_slice(&hands.numbers[seat]);
+            self.hands.extend_from_slice(&hands.precision[seat]);
             self.records.extend_from_slice(&hands.records[seat]);
             self.lists.extend_from_slice(&hands.lists[seat]);
         }
@@ -309,14 +309,14 @@ impl Image {
 pub(super) fn unfit(game: &VectorGame) -> Option<String> {
     let n_cards = game.deck.n_cards();
     if !(1..=2).contains(&game.n_hole) {
-        return Some(format!("{} private cards, form street takes 1 or 2", game.n_hole));
+        return Some(format!("{} private cards, engine street takes 1 or 2", game.n_hole));
     }
     if n_cards > layout::MAX_CARDS {
-        return Some(format!("a deck of {n_cards} cards, form street takes {}", layout::MAX_CARDS));
+        return Some(format!("a deck of {n_cards} cards, engine street takes {}", layout::MAX_CARDS));
     }
     let most = game.hands.iter().map(Vec::len).max().unwrap_or(0);
     if most >= layout::NO_HAND as usize {
-        return Some(format!("{most} hands of a seat, form street takes fewer than {}", layout::NO_HAND));
+        return Some(format!("{most} hands of a seat, engine street takes fewer than {}", layout::NO_HAND));
     }
     None
 }

@@ -24,18 +24,19 @@ use self::engine::StreetEngine;
 use self::image::{Shape, unfit};
 use self::kernels::Room;
 use super::Solve;
+use crate::Precision;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::layout::{Measured, Tables};
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling, Updates};
-use crate::{Backend, Device, Error, Result};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Backend, Device, Error, Memory, Result};
 
 /// Whether the options are ones that this form has, and the game one that it holds.
 fn check(game: &VectorGame, options: &Options) -> Result<()> {
-    if options.numbers == Numbers::F64 {
-        return Err(Error::option("precision", options.numbers, "f32 or i16 with form street"));
+    if options.precision == Precision::F64 {
+        return Err(Error::option("precision", options.precision, "f32 or i16 with engine street"));
     }
     if matches!(options.sampling, Sampling::External | Sampling::Outcome) {
-        let allowed = "none, chance, public_chance, opponent_public or self_public with form street";
+        let allowed = "none, chance, public_chance, opponent_public or self_public with engine street";
         return Err(Error::option("sampling", options.sampling, allowed));
     }
     if options.sampling != Sampling::None && options.algorithm == Algorithm::CfrBr {
@@ -46,7 +47,7 @@ fn check(game: &VectorGame, options: &Options) -> Result<()> {
     }
     match unfit(game) {
         None => Ok(()),
-        Some(why) => Err(Error::option("form", "street", why)),
+        Some(why) => Err(Error::option("engine", "street", why)),
     }
 }
 
@@ -54,32 +55,28 @@ fn check(game: &VectorGame, options: &Options) -> Result<()> {
 fn room(options: &Options) -> Room {
     let best = options.algorithm == Algorithm::CfrBr;
     Room {
-        short: options.numbers == Numbers::I16,
+        short: options.precision == Precision::I16,
         last: options.algorithm == Algorithm::PcfrPlus,
         kept: [best || options.updates == Updates::Simultaneous, best],
         sampled: options.sampling != Sampling::None,
     }
 }
 
-/// Whether the device has that much memory free.
-fn enough(device: &Device, needed: u64) -> Result<()> {
-    let free = device.memory()?.free;
-    if needed <= free {
-        return Ok(());
-    }
-    Err(Error::OutOfMemory { device: device.to_string(), needed, free })
+/// That the device has that much memory free.
+fn enough(device: &Device, needed: u64) -> Result<u64> {
+    device.expect_memory(&Memory::default().on_device("the engine street", needed)).map(|()| needed)
 }
 
-/// Whether the device can solve the game in this form; the error has the memory needed.
+/// Whether the device can solve the game in this form, and the bytes that it takes; the error has the memory needed.
 ///
 /// # Errors
 /// [`Error::Option`] for what the form does not have; [`Error::OutOfMemory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
-            what: "form street".into(),
+            what: "engine street".into(),
             backend: device.backend().to_string(),
-            remedy: "use form auto".into(),
+            remedy: "use engine auto".into(),
         });
     }
     check(game, options)?;

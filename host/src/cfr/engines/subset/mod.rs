@@ -31,6 +31,6 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Optio
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with what is against it: cards, rounds, players, options or memory.
-pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<()> {
+pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<u64> {
     plan::fits(device, game, options)
 }

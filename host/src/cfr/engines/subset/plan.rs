@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, row, terminal};
 
+use crate::Precision;
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree, Size};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling};
-use crate::runtime::error::bytes;
-use crate::{Device, Error, Result};
+use crate::cfr::options::{Algorithm, Options, Sampling};
+use crate::{Device, Error, Memory, Result};
 
 /// A game laid out.
 pub(super) struct Plan {
@@ -29,26 +29,26 @@ pub(super) struct Plan {
 }
 
 fn refuse(reason: impl std::fmt::Display) -> Error {
-    Error::option("form", "subset", format!("{reason}: use form explicit"))
+    Error::option("engine", "subset", format!("{reason}: use engine explicit"))
 }
 
 /// Bytes of a number.
-fn real_bytes(numbers: Numbers) -> Result<u64> {
-    match numbers {
-        Numbers::F32 => Ok(4),
-        Numbers::F64 => Ok(8),
-        Numbers::I16 => Err(Error::option("precision", numbers, "f32 or f64 with form subset")),
+fn real_bytes(precision: Precision) -> Result<u64> {
+    match precision {
+        Precision::F32 => Ok(4),
+        Precision::F64 => Ok(8),
+        _ => Err(Error::option("precision", precision, "f32 or f64 with engine subset")),
     }
 }
 
 /// Checks everything that can be said without the betting tree; gives the bytes that the device needs.
 pub(super) fn check(game: &GameDef, options: &Options) -> Result<u64> {
-    let real = real_bytes(options.numbers)?;
+    let real = real_bytes(options.precision)?;
     if options.sampling != Sampling::None {
-        return Err(Error::option("sampling", options.sampling, "none with form subset, whose iterations are exact"));
+        return Err(Error::option("sampling", options.sampling, "none with engine subset, whose iterations are exact"));
     }
     if options.algorithm == Algorithm::CfrBr {
-        return Err(Error::option("algorithm", options.algorithm, "one without best responses with form subset"));
+        return Err(Error::option("algorithm", options.algorithm, "one without best responses with engine subset"));
     }
     let wrong = [
         (game.n_rounds != 1, format!("{} betting rounds instead of 1", game.n_rounds)),
@@ -77,13 +77,9 @@ pub(super) fn check(game: &GameDef, options: &Options) -> Result<u64> {
 }
 
 /// The same, and whether the device has the memory.
-pub(super) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<()> {
+pub(super) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<u64> {
     let needed = check(game, options)?;
-    let free = device.memory()?.free;
-    if needed > free {
-        return Err(refuse(format!("the game needs {}, {device} has {} free", bytes(needed), bytes(free))));
-    }
-    Ok(())
+    device.expect_memory(&Memory::default().on_device("the engine subset", needed)).map(|()| needed)
 }
 
 impl Plan {

@@ -4,11 +4,12 @@ use warpplay_gpu::cfr::subset::layout::CARDS;
 
 use super::kernels::{Arrays, Kept, MAX_ITERATIONS, Number};
 use super::plan::{self, Plan};
+use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Numbers, Options, Updates};
+use crate::cfr::options::{Options, Updates};
 use crate::{Device, Error, Graph, Result, Stream};
 
 /// The engine in one precision.
@@ -94,7 +95,7 @@ impl<T: Number> OnDevice<T> {
         self.each_place(|seat, _, _| lengths[seat] += 1);
         let given: Vec<&[T]> = tables.iter().filter_map(T::of).collect();
         if given.len() != lengths.len() || given.iter().zip(&lengths).any(|(table, &length)| table.len() != length) {
-            let expected = format!("{lengths:?} values in {}", self.options.numbers);
+            let expected = format!("{lengths:?} values in {}", self.options.precision);
             let got: Vec<usize> = tables.iter().map(Values::len).collect();
             return Err(Error::shape("tables by seat", expected, format!("{got:?} values")));
         }
@@ -173,7 +174,7 @@ impl SeatMeasure {
 
 /// Poker with one hole card each, one suit, one round and no board, solved over all deals in every iteration; 2 to 8 players, up to 8 cards.
 ///
-/// What [`Form::Subset`](crate::cfr::Form::Subset) in a [`Solver`](crate::cfr::Solver) runs.
+/// What [`Engine::Subset`](crate::cfr::Engine::Subset) in a [`Solver`](crate::cfr::Solver) runs.
 pub struct SubsetSolver {
     engine: Box<dyn Solve>,
 }
@@ -251,9 +252,9 @@ fn doubles(tables: &[Values], seat: usize) -> Result<Vec<f64>> {
 
 /// The engine in the precision of the options.
 pub(super) fn build(device: &Device, game: &GameDef, tree: &BettingTree, options: &Options) -> Result<Box<dyn Solve>> {
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(OnDevice::<f64>::new(device, game, tree, options)?),
+    Ok(match options.precision {
+        Precision::F64 => Box::new(OnDevice::<f64>::new(device, game, tree, options)?),
         // The plan refuses 16 bits.
-        Numbers::F32 | Numbers::I16 => Box::new(OnDevice::<f32>::new(device, game, tree, options)?),
+        _ => Box::new(OnDevice::<f32>::new(device, game, tree, options)?),
     })
 }

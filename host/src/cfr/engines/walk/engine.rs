@@ -10,14 +10,15 @@ use super::information::Information;
 use super::kernels::{self, Arrays, BATCHES, Batches, Kernels, LANES, Number};
 use super::measure::measure;
 use super::pieces::Pieces;
+use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::{Buckets, Dealer};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::sequences::Sequences;
 use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling, Updates};
-use crate::{Backend, Buffer, Device, Error, Graph, Result, Stream};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Backend, Buffer, Device, Error, Graph, Memory, Result, Stream};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;
@@ -50,10 +51,11 @@ impl Plan {
         self.sequences.n_players * self.sequences.n_rounds
     }
 
-    /// Bytes of the device.
-    pub fn bytes(&self, numbers: Numbers) -> u64 {
-        let value = if numbers == Numbers::F64 { 8 } else { 4 };
-        kernels::bytes(&self.pieces, self.sequences.n_players, self.n_slots(), value)
+    /// Memory of a solve.
+    pub fn memory(&self, precision: Precision) -> Memory {
+        let value = if precision == Precision::F64 { 8 } else { 4 };
+        let bytes = kernels::bytes(&self.pieces, self.sequences.n_players, self.n_slots(), value);
+        Memory::default().on_device("tables, sequences and deals", bytes)
     }
 
     /// Rows of the tables that belong to a seat's sequences, sequence by sequence.
@@ -65,7 +67,7 @@ impl Plan {
 }
 
 /// Whether the options are those of the walk, and the tables fit.
-fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
+fn check(device: &Device, plan: &Plan, options: &Options) -> Result<u64> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
             what: "sampling of batches of deals".into(),
@@ -79,17 +81,14 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<()> {
     if !matches!(options.algorithm, Algorithm::Cfr | Algorithm::CfrPlus | Algorithm::Lcfr) {
         return Err(Error::option("algorithm", options.algorithm, "cfr, cfr_plus or lcfr where deals are sampled"));
     }
-    if options.numbers == Numbers::I16 {
-        return Err(Error::option("precision", options.numbers, "f32 or f64 where deals are sampled"));
+    if options.precision == Precision::I16 {
+        return Err(Error::option("precision", options.precision, "f32 or f64 where deals are sampled"));
     }
     if !(1..=LANES as u32).contains(&options.batch) {
         return Err(Error::option("batch", options.batch, format!("1 to {LANES} deals")));
     }
-    let (needed, free) = (plan.bytes(options.numbers), device.memory()?.free);
-    if needed > free {
-        return Err(Error::OutOfMemory { device: device.to_string(), needed, free });
-    }
-    Ok(())
+    let memory = plan.memory(options.precision);
+    device.expect_memory(&memory).map(|()| memory.device())
 }
 
 /// Whether the walk can do it, before memory is taken.
@@ -101,7 +100,7 @@ pub(in crate::cfr) fn fits(
     game: &GameDef,
     information: &Information,
     options: &Options,
-) -> Result<()> {
+) -> Result<u64> {
     check(device, &Plan::of(game, information)?, options)
 }
 
@@ -122,8 +121,8 @@ pub(in crate::cfr) fn build(
 /// The same for a game that is laid out.
 pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Box<dyn Reading>> {
     check(device, plan, options)?;
-    Ok(match options.numbers {
-        Numbers::F64 => Box::new(OnDevice::<f64>::new(device, plan, options)?),
+    Ok(match options.precision {
+        Precision::F64 => Box::new(OnDevice::<f64>::new(device, plan, options)?),
         _ => Box::new(OnDevice::<f32>::new(device, plan, options)?),
     })
 }
@@ -333,7 +332,7 @@ where
     }
 
     fn bytes(&self) -> u64 {
-        self.plan.bytes(self.options.numbers)
+        self.plan.memory(self.options.precision).device()
     }
 }
 

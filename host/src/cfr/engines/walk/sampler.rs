@@ -10,7 +10,7 @@ use crate::cfr::game::cards::set_of;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::sequences::ACTIONS;
 use crate::cfr::options::Options;
-use crate::{Device, Error, Result};
+use crate::{Device, Error, Memory, Result};
 
 /// What a solve knows of one information set: fold, call, raise; 0 where not allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -43,7 +43,7 @@ pub struct Checksums {
 /// let (sampling, updates) = (Sampling::Chance, Updates::Simultaneous);
 /// let options = Options { sampling, updates, batch: 32, ..Options::default() };
 /// let mut sampler = walk::Sampler::build(&Device::auto(), &game, &walk::Information::Exact, &options)?;
-/// sampler.iterate(1000)?;
+/// sampler.run(1000)?;
 /// println!("{:.0} deals/s", sampler.deals() as f64 / sampler.seconds());
 /// # Ok::<(), warpplay::Error>(())
 /// ```
@@ -67,18 +67,18 @@ impl fmt::Debug for Sampler {
 }
 
 impl Sampler {
-    /// Bytes of the device that a game needs, before they are taken.
+    /// Memory that a game needs, before it is taken.
     ///
     /// # Errors
     /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket.
-    pub fn bytes_needed(game: &GameDef, information: &Information, options: &Options) -> Result<u64> {
-        Ok(Plan::of(game, information)?.bytes(options.numbers))
+    pub fn memory_needed(game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
+        Ok(Plan::of(game, information)?.memory(options.precision))
     }
 
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// As [`bytes_needed`](Self::bytes_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
+    /// As [`memory_needed`](Self::memory_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
     /// device has less; [`Error::Unsupported`] on the CPU back end.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);
@@ -90,7 +90,7 @@ impl Sampler {
     ///
     /// # Errors
     /// As the device says.
-    pub fn iterate(&mut self, n: u32) -> Result<()> {
+    pub fn run(&mut self, n: u32) -> Result<()> {
         let start = Instant::now();
         self.engine.run(n)?;
         self.seconds += start.elapsed().as_secs_f64();
@@ -108,7 +108,7 @@ impl Sampler {
         self.iterations * u64::from(self.batch)
     }
 
-    /// Wall time of [`iterate`](Self::iterate) so far, drawing of deals included.
+    /// Wall time of [`run`](Self::run) so far, drawing of deals included.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -5,8 +5,9 @@ use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 use super::engine::{Plan, build, fits};
 use super::information::Information;
 use crate::Device;
+use crate::Precision;
 use crate::cfr::game::GameDef;
-use crate::cfr::options::{Numbers, Options, Sampling};
+use crate::cfr::options::{Options, Sampling};
 
 /// One card each of `cards` of one suit, an ante of 1 and raises of 1.
 fn sweep_game(players: usize, raises: u32, cards: u32) -> crate::Result<GameDef> {
@@ -63,8 +64,8 @@ fn every_sequence_is_in_one_piece_and_needs_earlier_ones_only() {
 fn a_solve_goes_on_from_its_tables_with_the_same_bits() {
     let device = Device::simt();
     let game = sweep_game(3, 2, 4).expect("a game");
-    for numbers in [Numbers::F32, Numbers::F64] {
-        let options = Options { sampling: Sampling::Chance, batch: 7, numbers, ..Options::default() };
+    for precision in [Precision::F32, Precision::F64] {
+        let options = Options { sampling: Sampling::Chance, batch: 7, precision, ..Options::default() };
         fits(&device, &game, &Information::Exact, &options).expect("small");
         let engine = || build(&device, &game, &Information::Exact, &options).expect("an engine");
         let mut whole = engine();

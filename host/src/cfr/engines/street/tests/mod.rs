@@ -7,13 +7,14 @@ use std::sync::Arc;
 use super::compile::{Frame, compile};
 use super::engine::StreetEngine;
 use super::{StreetBatch, fits};
+use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::Values;
 use crate::cfr::layout::{Setup, SetupLock, VectorGame};
-use crate::cfr::options::{Algorithm, Numbers, Options, Sampling, Updates};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::test_kernels::devices;
 use crate::{Device, Error};
 use naive::{Mode, Naive};
@@ -93,7 +94,7 @@ fn apart(ours: &Values, plain: &[f64]) -> f64 {
 
 /// Runs both, and compares everything.
 fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options, n: u32, bound: f64) {
-    let what = format!("{name}, {} {} {} on {device}", options.algorithm, options.updates, options.numbers);
+    let what = format!("{name}, {} {} {} on {device}", options.algorithm, options.updates, options.precision);
     let mut plain = Naive::new(game, *options);
     plain.run(n);
     let mut engine =
@@ -143,7 +144,7 @@ fn one_street_is_as_plain_recursion_has_it() {
         let simultaneous = options(Algorithm::Cfr, Updates::Simultaneous);
         agree(&device, "alike boards", &game(1, "2", 2, 4, 2, true), &simultaneous, 1, 1e-5);
         agree(&device, "boards apart", &game(1, "2", 2, 4, 2, false), &simultaneous, 1, 1e-5);
-        let short = Options { numbers: Numbers::I16, ..plus };
+        let short = Options { precision: Precision::I16, ..plus };
         agree(&device, "spot", &spot(&[0], false), &short, 1, 1e-3);
     }
 }
@@ -161,7 +162,7 @@ fn many_streets_are_as_plain_recursion_has_them() {
         // Few iterations: afterwards a hand for which two actions are equally good plays one or the other, by the last bit.
         agree(&device, "locked turn", &spot(&[0, 1], true), &plus, 1, 1e-5);
         agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 1, 1e-5);
-        let short = Options { numbers: Numbers::I16, ..plus };
+        let short = Options { precision: Precision::I16, ..plus };
         agree(&device, "leduc", &leduc(false), &short, 1, 1e-3);
         let [alike, apart] = [true, false]
             .map(|isomorphism| solved(&device, &leduc(isomorphism), &plus, 50).measure().expect("values").nash_conv());
@@ -198,7 +199,7 @@ fn sixteen_bits_are_enough() {
         for (name, game) in [("leduc", leduc(true)), ("spot", spot(&[0], false))] {
             for algorithm in [Algorithm::CfrPlus, Algorithm::Dcfr, Algorithm::PcfrPlus] {
                 let full = options(algorithm, Updates::Alternating);
-                let short = Options { numbers: Numbers::I16, ..full };
+                let short = Options { precision: Precision::I16, ..full };
                 let [full, short] =
                     [full, short].map(|options| solved(&device, &game, &options, 60).measure().expect("values"));
                 let (exact, rounded) = (full.nash_conv(), short.nash_conv());
@@ -239,16 +240,16 @@ fn what_is_sampled_is_right_on_average() {
 fn a_solve_goes_on_where_it_stopped() {
     for device in devices() {
         for game in [leduc(true), spot(&[0], true)] {
-            for numbers in [Numbers::F32, Numbers::I16] {
+            for precision in [Precision::F32, Precision::I16] {
                 for algorithm in [Algorithm::Dcfr, Algorithm::PcfrPlus] {
-                    let options = Options { numbers, ..options(algorithm, Updates::Alternating) };
+                    let options = Options { precision, ..options(algorithm, Updates::Alternating) };
                     let mut straight = solved(&device, &game, &options, 12);
                     let half = solved(&device, &game, &options, 7).tables().expect("tables");
                     let mut resumed = StreetEngine::new(&device, vec![Arc::clone(&game)], &options).expect("it fits");
                     resumed.set_tables(&half).expect("the same game");
                     resumed.run(5).expect("it runs");
                     let [straight, resumed] = [&mut straight, &mut resumed].map(|e| e.tables().expect("tables"));
-                    assert_eq!(straight, resumed, "{algorithm} {numbers}");
+                    assert_eq!(straight, resumed, "{algorithm} {precision}");
                 }
             }
         }
@@ -302,8 +303,8 @@ fn a_batch_is_as_its_games_one_by_one() {
             vec![leduc(true), spot(&[0, 1], true)],
         ];
         for games in games {
-            for numbers in [Numbers::F32, Numbers::I16] {
-                let options = Options { numbers, ..options(Algorithm::Dcfr, Updates::Alternating) };
+            for precision in [Precision::F32, Precision::I16] {
+                let options = Options { precision, ..options(Algorithm::Dcfr, Updates::Alternating) };
                 let mut batch = StreetBatch::new(&device, games.clone(), &options).expect("they fit");
                 batch.run(4).expect("it runs");
                 let measured = batch.measure().expect("values");
@@ -327,7 +328,7 @@ fn what_the_form_lacks_is_named() {
     let device = Device::simt();
     let plain = Options::default();
     let wrong = [
-        (Options { numbers: Numbers::F64, ..plain }, "precision"),
+        (Options { precision: Precision::F64, ..plain }, "precision"),
         (Options { sampling: Sampling::External, ..plain }, "sampling"),
         (Options { sampling: Sampling::Chance, batch: 0, ..plain }, "batch"),
         (Options { sampling: Sampling::Chance, algorithm: Algorithm::CfrBr, ..plain }, "sampling"),
