@@ -8,8 +8,7 @@ use warpplay::Device;
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
 
 use crate::cfr::args::CompareArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, games, solve};
+use crate::cfr::{chart, check, games, solve};
 use crate::common::chart::Line;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};

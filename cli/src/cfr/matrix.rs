@@ -6,8 +6,7 @@ use warpplay::Device;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::cfr::args::MatrixArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, query, solve};
+use crate::cfr::{chart, check, query, solve};
 use crate::common::chart::Line;
 use crate::common::{self, OutputFile, Usage};
 

@@ -19,7 +19,7 @@
 //! The memory that a solve needs is said before it is taken. Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong
 //! command line or an option that is not allowed; 1 everything else, with one line on stderr.
 //!
-//! # Source
+//! # Paper
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;

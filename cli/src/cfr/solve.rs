@@ -8,8 +8,7 @@ use warpplay::Device;
 use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder};
 
 use crate::cfr::args::SolveArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, games};
+use crate::cfr::{chart, check, games};
 use crate::common::chart::Line;
 use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile, OutputFlags};

@@ -65,7 +65,7 @@ pub struct Args {
     pub output: OutputFlags,
 }
 
-/// The games of the source.
+/// The games of the paper.
 const GAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Seats, raises and buckets of the sweep.
@@ -78,7 +78,7 @@ struct Record<'a> {
     kind: &'static str,
     settings: &'a Settings,
     games: &'a [Game],
-    /// Milliseconds an iteration that the source tells.
+    /// Milliseconds an iteration that the paper tells.
     published_ms: [(&'static str, f64); 2],
     sweep: &'a [SweepPoint],
     /// Fewest sequences from which on the GPU was faster.
@@ -185,7 +185,7 @@ fn one(args: &Args, device: &Device, name: &str, game: &GameDef, settings: &Sett
     let memory = report::memory(game)?;
     if !args.output.quiet {
         common::print(format!(
-            "{name}: {} of tables as the source counts them, {} for its program, {} for the batches\n",
+            "{name}: {} of tables as the paper counts them, {} for its program, {} for the batches\n",
             bytes(memory.theirs),
             bytes(memory.levels),
             bytes(memory.batched)
@@ -286,7 +286,7 @@ fn sweep_text(sweep: &[SweepPoint], crossover: Option<u32>) -> String {
     }
 }
 
-/// Bytes in decimal units, as the source has them.
+/// Bytes in decimal units, as the paper has them.
 fn bytes(n: u64) -> String {
     match n as f64 {
         n if n >= 1e9 => format!("{:.3} GB", n / 1e9),

@@ -3,14 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cfr::engines::Solve;
-use crate::cfr::engines::walk;
-use crate::cfr::engines::walk::Information;
-use crate::cfr::engines::{cpu, explicit, mccfr, small, street, subset};
+use crate::cfr::engines::walk::{self, Information};
+use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
-use crate::cfr::layout::VectorGame;
-use crate::cfr::layout::{Buckets, Layout, LayoutKind};
+use crate::cfr::layout::{Buckets, Layout, LayoutKind, VectorGame};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
 use crate::{Backend, Device, Error, Memory, Precision, Result};

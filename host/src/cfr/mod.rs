@@ -72,15 +72,17 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | read a game, play its betting, rank hands, count | [`GameDef`], [`BettingTree`], [`Ranking`], [`Counts`] |
+//! | read a game, play its betting, rank hands, count | [`GameDef`], [`BettingTree`], [`Ranking`], [`Counts`]; the rest in [`game`] |
 //! | choose algorithm, updates, averaging, sampling, arithmetic | [`Options`] |
 //! | solve, stop early, measure, go on later | [`Solver`], [`Checkpoint`] |
 //! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`] |
-//! | solve hold'em spots, on several GPUs | [`Spot`] |
+//! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
 //! | solve another game | [`Game`], [`Tree`] |
-//! | merge hands that are alike | [`Abstraction`] |
+//! | merge hands that are alike | [`Abstraction`], [`abstraction`] |
+//! | solve many small games at once, or with buckets of one's own | [`engines`] |
+//! | know how tables are laid out | [`layout`] |
 //!
-//! # Source
+//! # Papers
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015). Zinkevich et al., "Regret Minimization in Games with Incomplete Information"
 //! (2007), and the papers named at [`Algorithm`] and [`Sampling`].
 

@@ -1,4 +1,4 @@
-//! The programs of the GPU: the source's, and ours for one deal at a time.
+//! The programs of the GPU: the paper's, and ours for one deal at a time.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use warpplay::cfr::engines::walk::{Information, Sampler};
 use warpplay::cfr::game::Deck;
-use warpplay::cfr::{self, GameDef, Sampling, Updates};
+use warpplay::cfr::{self, Counts, GameDef, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Result};
 
 use super::options::{Options, Program};
@@ -115,8 +115,8 @@ pub struct SweepPoint {
 /// # Errors
 /// As [`Run::build`] for the game.
 pub fn memory(game: &GameDef) -> Result<MemoryRow> {
-    let (sequences, buckets, levels) = Run::memory_needed(game, &Options::default())?;
-    let information_sets = u64::from(sequences) * u64::from(buckets);
+    let levels = Run::memory_needed(game, &Options::default())?;
+    let information_sets = Counts::of(game)?.thesis_information_sets;
     Ok(MemoryRow {
         information_sets,
         theirs: information_sets * 3 * 2 * VALUE,
@@ -333,7 +333,7 @@ pub fn sweep(
         for &raises in raises {
             for &buckets in buckets.iter().filter(|&&buckets| buckets as usize >= players) {
                 let game = sweep_game(players, raises, buckets)?;
-                let (sequences, ..) = Run::memory_needed(&game, options)?;
+                let sequences = Counts::of(&game)?.sequences as u32;
                 let time = |program| milliseconds(device, &game, &Options { program, ..*options }, n, repeats);
                 let (cpu_ms, gpu_ms) = (time(Program::Iterative)?, time(Program::Levels)?);
                 points.push(SweepPoint { players, raises, buckets, sequences, cpu_ms, gpu_ms });

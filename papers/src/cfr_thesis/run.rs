@@ -118,14 +118,12 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
-    /// Sequences and buckets of a game, and the bytes that a program needs for it, before they are taken.
+    /// Memory that a program needs for a game, before it is taken.
     ///
     /// # Errors
     /// As [`build`](Self::build), but for the memory.
-    pub fn memory_needed(game: &GameDef, options: &Options) -> Result<(u32, u32, Memory)> {
-        let plan = Plan::of(game)?;
-        let memory = plan.memory(options);
-        Ok((plan.sequences.sequences.len() as u32, plan.n_buckets, memory))
+    pub fn memory_needed(game: &GameDef, options: &Options) -> Result<Memory> {
+        Ok(Plan::of(game)?.memory(options))
     }
 
     /// Lays the game out and takes the memory.

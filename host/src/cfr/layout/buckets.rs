@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Row;
-use super::public;
+use super::{Row, public};
 use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
 use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::boards::{Class, Dealing};
-use super::entries::{Cut, cut};
+use super::entries::{Partition, partition};
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
@@ -92,18 +92,18 @@ impl VectorGame {
         let scale = 1.0 / pairs(&setup.ranges)?;
         let (suit_maps, permutations) = symmetries(setup);
         let dealing = Dealing { deck: setup.deck, n_private: 2 * setup.n_hole as u32, maps: &suit_maps };
-        let cut = cut(setup.tree, setup.n_dealt.len(), setup.locks);
-        check_size(setup, &cut, suit_maps.len())?;
+        let partition = partition(setup.tree, setup.n_dealt.len(), setup.locks);
+        check_size(setup, &partition, suit_maps.len())?;
         let mut classes: Vec<Class> = vec![dealing.start(setup.board)];
         let mut streets = Vec::with_capacity(setup.n_dealt.len());
-        for (street, (entries, n_slots)) in cut.streets.into_iter().enumerate() {
+        for (street, (entries, n_slots)) in partition.streets.into_iter().enumerate() {
             classes = dealing.deal(&classes, setup.n_dealt[street] as u32, street)?;
             let boards = classes.iter().map(|class| class.board.clone()).collect();
             streets.push(Street { boards, entries, n_slots });
         }
         let hands = setup.ranges.each_ref().map(|range| range.iter().map(|&(hand, _)| hand).collect());
         let weights = setup.ranges.each_ref().map(|range| range.iter().map(|&(_, weight)| weight).collect());
-        let (deck, n_hole, locks) = (setup.deck, setup.n_hole, cut.locks);
+        let (deck, n_hole, locks) = (setup.deck, setup.n_hole, partition.locks);
         Ok(Self { deck, n_hole, hands, weights, scale, permutations, suit_maps, streets, locks })
     }
 }
@@ -124,10 +124,10 @@ fn pairs(ranges: &[Vec<(CardSet, f64)>; 2]) -> Result<f64> {
 }
 
 /// That the tables are not beyond all bounds, before the boards are listed: a class has at most as many members as there are renamings.
-fn check_size(setup: &Setup, cut: &Cut, n_maps: usize) -> Result<()> {
+fn check_size(setup: &Setup, partition: &Partition, n_maps: usize) -> Result<()> {
     let (mut boards, mut values) = (1, 0);
     let mut left = setup.deck.n_cards().saturating_sub(setup.board.count_ones());
-    for (&n, (_, n_slots)) in setup.n_dealt.iter().zip(&cut.streets) {
+    for (&n, (_, n_slots)) in setup.n_dealt.iter().zip(&partition.streets) {
         boards *= u128::from(choose(left, n as u32));
         left = left.saturating_sub(n as u32);
         let vectors = |seat: usize| u128::from(n_slots[seat]) * setup.ranges[seat].len() as u128;

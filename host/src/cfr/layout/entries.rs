@@ -1,11 +1,11 @@
-//! The betting tree cut into the entries of the streets.
+//! The betting tree partitioned into the entries of the streets.
 
 use super::build::SetupLock;
 use super::{Entry, Lock, Node};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
 
 /// Entries, action vectors by seat, and locks.
-pub(super) struct Cut {
+pub(super) struct Partition {
     /// By street: its entries and its action vectors of one board, by seat.
     pub streets: Vec<(Vec<Entry>, [u32; 2])>,
     pub locks: Vec<Lock>,
@@ -21,21 +21,21 @@ enum Root {
 }
 
 /// Cuts the tree of a two-player game of `n_streets` rounds. Every way to leave a street is an entry of the next, in order.
-pub(super) fn cut(tree: &BettingTree, n_streets: usize, locks: &[SetupLock]) -> Cut {
-    let mut cut = Cut { streets: Vec::new(), locks: Vec::new() };
+pub(super) fn partition(tree: &BettingTree, n_streets: usize, locks: &[SetupLock]) -> Partition {
+    let mut partition = Partition { streets: Vec::new(), locks: Vec::new() };
     let mut roots = vec![root(tree, 0)];
     for street in 0..n_streets {
         let mut of_street =
             OfStreet { tree, street, last: street + 1 == n_streets, n_slots: [0; 2], exits: Vec::new() };
         let mut entries = Vec::with_capacity(roots.len());
         for &root in &roots {
-            let nodes = of_street.entry(root, locks, entries.len(), &mut cut.locks);
+            let nodes = of_street.entry(root, locks, entries.len(), &mut partition.locks);
             entries.push(Entry { nodes });
         }
         roots = of_street.exits;
-        cut.streets.push((entries, of_street.n_slots));
+        partition.streets.push((entries, of_street.n_slots));
     }
-    cut
+    partition
 }
 
 fn root(tree: &BettingTree, node: u32) -> Root {

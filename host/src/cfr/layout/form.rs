@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Values;
-use super::{Buckets, Row};
-use super::{Node, VectorGame};
+use super::{Buckets, Node, Row, Values, VectorGame};
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::extensive::Tree;
 use crate::runtime::fnv::Fnv;

@@ -1,7 +1,6 @@
 //! Public states of games in vector form, and where their hands lie in the tables.
 
-use super::Row;
-use super::{Node, VectorGame};
+use super::{Node, Row, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
 use crate::cfr::game::cards::{CardSet, Deck, set_of};
 use crate::{Error, Result};

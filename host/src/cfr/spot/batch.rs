@@ -8,13 +8,11 @@ use rayon::prelude::*;
 
 use super::report::{Run, SpotReport};
 use super::solve::{SpotRun, run_on};
-use crate::Precision;
 use crate::cfr::engines::street::StreetBatch;
 use crate::cfr::game::betting::BettingTree;
-use crate::cfr::layout::Tables;
-use crate::cfr::layout::VectorGame;
+use crate::cfr::layout::{Tables, VectorGame};
 use crate::cfr::options::{Engine, Sampling};
-use crate::{Backend, Device, Error, Result};
+use crate::{Backend, Device, Error, Precision, Result};
 
 /// Most spots of a batch: they fill the largest device several times over, and their reports do not fill the host.
 pub(super) const MAX_BATCH: usize = 1024;

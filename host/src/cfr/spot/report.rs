@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cfr::engines::cpu::{Evaluator, Play};
 use crate::cfr::game::betting::BettingTree;
-use crate::cfr::layout::Values;
-use crate::cfr::layout::{Node, VectorGame};
+use crate::cfr::layout::{Node, Values, VectorGame};
 
 /// A solved spot. The names are those of the reference file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

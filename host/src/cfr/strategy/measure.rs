@@ -5,13 +5,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use crate::Precision;
 use crate::cfr::dispatch;
-use crate::cfr::layout::{Layout, LayoutKind};
-use crate::cfr::layout::{Measured, Tables, Values};
+use crate::cfr::layout::{Layout, LayoutKind, Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
-use crate::{Device, Error, Result};
+use crate::{Device, Error, Precision, Result};
 
 /// How good a profile of strategies is. Chips, arrays by seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

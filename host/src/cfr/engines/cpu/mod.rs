@@ -4,6 +4,7 @@
 //! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
 
 mod evaluate;
+mod number;
 mod pass;
 mod seat;
 #[cfg(test)]
@@ -12,17 +13,15 @@ mod tests;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
-use warpplay_gpu::cfr::regret::{Real, Step};
 
 pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
+use self::number::{Number, Step};
 use self::pass::{Opponent, Pass, Role};
 use self::seat::{Part, Seat};
 use super::Solve;
-use crate::Precision;
-use crate::cfr::layout::VectorGame;
-use crate::cfr::layout::{Measured, Tables, Values};
+use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Device, Error, Memory, Result};
+use crate::{Device, Error, Memory, Precision, Result};
 
 /// Whether the engine takes the game: nothing is sampled, tables in single or double precision, and they fit in the machine's free memory.
 ///
@@ -69,23 +68,6 @@ fn bytes(game: &VectorGame, options: &Options) -> u64 {
     game.size().table_bytes(n_tables(options), value) + 8 * (hands * boards) as u64
 }
 
-/// Numbers that tables are kept in.
-trait Stored: Real {
-    fn wrap(values: Vec<Self>) -> Values;
-}
-
-impl Stored for f32 {
-    fn wrap(values: Vec<Self>) -> Values {
-        Values::F32(values)
-    }
-}
-
-impl Stored for f64 {
-    fn wrap(values: Vec<Self>) -> Values {
-        Values::F64(values)
-    }
-}
-
 struct Cpu<T> {
     evaluator: Evaluator,
     options: Options,
@@ -98,7 +80,7 @@ struct Cpu<T> {
     bytes: u64,
 }
 
-impl<T: Stored> Cpu<T> {
+impl<T: Number> Cpu<T> {
     fn new(game: Arc<VectorGame>, options: &Options) -> Result<Self> {
         let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
         let answers = [0, 1].map(|seat| {
@@ -154,7 +136,7 @@ impl<T: Stored> Cpu<T> {
     }
 }
 
-impl<T: Stored> Solve for Cpu<T> {
+impl<T: Number> Solve for Cpu<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         // Taken out for the call, since the work borrows the engine.
         let pool = self.pool.take();

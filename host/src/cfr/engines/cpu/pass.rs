@@ -1,9 +1,9 @@
 //! One walk over all boards and hands for one seat: values upwards, reaches downwards.
 
 use rayon::prelude::*;
-use warpplay_gpu::cfr::regret::{Real, Step, probability};
 
 use super::evaluate::{CHUNK, Evaluator};
+use super::number::{Number, Step, probability};
 use super::seat::{Part, Seat, divide};
 use crate::cfr::layout::Node;
 
@@ -30,7 +30,7 @@ pub(super) struct Pass<'a, T> {
     /// For whom.
     pub seat: usize,
     pub role: Role,
-    pub step: Step<f64>,
+    pub step: Step,
     pub opponent: Opponent<'a, T>,
 }
 
@@ -42,7 +42,7 @@ struct At {
     entry: usize,
 }
 
-impl<T: Real> Pass<'_, T> {
+impl<T: Number> Pass<'_, T> {
     /// Walks, and gives the values of the seat's hands at the root; what the seat writes is `part`.
     pub fn run(&self, part: Part<T>) -> Vec<f64> {
         let game = &self.evaluator.game;
@@ -174,7 +174,7 @@ impl<T: Real> Pass<'_, T> {
 }
 
 /// Regret matching for every hand: `[action][hand]`.
-fn matched<T: Real>(step: &Step<f64>, regrets: &[T], last: Option<&[T]>, n_hands: usize) -> Vec<Vec<f64>> {
+fn matched<T: Number>(step: &Step, regrets: &[T], last: Option<&[T]>, n_hands: usize) -> Vec<Vec<f64>> {
     let last_of = |at: usize| last.map_or(0.0, |last| last[at].to_f64());
     let positive = |at: usize| step.matched(regrets[at].to_f64(), last_of(at));
     let mut sums = vec![0.0; n_hands];
@@ -188,7 +188,7 @@ fn matched<T: Real>(step: &Step<f64>, regrets: &[T], last: Option<&[T]>, n_hands
 }
 
 /// Writes the best action of every hand, or what is `given`, and gives the values of playing so. Of equal actions the first.
-fn answer<T: Real>(answers: &mut [T], given: Option<&[Vec<f64>]>, values: &[Vec<f64>]) -> Vec<f64> {
+fn answer<T: Number>(answers: &mut [T], given: Option<&[Vec<f64>]>, values: &[Vec<f64>]) -> Vec<f64> {
     let n_hands = values.first().map_or(0, Vec::len);
     let best_of = |hand: usize| {
         (1..values.len()).fold(0, |best, at| if values[at][hand] > values[best][hand] { at } else { best })

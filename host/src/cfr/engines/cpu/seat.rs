@@ -3,7 +3,7 @@
 use std::mem::take;
 use std::ops::Range;
 
-use warpplay_gpu::cfr::regret::Real;
+use super::number::Number;
 
 use crate::cfr::layout::VectorGame;
 
@@ -16,7 +16,7 @@ pub(super) struct Seat<T> {
     pub predictions: Vec<T>,
 }
 
-impl<T: Real> Seat<T> {
+impl<T: Number> Seat<T> {
     pub fn new(game: &VectorGame, seat: usize, predicts: bool) -> Self {
         let n = game.table_len(seat);
         let mut averages = vec![T::ZERO; n];
@@ -42,7 +42,7 @@ pub(super) struct Part<'a, T> {
     first: usize,
 }
 
-impl<'a, T: Real> Part<'a, T> {
+impl<'a, T: Number> Part<'a, T> {
     /// Everything, for a pass that answers.
     pub fn answer(answers: &'a mut [T]) -> Self {
         Self { written: [answers, &mut [], &mut []], first: 0 }
@@ -70,7 +70,7 @@ fn split_off<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
 
 /// Divides `parts`, which are those of `street` and the streets after it, among the boards `children` of `street`: for each child its own rows, then those of
 /// the boards below it, street by street.
-pub(super) fn divide<'a, T: Real>(
+pub(super) fn divide<'a, T: Number>(
     game: &VectorGame,
     seat: usize,
     street: usize,

@@ -22,10 +22,9 @@ pub(in crate::cfr) use measure::Measuring;
 pub(in crate::cfr) use number::Number;
 
 use super::Solve;
-use crate::Precision;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Backend, Device, Error, Memory, Result};
+use crate::{Backend, Device, Error, Memory, Precision, Result};
 
 #[cfg(test)]
 pub(in crate::cfr) mod tests;

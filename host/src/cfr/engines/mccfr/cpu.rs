@@ -6,14 +6,12 @@ use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::{mccfr as plain, tree as plain_tree};
 
-use crate::Precision;
 use crate::cfr::engines::Solve;
-use crate::cfr::engines::explicit;
-use crate::cfr::engines::explicit::{Order, Walked};
+use crate::cfr::engines::explicit::{self, Order, Walked};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Averaging, Options, Sampling, Updates};
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// Whether the plain program does this.
 pub(super) fn fits(options: &Options) -> Result<()> {

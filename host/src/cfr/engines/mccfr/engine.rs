@@ -6,8 +6,7 @@ use warpplay_gpu::cfr::regret::Step;
 
 use super::kernels::Kernels;
 use crate::cfr::engines::Solve;
-use crate::cfr::engines::explicit;
-use crate::cfr::engines::explicit::{DeviceTree, Learnt, Measuring, Number, STEPS};
+use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, Number, STEPS};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Tables};
 use crate::cfr::options::{Options, Sampling, Updates};

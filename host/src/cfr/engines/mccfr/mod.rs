@@ -15,10 +15,9 @@ use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
 
 use super::Solve;
 use super::explicit::enough;
-use crate::Precision;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Backend, Device, Error, Result};
+use crate::{Backend, Device, Error, Precision, Result};
 
 #[cfg(test)]
 mod tests;

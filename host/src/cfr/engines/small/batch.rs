@@ -6,12 +6,10 @@ use warpplay_gpu::cfr::regret::Step;
 
 use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, Number};
 use super::plan::Plan;
-use crate::Precision;
 use crate::cfr::engines::Solve;
-use crate::cfr::layout::VectorGame;
-use crate::cfr::layout::{Measured, Tables, Values};
+use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::Options;
-use crate::{Device, Error, Result, Stream};
+use crate::{Device, Error, Precision, Result, Stream};
 
 macro_rules! inner {
     ($self:expr, $games:ident => $body:expr) => {

@@ -14,10 +14,9 @@ use std::sync::Arc;
 pub use batch::{GameMeasure, SmallBatch};
 
 use super::Solve;
-use crate::Precision;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::options::Options;
-use crate::{Device, Result};
+use crate::{Device, Precision, Result};
 
 /// The engine for one game.
 ///

@@ -3,12 +3,11 @@
 use warpplay_gpu::cfr::small::layout::{BoardRecord, CHUNK, Game, MAX_STREETS, Seat, factor, list, node, outcome};
 
 use super::walk::{Item, SeatWalk, Walk};
-use crate::Precision;
 use crate::cfr::game::ranking::Ranking;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::options::{Options, Sampling};
 use crate::runtime::error::bytes;
-use crate::{Device, Error, Result};
+use crate::{Device, Error, Precision, Result};
 
 /// Most hands of a seat: a terminal looks at every pair of hands.
 pub(super) const MAX_HANDS: usize = 128;

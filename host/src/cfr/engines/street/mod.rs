@@ -24,11 +24,9 @@ use self::engine::StreetEngine;
 use self::image::{Shape, unfit};
 use self::kernels::Room;
 use super::Solve;
-use crate::Precision;
-use crate::cfr::layout::VectorGame;
-use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::layout::{Measured, Tables, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Backend, Device, Error, Memory, Result};
+use crate::{Backend, Device, Error, Memory, Precision, Result};
 
 /// Whether the options are ones that this form has, and the game one that it holds.
 fn check(game: &VectorGame, options: &Options) -> Result<()> {

@@ -6,8 +6,7 @@ use warpplay_gpu::cfr::street::layout::ROW;
 
 use super::image::Image;
 use super::kernels::Table;
-use crate::cfr::layout::Values;
-use crate::cfr::layout::VectorGame;
+use crate::cfr::layout::{Values, VectorGame};
 use crate::{Error, Result, Stream};
 
 /// Which numbers a table holds.

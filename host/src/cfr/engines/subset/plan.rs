@@ -3,11 +3,10 @@
 use rayon::prelude::*;
 use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, row, terminal};
 
-use crate::Precision;
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree, Size};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Device, Error, Memory, Result};
+use crate::{Device, Error, Memory, Precision, Result};
 
 /// A game laid out.
 pub(super) struct Plan {

@@ -4,13 +4,12 @@ use warpplay_gpu::cfr::subset::layout::CARDS;
 
 use super::kernels::{Arrays, Kept, MAX_ITERATIONS, Number};
 use super::plan::{self, Plan};
-use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Options, Updates};
-use crate::{Device, Error, Graph, Result, Stream};
+use crate::{Device, Error, Graph, Precision, Result, Stream};
 
 /// The engine in one precision.
 pub(super) struct OnDevice<T: Number> {

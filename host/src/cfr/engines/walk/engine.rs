@@ -10,7 +10,6 @@ use super::information::Information;
 use super::kernels::{self, Arrays, BATCHES, Batches, Kernels, LANES, Number};
 use super::measure::measure;
 use super::pieces::Pieces;
-use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::{Buckets, Dealer};
@@ -18,7 +17,7 @@ use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::sequences::Sequences;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Backend, Buffer, Device, Error, Graph, Memory, Result, Stream};
+use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, Stream};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;

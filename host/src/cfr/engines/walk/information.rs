@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cfr::game::cards::colex_rank;
-use crate::cfr::game::cards::{CardSet, choose};
+use crate::cfr::game::cards::{CardSet, choose, colex_rank};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{Buckets, Unordered};
 use crate::{Error, Result};

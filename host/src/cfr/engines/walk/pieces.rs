@@ -1,4 +1,4 @@
-//! A betting tree cut into pieces for the warps, and the operations of each piece.
+//! A betting tree partitioned into pieces for the warps, and the operations of each piece.
 
 use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 use warpplay_gpu::cuda::memory::Vec4;
@@ -52,11 +52,11 @@ impl Pieces {
             })?;
         }
         rows.push(n);
-        let cut = Cut::of(game);
-        let mut pieces = Self { ops: Vec::new(), starts: Vec::new(), stages: cut.stages.clone(), rows };
-        for &root in &cut.roots {
+        let partition = Partition::of(game);
+        let mut pieces = Self { ops: Vec::new(), starts: Vec::new(), stages: partition.stages.clone(), rows };
+        for &root in &partition.roots {
             pieces.starts.push(pieces.ops.len() as u32);
-            let mut writer = Writer { game, cut: &cut, rows: &pieces.rows, ops: &mut pieces.ops };
+            let mut writer = Writer { game, partition: &partition, rows: &pieces.rows, ops: &mut pieces.ops };
             writer.way(root);
             writer.sequence(root, None);
             writer.ops.push(Op { kind: kind::STOP, ..Op::default() }.packed());
@@ -68,7 +68,7 @@ impl Pieces {
 }
 
 /// Which sequence is in which piece.
-struct Cut {
+struct Partition {
     /// Sequence and action before each sequence; `None` at the root.
     before: Vec<Option<(u32, u32)>>,
     /// The first sequence of each piece.
@@ -78,7 +78,7 @@ struct Cut {
     stages: Vec<Stage>,
 }
 
-impl Cut {
+impl Partition {
     const NONE: u32 = u32::MAX;
 
     /// Stage by stage, the largest subtrees of what is left that are not too large.
@@ -92,12 +92,12 @@ impl Cut {
                 }
             }
         }
-        let mut cut = Self { before, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
+        let mut partition = Self { before, roots: Vec::new(), piece: vec![Self::NONE; n], stages: Vec::new() };
         let mut left = n;
         while left > 0 {
-            left -= cut.stage((left / ENOUGH).clamp(SIZES.0, SIZES.1));
+            left -= partition.stage((left / ENOUGH).clamp(SIZES.0, SIZES.1));
         }
-        cut
+        partition
     }
 
     /// Cuts one stage of pieces of at most `most` sequences; how many sequences they have together.
@@ -120,7 +120,7 @@ impl Cut {
         roots.sort_by_key(|&root| std::cmp::Reverse(sizes[root as usize]));
         let first = self.roots.len() as u32;
         let depth = roots.iter().map(|&root| depths[root as usize]).max().unwrap_or(0);
-        let cut: usize = roots.iter().map(|&root| sizes[root as usize]).sum();
+        let partition: usize = roots.iter().map(|&root| sizes[root as usize]).sum();
         self.stages.push(Stage { first, n: roots.len() as u32, depth });
         for (piece, &root) in (first..).zip(&roots) {
             self.piece[root as usize] = piece;
@@ -134,14 +134,14 @@ impl Cut {
             }
         }
         self.roots.append(&mut roots);
-        cut
+        partition
     }
 }
 
 /// Writes one piece's operations.
 struct Writer<'a> {
     game: &'a Sequences,
-    cut: &'a Cut,
+    partition: &'a Partition,
     rows: &'a [u32],
     ops: &'a mut Vec<Vec4>,
 }
@@ -165,7 +165,7 @@ impl Writer<'_> {
     fn way(&mut self, root: u32) {
         let mut way = Vec::new();
         let mut at = root;
-        while let Some((before, action)) = self.cut.before[at as usize] {
+        while let Some((before, action)) = self.partition.before[at as usize] {
             way.push(Op { kind: kind::PATH, action, ..self.of(before) }.packed());
             at = before;
         }
@@ -184,11 +184,13 @@ impl Writer<'_> {
             let op = Op { action, seat: sequence.seat, cost: cost as f32, ..Op::default() };
             match *child {
                 None => {}
-                Some(Child::Sequence(child)) if self.cut.piece[child as usize] == self.cut.piece[at as usize] => {
+                Some(Child::Sequence(child))
+                    if self.partition.piece[child as usize] == self.partition.piece[at as usize] =>
+                {
                     self.sequence(child, Some((sequence.seat, action, cost)));
                 }
                 Some(Child::Sequence(child)) => {
-                    self.ops.push(Op { kind: kind::LEAF, index: self.cut.piece[child as usize], ..op }.packed());
+                    self.ops.push(Op { kind: kind::LEAF, index: self.partition.piece[child as usize], ..op }.packed());
                 }
                 Some(Child::End(end)) => {
                     let pots = &self.game.ends[end as usize].pots;

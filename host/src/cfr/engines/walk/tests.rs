@@ -4,10 +4,9 @@ use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 
 use super::engine::{Plan, build, fits};
 use super::information::Information;
-use crate::Device;
-use crate::Precision;
 use crate::cfr::game::GameDef;
 use crate::cfr::options::{Options, Sampling};
+use crate::{Device, Precision};
 
 /// One card each of `cards` of one suit, an ante of 1 and raises of 1.
 fn sweep_game(players: usize, raises: u32, cards: u32) -> crate::Result<GameDef> {

@@ -1,23 +1,20 @@
-//! The engine against the plainest program, on games small enough for it.
+//! The engine against the plain reference, on small games.
 
-mod naive;
+mod plain;
 
 use std::sync::Arc;
 
 use super::compile::{Frame, compile};
 use super::engine::StreetEngine;
 use super::{StreetBatch, fits};
-use crate::Precision;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::cards::{CardSet, subsets};
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::layout::Values;
-use crate::cfr::layout::{Setup, SetupLock, VectorGame};
+use crate::cfr::layout::{Setup, SetupLock, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::test_kernels::devices;
-use crate::{Device, Error};
-use naive::{Mode, Naive};
+use crate::{Device, Error, Precision};
 
 fn rules(rounds: usize, cards: &str, suits: usize, ranks: usize, n_hole: usize) -> GameDef {
     let many = |word: &str| vec![word; rounds].join(" ");
@@ -95,8 +92,9 @@ fn apart(ours: &Values, plain: &[f64]) -> f64 {
 /// Runs both, and compares everything.
 fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options, n: u32, bound: f64) {
     let what = format!("{name}, {} {} {} on {device}", options.algorithm, options.updates, options.precision);
-    let mut plain = Naive::new(game, *options);
-    plain.run(n);
+    let mut plain = plain::solver(game, options);
+    plain.iterate(n.into());
+    let (state, values, bests) = (plain.state(), plain.values(), plain.best_responses());
     let mut engine =
         StreetEngine::new(device, vec![Arc::clone(game)], options).unwrap_or_else(|e| panic!("{what}: {e}"));
     engine.run(n).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -105,19 +103,18 @@ fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options,
     let tables = engine.tables().expect("tables");
     #[allow(clippy::needless_range_loop, reason = "five lists by seat")]
     for seat in 0..2 {
-        let regrets = apart(&tables.regrets[seat], &plain.regrets[seat]);
-        let averages = apart(&tables.averages[seat], &plain.averages[seat]);
+        let regrets = apart(&tables.regrets[seat], &state.regrets[seat]);
+        let averages = apart(&tables.averages[seat], &state.averages[seat]);
         assert!(regrets < bound && averages < bound, "{what}: seat {seat}: regrets {regrets:e}, averages {averages:e}");
         if let Some(last) = tables.predictions.get(seat) {
-            let last = apart(last, &plain.last[seat]);
+            let last = apart(last, &state.last[seat]);
             assert!(last < bound, "{what}: seat {seat}: last {last:e}");
         }
-        let value = plain.measure(seat, Mode::Value);
-        let best = plain.measure(seat, Mode::Best);
+        let (value, best) = (values[seat], bests[seat]);
         let (ours, ours_best) = (measured.values[seat], measured.best_responses[seat]);
         assert!((ours - value).abs() < 10.0 * bound, "{what}: seat {seat}: value {ours}, {value}");
         assert!((ours_best - best).abs() < 10.0 * bound, "{what}: seat {seat}: best {ours_best}, {best}");
-        let (ours, theirs) = (utilities[seat], plain.utilities[seat]);
+        let (ours, theirs) = (utilities[seat], state.utilities[seat]);
         assert!((ours - theirs).abs() < 10.0 * bound * f64::from(n), "{what}: seat {seat}: utility {ours}, {theirs}");
     }
 }
