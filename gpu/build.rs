@@ -18,7 +18,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "cfr-street",
         "cfr-explicit",
         "cfr-subset",
-        "cfr-thesis",
         "cfr-walk",
         "cfr-abstraction",
         "shogi-persistent",

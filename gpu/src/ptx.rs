@@ -112,9 +112,6 @@ pub mod embedded {
     /// Games of one card each, all deals by a recurrence over subsets.
     #[cfg(feature = "cfr-subset")]
     pub const CFR_SUBSET: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_subset.rs"));
-    /// The published program, level by level.
-    #[cfg(feature = "cfr-thesis")]
-    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
     /// Many sampled deals of one betting tree at once.
     #[cfg(feature = "cfr-walk")]
     pub const CFR_WALK: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_walk.rs"));
@@ -161,8 +158,6 @@ pub mod embedded {
         CFR_EXPLICIT,
         #[cfg(feature = "cfr-subset")]
         CFR_SUBSET,
-        #[cfg(feature = "cfr-thesis")]
-        CFR_THESIS,
         #[cfg(feature = "cfr-walk")]
         CFR_WALK,
         #[cfg(feature = "cfr-abstraction")]

@@ -9,6 +9,8 @@
     allow(internal_features)
 )]
 
+#[cfg(feature = "cfr_thesis-kernels")]
+pub mod cfr_thesis;
 #[cfg(feature = "checkers_conv-kernels")]
 pub mod checkers_conv;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
@@ -33,6 +35,9 @@ pub mod ptx {
     /// Kernels of 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」.
     #[cfg(feature = "shogi_bonanza")]
     pub const SHOGI_BONANZA: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_bonanza.rs"));
+    /// Kernels of Reis, "A GPU implementation of Counterfactual Regret Minimization".
+    #[cfg(feature = "cfr_thesis")]
+    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
@@ -42,5 +47,7 @@ pub mod ptx {
         MNIST_MLP,
         #[cfg(feature = "shogi_bonanza")]
         SHOGI_BONANZA,
+        #[cfg(feature = "cfr_thesis")]
+        CFR_THESIS,
     ];
 }

@@ -9,6 +9,7 @@
 //! | how numbers are compared | [`tolerance`] |
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
+//! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
 //! | how a test says that it leaves something out | [`skipped`] |
@@ -45,7 +46,7 @@
 //! | `cfr/reference.rs` | the plain regret minimisation differs from other people's programs |
 //! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
-//! | `cfr/thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
+//! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the dissertation's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
 //! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
@@ -72,6 +73,8 @@
 #[cfg(feature = "azero")]
 pub mod azero;
 pub mod backends;
+#[cfg(feature = "cfr")]
+pub mod cfr;
 #[cfg(feature = "mcts")]
 pub mod forest;
 pub mod golden;

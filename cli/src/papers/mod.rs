@@ -1,5 +1,7 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
+#[cfg(feature = "cfr")]
+pub mod cfr_thesis;
 #[cfg(feature = "azero")]
 pub mod checkers_conv;
 #[cfg(feature = "mcts")]
@@ -33,6 +35,9 @@ pub enum Paper {
     #[cfg(feature = "shogi")]
     #[command(name = "shogi_bonanza")]
     ShogiBonanza(shogi_bonanza::Args),
+    #[cfg(feature = "cfr")]
+    #[command(name = "cfr_thesis")]
+    CfrThesis(cfr_thesis::Args),
 }
 
 /// Runs a publication's commands.
@@ -46,5 +51,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
         #[cfg(feature = "shogi")]
         Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
+        #[cfg(feature = "cfr")]
+        Paper::CfrThesis(args) => cfr_thesis::run(&args),
     }
 }
