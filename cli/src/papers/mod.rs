@@ -55,3 +55,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Paper::CfrThesis(args) => cfr_thesis::run(&args),
     }
 }
+
+/// Runs a line that stood elsewhere once, without `warpplay papers`.
+#[cfg(feature = "mlp")]
+pub fn run_line(line: Vec<String>) -> anyhow::Result<()> {
+    let words = std::iter::once("warpplay papers".to_string()).chain(line);
+    run(Args::try_parse_from(words).unwrap_or_else(|error| error.exit()))
+}
