@@ -22,7 +22,9 @@ fn rows(path: &Path) -> Vec<(usize, String, String)> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let rows = text.lines().zip(1..).skip(1).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
     rows.map(|(line, number)| {
-        let Some((old, new)) = line.split_once('\t') else { panic!("{}: line {number} has no tabulator", path.display()) };
+        let Some((old, new)) = line.split_once('\t') else {
+            panic!("{}: line {number} has no tabulator", path.display())
+        };
         (number, old.trim().to_string(), new.trim().to_string())
     })
     .collect()
