@@ -68,7 +68,11 @@ fn run(family: Family) -> anyhow::Result<()> {
         #[cfg(feature = "azero")]
         Family::Azero(args) => azero::run(args),
         #[cfg(feature = "mlp")]
-        Family::Mlp(args) => mlp::run(args),
+        Family::Mlp(args) => match args.moved() {
+            #[cfg(feature = "papers")]
+            Some(line) => papers::run_line(line),
+            _ => mlp::run(args),
+        },
         #[cfg(feature = "shogi")]
         Family::Shogi(args) => shogi::run(args),
         #[cfg(feature = "cfr")]

@@ -17,6 +17,18 @@ pub struct Args {
     pub command: Command,
 }
 
+impl Args {
+    /// The line that a command has become, after `warpplay papers`; `None` for a command that is here.
+    pub fn moved(&self) -> Option<Vec<String>> {
+        match &self.command {
+            Command::Experiments { rest } => {
+                Some(["mnist_mlp", "experiments"].into_iter().map(str::to_string).chain(rest.clone()).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Train a network
@@ -26,9 +38,12 @@ pub enum Command {
     /// Classify one image
     Predict(PredictArgs),
     /// Now `warpplay papers mnist_mlp experiments`
-    #[cfg(feature = "papers")]
-    #[command(hide = true)]
-    Experiments(crate::papers::mnist_mlp::ExperimentsArgs),
+    #[command(hide = true, disable_help_flag = true)]
+    Experiments {
+        /// What follows it there
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// Train many models side by side: seeds and learning rates
     Sweep(Box<SweepArgs>),
 }

@@ -9,7 +9,7 @@ use warpplay::mlp::{EpochReport, Evaluation, Report};
 /// The first thing that does not hold: a fault of the program, not of its user.
 pub fn training(report: &Report) -> Result<()> {
     for (epoch, number) in report.epochs.iter().zip(1..) {
-        ensure!(epoch.epoch == number, "check failed: epoch {} stands at place {number}", epoch.epoch);
+        ensure!(epoch.epoch == number, "check failed: epoch {} stands at index {number}", epoch.epoch);
         ensure!(epoch.loss.is_finite(), "check failed: epoch {number} has a loss of {}", epoch.loss);
         for loss in losses(epoch) {
             ensure!(loss.is_nan() || loss >= 0.0, "check failed: epoch {number} has a loss of {loss}");

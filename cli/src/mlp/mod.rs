@@ -41,8 +41,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Predict(args) => predict::run(&args),
-        #[cfg(feature = "papers")]
-        Command::Experiments(args) => crate::papers::mnist_mlp::experiments(&args),
+        Command::Experiments { rest } => Err(crate::common::Usage(format!(
+            "experiments is now: warpplay papers mnist_mlp experiments {} (feature papers)",
+            rest.join(" ")
+        ))
+        .into()),
         Command::Sweep(args) => sweep::run(&args),
     }
 }

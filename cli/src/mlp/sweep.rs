@@ -19,7 +19,7 @@ use crate::mlp::table::percent;
 struct Record<'a> {
     #[serde(flatten)]
     report: &'a SweepReport,
-    /// Place of the model with the most test images right, the earliest of equals; none if all diverged.
+    /// Index of the model with the most test images right, the earliest of equals; none if all diverged.
     best: Option<usize>,
     /// Models a second, trained one at a time, where that was asked for.
     one_at_a_time: Option<f64>,
@@ -84,7 +84,7 @@ fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
     Ok(all)
 }
 
-/// Checks what must hold; the place of the best model, if there is one.
+/// Checks what must hold; the index of the best model, if there is one.
 fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
     ensure!(report.models.len() == n_models, "check failed: {} models of {n_models}", report.models.len());
     let mut best: Option<(usize, f64)> = None;

@@ -17,7 +17,7 @@ use crate::common::{self, OutputFile};
 use crate::mlp::args::TrainArgs;
 use crate::mlp::{chart, check, table};
 
-/// Where the state goes that nobody gave a place for.
+/// Where the state goes that nobody named a file for.
 const CHECKPOINT: &str = "mlp.checkpoint";
 
 /// What is written: the library's report, and how the network does on the test set at the end.
@@ -37,6 +37,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let mut options = args.training.options(base)?;
     let network = args.start.as_ref().map(Network::load).transpose()?;
+    expect_apart(args)?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let plot = OutputFile::prepare_option(plot_path(args)?.as_deref())?;
     for path in [&args.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
@@ -45,7 +46,6 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
         ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
     }
-    expect_apart(args)?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
@@ -72,8 +72,8 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let found = training.trainer.evaluate(&test)?;
     check::training(&report)?;
     check::evaluation(&found)?;
-    if let Some(place) = check::lost(&report) {
-        bail!("{place}: use a smaller learning rate");
+    if let Some(when) = check::lost(&report) {
+        bail!("{when}: use a smaller learning rate");
     }
     let stopped = training.finish(&report)?;
     if let Some(json) = json {
@@ -98,10 +98,13 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 /// Where the one plot goes: the file that is named, or one in the folder.
 fn plot_path(args: &TrainArgs) -> Result<Option<PathBuf>> {
     let Some(path) = &args.plots.plots else { return Ok(None) };
-    if path.extension().is_some_and(|extension| extension == "svg") {
+    let is_file = path.extension().is_some_and(|extension| extension == "svg") || (path.exists() && !path.is_dir());
+    if is_file {
         return Ok(Some(path.clone()));
     }
-    fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
+    if !path.is_dir() {
+        fs::create_dir(path).with_context(|| format!("{}: cannot be made", path.display()))?;
+    }
     Ok(Some(path.join("training.svg")))
 }
 

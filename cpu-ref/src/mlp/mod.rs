@@ -17,7 +17,7 @@
 //! agree within the rounding of their sums. Both run in `f32` and in `f64` from the same first weights and in the same order of samples
 //! ([`Network::drawn`], [`epoch_order`]).
 //!
-//! The source divides by the batch size in its GPU program and forgets to in its CPU program; here that is [`Reduction::Sum`].
+//! The paper divides by the batch size in its GPU program and forgets to in its CPU program; here that is [`Reduction::Sum`].
 //!
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.

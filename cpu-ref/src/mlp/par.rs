@@ -1,7 +1,7 @@
 //! The parallel program: the same formulas in blocks under rayon, products by nalgebra.
 //!
-//! Blocks are cut by the shape alone, and no sum is cut at a place that depends on the threads: one thread and many give the same
-//! bits. They differ from the sequential program's in the last places, for nalgebra's product adds in another order and may fuse
+//! Blocks are partitioned by the shape alone, and no sum is split at an index that depends on the threads: one thread and many give the same
+//! bits. They differ from the sequential program's in the last bits, for nalgebra's product adds in another order and may fuse
 //! multiplication and addition.
 
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};

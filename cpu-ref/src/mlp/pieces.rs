@@ -140,7 +140,7 @@ pub enum Reduction {
     /// Their mean: divided by the samples of this batch, also of a short last one.
     #[default]
     Mean,
-    /// Their sum. This is what the source's CPU program does: it lacks the division, so its step is `batch` times as long.
+    /// Their sum. This is what the paper's CPU program does: it lacks the division, so its step is `batch` times as long.
     Sum,
 }
 

@@ -15,7 +15,7 @@ pub trait Program {
     fn column_sums<T: Real>(values: &[T], out: &mut [T]);
 
     /// Calls `work(start, panel)` for panels of `values` `[rows, n]` that are whole rows and together all of them; `start` is the
-    /// place of the panel's first element.
+    /// offset of the panel's first element.
     fn panels<T: Real>(values: &mut [T], n: usize, work: impl Fn(usize, &mut [T]) + Sync);
 
     /// Applies an update to a layer. `moments` are as many layers as the optimiser has moments.

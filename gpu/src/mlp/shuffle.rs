@@ -1,6 +1,6 @@
 //! The order of an epoch: samples sorted by their random keys, ties by index, without a general sort.
 //!
-//! Keys are uniform, so their top bits spread the samples over buckets of about eight. A sample's place is the number of samples in smaller buckets
+//! Keys are uniform, so their top bits spread the samples over buckets of about eight. A sample's index is the number of samples in smaller buckets
 //! (a scan of the buckets' sizes) plus the number of samples of its own bucket that precede it (a look at all of them). Both are counts, so the order
 //! in which threads arrive does not matter.
 
@@ -63,10 +63,10 @@ mod tests {
         let stream = key(1, order_stream(0));
         let mut order = [0u32; 8];
         let mut before = (0, 0);
-        for (place, sample) in order.iter_mut().enumerate() {
+        for (index, sample) in order.iter_mut().enumerate() {
             let next = (0..60_000)
                 .map(|sample| (sample_key(stream, sample), sample))
-                .filter(|&(key, sample)| place == 0 || precedes(before.0, before.1, key, sample))
+                .filter(|&(key, sample)| index == 0 || precedes(before.0, before.1, key, sample))
                 .min();
             before = next.unwrap_or_default();
             *sample = before.1;

@@ -129,10 +129,10 @@ fn image(chance: Chance, digit: u8) -> Vec<u8> {
 /// Raises the pixels near the line from `a` to `b` to how much of them a pen of radius `pen` covers.
 fn draw_line(coverage: &mut [f64], a: (f64, f64), b: (f64, f64), pen: f64) {
     let last = f64::from(SIDE) - 1.0;
-    let reach = pen + 1.0;
+    let radius = pen + 1.0;
     let range = |a: f64, b: f64| {
-        let from = (a.min(b) - reach).clamp(0.0, last) as usize;
-        let to = (a.max(b) + reach).clamp(0.0, last) as usize;
+        let from = (a.min(b) - radius).clamp(0.0, last) as usize;
+        let to = (a.max(b) + radius).clamp(0.0, last) as usize;
         from..=to
     };
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);

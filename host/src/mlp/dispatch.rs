@@ -1,4 +1,4 @@
-//! Which engine trains and classifies: the one place that chooses.
+//! Which engine trains and classifies: the one file that chooses.
 
 use super::engines::epoch::{self, SideBySide};
 use super::engines::{Setup, Train, cpu, layers};

@@ -11,7 +11,7 @@ pub(super) struct LayerValues {
     pub bias: Vec<f64>,
 }
 
-/// All that a training remembers between two updates, but its place.
+/// All that a training remembers between two updates, but its position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TrainState {
     /// The layers, from the input on.

@@ -1,4 +1,4 @@
-//! The program `mlp_mnist` as others use it: its JSON, its exit codes, its one-line errors, checkpoints and Ctrl-C.
+//! `warpplay mlp` as others use it: its JSON, its exit codes, its one-line errors, checkpoints and Ctrl-C.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -42,7 +42,7 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
     let report = place.json("run.json");
     has(
         &report,
-        &["schema", "version", "program", "epochs", "dead_units", "device", "options", "data", "execution", "test"],
+        &["schema", "version", "program", "epochs", "dead_units", "device", "options", "data", "engine", "test"],
     );
     assert_eq!(
         (&report["schema"], &report["device"], &report["data"]),
@@ -89,7 +89,7 @@ fn the_same_command_gives_the_same_course_and_another_seed_another() {
         "--schedule cosine --warmup 3",
         "--schedule step --step-every 1 --step-factor 0.5",
         "--init xavier_normal",
-        "--validation 20 --patience 5",
+        "--held-out 20 --patience 5",
     ] {
         // A flag is given once.
         let tiny = if other.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
@@ -280,9 +280,9 @@ fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
     // The pipe is read to its end, so that the program is not held up.
     let rest: Vec<String> = lines.collect();
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    assert!(rest.iter().any(|line| line.contains("--resume mlp_mnist.checkpoint")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("--resume mlp.checkpoint")), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("on request")), "{rest:?}");
-    assert!(Checkpoint::load(place.path("mlp_mnist.checkpoint")).expect("a checkpoint").epochs().len() >= 2);
+    assert!(Checkpoint::load(place.path("mlp.checkpoint")).expect("a checkpoint").epochs().len() >= 2);
 }
 
 #[test]
@@ -315,15 +315,17 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         ("--step-every 2", "step"),
         ("--schedule step --step-factor 0", "factor"),
         ("--patience 3", "early_stopping"),
-        ("--validation 220", "validation"),
+        ("--held-out 220", "held_out"),
+        ("--validation 220", "held_out"),
         ("--precision bf16", "precision"),
-        ("--execution paper", "execution"),
+        ("--engine layers", "engine"),
+        ("--execution epoch", "engine"),
+        ("--precision i16", "precision"),
+        ("--seed 4294967296", "seed"),
         ("--stream host", "stream"),
         ("--threads 0", "threads"),
         ("--threads 100000000", "threads"),
         ("--lr 1e39", "learning_rate"),
-        ("--block 100", "block"),
-        ("--tile 4", "tile"),
         ("--drawn 0", "0"),
     ] {
         let line = if wrong.starts_with("--drawn") { "train --device cpu ".to_string() + wrong } else { train(wrong) };
@@ -336,7 +338,9 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         "--reduction max",
         "--hidden 3,x",
         "--seed -1",
-        "--seed 4294967296",
+        "--engine paper",
+        "--block 128",
+        "--held-out 1.5",
         "--checkpoint-every 1",
         "--pytorch",
         "--nonsense",
@@ -399,42 +403,6 @@ fn bad_files_are_named() {
 }
 
 #[test]
-fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
-    let place = new_place();
-    let line = "experiments --device cpu --drawn 300 --drawn-test 60 --epochs 2 --only lr,block,evaluate,gap,suspects,operations,transfer \
-                --json all.json --plots plots";
-    let shown = place.ok(line);
-    let found = place.json("all.json");
-    has(&found, &["schema", "data", "epochs", "published", "tables", "left_out", "interrupted"]);
-    assert_eq!(found["published"]["gpu_seconds"], 2.25);
-    let tables = found["tables"].as_array().expect("a list");
-    let names: Vec<_> = tables.iter().filter_map(|table| table["name"].as_str()).collect();
-    assert_eq!(names, ["lr", "evaluate", "gap", "suspects", "work", "summary"]);
-    for table in tables {
-        let width = table["head"].as_array().expect("a head").len();
-        let rows = table["rows"].as_array().expect("rows");
-        assert!(!rows.is_empty(), "{table}");
-        assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == width)), "{table}");
-    }
-    // The same training is not done twice: the table of rates and the gap share one.
-    let loss = |table: usize, run: usize| tables[table]["runs"][run]["losses"].clone();
-    assert_eq!(loss(0, 1), loss(3, 0), "lr 0.01 is the base setting");
-    let work = &tables[4];
-    assert_eq!(work["values"][0]["bytes"], 802_816, "784 x 256 singles");
-    let step: f64 = ["forward_mflop", "backward_mflop"]
-        .iter()
-        .flat_map(|field| (0..2).map(move |layer| work["values"][layer][*field].as_f64().expect("a number")))
-        .sum();
-    assert!((52.0..53.0).contains(&step), "{step}");
-    assert!(shown.contains("left out") && shown.contains("no GPU"), "{shown}");
-    for plot in ["lr.svg", "lr-losses.svg", "evaluate.svg", "gap-losses.svg"] {
-        let svg = fs::read_to_string(place.path("plots").join(plot)).unwrap_or_else(|error| panic!("{plot}: {error}"));
-        assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{plot}");
-    }
-    place.misused("experiments --only nonsense");
-}
-
-#[test]
 fn models_side_by_side_are_those_trained_alone() {
     let place = new_place();
     // Wherever kernels run; the first is the interpreter where there is no GPU.
@@ -490,10 +458,10 @@ fn no_output_is_written_over_another() {
     let kept = fs::read(place.path("c")).expect("a checkpoint");
     for (files, named) in [
         ("--json x --checkpoint x", "--checkpoint and --json"),
-        ("--weights ./x --checkpoint x", "--checkpoint and --weights"),
-        ("--json x --plot x", "--plot and --json"),
+        ("--weights ./x --checkpoint x", "--checkpoint and --save-weights"),
+        ("--json x --plot x", "--plots and --json"),
         ("--resume c --json c", "--json and --resume"),
-        ("--resume c --weights c", "--weights and --resume"),
+        ("--resume c --weights c", "--save-weights and --resume"),
         ("--start w --checkpoint w", "--checkpoint and --start"),
     ] {
         let said = place.fails(2, &format!("train {TINY} --epochs 2 {files}"));
@@ -509,4 +477,45 @@ fn no_output_is_written_over_another() {
         assert!(said.contains("/dev/null: cannot be written: it is a device"), "{said}");
     }
     assert_eq!(place.names(), ["c", "w"]);
+}
+
+#[test]
+fn old_lines_and_their_translations_run() {
+    let place = new_place();
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mlp.tsv");
+    let table = fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
+    let mut lines = 0;
+    for line in table.lines().skip(1) {
+        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: two columns"));
+        // A program of this family alone has no publications.
+        if new.contains("papers") && !cfg!(feature = "papers") {
+            continue;
+        }
+        for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
+            let mut run = Command::new(program());
+            let output = run.args(command.split(' ')).current_dir(place.folder()).output().expect("the program starts");
+            assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+            lines += 1;
+        }
+    }
+    assert!(lines >= 34, "{lines}");
+}
+
+#[test]
+fn samples_are_held_out_by_number_share_and_folder() {
+    let place = new_place();
+    let held = |how: &str| {
+        place.ok(&format!("train {TINY} --epochs 2 --json run.json --held-out {how}"));
+        place.json("run.json")
+    };
+    let (number, share) = (held("22"), held("0.1"));
+    assert_eq!((&number["n_train"], &number["options"]["held_out"]), (&198.into(), &22.into()));
+    assert_eq!((course(&share), &share["options"]), (course(&number), &number["options"]));
+    fs::create_dir(place.path("set")).expect("made");
+    Dataset::drawn_digits(4, 30).and_then(|set| set.save(place.path("set"), Split::Test)).expect("written");
+    let folder = held("set --patience 5");
+    assert_eq!((&folder["n_train"], &folder["options"]["held_out"]), (&220.into(), &0.into()));
+    assert!(folder["epochs"][1]["validation_loss"].as_f64() > Some(0.0));
+    place.misused("train --device cpu --held-out 1.5");
+    place.fails(1, "train --device cpu --held-out nowhere");
 }

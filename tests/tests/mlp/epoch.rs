@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Dataset, Execution, Network, Options, Reduction, Split, Sweep, SweepEpoch, Trainer};
+use warpplay::mlp::{Classifier, Dataset, Engine, Network, Options, Reduction, Split, Sweep, SweepEpoch, Trainer};
 use warpplay::{Backend, Device};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -14,14 +15,11 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after an epoch of some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `side`² pixels whose classes can be told apart: bright at a place of the class, noise elsewhere.
+/// Images of `side`² pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
 fn images(n: usize, side: u32, n_classes: u32) -> Arc<Dataset> {
     let pixels = (side * side) as usize;
-    let mut state = 7u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as u32
-    };
+    let mut random = Random(7);
+    let mut next = || random.u31();
     let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
     let images = labels.iter().flat_map(|&label| {
         (0..pixels)
@@ -31,13 +29,13 @@ fn images(n: usize, side: u32, n_classes: u32) -> Arc<Dataset> {
     Arc::new(Dataset::new(images.collect(), labels, side, side, n_classes, "made for a test").unwrap())
 }
 
-fn options(hidden: u32, batch: u32, execution: Execution) -> Options {
-    Options { hidden: vec![hidden], batch, epochs: 2, learning_rate: 0.2, seed: 3, execution, ..Options::default() }
+fn options(hidden: u32, batch: u32, engine: Engine) -> Options {
+    Options { hidden: vec![hidden], batch, epochs: 2, learning_rate: 0.2, seed: 3, engine, ..Options::default() }
 }
 
 /// Losses and weights of a training.
 fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
-    let mut trainer = Trainer::builder().options(options.clone()).test(set).build(device, set)?;
+    let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(|_| ControlFlow::Continue(()))?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
 }
@@ -63,10 +61,10 @@ fn epochs_equal_the_plain_programs() {
     ] {
         let set = images(n, side, n_classes);
         let rate = if reduction == Reduction::Sum { 0.002 } else { 0.2 };
-        let base = Options { reduction, learning_rate: rate, ..options(hidden, batch, Execution::Auto) };
+        let base = Options { reduction, learning_rate: rate, ..options(hidden, batch, Engine::Auto) };
         let (losses, network) = train(&Device::cpu(), &base, &set).expect("cpu");
         for_each_device(|device| {
-            let options = Options { execution: Execution::Epoch, ..base.clone() };
+            let options = Options { engine: Engine::Epoch, ..base.clone() };
             let (found, weights) = train(device, &options, &set)?;
             let what = format!("{n} images of {side}², {n_classes} classes, {hidden} units, batch {batch} on {device}");
             close(&format!("losses of {what}"), &found, &losses, LOSSES);
@@ -79,19 +77,18 @@ fn epochs_equal_the_plain_programs() {
 #[test]
 fn classification_equals_the_plain_programs() {
     let set = images(150, 8, 10);
-    let mut trainer =
-        Trainer::builder().options(options(24, 32, Execution::Auto)).build(&Device::cpu(), &set).expect("cpu");
+    let mut trainer = Trainer::builder(&set).options(options(24, 32, Engine::Auto)).build(&Device::cpu()).expect("cpu");
     trainer.run(|_| ControlFlow::Continue(())).expect("cpu");
     let network = trainer.network().expect("cpu");
     let expected = trainer.evaluate(&set).expect("cpu");
     for_each_device(|device| {
-        let options = Options { execution: Execution::Epoch, ..Options::default() };
-        let mut classifier = Classifier::with_options(device, &network, &options)?;
+        let options = Options { engine: Engine::Epoch, ..Options::default() };
+        let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
         let found = classifier.evaluate(&set)?;
         assert_eq!(found.confusion, expected.confusion);
         assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer);
         close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
-        let mut plain = Classifier::new(&Device::cpu(), &network)?;
+        let mut plain = Classifier::builder(&network).build(&Device::cpu())?;
         let some = &set.images()[..70 * 64];
         let of = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
             predictions.iter().flat_map(|p| p.probabilities.iter().map(|&p| f64::from(p))).collect()
@@ -110,13 +107,13 @@ fn classification_equals_the_plain_programs() {
 fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
     let set = images(100, 4, 5);
     for_each_device(|device| {
-        let options = Options { epochs: 3, ..options(30, 16, Execution::Epoch) };
+        let options = Options { epochs: 3, ..options(30, 16, Engine::Epoch) };
         let (_, whole) = train(device, &options, &set)?;
         let first = Options { epochs: 1, ..options.clone() };
-        let mut trainer = Trainer::builder().options(first).build(device, &set)?;
+        let mut trainer = Trainer::builder(&set).options(first).build(device)?;
         trainer.run(|_| ControlFlow::Continue(()))?;
         let mut trainer =
-            Trainer::builder().options(options.clone()).resume(trainer.checkpoint()?).build(device, &set)?;
+            Trainer::builder(&set).options(options.clone()).resume(trainer.checkpoint()?).build(device)?;
         let report = trainer.run(|_| ControlFlow::Continue(()))?;
         assert_eq!(report.epochs.len(), 3);
         assert_eq!(trainer.network()?, whole);
@@ -128,8 +125,8 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
 fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 5);
     for_each_device(|device| {
-        let options = Options { epochs: 3, learning_rate: 1e6, ..options(30, 16, Execution::Epoch) };
-        let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+        let options = Options { epochs: 3, learning_rate: 1e6, ..options(30, 16, Engine::Epoch) };
+        let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
         assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 5], options.init, options.seed)?);
@@ -141,19 +138,19 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
 fn a_sweep_gives_each_model_what_it_gets_alone() {
     let set = images(100, 4, 5);
     let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e6)];
-    let base = options(20, 16, Execution::Auto);
+    let base = options(20, 16, Engine::Auto);
     let sweep = |device: &Device| {
-        let builder = models
-            .iter()
-            .fold(Sweep::builder().options(base.clone()).test(&set), |builder, model| builder.model(model.0, model.1));
-        builder.build(device, &set)?.run(|_| ControlFlow::Continue(()))
+        let builder = models.iter().fold(Sweep::builder(&set).options(base.clone()).test(&set), |builder, model| {
+            builder.model(model.0, model.1)
+        });
+        builder.build(device)?.run(|_| ControlFlow::Continue(()))
     };
     let plain = sweep(&Device::cpu()).expect("cpu");
     assert!(!plain.side_by_side);
     for_each_device(|device| {
         let report = sweep(device)?;
         assert!(report.side_by_side, "on {device}");
-        assert_eq!(report.execution, Execution::Epoch);
+        assert_eq!(report.engine, Engine::Epoch);
         for (model, on_cpu) in report.models.iter().zip(&plain.models) {
             assert_eq!((model.seed, model.learning_rate), (on_cpu.seed, on_cpu.learning_rate));
             assert_eq!(model.diverged.is_some(), model.learning_rate > 1.0, "{model:?}");
@@ -162,7 +159,7 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
                 continue;
             }
             let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
-            let mut trainer = Trainer::builder().options(options).test(&set).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options).test(&set).build(device)?;
             let alone = trainer.run(|_| ControlFlow::Continue(()))?;
             let losses = |epochs: &[SweepEpoch]| epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>();
             let expected: Vec<f64> = alone.epochs.iter().map(|epoch| epoch.loss).collect();
@@ -173,7 +170,7 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
         assert!(report.models_per_second > 0.0);
         Ok(())
     });
-    let none = Sweep::builder().build(&Device::cpu(), &set).expect_err("no model").to_string();
+    let none = Sweep::builder(&set).build(&Device::cpu()).expect_err("no model").to_string();
     assert_eq!(none, "option models: 0 is not allowed (1 to 4096)");
 }
 
@@ -197,11 +194,11 @@ fn the_reference_curve_is_met() {
         let epochs = reference["trajectory"]["f32"].as_array().expect("epochs");
         epochs.iter().map(|epoch| epoch[field].as_f64().expect("a number")).collect()
     };
-    for execution in [Execution::Epoch, Execution::Auto] {
-        let options = Options { execution, ..Options::default() };
-        let mut trainer = Trainer::builder().options(options).test(&test).build(&device, &digits).expect("build");
+    for engine in [Engine::Epoch, Engine::Auto] {
+        let options = Options { engine, ..Options::default() };
+        let mut trainer = Trainer::builder(&digits).options(options).test(&test).build(&device).expect("build");
         let report = trainer.run(|_| ControlFlow::Continue(())).expect("run");
-        assert_eq!(report.execution, Execution::Epoch);
+        assert_eq!(report.engine, Engine::Epoch);
         let losses: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
         close("losses", &losses, &of("train_loss"), LOSSES);
         let accuracies: Vec<f64> = report.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::mlp::{
-    Classifier, Dataset, Execution, Layer, Network, Optimizer, Options, Precision, Reduction, Residence, Trainer,
+    Checkpoint, Classifier, Dataset, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Residence,
+    Trainer,
 };
 use warpplay::{Backend, Device, Module};
 use warpplay_gpu::mlp::layers::order::{
@@ -17,6 +18,7 @@ use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -24,14 +26,11 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at places of the class, noise elsewhere.
+/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
 fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
     let pixels = (rows * cols) as usize;
-    let mut state = 7u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as u32
-    };
+    let mut random = Random(7);
+    let mut next = || random.u31();
     let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
     let images = labels.iter().flat_map(|&label| {
         let bright = usize::from(label);
@@ -43,21 +42,21 @@ fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
 }
 
 fn options(hidden: &[u32], batch: u32) -> Options {
-    let execution = Execution::Layers;
-    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, execution, ..Options::default() }
+    let engine = Engine::Layers;
+    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, engine, ..Options::default() }
 }
 
 /// Losses and weights of a training.
 fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
-    let mut trainer = Trainer::builder().options(options.clone()).test(set).build(device, set)?;
+    let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(|_| ControlFlow::Continue(()))?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
 }
 
 /// The same by the plain program in single precision.
 fn plain(options: &Options, set: &Arc<Dataset>) -> (Vec<f64>, Network) {
-    let (execution, stream, precision) = (Execution::Auto, Residence::Device, Precision::F32);
-    let options = Options { execution, stream, precision, ..options.clone() };
+    let (engine, stream, precision) = (Engine::Auto, Residence::Device, Precision::F32);
+    let options = Options { engine, stream, precision, ..options.clone() };
     train(&Device::cpu(), &options, set).expect("the plain program")
 }
 
@@ -160,7 +159,7 @@ fn classification_equals_the_plain_programs() {
     let set = images(150, 5, 7, 10);
     let base = options(&[24, 12], 32);
     let (_, network) = plain(&base, &set);
-    let mut classifier = Classifier::new(&Device::cpu(), &network).expect("cpu");
+    let mut classifier = Classifier::builder(&network).build(&Device::cpu()).expect("cpu");
     let expected = classifier.evaluate(&set).expect("cpu");
     let of = |predictions: Vec<warpplay::mlp::Prediction>| -> Vec<f64> {
         predictions.iter().flat_map(|p| p.probabilities.iter().map(|&p| f64::from(p))).collect()
@@ -170,7 +169,7 @@ fn classification_equals_the_plain_programs() {
     for_each_device(|device| {
         for stream in [Residence::Device, Residence::Host] {
             let options = Options { stream, evaluate_batch: 64, ..base.clone() };
-            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
             let found = classifier.evaluate(&set)?;
             assert_eq!(found.confusion, expected.confusion, "{device}, {stream}");
             assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "{device}, {stream}");
@@ -188,7 +187,7 @@ fn copied_batches_give_the_same_bits_as_a_resident_set() {
         let resident = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.01, ..options(&[9], 8) };
         let copied = Options { stream: Residence::Host, evaluate_batch: 16, ..resident.clone() };
         let (losses, network) = train(device, &resident, &set)?;
-        let mut trainer = Trainer::builder().options(copied).build(device, &set)?;
+        let mut trainer = Trainer::builder(&set).options(copied).build(device)?;
         let report = trainer.run(|_| ControlFlow::Continue(()))?;
         same("losses", &report.epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), &losses);
         assert_eq!(trainer.network()?, network);
@@ -209,11 +208,11 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
             let optimizer = Optimizer::from_name("adamw")?;
             let options = Options { optimizer, weight_decay: 0.01, learning_rate: 0.01, precision, ..options(&[5], 2) };
             let (losses, whole) = train(device, &options, &set)?;
-            let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
             let stopped = trainer.run(|_| ControlFlow::Break(()))?;
             assert_eq!(stopped.epochs.len(), 0, "stopped in the first epoch");
             let checkpoint = trainer.checkpoint()?;
-            let mut trainer = Trainer::builder().options(options).resume(checkpoint).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options).resume(checkpoint).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
             assert_eq!(trainer.network()?, whole, "{precision} on {device}");
             let found: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
@@ -229,7 +228,7 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 4, 5);
     for_each_device(|device| {
         let options = Options { learning_rate: 1e30, ..options(&[30, 10], 16) };
-        let mut trainer = Trainer::builder().options(options.clone()).build(device, &set)?;
+        let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
         assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
         assert_eq!(trainer.network()?, Network::initial(&[16, 30, 10, 5], options.init, options.seed)?);
@@ -248,12 +247,11 @@ fn split_products_are_as_good_as_single_precision() {
         to[..n_inputs as usize].copy_from_slice(from);
     }
     let order: Vec<u32> = (0..n).map(|at| at * 7 % n).collect();
-    let mut state = 5u64;
+    let mut random = Random(5);
     // Values of many sizes, 0 among them; the unused ends of lines are 0.
     let mut lines = |n_lines: u32| -> Vec<f32> {
         let mut value = |at: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let value = (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
+            let value = random.signed();
             if at % ld >= n_outputs as usize || at.is_multiple_of(11) {
                 0.0
             } else {
@@ -389,10 +387,10 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
         }
         let set = Arc::new(Dataset::new(own_pixels, own_labels, 28, 28, 10, "the reference's batches")?);
         // 256 hidden units need a cluster of 16 blocks, which `simt` does not have.
-        let epoch = (device.backend() == Backend::Cuda).then_some(Execution::Epoch);
-        for execution in [Execution::Layers].into_iter().chain(epoch) {
-            let options = Options { epochs: 1, execution, ..Options::default() };
-            let mut trainer = Trainer::builder().options(options).network(network.clone()).build(device, &set)?;
+        let epoch = (device.backend() == Backend::Cuda).then_some(Engine::Epoch);
+        for engine in [Engine::Layers].into_iter().chain(epoch) {
+            let options = Options { epochs: 1, engine, ..Options::default() };
+            let mut trainer = Trainer::builder(&set).options(options).network(network.clone()).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
             let expected: f64 = tensor(&file, "f64.losses20").iter().take(n_steps).sum::<f64>() / n_steps as f64;
             close("loss", &[report.epochs[0].loss], &[expected], Tolerance { abs: 0.0, rel: 2e-6 });
@@ -402,8 +400,8 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
                     let found: Vec<f64> = found.iter().map(|&value| f64::from(value)).collect();
                     let expected = tensor(&file, &format!("f64.{when}.{name}"));
                     let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    println!("{when} {name}, {execution} on {device}: {worst:.1e} from the reference");
-                    let what = format!("{when} {name}, {execution} on {device}");
+                    println!("{when} {name}, {engine} on {device}: {worst:.1e} from the reference");
+                    let what = format!("{when} {name}, {engine} on {device}");
                     close(&what, &found, &expected, Tolerance { abs: 1e-6, rel: 0.0 });
                 }
             }
@@ -414,11 +412,8 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
 
 /// A network of the given widths with weights in about ±`size`, and `bias` throughout.
 fn network(sizes: &[u32], size: f32, bias: f32) -> Network {
-    let mut state = 99u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((state >> 40) as f32 / (1u64 << 23) as f32 - 1.0) * size
-    };
+    let mut random = Random(99);
+    let mut next = || random.signed() * size;
     let layers = sizes.windows(2).map(|pair| Layer {
         n_inputs: pair[0],
         n_outputs: pair[1],
@@ -455,12 +450,13 @@ fn logits_of_short_formats_are_within_their_rounding() {
         };
         predictions.iter().flat_map(of).collect()
     };
-    let expected =
-        logarithms(Classifier::new(&Device::cpu(), &network).and_then(|mut c| c.predict(set.images())).expect("cpu"));
+    let expected = logarithms(
+        Classifier::builder(&network).build(&Device::cpu()).and_then(|mut c| c.predict(set.images())).expect("cpu"),
+    );
     for_each_device(|device| {
         for (precision, [least, most]) in FORMATS {
-            let options = Options { precision, execution: Execution::Layers, evaluate_batch: 40, ..Options::default() };
-            let mut classifier = Classifier::with_options(device, &network, &options)?;
+            let options = Options { precision, engine: Engine::Layers, evaluate_batch: 40, ..Options::default() };
+            let mut classifier = Classifier::builder(&network).options(options.clone()).build(device)?;
             let error = error_of(&logarithms(classifier.predict(set.images())?), &expected);
             println!("{precision} on {device}: logits off by {error:.1e}");
             assert!((least..most).contains(&error), "{precision} on {device}: {error:e}");
@@ -476,13 +472,12 @@ fn gradients_of_short_formats_are_within_their_rounding() {
     let set = images(70, 5, 10, 33);
     let start = network(&sizes, 0.05, 1.0);
     let gradient = |device: &Device, precision, reduction| -> Result<Vec<f64>, warpplay::Error> {
-        let execution = if device.backend() == Backend::Cpu { Execution::Auto } else { Execution::Layers };
+        let engine = if device.backend() == Backend::Cpu { Engine::Auto } else { Engine::Layers };
         let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
         // One step on 70 samples: more than a part of the batch.
-        let options =
-            Options { precision, reduction, execution, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
-        let options = Options { execution, ..options };
-        let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+        let options = Options { precision, reduction, engine, learning_rate, epochs: 1, ..options(&sizes[1..3], 70) };
+        let options = Options { engine, ..options };
+        let mut trainer = Trainer::builder(&set).options(options).network(start.clone()).build(device)?;
         trainer.run(|_| ControlFlow::Continue(()))?;
         Ok(values(&trainer.network()?).iter().zip(values(&start)).map(|(after, before)| before - after).collect())
     };
@@ -523,7 +518,7 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
         let run = |epochs| -> Result<Network, warpplay::Error> {
             let (precision, reduction, learning_rate) = (Precision::F16, Reduction::Sum, 1e-4);
             let options = Options { precision, reduction, learning_rate, epochs, ..options(&[40, 36], 64) };
-            let mut trainer = Trainer::builder().options(options).network(start.clone()).build(device, &set)?;
+            let mut trainer = Trainer::builder(&set).options(options).network(start.clone()).build(device)?;
             trainer.run(|_| ControlFlow::Continue(()))?;
             trainer.network()
         };
@@ -533,4 +528,68 @@ fn a_step_whose_scaled_gradients_overflow_is_left_out_and_the_scale_falls() {
         assert!(values(&later).iter().all(|value| value.is_finite()));
         Ok(())
     });
+}
+
+#[test]
+fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
+    let set = images(140, 2, 3, 3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("c");
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let engine = if device.backend() == Backend::Cpu { Engine::Cpu } else { Engine::Layers };
+        let options = Options { engine, ..options(&[5], 2) };
+        let mut whole = Trainer::builder(&set).options(options.clone()).build(&device).expect("built");
+        whole.run(|_| ControlFlow::Continue(())).expect("trained");
+        let builder = Trainer::builder(&set).options(options.clone()).checkpoint(&path);
+        let mut trainer = builder.checkpoint_every(std::time::Duration::ZERO).build(&device).expect("built");
+        let mut seen = 0;
+        trainer
+            .run(|progress| {
+                // Two epochs of 70 steps.
+                assert_eq!(progress.n_steps, Some(140));
+                if progress.latest.is_none() && path.exists() {
+                    let found = Checkpoint::load(&path).expect("whole whenever it is there");
+                    assert!(found.updates() < progress.steps);
+                    seen += 1;
+                }
+                ControlFlow::Continue(())
+            })
+            .expect("trained");
+        assert!(seen > 0, "written on the way on {device}");
+        assert_eq!(trainer.network().expect("read"), whole.network().expect("read"), "every bit on {device}");
+        // At the end too; a higher limit goes on from there as one training does.
+        let end = Checkpoint::load(&path).expect("the end");
+        assert_eq!((end.epochs().len(), end.step()), (2, 0));
+        let builder = Trainer::builder(&set).options(options).resume(end);
+        let mut resumed = builder.epochs(3).build(&device).expect("built");
+        resumed.run(|_| ControlFlow::Continue(())).expect("trained");
+        whole.set_limit(3).expect("allowed");
+        let report = whole.run(|_| ControlFlow::Continue(())).expect("trained");
+        assert_eq!((report.epochs.len(), report.options.epochs), (3, 3));
+        assert_eq!(resumed.network().expect("read"), whole.network().expect("read"), "every bit on {device}");
+        assert!(whole.set_limit(0).is_err());
+        std::fs::remove_file(&path).expect("there");
+    }
+    let every = Trainer::builder(&set).checkpoint_every(std::time::Duration::ZERO);
+    let error = every.build(&Device::cpu()).expect_err("no path").to_string();
+    assert!(error.contains("only with a checkpoint's path"), "{error}");
+}
+
+#[test]
+fn memory_is_known_before_it_is_taken() {
+    let set = images(140, 4, 4, 3);
+    for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
+        let small = Trainer::builder(&set).hidden(vec![5]).batch(2);
+        let needed = small.memory_needed(&device).expect("known");
+        let large = small.clone().hidden(vec![500]).memory_needed(&device).expect("known");
+        assert!(0 < needed.device() && needed.device() < large.device(), "{needed} {large}");
+        assert_eq!(*small.build(&device).expect("built").memory_needed(), needed);
+        let huge = Trainer::builder(&set)
+            .hidden(vec![16_384; 16])
+            .batch(2)
+            .optimizer(Optimizer::from_name("adam").expect("known"));
+        let memory = huge.memory_needed(&device).expect("known");
+        // 15 matrices of 2^28 weights, with the moments of Adam, and a copy of all.
+        assert!(memory.device() > 15 * 6 * (1 << 30), "{memory}");
+    }
 }

@@ -4,4 +4,5 @@ mod cli;
 mod epoch;
 mod files;
 mod layers;
+mod old_files;
 mod reference;

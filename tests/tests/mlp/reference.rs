@@ -297,7 +297,7 @@ fn trained_network_scores_the_same_through_the_cpu_back_end() -> Checked {
     let expected = &run["trained_weights"];
     for precision in [Precision::F32, Precision::F64] {
         let options = Options { precision, ..Options::default() };
-        let found = Classifier::with_options(&Device::cpu(), &network, &options)?.evaluate(&set)?;
+        let found = Classifier::builder(&network).options(options.clone()).build(&Device::cpu())?.evaluate(&set)?;
         assert_eq!((found.correct, found.total), (9415, 10_000), "{precision}");
         assert_eq!(serde_json::json!(found.confusion), expected["confusion_rows_true_cols_pred"], "{precision}");
         let loss = expected["test_mean_nll"].as_f64().expect("a number");

@@ -1,21 +1,22 @@
-//! The published kernels of the multilayer perceptron, each alone against the plain functions, and the engine that is made of them.
+//! The published kernels of the multilayer perceptron, each alone against the plain functions, the program that is made of them, and its tables.
 
+use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::paper::{Extent, Kernels, Product, profile};
-use warpplay::mlp::{
-    Accumulate, Checkpoint, Classifier, ColumnSums, Dataset, Execution, Optimizer, Options, PaperMatmul, PaperOptions,
-    Precision, Residence, SoftmaxForm, StoppedBy, TrainEvent, Trainer,
-};
-use warpplay::{Backend, Buffer, Device, Error, Stream};
+use warpplay::mlp::{Dataset, EpochReport, Residence};
+use warpplay::{Backend, Buffer, Device, Error, Progress, Stream};
 use warpplay_cpu_ref::mlp::{
     Init, Network, Pass, Product as Shape, Reduction, Sequential, Settings, Training, epoch_order, pieces,
 };
 use warpplay_gpu::mlp::random;
+use warpplay_papers::mnist_mlp::{
+    Accumulate, ColumnSums, Extent, Forms, Kernels, Matmul, Options, Product, Program, SoftmaxForm, profile,
+};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden::{self, Tensors};
+use warpplay_tests::programs::{self, Place, has};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Sizes that straddle warps and tiles, in pairs that are never square.
@@ -72,7 +73,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(device: &Device, options: PaperOptions) -> Result<Self, Error> {
+    fn new(device: &Device, options: Forms) -> Result<Self, Error> {
         Ok(Self { stream: device.stream()?, kernels: Kernels::load(device, options)? })
     }
 
@@ -96,7 +97,7 @@ impl Bench {
 fn for_each_block(body: impl Fn(&Bench, u32) -> Checked) {
     for_each_device(|device| {
         for block in [128, 256, 512] {
-            body(&Bench::new(device, PaperOptions { block, ..PaperOptions::default() })?, block)?;
+            body(&Bench::new(device, Forms { block, ..Forms::default() })?, block)?;
         }
         Ok(())
     });
@@ -106,13 +107,13 @@ fn for_each_block(body: impl Fn(&Bench, u32) -> Checked) {
 fn products_of_all_forms_and_transposes() {
     for_each_device(|device| {
         for (matmul, accumulate) in [
-            (PaperMatmul::Plain, Accumulate::Fp32),
-            (PaperMatmul::Plain, Accumulate::Fp64),
-            (PaperMatmul::Tiled, Accumulate::Fp32),
-            (PaperMatmul::Tiled, Accumulate::Fp64),
+            (Matmul::Plain, Accumulate::F32),
+            (Matmul::Plain, Accumulate::F64),
+            (Matmul::Tiled, Accumulate::F32),
+            (Matmul::Tiled, Accumulate::F64),
         ] {
             for tile in [8, 16, 32] {
-                let bench = Bench::new(device, PaperOptions { matmul, accumulate, tile, ..PaperOptions::default() })?;
+                let bench = Bench::new(device, Forms { matmul, accumulate, tile, ..Forms::default() })?;
                 for (salt, (m, n, k)) in (1..).zip(PRODUCTS) {
                     for (transpose_a, transpose_b) in [(false, false), (true, false), (false, true), (true, true)] {
                         let (a, b) = (values((m * k) as usize, salt), values((k * n) as usize, salt + 100));
@@ -126,8 +127,8 @@ fn products_of_all_forms_and_transposes() {
                         pieces::matmul(&widened(&a), &widened(&b), &mut expected, shape);
                         // Sums in double precision are rounded once.
                         let tolerance = match accumulate {
-                            Accumulate::Fp32 => SUMS,
-                            Accumulate::Fp64 => Tolerance { abs: 1e-13, rel: 6e-8 },
+                            Accumulate::F32 => SUMS,
+                            Accumulate::F64 => Tolerance { abs: 1e-13, rel: 6e-8 },
                         };
                         let what = format!("{} {product:?}", launch.kernel);
                         close(&what, &widened(&got), &expected, tolerance);
@@ -145,9 +146,9 @@ fn plain_and_tiled_products_have_the_same_bits() {
         let (m, n, k) = (33, 10, 65);
         let (a, b) = (values(33 * 65, 5), values(65 * 10, 6));
         let mut results = Vec::new();
-        for matmul in [PaperMatmul::Plain, PaperMatmul::Tiled] {
+        for matmul in [Matmul::Plain, Matmul::Tiled] {
             for tile in [8, 16, 32] {
-                let bench = Bench::new(device, PaperOptions { matmul, tile, ..PaperOptions::default() })?;
+                let bench = Bench::new(device, Forms { matmul, tile, ..Forms::default() })?;
                 let (a, b) = (bench.stream.upload(&a)?, bench.stream.upload(&b)?);
                 let mut c = bench.stream.alloc(330)?;
                 let product = Product { m, n, k, transpose_a: false, transpose_b: false };
@@ -354,13 +355,13 @@ fn column_sums_of_all_forms() {
     for_each_device(|device| {
         for block in [128, 256, 512] {
             for (column_sums, accumulate) in [
-                (ColumnSums::Tree, Accumulate::Fp32),
-                (ColumnSums::Tree, Accumulate::Fp64),
-                (ColumnSums::Warp, Accumulate::Fp32),
-                (ColumnSums::Warp, Accumulate::Fp64),
-                (ColumnSums::Atomic, Accumulate::Fp32),
+                (ColumnSums::Tree, Accumulate::F32),
+                (ColumnSums::Tree, Accumulate::F64),
+                (ColumnSums::Warp, Accumulate::F32),
+                (ColumnSums::Warp, Accumulate::F64),
+                (ColumnSums::Atomic, Accumulate::F32),
             ] {
-                let options = PaperOptions { block, column_sums, accumulate, ..PaperOptions::default() };
+                let options = Forms { block, column_sums, accumulate, ..Forms::default() };
                 let bench = Bench::new(device, options)?;
                 for (n_rows, n_columns) in EXTENTS.into_iter().chain([(257, 7), (530, 2)]) {
                     let input = values((n_rows * n_columns) as usize, n_rows);
@@ -373,8 +374,8 @@ fn column_sums_of_all_forms() {
                     let mut expected = vec![0.0; n_columns as usize];
                     pieces::column_sums(&widened(&input), &mut expected);
                     let tolerance = match accumulate {
-                        Accumulate::Fp32 => Tolerance { abs: 2.0 * SUMS.abs, ..SUMS },
-                        Accumulate::Fp64 => Tolerance { abs: 1e-13, rel: 6e-8 },
+                        Accumulate::F32 => Tolerance { abs: 2.0 * SUMS.abs, ..SUMS },
+                        Accumulate::F64 => Tolerance { abs: 1e-13, rel: 6e-8 },
                     };
                     let what = format!("{} of {n_rows} x {n_columns} in blocks of {block}", launch.kernel);
                     close(&what, &widened(&bench.unmarked(&sums)?), &expected, tolerance);
@@ -403,7 +404,7 @@ fn updates_follow_the_gradient_and_reset_it() {
 #[test]
 fn dimensions_and_lengths_are_checked() {
     for_each_device(|device| {
-        let bench = Bench::new(device, PaperOptions::default())?;
+        let bench = Bench::new(device, Forms::default())?;
         let Bench { stream, kernels } = &bench;
         let (six, mut five) = (stream.alloc::<f32>(6)?, stream.alloc::<f32>(5)?);
         let error = kernels.relu(stream, &six, &mut five, Extent::new(3, 2)).expect_err("too short");
@@ -423,11 +424,11 @@ fn dimensions_and_lengths_are_checked() {
         let error = kernels.gather(stream, &pixels, &order, 1, &mut five, Extent::new(2, 2)).expect_err("short order");
         assert_eq!(error.to_string(), "order: expected at least 3 values, got 2 values");
         let wrong = |options| Kernels::load(device, options).expect_err("not allowed").to_string();
-        let default = PaperOptions::default();
-        assert_eq!(wrong(PaperOptions { block: 64, ..default }), "option block: 64 is not allowed (128, 256 or 512)");
-        assert_eq!(wrong(PaperOptions { tile: 12, ..default }), "option tile: 12 is not allowed (8, 16 or 32)");
-        let options = PaperOptions { accumulate: Accumulate::Fp64, column_sums: ColumnSums::Atomic, ..default };
-        assert_eq!(wrong(options), "option accumulate: fp64 is not allowed (fp32 with atomic column sums)");
+        let default = Forms::default();
+        assert_eq!(wrong(Forms { block: 64, ..default }), "option block: 64 is not allowed (128, 256 or 512)");
+        assert_eq!(wrong(Forms { tile: 12, ..default }), "option tile: 12 is not allowed (8, 16 or 32)");
+        let options = Forms { accumulate: Accumulate::F64, column_sums: ColumnSums::Atomic, ..default };
+        assert_eq!(wrong(options), "option accumulate: f64 is not allowed (f32 with atomic column sums)");
         Ok(())
     });
 }
@@ -451,19 +452,18 @@ fn small(hidden: &[u32]) -> Options {
         epochs: 2,
         learning_rate: 0.1,
         seed: 7,
-        execution: Execution::Paper,
         evaluate_batch: 9,
-        paper: PaperOptions { block: 128, tile: 8, ..PaperOptions::default() },
+        forms: Forms { block: 128, tile: 8, ..Forms::default() },
         ..Options::default()
     }
 }
 
-fn go_on(_: TrainEvent<'_>) -> ControlFlow<()> {
+fn go_on(_: &Progress<EpochReport>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
 /// Weights and biases, layer by layer.
-fn parameters(trainer: &mut Trainer) -> Result<Vec<f32>, Error> {
+fn parameters(trainer: &mut Program) -> Result<Vec<f32>, Error> {
     Ok(trainer.network()?.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect())
 }
 
@@ -487,10 +487,10 @@ fn plain_training(options: &Options, set: &Dataset) -> (Vec<f64>, Training<f32>)
 
 /// Trains on the device, compares with the plain program.
 fn check_training(device: &Device, options: &Options, set: &Arc<Dataset>) -> Checked {
-    let what = format!("{:?}, {:?}, {}", options.paper, options.hidden, options.stream);
-    let mut trainer = Trainer::builder().options(options.clone()).build(device, set)?;
-    let report = trainer.run(go_on)?;
-    assert_eq!((report.execution, report.stopped_by), (Execution::Paper, StoppedBy::Epochs));
+    let what = format!("{:?}, {:?}, {}", options.forms, options.hidden, options.stream);
+    let mut trainer = Program::new(device, set, options)?;
+    let report = trainer.run(None, go_on)?;
+    assert!(!report.stopped);
     let (losses, plain) = plain_training(options, set);
     let got: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
     close(&format!("losses, {what}"), &got, &losses, Tolerance { abs: 0.0, rel: 1e-5 });
@@ -508,17 +508,17 @@ fn check_training(device: &Device, options: &Options, set: &Arc<Dataset>) -> Che
 fn a_training_follows_the_plain_one_in_all_forms() -> Checked {
     let set = small_set(N_SAMPLES, 1)?;
     for_each_device(|device| {
-        for matmul in [PaperMatmul::Plain, PaperMatmul::Tiled] {
+        for matmul in [Matmul::Plain, Matmul::Tiled] {
             for (column_sums, accumulate) in [
-                (ColumnSums::Tree, Accumulate::Fp32),
-                (ColumnSums::Tree, Accumulate::Fp64),
-                (ColumnSums::Warp, Accumulate::Fp32),
-                (ColumnSums::Warp, Accumulate::Fp64),
-                (ColumnSums::Atomic, Accumulate::Fp32),
+                (ColumnSums::Tree, Accumulate::F32),
+                (ColumnSums::Tree, Accumulate::F64),
+                (ColumnSums::Warp, Accumulate::F32),
+                (ColumnSums::Warp, Accumulate::F64),
+                (ColumnSums::Atomic, Accumulate::F32),
             ] {
                 for softmax in [SoftmaxForm::Fused, SoftmaxForm::Separate] {
-                    let paper = PaperOptions { block: 128, tile: 8, matmul, column_sums, softmax, accumulate };
-                    check_training(device, &Options { paper, ..small(&[9]) }, &set)?;
+                    let forms = Forms { block: 128, tile: 8, matmul, column_sums, softmax, accumulate };
+                    check_training(device, &Options { forms, ..small(&[9]) }, &set)?;
                 }
             }
         }
@@ -551,33 +551,34 @@ fn a_training_of_any_depth_and_residence_follows_the_plain_one() -> Checked {
 fn an_interrupted_training_goes_on_to_the_same_bits() -> Checked {
     // Enough steps that a GPU, which looks at its losses now and then, can stop inside an epoch.
     let set = small_set(150, 3)?;
-    let folder = tempfile::tempdir().expect("a folder for checkpoints");
     for_each_device(|device| {
         for column_sums in [ColumnSums::Tree, ColumnSums::Warp] {
             let mut options = Options { batch: 2, epochs: 2, ..small(&[6]) };
-            options.paper.column_sums = column_sums;
-            let mut whole = Trainer::builder().options(options.clone()).build(device, &set)?;
-            let whole_report = whole.run(go_on)?;
-            let mut first = Trainer::builder().options(options.clone()).build(device, &set)?;
-            let report = first.run(|event| match event {
-                TrainEvent::Step { epoch: 2, step, .. } if step >= 20 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+            options.forms.column_sums = column_sums;
+            let mut whole = Program::new(device, &set, &options)?;
+            let whole_report = whole.run(None, go_on)?;
+            let mut first = Program::new(device, &set, &options)?;
+            // An epoch has 75 steps.
+            let report = first.run(None, |progress| {
+                if progress.steps >= 75 + 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
-            assert_eq!((report.stopped_by, report.epochs.len()), (StoppedBy::Request, 1));
-            let checkpoint = first.checkpoint()?;
-            assert!((20..75).contains(&checkpoint.step()), "{}", checkpoint.step());
-            let file = folder.path().join("paper.checkpoint");
-            checkpoint.save(&file)?;
-            drop(first);
-            let mut second =
-                Trainer::builder().options(options).resume(Checkpoint::load(&file)?).build(device, &set)?;
-            let report = second.run(go_on)?;
+            assert_eq!((report.stopped, report.epochs.len()), (true, 1));
+            let (network, position) = (first.network()?, first.position().clone());
+            assert!((20..75).contains(&position.step), "{}", position.step);
+            // In the same program, and in another that gets weights and position.
+            let rest = first.run(None, go_on)?;
+            same("weights", &parameters(&mut first)?, &parameters(&mut whole)?);
+            let mut second = Program::new(device, &set, &options)?;
+            second.resume(&network, position)?;
+            let report = second.run(None, go_on)?;
             same("weights", &parameters(&mut second)?, &parameters(&mut whole)?);
-            let losses = |report: &warpplay::mlp::TrainReport| -> Vec<f64> {
+            let losses = |report: &warpplay_papers::mnist_mlp::Report| -> Vec<f64> {
                 report.epochs.iter().map(|epoch| epoch.loss).collect()
             };
             // Losses of an epoch in two parts are added in two parts.
-            close("losses", &losses(&report), &losses(&whole_report), Tolerance { abs: 0.0, rel: 1e-14 });
+            for found in [&rest, &report] {
+                close("losses", &losses(found), &losses(&whole_report), Tolerance { abs: 0.0, rel: 1e-14 });
+            }
         }
         Ok(())
     });
@@ -593,8 +594,8 @@ fn sets_are_classified_by_batches_that_are_not_the_trainings() -> Checked {
             [(Residence::Device, 1), (Residence::Device, 16), (Residence::Device, 1000), (Residence::Host, 16)]
         {
             let options = Options { stream, evaluate_batch, epochs: 1, ..small(&[6, 33]) };
-            let mut trainer = Trainer::builder().options(options.clone()).test(&other).build(device, &set)?;
-            let report = trainer.run(go_on)?;
+            let mut trainer = Program::new(device, &set, &options)?;
+            let report = trainer.run(Some(&other), go_on)?;
             let network = plain_training(&options, &set).1.network;
             let mut pass = Pass::default();
             network.forward::<Sequential>(other.images(), &mut pass);
@@ -619,11 +620,11 @@ fn sets_are_classified_by_batches_that_are_not_the_trainings() -> Checked {
             same("dead units", &report.dead_units_by_layer, &dead);
 
             // The trained network alone, on the same kernels.
-            let mut classifier = Classifier::with_options(device, &trainer.network()?, &options)?;
+            let mut classifier = Program::classifier(device, &trainer.network()?, &options)?;
             let evaluation = classifier.evaluate(&other)?;
             assert_eq!(evaluation.correct, n_correct as u64);
-            let predictions = classifier.predict(other.images())?;
-            let found: Vec<u32> = predictions.iter().map(|prediction| prediction.class).collect();
+            let logits = classifier.logits(other.images())?;
+            let found = pieces::classes(&logits, CLASSES as usize);
             network.forward::<Sequential>(other.images(), &mut pass);
             same("classes", &found, &pieces::classes(&pass.z[2], CLASSES as usize));
         }
@@ -637,9 +638,9 @@ fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
     let set = small_set(N_SAMPLES, 6)?;
     for_each_device(|device| {
         let options = Options { learning_rate: 1e30, ..small(&[6]) };
-        let mut trainer = Trainer::builder().options(options).build(device, &set)?;
+        let mut trainer = Program::new(device, &set, &options)?;
         let before = parameters(&mut trainer)?;
-        let error = trainer.run(go_on).expect_err("diverges");
+        let error = trainer.run(None, go_on).expect_err("diverges");
         assert!(matches!(error, Error::Diverged { epoch: 1, step: 2..=5, steps: 5 }), "{error}");
         let remedy = " of 5: use a smaller learning rate; the state before this epoch is kept";
         let text = error.to_string();
@@ -651,34 +652,24 @@ fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
 }
 
 #[test]
-fn what_the_published_kernels_do_not_do_is_refused() -> Checked {
+fn choices_that_are_not_allowed_are_refused() -> Checked {
     let set = small_set(N_SAMPLES, 6)?;
-    for_each_device(|device| {
-        let refused = |options: Options| match Trainer::builder().options(options).build(device, &set) {
-            Ok(_) => panic!("should be refused"),
-            Err(error) => error.to_string(),
-        };
-        assert_eq!(
-            refused(Options { optimizer: Optimizer::Momentum { momentum: 0.9 }, ..small(&[6]) }),
-            "option optimizer: momentum is not allowed (sgd with execution paper)"
-        );
-        assert_eq!(
-            refused(Options { weight_decay: 0.01, ..small(&[6]) }),
-            "option weight_decay: 0.01 is not allowed (0 with execution paper)"
-        );
-        assert_eq!(
-            refused(Options { precision: Precision::Bf16, ..small(&[6]) }),
-            "option precision: bf16 is not allowed (fp32 with execution paper)"
-        );
-        Ok(())
-    });
+    let refused = |options: Options| Program::new(&Device::simt(), &set, &options).expect_err("refused").to_string();
+    let batch = N_SAMPLES as u32 + 1;
+    assert!(refused(Options { batch, ..small(&[6]) }).starts_with("option batch: 24 is not allowed (at most the 23"));
+    assert_eq!(refused(Options { batch: 0, ..small(&[6]) }), "option batch: 0 is not allowed (at least 1)");
+    assert_eq!(refused(Options { epochs: 0, ..small(&[6]) }), "option epochs: 0 is not allowed (at least 1)");
+    assert!(refused(small(&[0])).starts_with("option hidden: 0 is not allowed"));
+    assert!(refused(Options { learning_rate: -1.0, ..small(&[6]) }).starts_with("option learning_rate: -1"));
+    let error = Program::new(&Device::cpu(), &set, &small(&[6])).expect_err("no kernels there").to_string();
+    assert!(error.contains("cpu"), "{error}");
     Ok(())
 }
 
 #[test]
 fn a_profile_names_every_launch_of_a_step() {
     for_each_device(|device| {
-        let options = PaperOptions { block: 128, tile: 8, softmax: SoftmaxForm::Separate, ..PaperOptions::default() };
+        let options = Forms { block: 128, tile: 8, softmax: SoftmaxForm::Separate, ..Forms::default() };
         let times = profile(device, &[15, 9, 4], 6, &options)?;
         let names: Vec<&str> = times.iter().map(|time| time.name.as_str()).collect();
         assert_eq!(names.len(), 21, "{names:?}");
@@ -719,7 +710,7 @@ fn steps_on_real_digits_are_those_of_the_reference_vectors() {
     for_each_device(|device| {
         // A step by threads on the CPU takes a second.
         let n_steps = if device.backend() == Backend::Cuda { 20 } else { 1 };
-        let bench = Bench::new(device, PaperOptions::default())?;
+        let bench = Bench::new(device, Forms::default())?;
         let Bench { stream, kernels } = &bench;
         let [mut w1, mut b1, mut w2, mut b2] = [
             stream.upload(&narrowed("init.W1"))?,
@@ -789,4 +780,45 @@ fn steps_on_real_digits_are_those_of_the_reference_vectors() {
         close("losses", &means, &file.floats("f64.losses20")[..n_steps], Tolerance { abs: 0.0, rel: 1e-5 });
         Ok(())
     });
+}
+
+#[test]
+fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
+    let place = Place::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
+    let line = "mnist_mlp experiments --device cpu --drawn 300 --drawn-test 60 --epochs 2 --only lr,block,evaluate,gap,suspects,operations,transfer \
+                --json all.json --plots plots";
+    let shown = place.ok(line);
+    let found = place.json("all.json");
+    has(&found, &["schema", "data", "epochs", "published", "tables", "left_out", "interrupted"]);
+    assert_eq!(found["published"]["gpu_seconds"], 2.25);
+    let tables = found["tables"].as_array().expect("a list");
+    let names: Vec<_> = tables.iter().filter_map(|table| table["name"].as_str()).collect();
+    assert_eq!(names, ["lr", "evaluate", "gap", "suspects", "work", "summary"]);
+    for table in tables {
+        let width = table["head"].as_array().expect("a head").len();
+        let rows = table["rows"].as_array().expect("rows");
+        assert!(!rows.is_empty(), "{table}");
+        assert!(rows.iter().all(|row| row.as_array().is_some_and(|row| row.len() == width)), "{table}");
+    }
+    // The same training is not done twice: the table of rates and the gap share one.
+    let loss = |table: usize, run: usize| tables[table]["runs"][run]["losses"].clone();
+    assert_eq!(loss(0, 1), loss(3, 0), "lr 0.01 is the base setting");
+    let work = &tables[4];
+    assert_eq!(work["values"][0]["bytes"], 802_816, "784 x 256 singles");
+    let step: f64 = ["forward_mflop", "backward_mflop"]
+        .iter()
+        .flat_map(|field| (0..2).map(move |layer| work["values"][layer][*field].as_f64().expect("a number")))
+        .sum();
+    assert!((52.0..53.0).contains(&step), "{step}");
+    assert!(shown.contains("left out") && shown.contains("no GPU"), "{shown}");
+    for plot in ["lr.svg", "lr-losses.svg", "evaluate.svg", "gap-losses.svg"] {
+        let svg = fs::read_to_string(place.path("plots").join(plot)).unwrap_or_else(|error| panic!("{plot}: {error}"));
+        assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{plot}");
+    }
+    place.misused("mnist_mlp experiments --only nonsense");
+    place.ok("mnist_mlp train --device simt --drawn 20 --drawn-test 10 --hidden 4 --batch 10 --epochs 1 --column-sums atomic --json run.json");
+    let run = place.json("run.json");
+    has(&run, &["schema", "epochs", "dead_units", "device", "seed", "seconds", "options", "program"]);
+    assert_eq!(run["options"]["forms"]["column_sums"], "atomic");
+    place.misused("mnist_mlp train --column-sums none");
 }

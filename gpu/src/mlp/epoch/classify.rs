@@ -6,7 +6,7 @@ use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, kernel, memory, wgmma};
 
 use super::forward::{
-    Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, place, store_w1, store_w2,
+    Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, store_w1, store_w2, warp_indices,
 };
 use super::{BATCH, HIDDEN, SCALE, cluster_blocks, n_values, unroll};
 
@@ -50,7 +50,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let blocks = cluster_blocks(n_hidden);
     let cluster = block_idx_x() / blocks;
     let model = (cluster / task.clusters_per_model) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), place: place() };
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
@@ -106,7 +106,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     while batch < n_batches {
         let tiles = tiles.renewed();
         memory::async_wait_all();
-        // This batch is there, and everybody is done with the one before, whose place the next one takes.
+        // This batch is there, and everybody is done with the one before, whose slot the next one takes.
         sync_threads();
         prefetch(batch + task.clusters_per_model, 1 - buffer);
         if thread_idx_x() == 0 {
@@ -172,7 +172,7 @@ unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize
     });
     if there {
         let at = model * task.n_samples as usize + number as usize;
-        // SAFETY: the caller vouches for the arrays; each place is written by one lane.
+        // SAFETY: the caller vouches for the arrays; each slot is written by one lane.
         unsafe {
             if !task.classes.is_null() && first_class == 0 {
                 memory::store(task.classes, at, best.1);

@@ -22,15 +22,15 @@ pub(super) struct Four(pub [f32; 4]);
 /// A lane's share of `W1`, times [`SCALE`]: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
 pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
 
-/// The warp's place: warpgroup, and warp in it.
+/// The warp's indices: warpgroup, and warp in it.
 #[inline(always)]
-pub(super) fn place() -> (u32, u32) {
+pub(super) fn warp_indices() -> (u32, u32) {
     // The compiler must see that it is the same for all lanes: products in code that it takes for divergent run one by one.
     let warp = shuffle(ALL, warp_index(), 0);
     (warp / 4, warp % 4)
 }
 
-/// Sizes of the network, and this block's place in it.
+/// Sizes of the network, and this block's rank in it.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub n_inputs: u32,
@@ -40,8 +40,8 @@ pub(super) struct Sizes {
     pub blocks: u32,
     /// This block's rank in it.
     pub rank: u32,
-    /// This warp's warpgroup, and its number in it: [`place`].
-    pub place: (u32, u32),
+    /// This warp's warpgroup, and its number in it: [`warp_indices`].
+    pub warp: (u32, u32),
 }
 
 impl Sizes {
@@ -89,7 +89,7 @@ impl Sizes {
     /// The first group of the warpgroup's quartet `number`, if there is one.
     #[inline(always)]
     pub fn quartet(&self, number: u32) -> Option<u32> {
-        let first = (number * WARPGROUPS + self.place.0) * 4;
+        let first = (number * WARPGROUPS + self.warp.0) * 4;
         (first < self.n_groups()).then_some(first)
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl 
     let (g, t) = (lane() / 4, lane() % 4);
     unroll!(I in [0, 1, 2] {
         if let Some(first) = sizes.quartet(I as u32) {
-            let word = (first + sizes.place.1) * GROUP + 4 * (2 * (g % 4) + g / 4);
+            let word = (first + sizes.warp.1) * GROUP + 4 * (2 * (g % 4) + g / 4);
             unroll!(TILE in [0, 1] {
                 unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
                     let pixel = word + 2 * TILE as u32 + W as u32 / 2 % 2;
@@ -116,7 +116,7 @@ pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl 
 /// Writes the parts of one of the lane's tiles of weights (quartet beginning at group `first`) as operand of x W1.
 #[inline(always)]
 pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weights: &[f32; 8]) {
-    let group = first + sizes.place.1;
+    let group = first + sizes.warp.1;
     if group < sizes.n_groups() {
         unroll!(U in [0, 1] {
             unroll!(E in [0, 1] {
@@ -337,7 +337,7 @@ impl Tiles {
             all.set(word, 0);
             word += THREADS;
         }
-        // Zeros are there before anything else is put in their place.
+        // Zeros are there before anything else is put there.
         sync_threads();
         if self.me.thread() < 2 * BATCH {
             let (buffer, row) = (self.me.thread() / BATCH, self.me.thread() % BATCH);
@@ -418,9 +418,9 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
     let row_pairs = tiles.row_bytes / 8;
-    let upper = opaque((sizes.place.1 * 16 + g) * row_pairs + sizes.place.0 * (GROUP / 8) + t);
+    let upper = opaque((sizes.warp.1 * 16 + g) * row_pairs + sizes.warp.0 * (GROUP / 8) + t);
     let lower = upper + 8 * row_pairs;
-    let w1 = operand(tiles.w1(sizes.place.0));
+    let w1 = operand(tiles.w1(sizes.warp.0));
     let mut sums = [0f32; 16];
     // All warpgroups go the same number of rounds: a condition that differs between warps would make the products run one by one. A group that is not
     // there has pixels and weights 0.
@@ -499,8 +499,8 @@ pub(super) fn partial_logits(
     let thread = tiles.me.thread() % 128;
     if warp >= 4 {
         unroll!(U in [0, 1] {
-            // SAFETY: two times 128 places for each other warpgroup.
-            unsafe { sums.set_unchecked((sizes.place.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U])) };
+            // SAFETY: two times 128 slots for each other warpgroup.
+            unsafe { sums.set_unchecked((sizes.warp.0 * 2 - 2 + U as u32) * 128 + thread, Four(z1[U])) };
         });
     }
     // The other warpgroups' sums must be there before the first adds them.
@@ -570,7 +570,7 @@ pub(super) fn partial_logits(
                     let sample = row + 8 * HALF as u32;
                     let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
                     let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                    // SAFETY: the sample's block has the rank; the place is below blocks * samples * CLASSES / 2; the kernels say why the block has
+                    // SAFETY: the sample's block has the rank; the index is below blocks * samples * CLASSES / 2; the kernels say why the block has
                     // ended the mailbox's round before.
                     unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
                 });

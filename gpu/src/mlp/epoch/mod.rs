@@ -1,7 +1,7 @@
 //! A whole epoch in one launch: a cluster of blocks shuffles the samples, keeps the weights of a network with one hidden layer in registers, and exchanges
 //! 640 logits a step through distributed shared memory.
 //!
-//! # How the work is cut
+//! # Work partition
 //! Each block of the cluster has [`HIDDEN`] = 16 hidden units: their column of `W1`, their rows of `W2`. A step of 64 samples is
 //!
 //! ```text

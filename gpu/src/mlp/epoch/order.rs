@@ -49,7 +49,7 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
     let rank = thread::block_rank_in_cluster();
     let first = rank * THREADS + thread::thread_idx_x();
     let stride = blocks * THREADS;
-    // SAFETY: buckets are below n_buckets, samples and places below n; each phase's writers touch different words or use atomics, and the
+    // SAFETY: buckets are below n_buckets, samples and slots below n; each phase's writers touch different words or use atomics, and the
     // cluster's barriers separate the phases.
     unsafe {
         let starts = counters.add(n_buckets as usize);
@@ -93,27 +93,27 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
         let mut sample = first;
         while sample < n {
             let bucket = bucket_of(key_of(sample)) as usize;
-            let place = memory::load(starts, bucket) + atomic::add_u32(filled.add(bucket), 1);
-            memory::store(slots, place as usize, sample);
+            let slot = memory::load(starts, bucket) + atomic::add_u32(filled.add(bucket), 1);
+            memory::store(slots, slot as usize, sample);
             sample += stride;
         }
         sync::sync_cluster();
-        let mut place = first;
-        while place < n {
-            let sample = memory::load(slots, place as usize);
+        let mut slot = first;
+        while slot < n {
+            let sample = memory::load(slots, slot as usize);
             let mine = key_of(sample);
             let bucket = bucket_of(mine) as usize;
             let (from, to) = (memory::load(starts, bucket), memory::load(starts, bucket + 1));
             let mut position = from;
-            let mut other_place = from;
-            while other_place < to {
-                let other = memory::load(slots, other_place as usize);
+            let mut other_slot = from;
+            while other_slot < to {
+                let other = memory::load(slots, other_slot as usize);
                 let key = key_of(other);
                 position += u32::from(key < mine || (key == mine && other < sample));
-                other_place += 1;
+                other_slot += 1;
             }
             memory::store(order, position as usize, sample);
-            place += stride;
+            slot += stride;
         }
         sync::sync_cluster();
     }

@@ -8,8 +8,8 @@ use crate::cuda::warp::ALL;
 use crate::cuda::{kernel, math, memory, wgmma};
 
 use super::forward::{
-    Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, place, store_w1, store_w2,
-    tile_word,
+    Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, store_w1, store_w2,
+    tile_word, warp_indices,
 };
 use super::{
     BATCH, GROUP, HIDDEN, OPERAND_BYTES, PIXEL, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll,
@@ -66,7 +66,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = task;
     let blocks = cluster_blocks(n_hidden);
     let model = (block_idx_x() / blocks) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), place: place() };
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
     // SAFETY: one model's part of each array.
@@ -92,7 +92,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let looks_after_row = row < BATCH;
     let sample_of = |step: u32| {
         let there = looks_after_row && step < n_steps && row < rows_of(step);
-        // SAFETY: a place below n_samples.
+        // SAFETY: an index below n_samples.
         if there { unsafe { memory::load(order, (step * batch + row) as usize) } } else { 0 }
     };
     let label_of = |sample: u32| {
@@ -155,7 +155,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         logit_mail.open();
         gradient_mail.open();
     }
-    // Everything is in its place before the first copy is told where to go, and before other blocks' values arrive.
+    // Everything is set up before the first copy is told where to go, and before other blocks' values arrive.
     sync_cluster();
     prefetch(&tiles, task.from_step);
 
@@ -180,7 +180,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         }
         let round = step - task.from_step;
         let hidden = partial_logits(&tiles, step % 2, step % 2, logit_mail, &sizes, true);
-        // The next batch is asked for while the first warpgroup works and all wait. Its place is that of the batch before this one.
+        // The next batch is asked for while the first warpgroup works and all wait. Its slot is that of the batch before this one.
         prefetch(&tiles, step + 1);
         logit_mail.wait(round);
         if tiles.me.thread() < SLOTS {
@@ -242,7 +242,7 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         let mut sum = 0f32;
         let mut row = 0;
         while row < rows_of(step) {
-            // SAFETY: places of this step.
+            // SAFETY: slots of this step.
             sum += unsafe { memory::load(losses, (step * batch + row) as usize) };
             row += 1;
         }
@@ -264,7 +264,7 @@ const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 /// [`SLOTS`].
 ///
 /// # Safety
-/// `losses` has a place for each of the step's `rows`.
+/// `losses` has a slot for each of the step's `rows`.
 #[inline(always)]
 unsafe fn loss_gradient(
     tiles: &Tiles,
@@ -287,7 +287,7 @@ unsafe fn loss_gradient(
     unroll!(C in [0, 1, 2, 3] {
         let hot = quad * 4 + C as u32 == label;
         if hot && there && target == 0 {
-            // SAFETY: the row's place; one lane has the label's class.
+            // SAFETY: the row's slot; one lane has the label's class.
             unsafe { memory::store(losses, row as usize, logits.log_sum - logits.z[C]) };
         }
         let p = logits.powers[C] * share;
@@ -395,7 +395,7 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let factor = -rate * (1.0 / (255.0 * PIXEL));
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
-        let group = (number * WARPGROUPS + sizes.place.0) * 4 + sizes.place.1;
+        let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
         let mut words = [[0u32; 4]; 4];
         if group < sizes.n_groups() {
             unroll!(K in [0, 1, 2, 3] {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! counts zeroed -> mlp_layers_order_count   how many samples each bucket has, and each sample's arrival in its bucket
-//!               -> mlp_layers_order_scan    counts become the buckets' first places
+//!               -> mlp_layers_order_scan    counts become the buckets' first offsets
 //!               -> mlp_layers_order_scatter samples side by side with their bucket's others, in order of arrival
-//!               -> mlp_layers_order_rank    each sample to its place: the result no longer depends on arrivals
+//!               -> mlp_layers_order_rank    each sample to its index: the result no longer depends on arrivals
 //! ```
 //!
 //! Twin    a sort by (key, index).
@@ -55,14 +55,14 @@ pub unsafe fn mlp_layers_order_scan(counts: *mut u32, n_buckets: u32) {
     let scratch = shared_array![u32; SCAN_WARPS];
     let mut before = 0u32;
     let mut from = 0u32;
-    // One count more than there are buckets: the last place receives the total.
+    // One count more than there are buckets: the last slot receives the total.
     while from <= n_buckets {
         let at = from + thread::thread_idx_x();
         // SAFETY: only counts that exist are read.
         let count = if at < n_buckets { unsafe { memory::load(counts, at as usize) } } else { 0 };
         let (up_to, all) = block::inclusive_sum(count, scratch);
         if at <= n_buckets {
-            // SAFETY: this thread alone has this place.
+            // SAFETY: this thread alone has this slot.
             unsafe { memory::store(counts, at as usize, before + up_to - count) };
         }
         before += all;
@@ -86,14 +86,14 @@ pub unsafe fn mlp_layers_order_scatter(
 ) {
     let Some(sample) = thread::index_1d_below(n) else { return };
     let bucket = bucket(sample_key(key(seed, order_stream(epoch)), sample), bits);
-    // SAFETY: first place and arrival of a bucket add up to a place below n that no other sample has.
+    // SAFETY: first offset and arrival of a bucket add up to an index below n that no other sample has.
     unsafe {
-        let place = memory::load(firsts, bucket as usize) + memory::load(arrivals, sample as usize);
-        memory::store(scattered, place as usize, sample);
+        let index = memory::load(firsts, bucket as usize) + memory::load(arrivals, sample as usize);
+        memory::store(scattered, index as usize, sample);
     }
 }
 
-/// Puts each sample at its place in the epoch: after all of its bucket that precede it.
+/// Puts each sample at its index in the epoch: after all of its bucket that precede it.
 ///
 /// # Safety
 /// Launched with `shape(n)` after the scatter. `firsts` holds `2^bits + 1` values, `scattered` and `order` `n`; they do not overlap.
@@ -109,19 +109,19 @@ pub unsafe fn mlp_layers_order_rank(
 ) {
     let Some(at) = thread::index_1d_below(n) else { return };
     let stream = key(seed, order_stream(epoch));
-    // SAFETY: the bucket's samples lie between its first place and the next bucket's; the place found is one of these, and each sample has its own.
+    // SAFETY: the bucket's samples lie between its first offset and the next bucket's; the index found is one of these, and each sample has its own.
     unsafe {
         let sample = memory::load(scattered, at as usize);
         let own = sample_key(stream, sample);
         let bucket = bucket(own, bits) as usize;
         let (first, end) = (memory::load(firsts, bucket), memory::load(firsts, bucket + 1));
-        let mut place = first;
+        let mut index = first;
         let mut other = first;
         while other < end {
             let neighbour = memory::load(scattered, other as usize);
-            place += u32::from(precedes(sample_key(stream, neighbour), neighbour, own, sample));
+            index += u32::from(precedes(sample_key(stream, neighbour), neighbour, own, sample));
             other += 1;
         }
-        memory::store(order, place as usize, sample);
+        memory::store(order, index as usize, sample);
     }
 }

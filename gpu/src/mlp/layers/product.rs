@@ -95,7 +95,7 @@ const _: () = assert!(size_of::<LayerProduct>() == 104);
 
 /// What becomes of a product's result.
 pub trait Output: Copy {
-    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Places outside the result are given too.
+    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Elements outside the result are given too.
     ///
     /// # Safety
     /// The output describes valid memory; every quad is given once.
@@ -293,7 +293,7 @@ fn put_tile<M: Matrix, const SIZE: u32, const THREADS: u32, const QUADS: usize>(
 #[inline(always)]
 #[track_caller]
 fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are quads inside it.
     unsafe {
         Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
             .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))

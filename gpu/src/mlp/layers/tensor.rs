@@ -210,7 +210,7 @@ pub(super) fn put_tile<F: Format, M: Matrix, const QUADS: usize>(
 #[inline(always)]
 #[track_caller]
 pub(super) fn set_words(tile: Shared<u32>, at: u32, words: [u32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are quads inside it.
     unsafe { Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4).set_unchecked(at / 4, Vec4(words)) };
 }
 

@@ -93,10 +93,10 @@ pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut
     weight - rate.rate * along
 }
 
-/// One layer's place in the arrays of parameters and of gradients' parts, in values; all multiples of 4.
+/// One layer's offsets in the arrays of parameters and of gradients' parts, in values; all multiples of 4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct LayerPlace {
+pub struct LayerOffsets {
     /// First parameter.
     pub parameters: u64,
     /// First value of the first part.
@@ -107,7 +107,7 @@ pub struct LayerPlace {
     pub n_parts: u32,
 }
 
-const _: () = assert!(size_of::<LayerPlace>() == 24 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
+const _: () = assert!(size_of::<LayerOffsets>() == 24 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
 
 /// What the update works on.
 #[repr(C)]
@@ -122,7 +122,7 @@ pub struct Update {
     /// All parts of gradients.
     pub parts: *const f32,
     /// The layers.
-    pub places: *const LayerPlace,
+    pub offsets: *const LayerOffsets,
     /// Rates of the epoch's steps.
     pub rates: *const Rate,
     /// Sum of the losses of each of the epoch's steps.
@@ -196,7 +196,7 @@ unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
 /// doubled.
 ///
 /// # Safety
-/// Launched with `shape` for the layers of `places`, after the gradients of the same step; everything `update` points to is valid.
+/// Launched with `shape` for the layers of `offsets`, after the gradients of the same step; everything `update` points to is valid.
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn mlp_layers_update(update: Update) {
     let scratch = shared_array![f32; WARPS];
@@ -208,12 +208,12 @@ pub unsafe fn mlp_layers_update(update: Update) {
         let overflow = scaled && memory::load(control, control::OVERFLOW) != 0;
         let factor = if scaled { 1.0 / f32::from_bits(memory::load(control, control::SCALE)) } else { 1.0 };
         let rate = memory::load(update.rates, step as usize);
-        let place = memory::load(update.places, thread::block_idx_y() as usize);
+        let layer = memory::load(update.offsets, thread::block_idx_y() as usize);
         let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
-        if quad < place.n / 4 && !overflow {
+        if quad < layer.n / 4 && !overflow {
             let own = quad as usize * 4;
-            let gradient = sum_of_parts(update.parts.add(place.parts as usize + own), place.n as usize, place.n_parts);
-            let at = place.parameters as usize + own;
+            let gradient = sum_of_parts(update.parts.add(layer.parts as usize + own), layer.n as usize, layer.n_parts);
+            let at = layer.parameters as usize + own;
             let mut weights = load_quad(update.parameters, at);
             let mut first = if update.n_moments > 0 { load_quad(update.first, at) } else { [0.0; 4] };
             let mut second = if update.n_moments > 1 { load_quad(update.second, at) } else { [0.0; 4] };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Kept, Place, Trainer};
+use super::{Kept, Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
 use crate::mlp::evaluation::check_set;
@@ -171,11 +171,11 @@ impl TrainerBuilder {
         let data_checksum = train.checksum();
         device.expect_memory(&memory)?;
         let mut engine = dispatch::open(device, setup)?;
-        let place = match resume {
+        let position = match resume {
             Some(crate::Checkpoint(state)) => {
                 state.check_fits(&options, &sizes, &train, data_checksum)?;
                 engine.set_state(&state.state)?;
-                Place {
+                Position {
                     epochs: state.epochs,
                     step: state.step,
                     loss_sum: state.loss_sum,
@@ -189,7 +189,7 @@ impl TrainerBuilder {
             None => {
                 let network = network.map_or_else(|| network::initial(&sizes, options.init, options.seed), Ok)?;
                 engine.set_state(&network.to_state())?;
-                Place { data_checksum, ..Place::default() }
+                Position { data_checksum, ..Position::default() }
             }
         };
         let train_id = engine.load(&train)?;
@@ -198,7 +198,7 @@ impl TrainerBuilder {
         let every = checkpoint_every.unwrap_or(CHECKPOINT_EVERY);
         let kept = checkpoint.map(|path| Kept { path, every, last: Instant::now() });
         let device = device.clone();
-        Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, place, kept, memory })
+        Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, position, kept, memory })
     }
 
     /// What is trained on, and what is validated with.

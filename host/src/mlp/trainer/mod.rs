@@ -19,7 +19,7 @@ use crate::{Device, Error, Memory, Progress, Result};
 
 /// Where a training stands.
 #[derive(Debug, Default)]
-struct Place {
+struct Position {
     epochs: Vec<EpochReport>,
     step: u32,
     loss_sum: f64,
@@ -53,7 +53,7 @@ pub struct Trainer {
     train_id: SetId,
     test: Option<(SetId, Arc<Dataset>)>,
     validation: Option<(SetId, Arc<Dataset>)>,
-    place: Place,
+    position: Position,
     kept: Option<Kept>,
     memory: Memory,
 }
@@ -110,7 +110,7 @@ impl Trainer {
 
     /// Epochs that are done.
     pub fn epochs(&self) -> &[EpochReport] {
-        &self.place.epochs
+        &self.position.epochs
     }
 
     /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` answers `Break`. A training that it stopped goes on when `run` is called again.
@@ -140,15 +140,15 @@ impl Trainer {
         let n_steps = Some(u64::from(steps) * u64::from(self.options.epochs));
         let mut stop = false;
         loop {
-            if self.place.epochs.len() >= self.options.epochs as usize {
+            if self.position.epochs.len() >= self.options.epochs as usize {
                 return Ok(StoppedBy::Epochs);
             }
             if let Some(EarlyStopping { patience, .. }) = self.options.early_stopping
-                && self.place.epochs_since_best >= patience
+                && self.position.epochs_since_best >= patience
             {
                 return Ok(StoppedBy::EarlyStopping);
             }
-            let before = self.place.updates - u64::from(self.place.step);
+            let before = self.position.updates - u64::from(self.position.step);
             let mut told = |step: u32, latest: Option<EpochReport>| {
                 let steps = before + u64::from(step);
                 let progress = Progress { steps, n_steps, elapsed: begin.elapsed(), time_limit: None, latest };
@@ -156,7 +156,7 @@ impl Trainer {
                 !stop
             };
             if self.epoch(&mut |step| told(step, None))? {
-                told(steps, self.place.epochs.last().cloned());
+                told(steps, self.position.epochs.last().cloned());
             }
             if stop {
                 return Ok(StoppedBy::Request);
@@ -180,13 +180,17 @@ impl Trainer {
     /// The rest of one epoch, or as much as `watch` and the checkpoint let pass; whether it was finished.
     fn epoch(&mut self, watch: &mut dyn FnMut(u32) -> bool) -> Result<bool> {
         let steps = self.steps_per_epoch();
-        let number = self.place.epochs.len() as u32;
-        let before = self.place.updates - u64::from(self.place.step);
+        let number = self.position.epochs.len() as u32;
+        let before = self.position.updates - u64::from(self.position.step);
         let learning_rates: Vec<f64> =
             (0..u64::from(steps)).map(|step| self.options.learning_rate_at(before + step, steps.into())).collect();
         self.engine.keep()?;
-        let plan =
-            EpochPlan { epoch: number, from_step: self.place.step, learning_rates: &learning_rates, updates: before };
+        let plan = EpochPlan {
+            epoch: number,
+            from_step: self.position.step,
+            learning_rates: &learning_rates,
+            updates: before,
+        };
         let start = Instant::now();
         let kept = self.kept.as_ref();
         let outcome = self.engine.train(&plan, &mut |step, _| watch(step + 1) && !kept.is_some_and(Kept::is_due))?;
@@ -195,11 +199,11 @@ impl Trainer {
             self.engine.restore()?;
             return Err(Error::Diverged { epoch: number + 1, step: step + 1, steps });
         }
-        let kept = (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds);
-        self.place.updates = before + u64::from(outcome.next_step);
-        self.place.step = outcome.next_step;
-        self.place.loss_sum += outcome.loss_sum;
-        self.place.seconds += seconds;
+        let kept = (self.position.updates, self.position.step, self.position.loss_sum, self.position.seconds);
+        self.position.updates = before + u64::from(outcome.next_step);
+        self.position.step = outcome.next_step;
+        self.position.loss_sum += outcome.loss_sum;
+        self.position.seconds += seconds;
         if outcome.next_step < steps {
             return Ok(false);
         }
@@ -211,34 +215,34 @@ impl Trainer {
         let sound = if losses.peek().is_some() { losses.all(f64::is_finite) } else { self.engine.state()?.is_finite() };
         if !sound {
             self.engine.restore()?;
-            (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds) = kept;
+            (self.position.updates, self.position.step, self.position.loss_sum, self.position.seconds) = kept;
             return Err(Error::Diverged { epoch: number + 1, step: steps, steps });
         }
         let n = self.train.len() as f64;
         let report = EpochReport {
             epoch: number + 1,
-            loss: self.place.loss_sum / n,
+            loss: self.position.loss_sum / n,
             test_accuracy: test.as_ref().map(|test| test.accuracy),
             test_loss: test.as_ref().map(|test| test.loss),
             validation_accuracy: validation.as_ref().map(|validation| validation.accuracy),
             validation_loss: validation.as_ref().map(|validation| validation.loss),
             learning_rate: learning_rates.last().copied().unwrap_or_default(),
-            seconds: self.place.seconds,
+            seconds: self.position.seconds,
             evaluation_seconds: start.elapsed().as_secs_f64(),
-            samples_per_second: n / self.place.seconds,
+            samples_per_second: n / self.position.seconds,
             transfer_share: outcome.transfer_s.map(|transfer| transfer / seconds),
         };
         if let Some(loss) = report.validation_loss {
             let least = self.options.early_stopping.map_or(0.0, |stopping| stopping.min_delta);
-            if self.place.best_loss.is_none_or(|best| loss < best - least) {
-                self.place.best_loss = Some(loss);
-                self.place.epochs_since_best = 0;
+            if self.position.best_loss.is_none_or(|best| loss < best - least) {
+                self.position.best_loss = Some(loss);
+                self.position.epochs_since_best = 0;
             } else {
-                self.place.epochs_since_best += 1;
+                self.position.epochs_since_best += 1;
             }
         }
-        self.place.epochs.push(report);
-        (self.place.step, self.place.loss_sum, self.place.seconds) = (0, 0.0, 0.0);
+        self.position.epochs.push(report);
+        (self.position.step, self.position.loss_sum, self.position.seconds) = (0, 0.0, 0.0);
         Ok(true)
     }
 
@@ -268,14 +272,14 @@ impl Trainer {
         Ok(Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            epochs: self.place.epochs.clone(),
+            epochs: self.position.epochs.clone(),
             dead_units: dead_units_by_layer.iter().sum(),
             dead_units_by_layer,
             device: self.device.backend().to_string(),
             device_name: self.device.name(),
             engine: self.engine.engine(),
             seed: self.options.seed,
-            seconds: self.place.epochs.iter().map(|epoch| epoch.seconds).sum(),
+            seconds: self.position.epochs.iter().map(|epoch| epoch.seconds).sum(),
             data: self.train.source().to_string(),
             sizes: self.sizes.clone(),
             n_train: self.train.len() as u64,
@@ -297,8 +301,8 @@ impl Trainer {
     /// # Errors
     /// Errors of the device.
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
-        let Place { epochs, step, loss_sum, seconds, updates, best_loss, epochs_since_best, data_checksum } =
-            &self.place;
+        let Position { epochs, step, loss_sum, seconds, updates, best_loss, epochs_since_best, data_checksum } =
+            &self.position;
         Ok(crate::Checkpoint(TrainerState {
             options: self.options.clone(),
             sizes: self.sizes.clone(),
@@ -329,7 +333,7 @@ impl std::fmt::Debug for Trainer {
             .field("device", &self.device)
             .field("sizes", &self.sizes)
             .field("options", &self.options)
-            .field("epochs", &self.place.epochs.len())
+            .field("epochs", &self.position.epochs.len())
             .finish()
     }
 }

@@ -6,14 +6,14 @@ use serde_json::json;
 use warpplay::mlp::{Classifier, Dataset, Evaluation, Network};
 use warpplay::{Device, Error, Result};
 
-use super::lab::{Lab, Way};
-use super::record::{Table, percent};
+use super::lab::Lab;
+use super::record::{Table, Way, percent};
 use crate::mnist_mlp::{Options, Program};
 
 /// Evaluations of which the fastest counts.
 const REPEATS: usize = 5;
 
-/// The source's values.
+/// The paper's values.
 const BATCHES: [u32; 3] = [64, 256, 512];
 
 /// The table.

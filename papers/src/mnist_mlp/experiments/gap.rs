@@ -3,9 +3,9 @@
 use warpplay::Result;
 use warpplay::mlp::Reduction;
 
-use super::lab::{Lab, Run, Way};
+use super::lab::Lab;
 use super::published::Figures;
-use super::record::{Setting, Table, or_dash, percent};
+use super::record::{Run, Setting, Table, Way, or_dash, percent};
 use crate::mnist_mlp::Options;
 
 /// Batch and learning rate of the settings: the paper's, and those at which its CPU program collapses.

@@ -1,8 +1,83 @@
 //! Tables as data, and the text of their cells.
 
 use serde::Serialize;
+use warpplay::mlp::Network;
 
-use super::lab::Run;
+use crate::mnist_mlp::Options;
+
+/// Who trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// The plain program, one thread.
+    Cpu,
+    /// The plain program, all cores: the same result sooner.
+    CpuAll,
+    /// The plain program in double precision, all cores.
+    CpuDouble,
+    /// The published kernels.
+    Paper,
+    /// Our fastest kernels for the shape.
+    Fast,
+}
+
+impl Way {
+    /// As tables name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU 1 thread",
+            Self::CpuAll => "CPU",
+            Self::CpuDouble => "CPU f64",
+            Self::Paper => "paper's kernels",
+            Self::Fast => "ours",
+        }
+    }
+}
+
+/// What a training gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Who trained.
+    pub way: Way,
+    /// Name of the device.
+    pub device: String,
+    /// Which implementation: an engine of ours, or `paper`.
+    pub engine: String,
+    /// Of all epochs, evaluation left out.
+    pub seconds: f64,
+    /// Mean loss of each epoch.
+    pub losses: Vec<f64>,
+    /// Share of the test set that is right, after each epoch.
+    pub accuracies: Vec<f64>,
+    /// Hidden units that are 0 on every training sample.
+    pub dead_units: u64,
+    /// Where a loss was not finite.
+    pub diverged: Option<String>,
+    /// Share of time in copies, where batches are copied.
+    pub transfer_share: Option<f64>,
+    /// The options; `forms` are of the published kernels alone.
+    pub options: Options,
+    /// The network at the end.
+    #[serde(skip)]
+    pub network: Network,
+}
+
+impl Run {
+    /// At the end; `None` where not one epoch was finished.
+    pub fn accuracy(&self) -> Option<f64> {
+        self.accuracies.last().copied()
+    }
+
+    /// Loss of the last epoch.
+    pub fn loss(&self) -> Option<f64> {
+        self.losses.last().copied()
+    }
+
+    /// Seconds of the training, if it came to its end.
+    pub fn whole_seconds(&self) -> Option<f64> {
+        self.diverged.is_none().then_some(self.seconds)
+    }
+}
 
 /// A table.
 #[derive(Clone, Debug, Default, Serialize)]

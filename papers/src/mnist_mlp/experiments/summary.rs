@@ -1,7 +1,6 @@
 //! Best setting of each parameter, and what the parameter does to time and accuracy.
 
-use super::lab::{Run, Way};
-use super::record::{Setting, Table, percent};
+use super::record::{Run, Setting, Table, Way, percent};
 
 /// The table; `None` where no parameter was varied.
 pub(super) fn table(tables: &[Table]) -> Option<Table> {

@@ -3,9 +3,9 @@
 use serde_json::json;
 use warpplay::Result;
 
-use super::lab::{Lab, Run, Way};
+use super::lab::Lab;
 use super::published::Figures;
-use super::record::{Setting, Table, or_dash, percent};
+use super::record::{Run, Setting, Table, Way, or_dash, percent};
 use crate::mnist_mlp::{Accumulate, ColumnSums, Forms, Matmul, Options, SoftmaxForm};
 
 /// The table.

@@ -3,9 +3,9 @@
 use warpplay::Result;
 use warpplay::mlp::Residence;
 
-use super::lab::{Lab, Way};
+use super::lab::Lab;
 use super::published::Figures;
-use super::record::{Setting, Table, or_dash, percent, seconds};
+use super::record::{Setting, Table, Way, or_dash, percent, seconds};
 use crate::mnist_mlp::Options;
 
 /// The table.

@@ -2,10 +2,10 @@
 
 use warpplay::Result;
 
-use super::Section;
-use super::lab::{Lab, Run, Way};
+use super::lab::Lab;
+use super::plan::Section;
 use super::published::Figures;
-use super::record::{Setting, Table, or_dash, percent, seconds};
+use super::record::{Run, Setting, Table, Way, or_dash, percent, seconds};
 use crate::mnist_mlp::Options;
 
 struct Parameter {

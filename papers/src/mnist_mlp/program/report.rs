@@ -7,7 +7,6 @@ use warpplay::mlp::{Dataset, EpochReport, Evaluation, SCHEMA};
 use warpplay::{Device, Error, Result};
 
 use super::options::Options;
-use super::training::Classified;
 
 /// A whole training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +61,17 @@ impl fmt::Display for Report {
         }
         write!(f, "seed {}, {:.4} s of training, {} dead units", self.seed, self.seconds, self.dead_units)
     }
+}
+
+/// What the network says of a data set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Classified {
+    /// The likeliest class of each sample; the lowest of equals.
+    pub classes: Vec<u32>,
+    /// Sum of the losses.
+    pub loss_sum: f64,
+    /// For each hidden layer, for each unit, whether any sample makes it positive.
+    pub active: Vec<Vec<bool>>,
 }
 
 /// That a set's images and labels suit a network.

@@ -13,7 +13,7 @@ use super::arrays::{self, Batch, LayerArrays, Scratch};
 use super::feed::{Feed, Loaded, epoch_order};
 use super::launches::{Extent, Kernels};
 use super::options::Options;
-use super::report::{Report, dead_units, evaluation};
+use super::report::{Classified, Report, check_set, dead_units, evaluation};
 use super::step::{self, Operation};
 
 /// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to wait for.
@@ -429,7 +429,7 @@ impl Program {
     /// # Errors
     /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        super::report::check_set(&self.sizes, set)?;
+        check_set(&self.sizes, set)?;
         let at = self.load(set)?;
         let start = Instant::now();
         let found = self.classify(at)?;
@@ -658,15 +658,4 @@ struct EpochOutcome {
     bad_step: Option<u32>,
     /// Seconds that the device spent on copies of batches, where they are copied.
     transfer_s: Option<f64>,
-}
-
-/// What the network says of a data set.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Classified {
-    /// The likeliest class of each sample; the lowest of equals.
-    pub classes: Vec<u32>,
-    /// Sum of the losses.
-    pub loss_sum: f64,
-    /// For each hidden layer, for each unit, whether any sample makes it positive.
-    pub active: Vec<Vec<bool>>,
 }

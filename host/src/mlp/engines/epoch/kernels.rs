@@ -24,7 +24,7 @@ impl Shape {
     }
 }
 
-/// Images and labels on the device, with places for what is found out about them.
+/// Images and labels on the device, with room for what is found out about them.
 #[derive(Debug)]
 pub(in crate::mlp) struct DeviceSet {
     images: Buffer<u8>,

@@ -21,7 +21,7 @@ use warpplay_gpu::mlp::layers::tensor::{
     mlp_layers_gradient_images_bf16, mlp_layers_gradient_images_fp16, mlp_layers_gradient_images_tf32,
     mlp_layers_gradient_tf32,
 };
-use warpplay_gpu::mlp::layers::update::{self, LayerPlace, Rate, Rule, Update, mlp_layers_update};
+use warpplay_gpu::mlp::layers::update::{self, LayerOffsets, Rate, Rule, Update, mlp_layers_update};
 use warpplay_gpu::mlp::layers::view::{Rows, image_stride, line_length};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
@@ -67,7 +67,7 @@ impl Samples {
         Ok(Self { images: stream.alloc(bytes)?, labels: stream.alloc(capacity as usize)?, n_inputs, capacity })
     }
 
-    /// Uploads images `[n, n_inputs]` and labels to the first places.
+    /// Uploads images `[n, n_inputs]` and labels to the first slots.
     pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8]) -> Result<()> {
         let (n_inputs, stride) = (self.n_inputs as usize, image_stride(self.n_inputs) as usize);
         if n_inputs == stride {
@@ -152,7 +152,7 @@ pub(super) struct TrainArrays {
     /// Gradient of each layer's outputs before ReLU.
     gradients: Vec<Buffer<f32>>,
     parts: Buffer<f32>,
-    places: Buffer<LayerPlace>,
+    offsets: Buffer<LayerOffsets>,
     pub moments: Vec<Buffer<f32>>,
     pub rates: Buffer<Rate>,
     pub losses: Buffer<f32>,
@@ -183,7 +183,7 @@ impl TrainArrays {
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
         let Course { rule, n_moments, mean, scaled, batch, n } = course;
         let lines = |layer: &LayerPlan| stream.alloc(line_length(layer.n_outputs) as usize * batch as usize);
-        let place = |layer: &LayerPlan| LayerPlace {
+        let offsets_of = |layer: &LayerPlan| LayerOffsets {
             parameters: layer.parameters as u64,
             parts: layer.parts as u64,
             n: layer.n_values,
@@ -195,7 +195,7 @@ impl TrainArrays {
         Ok(Self {
             gradients: plan.layers.iter().map(lines).collect::<Result<_>>()?,
             parts: stream.alloc(plan.n_part_values)?,
-            places: stream.upload(&plan.layers.iter().map(place).collect::<Vec<_>>())?,
+            offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
             losses: stream.alloc(n_steps)?,
@@ -464,7 +464,7 @@ impl Kernels {
             first,
             second,
             parts: train.parts.as_ptr(),
-            places: train.places.as_ptr(),
+            offsets: train.offsets.as_ptr(),
             rates: train.rates.as_ptr(),
             losses: train.losses.as_mut_ptr(),
             partial_losses: train.partial_losses.as_ptr(),
@@ -508,7 +508,7 @@ impl Kernels {
         let n_classes = network.plan.layers[last].n_outputs;
         findings.classes.expect_len("classes", samples.capacity as usize)?;
         self.forward(stream, network, samples, rows)?;
-        // SAFETY: `rows_of` has checked the samples; a place for each sample; labels were checked when the set was loaded.
+        // SAFETY: `rows_of` has checked the samples; a slot for each sample; labels were checked when the set was loaded.
         unsafe {
             let Findings { classes, losses } = findings;
             let arguments = (&network.outputs[last], &samples.labels, classes, losses, rows, n_classes);

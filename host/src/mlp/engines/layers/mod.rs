@@ -195,7 +195,7 @@ impl Training {
 enum Graphs {
     /// Several steps, how many, and one.
     Resident { several: Graph, n: u32, one: Graph },
-    /// One step, from each of the two places for a batch.
+    /// One step, from each of the two slots for a batch.
     Staged([Graph; 2]),
 }
 
@@ -257,7 +257,7 @@ impl LayersEngine {
         Ok(())
     }
 
-    /// Copies `n` samples of a set on the host, from `from` on, to the first place for a batch.
+    /// Copies `n` samples of a set on the host, from `from` on, to the first slot for a batch.
     fn stage(staging: &mut Staging, stream: &Stream, set: &Dataset, from: u32, n: u32) -> Result<()> {
         staging.fill(stream, 0, set, (from..from + n).map(|sample| sample as usize))
     }
@@ -312,11 +312,11 @@ impl Train for LayersEngine {
         };
         match (graphs, staging) {
             (Graphs::Staged(graphs), Some(staging)) => {
-                let places = stream.read(&order.order)?;
+                let ordered = stream.read(&order.order)?;
                 let mut total = 0.0;
                 while step < n_steps {
                     let slot = (step % 2) as usize;
-                    let samples = places.chunks(*batch as usize).nth(step as usize).unwrap_or_default();
+                    let samples = ordered.chunks(*batch as usize).nth(step as usize).unwrap_or_default();
                     staging.fill(stream, slot, &train.set, samples.iter().map(|&sample| sample as usize))?;
                     stream.launch_graph(&graphs[slot])?;
                     step += 1;

@@ -1,4 +1,4 @@
-//! Batches on their way from a set in host memory: two places, so that one is filled while the other's step is computed.
+//! Batches on their way from a set in host memory: two slots, so that one is filled while the other's step is computed.
 
 use warpplay_gpu::mlp::layers::view::image_stride;
 
@@ -6,7 +6,7 @@ use super::kernels::{Findings, Samples};
 use crate::mlp::Dataset;
 use crate::{Event, Pinned, Result, Stream};
 
-/// One place for a batch, on the host and on the device.
+/// One slot for a batch, on the host and on the device.
 pub(super) struct Slot {
     pub samples: Samples,
     images: Pinned<u8>,
@@ -16,10 +16,10 @@ pub(super) struct Slot {
     copied: bool,
 }
 
-/// Both places.
+/// Both slots.
 pub(super) struct Staging {
     pub slots: [Slot; 2],
-    /// For classification from the first place.
+    /// For classification from the first slot.
     pub findings: Findings,
     n_inputs: usize,
     copy_ms: f64,
@@ -65,7 +65,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Adds the time of the last copy to a place.
+    /// Adds the time of the last copy to a slot.
     fn count(&mut self, slot: usize) -> Result<()> {
         let Slot { marks: [start, end], copied, .. } = &mut self.slots[slot];
         if std::mem::take(copied) {

@@ -1,0 +1,77 @@
+//! Files that version 0.1 wrote are read, and gone on from with the same bits. `golden/mlp/v0.1/README.md` says how they were made.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use warpplay::mlp::{
+    Checkpoint, Classifier, Dataset, Engine, Evaluation, Network, Report, Split, SweepReport, Trainer,
+};
+use warpplay::{Device, Precision};
+use warpplay_tests::Checked;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/mlp/v0.1").join(name)
+}
+
+fn sets() -> (Arc<Dataset>, Arc<Dataset>) {
+    let (train, test) = Dataset::load_dir(path("")).expect("the data set");
+    (Arc::new(train), Arc::new(test))
+}
+
+fn json<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let text = std::fs::read_to_string(path(name)).expect("a golden file");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn checkpoints_go_on_to_the_weights_that_version_0_1_came_to() -> Checked {
+    let (train, test) = sets();
+    for (name, device, engine, precision) in [
+        ("cpu_f32", Device::cpu(), Engine::Cpu, Precision::F32),
+        ("cpu_f64", Device::cpu(), Engine::Cpu, Precision::F64),
+        ("cpu_f64_rms", Device::cpu(), Engine::Cpu, Precision::F64),
+        ("layers_f32", Device::simt(), Engine::Layers, Precision::F32),
+        ("layers_tf32", Device::simt(), Engine::Layers, Precision::Tf32),
+        ("layers_bf16", Device::simt(), Engine::Layers, Precision::Bf16),
+        ("layers_fp16", Device::simt(), Engine::Layers, Precision::F16),
+        ("epoch_f32", Device::simt(), Engine::Epoch, Precision::F32),
+    ] {
+        let checkpoint = Checkpoint::load(path(&format!("{name}.checkpoint")))?;
+        assert_eq!((checkpoint.epochs().len(), checkpoint.options().precision), (2, precision), "{name}");
+        let options = checkpoint.options().clone();
+        let builder = Trainer::builder(&train).options(options).epochs(4).test(&test).resume(checkpoint);
+        let mut trainer = builder.build(&device)?;
+        assert_eq!(trainer.engine(), engine, "{name}");
+        let report = trainer.run(|_| ControlFlow::Continue(()))?;
+        assert_eq!(report.epochs.len(), 4, "{name}");
+        let expected = Network::load(path(&format!("{name}.after.safetensors")))?;
+        assert_eq!(trainer.network()?, expected, "{name}: every bit");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_checkpoint_of_the_published_kernels_is_refused_with_the_version_that_reads_it() {
+    let error = Checkpoint::load(path("paper.checkpoint")).expect_err("an engine that left").to_string();
+    assert!(error.contains("paper.checkpoint: ") && error.contains("version 0.1 reads it"), "{error}");
+    // Its weights are weights.
+    assert!(Network::load(path("paper.checkpoint")).is_ok());
+}
+
+#[test]
+fn weights_and_reports_of_version_0_1_are_read() -> Checked {
+    let (_, test) = sets();
+    let network = Network::load(path("cpu_f32.after.safetensors"))?;
+    assert_eq!(Network::load(path("pytorch.safetensors"))?, network);
+    let report: Report = json("report.json");
+    assert_eq!((report.engine, report.epochs.len()), (Engine::Cpu, 4));
+    let old: Evaluation = json("evaluation.json");
+    let found = Classifier::builder(&network).build(&Device::cpu())?.evaluate(&test)?;
+    assert_eq!((found.correct, &found.confusion, found.loss), (old.correct, &old.confusion, old.loss));
+    let sweep: SweepReport = json("sweep.json");
+    assert_eq!((sweep.engine, sweep.models.len()), (Engine::Cpu, 4));
+    let one = Dataset::load_split(path(""), Split::Test, Some(3))?;
+    assert_eq!(one.len(), test.len());
+    Ok(())
+}
