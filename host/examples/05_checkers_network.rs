@@ -7,7 +7,7 @@ use warpplay::mcts::{Checkers, Game, Notation};
 fn main() -> warpplay::Result<()> {
     // Random weights: `Network::load` reads trained ones.
     let network = Network::seeded(NetworkShape::default(), 27)?;
-    let mut evaluator = Evaluator::builder().build(&Device::auto(), &network)?;
+    let mut evaluator = Evaluator::builder(&network).build(&Device::auto())?;
 
     let position = Checkers::start();
     let positions = Positions::of_checkers(&[position], network.observation());

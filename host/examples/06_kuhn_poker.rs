@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use warpplay::Device;
 use warpplay::cfr::{Algorithm, GameDef, Solver};
+use warpplay::{Device, Precision};
 
 /// Kuhn poker: three cards, everybody antes 1, one bet of 1.
 const KUHN: &str = "GAMEDEF
@@ -20,9 +20,10 @@ END GAMEDEF
 ";
 
 fn main() -> warpplay::Result<()> {
-    let builder = Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus);
+    let builder =
+        Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus).precision(Precision::F64).iterations(1000);
     let mut solver = builder.build(&Device::cpu())?;
-    solver.run(1000, |_| ControlFlow::Continue(()))?;
+    let report = solver.run(|_| ControlFlow::Continue(()))?;
 
     // The king (4c of this deck's 2, 3, 4) calls a bet.
     let answer = solver.strategy()?.query("r", "", "4c")?;
@@ -30,7 +31,7 @@ fn main() -> warpplay::Result<()> {
         println!("{} {:.4}", choice.action, choice.probability);
     }
     // Nobody can win much against this strategy; the game is worth -1/18 to the first seat.
-    let point = solver.exploitability()?;
+    let point = report.trajectory.last().expect("a run measures at its end");
     assert!(point.nash_conv < 0.001 && (point.value[0] + 1.0 / 18.0).abs() < 0.001);
     Ok(())
 }
