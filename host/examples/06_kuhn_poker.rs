@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use warpplay::Device;
 use warpplay::cfr::{Algorithm, GameDef, Solver};
+use warpplay::{Device, Precision};
 
 /// Kuhn poker: three cards, everybody antes 1, one bet of 1.
 const KUHN: &str = "GAMEDEF
@@ -30,7 +30,7 @@ fn main() -> warpplay::Result<()> {
         println!("{} {:.4}", choice.action, choice.probability);
     }
     // Nobody can win much against this strategy; the game is worth -1/18 to the first seat.
-    let point = solver.exploitability()?;
+    let point = report.trajectory.last().expect("a run measures at its end");
     assert!(point.nash_conv < 0.001 && (point.value[0] + 1.0 / 18.0).abs() < 0.001);
     Ok(())
 }
