@@ -33,7 +33,7 @@ impl Evaluation {
     /// file is written whole or not at all.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
+    /// [`Error::File`](crate::Error::File) if it cannot be written: the file that was there is unchanged.
     pub fn save(&self, path: impl AsRef<Path>, precision: Precision) -> Result<()> {
         let path = path.as_ref();
         let n = self.values.len();

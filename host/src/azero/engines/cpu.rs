@@ -27,7 +27,7 @@ pub(in crate::azero) trait Plain: Send {
 /// Makes it; `threads` as in [`EvaluatorBuilder::threads`](crate::azero::EvaluatorBuilder::threads).
 ///
 /// # Errors
-/// [`Error::Option`] for a number of threads that cannot be had; [`Error::OutOfMemory`].
+/// [`Error::Option`](crate::Error::Option) for a number of threads that cannot be had; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub(in crate::azero) fn open(
     device: &Device,
     network: &Network,

@@ -86,7 +86,7 @@ impl MatchBuilder {
     /// Makes both contestants ready.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed; what building the contestants says.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says.
     pub fn build(self, device: &Device) -> Result<Match> {
         let Self { contestants, options } = self;
         options.check()?;
@@ -187,7 +187,7 @@ impl Match {
     /// Raises the number of games in all.
     ///
     /// # Errors
-    /// [`Error::Option`] for a number that is not allowed.
+    /// [`Error::Option`](crate::Error::Option) for a number that is not allowed.
     pub fn set_limit(&mut self, games: u32) -> Result<()> {
         let options = MatchOptions { games, ..self.options };
         options.check()?;
