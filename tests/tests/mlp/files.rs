@@ -737,7 +737,8 @@ fn a_write_that_fails_leaves_the_old_file() {
     let folder = Folder::new();
     let path = folder.write("old.safetensors", b"the last good file");
     let program = std::env::current_exe().expect("this program");
-    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact files::a_write_that_fails_leaves_the_old_file --nocapture";
+    let script =
+        "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact files::a_write_that_fails_leaves_the_old_file --nocapture";
     let output = std::process::Command::new("sh")
         .args(["-c", script])
         .arg(program)
