@@ -84,7 +84,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint. The options are not taken from it: start from [`TrainerState::options`](super::TrainerState::options). Training set and options must be those of the
+    /// Goes on from a checkpoint. The options are not taken from it: start from [`TrainerState::options`](crate::mlp::TrainerState::options). Training set and options must be those of the
     /// checkpoint, but for `epochs` (fixed too with [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`,
     /// `evaluate_batch`). With the same engine on the same kind of device the result has the bits of a training that was never stopped.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
