@@ -8,6 +8,7 @@
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
 //! | how an example program is found and built | [`programs`] |
+//! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
@@ -75,6 +76,7 @@ pub mod invariants;
 #[cfg(feature = "shogi")]
 pub mod learning;
 pub mod programs;
+pub mod random;
 #[cfg(feature = "papers")]
 pub mod shogi_bonanza;
 #[cfg(feature = "mcts")]
