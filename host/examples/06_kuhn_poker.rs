@@ -20,9 +20,10 @@ END GAMEDEF
 ";
 
 fn main() -> warpplay::Result<()> {
-    let builder = Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus).iterations(1000);
+    let builder =
+        Solver::builder(GameDef::parse(KUHN)?).algorithm(Algorithm::CfrPlus).precision(Precision::F64).iterations(1000);
     let mut solver = builder.build(&Device::cpu())?;
-    solver.run(|_| ControlFlow::Continue(()))?;
+    let report = solver.run(|_| ControlFlow::Continue(()))?;
 
     // The king (4c of this deck's 2, 3, 4) calls a bet.
     let answer = solver.strategy()?.query("r", "", "4c")?;

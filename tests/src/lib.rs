@@ -10,6 +10,7 @@
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
 //! | what other programs computed for CFR | [`cfr`] |
+//! | how an example program is found and built | [`programs`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
 //! | how a test says that it leaves something out | [`skipped`] |

@@ -17,6 +17,7 @@ use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
 use warpplay_tests::learning::{dataset, reference, same_as_reference};
+use warpplay_tests::random::Random;
 
 /// The engines that compute; `auto` is one of them.
 const ENGINES: [Engine; 4] = [Engine::Histogram, Engine::Fused, Engine::Plain, Engine::Persistent];
@@ -243,13 +244,8 @@ fn extremes() {
 /// More distinct differences than a block's table holds, and than the first table of the grid.
 #[test]
 fn many_distinct_differences() {
-    let mut state = 5u64;
-    let mut words: Vec<u64> = (0..12_001u64)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 8
-        })
-        .collect();
+    let mut random = Random(5);
+    let mut words: Vec<u64> = (0..12_001u64).map(|_| random.state() >> 8).collect();
     words.extend_from_within(..3000);
     let (first, second) = words.split_at(4_999);
     let shards = [first, second].map(|part| Shard { differences: part.into(), ..Shard::default() });

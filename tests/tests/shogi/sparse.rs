@@ -5,49 +5,45 @@ use warpplay::{Device, Error};
 use warpplay_gpu::shogi::piece::{NUMBERS, SQUARES};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::learning::dataset;
+use warpplay_tests::random::Random;
 
 const PLAIN: SparseOptions = SparseOptions { device_bytes: None, threads: Some(1) };
 const ALL_CORES: SparseOptions = SparseOptions { device_bytes: None, threads: None };
 
-/// Numbers by a linear congruence.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % u64::from(n)) as u32
-    }
+/// A number below `n`.
+fn below(random: &mut Random, n: u32) -> u32 {
+    random.below(n as usize) as u32
 }
 
 /// Parents and children that no rules made: any pieces, slots without one, kings anywhere, quiet lines of up to 40 changes, changes that change nothing.
 fn wild(n_parents: u32, most_children: u32, seed: u64) -> Shard {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random(seed);
     let (mut lists, mut sides, mut plies, mut games, mut played) = (vec![], vec![], vec![], vec![], vec![]);
     let (mut first_child, mut first_change, mut changes) = (vec![0], vec![0], vec![]);
-    let number_at = |numbers: &mut Numbers, slot: u32| match slot {
-        38.. => numbers.below(SQUARES) as u16,
-        _ if numbers.below(8) == 0 => 0,
-        _ => numbers.below(NUMBERS) as u16,
+    let number_at = |numbers: &mut Random, slot: u32| match slot {
+        38.. => below(numbers, SQUARES) as u16,
+        _ if below(numbers, 8) == 0 => 0,
+        _ => below(numbers, NUMBERS) as u16,
     };
     for parent in 0..n_parents {
         let list: [u16; 40] = std::array::from_fn(|slot| number_at(&mut numbers, slot as u32));
-        let n_children = if parent == 3 { 0 } else { 2 + numbers.below(most_children - 1) };
+        let n_children = if parent == 3 { 0 } else { 2 + below(&mut numbers, most_children - 1) };
         for child in 0..n_children {
-            let chance = match numbers.below(20) {
+            let chance = match below(&mut numbers, 20) {
                 0 => 40,
                 1..4 => 6,
                 _ => 1,
             };
             let before = changes.len();
             for slot in 0..40 {
-                if numbers.below(40) < chance {
+                if below(&mut numbers, 40) < chance {
                     let number =
-                        if numbers.below(9) == 0 { list[slot as usize] } else { number_at(&mut numbers, slot) };
+                        if below(&mut numbers, 9) == 0 { list[slot as usize] } else { number_at(&mut numbers, slot) };
                     changes.push(slot << 16 | u32::from(number));
                 }
             }
             // Some children equal child 0.
-            if child > 0 && numbers.below(12) == 0 {
+            if child > 0 && below(&mut numbers, 12) == 0 {
                 changes.truncate(before);
                 let first = *first_child.last().unwrap() as usize;
                 let of_first = changes[first_change[first] as usize..first_change[first + 1] as usize].to_vec();
@@ -56,10 +52,10 @@ fn wild(n_parents: u32, most_children: u32, seed: u64) -> Shard {
             first_change.push(changes.len() as u32);
         }
         lists.push(list);
-        sides.push(numbers.below(2) as u8);
-        plies.push(numbers.below(300) as u16);
-        games.push(u64::from(numbers.below(u32::MAX)) << 31 ^ u64::from(numbers.below(u32::MAX)));
-        played.push(if n_children == 0 { 0 } else { 1 + numbers.below(n_children - 1) as u16 });
+        sides.push(below(&mut numbers, 2) as u8);
+        plies.push(below(&mut numbers, 300) as u16);
+        games.push(u64::from(below(&mut numbers, u32::MAX)) << 31 ^ u64::from(below(&mut numbers, u32::MAX)));
+        played.push(if n_children == 0 { 0 } else { 1 + below(&mut numbers, n_children - 1) as u16 });
         first_child.push(first_change.len() as u32 - 1);
     }
     Shard {

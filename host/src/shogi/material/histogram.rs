@@ -87,6 +87,11 @@ impl Histogram {
     /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
     pub fn evaluate(&self, objective: &Objective, values: &Values) -> Result<Evaluation> {
         check_values(values)?;
+        Ok(self.evaluation(objective, values))
+    }
+
+    /// The same for values that a fit came to, however large.
+    fn evaluation(&self, objective: &Objective, values: &Values) -> Evaluation {
         let sum = |value: Option<usize>| {
             Sequential::histogram(&self.rows, &raised(values, value, objective.delta), objective.a)
         };
@@ -94,7 +99,7 @@ impl Histogram {
         for (value, to) in std::iter::once(None).chain((0..).map(Some)).zip(&mut sums) {
             *to = sum(value);
         }
-        Ok(Evaluation { sums, children: self.children() })
+        Evaluation { sums, children: self.children() }
     }
 
     /// The analytic gradient `∂J/∂v`; NaN without children.
@@ -112,11 +117,12 @@ impl Histogram {
     /// [`Error::Option`](crate::Error::Option) for values or an objective that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children.
     pub fn fit(&self, objective: Objective, mut values: Values, iterations: u32) -> Result<Vec<Row>> {
         objective.check()?;
+        check_values(&values)?;
         check_children(self.children())?;
         let mut h = objective.h;
         let mut rows = Vec::new();
         for iteration in 0..=iterations {
-            let evaluation = self.evaluate(&objective, &values)?;
+            let evaluation = self.evaluation(&objective, &values);
             rows.push(evaluation.row(iteration, values, h));
             evaluation.step(&mut values, h);
             h *= objective.factor;
