@@ -8,7 +8,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "mcts-gomoku",
         "mcts-boards",
         "mcts-checkers",
-        "mlp-paper",
         "mlp-layers",
         "mlp-epoch",
         "azero-paper",

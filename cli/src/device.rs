@@ -7,108 +7,176 @@
 //! A good result has `works` in the line of every back end that you mean to use. It ends with exit code 0 whatever it
 //! finds: a machine without a GPU is not an error.
 
+use std::fmt;
+
+use serde::Serialize;
 use warpplay::{Backend, Device, DeviceInfo, Error, Module, PtxSet};
 use warpplay_gpu::ptx::embedded::ALL as MODULES;
 
-/// Says it all.
-pub fn run() -> anyhow::Result<()> {
-    println!("warpplay {}", env!("CARGO_PKG_VERSION"));
-    println!();
+use crate::common::{OutputFile, OutputFlags, print, to_json_text};
 
-    println!("Driver");
-    let devices = Device::list();
-    match Device::why_no_cuda() {
-        None => describe_driver(&devices),
-        Some(error) => println!("  {error}"),
+/// Flags of the command.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// Looks at every device and says what was found.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    args.output.start_log();
+    let report = Report::new();
+    if !args.output.quiet {
+        print(&report)?;
     }
-    println!();
+    json.map_or(Ok(()), |file| file.write(&to_json_text(&report)?))
+}
 
-    println!("Devices");
-    for info in &devices {
-        describe_device(info);
-    }
-    println!();
+/// What was found.
+#[derive(Serialize)]
+struct Report {
+    /// The program's version.
+    version: &'static str,
+    /// What there is of a driver, or why there is none.
+    driver: String,
+    /// Every device.
+    devices: Vec<Found>,
+    /// The sets of kernels that the program carries.
+    kernels: Vec<Kernels>,
+    /// What is taken where nothing is said.
+    auto: String,
+}
 
-    println!("Kernels in this program");
-    for module in MODULES {
-        describe_module(module);
-    }
-    println!();
+/// A device, and whether it works.
+#[derive(Serialize)]
+struct Found {
+    /// The device as `--device` reads it.
+    device: String,
+    /// What is known of it.
+    info: DeviceInfo,
+    /// Whether it works.
+    works: bool,
+    /// What was found while it was tried.
+    text: String,
+    /// What to do where it does not work.
+    remedy: Option<&'static str>,
+}
 
-    println!("Back ends");
-    let mut n_broken = 0;
-    for info in &devices {
-        let spelling = spelling(info);
-        match check(&spelling) {
-            Ok(found) => println!("  {spelling:<8} works: {found}"),
-            Err(problem) => {
-                n_broken += 1;
-                println!("  {spelling:<8} does not work: {}", problem.text);
-                println!("           remedy: {}", problem.remedy);
-            }
+/// A set of kernels.
+#[derive(Serialize)]
+struct Kernels {
+    module: &'static str,
+    architectures: Vec<&'static str>,
+    missing: Option<&'static str>,
+}
+
+impl Report {
+    fn new() -> Self {
+        let devices = Device::list();
+        let driver = match Device::why_no_cuda() {
+            None => driver(&devices),
+            Some(error) => error.to_string(),
+        };
+        let found = |info: DeviceInfo| {
+            let device = spelling(&info);
+            let (works, text, remedy) = match check(&device) {
+                Ok(text) => (true, text, None),
+                Err(problem) => (false, problem.text, Some(problem.remedy)),
+            };
+            Found { device, info, works, text, remedy }
+        };
+        let kernels = |set: &PtxSet| Kernels {
+            module: set.name,
+            architectures: set.images.iter().map(|image| image.arch).collect(),
+            missing: set.missing,
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            driver,
+            devices: devices.into_iter().map(found).collect(),
+            kernels: MODULES.iter().map(kernels).collect(),
+            auto: Device::auto().to_string(),
         }
     }
-    if !devices.iter().any(|info| info.backend == Backend::Cuda) {
-        println!("  cuda     is not there, see Driver above");
-    }
-    println!();
+}
 
-    println!("Device::auto() gives {}", Device::auto());
-    if n_broken > 0 {
-        println!("{n_broken} of {} devices do not work", devices.len());
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "warpplay {}\n\nDriver\n  {}\n\nDevices", self.version, self.driver)?;
+        for Found { device, info, .. } in &self.devices {
+            writeln!(f, "  {device:<8} {}", info.name)?;
+            describe(f, info)?;
+        }
+        writeln!(f, "\nKernels in this program")?;
+        for Kernels { module, architectures, missing } in &self.kernels {
+            match missing {
+                None => writeln!(f, "  {module:<16} PTX for {}", architectures.join(", "))?,
+                Some(reason) => writeln!(f, "  {module:<16} no PTX: {reason}")?,
+            }
+        }
+        writeln!(f, "\nBack ends")?;
+        for Found { device, text, remedy, .. } in &self.devices {
+            match remedy {
+                None => writeln!(f, "  {device:<8} works: {text}")?,
+                Some(remedy) => writeln!(f, "  {device:<8} does not work: {text}\n           remedy: {remedy}")?,
+            }
+        }
+        if !self.devices.iter().any(|found| found.info.backend == Backend::Cuda) {
+            writeln!(f, "  cuda     is not there, see Driver above")?;
+        }
+        writeln!(f, "\nDevice::auto() gives {}", self.auto)?;
+        match self.devices.iter().filter(|found| !found.works).count() {
+            0 => Ok(()),
+            n => writeln!(f, "{n} of {} devices do not work", self.devices.len()),
+        }
     }
-    Ok(())
 }
 
 /// The driver's versions, as the first GPU tells them.
-fn describe_driver(devices: &[DeviceInfo]) {
+fn driver(devices: &[DeviceInfo]) -> String {
     let first = devices.iter().find(|info| info.backend == Backend::Cuda);
     match first.and_then(|info| Some((info.driver_version?, info.ptx_version()?))) {
         Some(((major, minor), (ptx_major, ptx_minor))) => {
-            println!("  CUDA {major}.{minor}, compiles PTX up to {ptx_major}.{ptx_minor}");
+            format!("CUDA {major}.{minor}, compiles PTX up to {ptx_major}.{ptx_minor}")
         }
-        None => println!("  found, but it does not tell its version"),
+        None => "found, but it does not tell its version".to_string(),
     }
 }
 
-fn describe_device(info: &DeviceInfo) {
-    println!("  {:<8} {}", spelling(info), info.name);
+fn describe(f: &mut fmt::Formatter<'_>, info: &DeviceInfo) -> fmt::Result {
     match info.backend {
         Backend::Cuda => {
             let (major, minor) = info.compute_capability.unwrap_or_default();
-            println!(
+            writeln!(
+                f,
                 "           compute capability {major}.{minor} (sm_{major}{minor}), {} multiprocessors, {} of memory, {} of L2 cache",
                 info.n_multiprocessors,
                 mebibytes(info.memory_bytes),
                 mebibytes(info.l2_bytes),
-            );
-            println!(
+            )?;
+            writeln!(
+                f,
                 "           a block has at most {} threads and {} KiB of shared memory; a multiprocessor holds {} threads, {} KiB, {} registers",
                 info.max_threads_per_block,
                 info.max_shared_per_block / 1024,
                 info.max_threads_per_multiprocessor,
                 info.max_shared_per_multiprocessor / 1024,
                 info.max_registers_per_multiprocessor,
-            );
+            )
         }
-        Backend::Simt => println!(
+        Backend::Simt => writeln!(
+            f,
             "           kernels run on the CPU, thread by thread: at most {} threads and {} KiB of shared memory a block; slow, for tests",
             info.max_threads_per_block,
             info.max_shared_per_block / 1024,
         ),
-        Backend::Cpu => println!(
+        Backend::Cpu => writeln!(
+            f,
             "           plain implementations: {} hardware threads, {} of memory",
             info.n_multiprocessors,
             mebibytes(info.memory_bytes),
         ),
-    }
-}
-
-fn describe_module(module: &PtxSet) {
-    let architectures: Vec<&str> = module.images.iter().map(|image| image.arch).collect();
-    match module.missing {
-        None => println!("  {:<16} PTX for {}", module.name, architectures.join(", ")),
-        Some(reason) => println!("  {:<16} no PTX: {reason}", module.name),
     }
 }
 

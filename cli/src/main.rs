@@ -52,7 +52,7 @@ enum Family {
     #[cfg(feature = "papers")]
     Papers(papers::Args),
     /// What this program finds of drivers and devices, what works, and what to do about what does not
-    Device,
+    Device(device::Args),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +75,6 @@ fn run(family: Family) -> anyhow::Result<()> {
         Family::Cfr(args) => cfr::run(args),
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
-        Family::Device => device::run(),
+        Family::Device(args) => device::run(&args),
     }
 }

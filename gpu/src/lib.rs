@@ -19,9 +19,8 @@
 //! | family | kernels, with grid, block and cost | launch shapes | twin | source |
 //! |---|---|---|---|---|
 //! | tree search | the table of `mcts`: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
-//! | perceptrons, as in the source | the table of `mlp`: `mlp_paper_matmul_tiled_16`, `mlp_paper_softmax_gradient_fused` and others | `shape…` in each kernel's module | `warpplay_cpu_ref::mlp::pieces` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
-//! | perceptrons, layer by layer | the same table: `mlp_layers_forward_images_split`, `mlp_layers_update` and others | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | the same; optimisers: PyTorch's definitions |
-//! | perceptrons, an epoch a launch | `mlp_epoch_train`, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the cut into blocks is ours |
+//! | perceptrons, layer by layer | the same table: `mlp_layers_forward_images_split`, `mlp_layers_update` and others | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers: PyTorch's definitions |
+//! | perceptrons, an epoch a launch | `mlp_epoch_train`, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
 //! | AlphaZero, as in the source | `azero::paper` | `shape…` in each kernel's module | `warpplay_cpu_ref::azero::pieces` | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the cut is ours |
@@ -35,7 +34,7 @@
 //! # Features
 //!
 //! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
-//! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-paper`, `mlp-layers` and `mlp-epoch` have the kernels of the three ways to
+//! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-layers` and `mlp-epoch` have the kernels of the two ways to
 //! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-paper`, `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
 //! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-paper`, `shogi-material` and

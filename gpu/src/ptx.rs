@@ -82,9 +82,6 @@ pub mod embedded {
     /// Search kernels of checkers.
     #[cfg(feature = "mcts-checkers")]
     pub const MCTS_CHECKERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mcts_checkers.rs"));
-    /// The published training kernels of the multilayer perceptron.
-    #[cfg(feature = "mlp-paper")]
-    pub const MLP_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_paper.rs"));
     /// Layer by layer training of any multilayer perceptron.
     #[cfg(feature = "mlp-layers")]
     pub const MLP_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_layers.rs"));
@@ -144,8 +141,6 @@ pub mod embedded {
         MCTS_BOARDS,
         #[cfg(feature = "mcts-checkers")]
         MCTS_CHECKERS,
-        #[cfg(feature = "mlp-paper")]
-        MLP_PAPER,
         #[cfg(feature = "mlp-layers")]
         MLP_LAYERS,
         #[cfg(feature = "mlp-epoch")]

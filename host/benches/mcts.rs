@@ -9,7 +9,7 @@
 //! Prints a table a section, and with `--json` one line of JSON a row. Everything is warmed up before it is timed. Figures a second are of wall time unless
 //! they say "device", which is time between two events on the GPU. The program needs no files: the executable can be copied to another machine.
 //!
-//! A good result on an H200: column "of reach" near 100 % or above in `searches`, "raw/stage" at most 1.5 in `playouts`, and `vanilla` above 300,000 steps/s.
+//! A good result on an H200: column "ratio" 15 or more in `searches`, "raw/stage" at most 1.5 in `playouts`, and `vanilla` above 300,000 steps/s.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "mcts/choices.rs"]
@@ -55,7 +55,7 @@ struct Args {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
-    /// Whole searches of the empty board beside the figures of MCTS-NC
+    /// Whole searches of the empty board beside those of MCTS-NC
     Searches,
     /// Playouts without a tree, and the playout stage of a search (GPU only)
     Playouts,

@@ -1,4 +1,4 @@
-//! How fast multilayer perceptrons are trained and used: epochs of every engine, large batches, inference, sweeps, and the kernels of the source.
+//! How fast multilayer perceptrons are trained and used: epochs of every engine, large batches, inference and sweeps. The published kernels are timed by `warpplay papers mnist_mlp`.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench mlp -- --quick
@@ -6,16 +6,13 @@
 //! cargo bench -p warpplay --bench mlp -- --only epoch,sweep
 //! ```
 //!
-//! Prints a table a section, and with `--json` one line of JSON a row. The first epoch or run is not timed. Times are of the wall clock but for section
-//! `kernels`, whose are of the device. Without `--data` the images are drawn digits, as many as MNIST has.
+//! Prints a table a section, and with `--json` one line of JSON a row. The first epoch or run is not timed. Times are of the wall clock. Without `--data` the images are drawn digits, as many as MNIST has.
 //!
 //! A good result on an H200: at most 4 ms an epoch at batch 64, 6 us a batch of inference, and 64 models at 20 times the models/s of one.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "mlp/measure.rs"]
 mod measure;
-#[path = "mlp/operations.rs"]
-mod operations;
 #[path = "common/output.rs"]
 mod output;
 #[path = "common/program.rs"]
@@ -67,8 +64,6 @@ enum Section {
     Inference,
     /// Many models at once against one
     Sweep,
-    /// The kernels of the source alone
-    Kernels,
     /// Data on the device against data in host memory
     Stream,
 }
@@ -104,7 +99,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Batch8192, trainings::batch8192),
         (Section::Inference, uses::inference),
         (Section::Sweep, uses::sweep),
-        (Section::Kernels, operations::run),
         (Section::Stream, trainings::stream),
     ];
     program::measure(&mut bench, &args.only, sections)?;

@@ -5,13 +5,13 @@
 //! the GPU without C++, for researchers who repeat the papers, and for students who read the kernels.
 //!
 //! ```
-//! use warpplay::Device;
 //! use warpplay::mcts::{Connect4, Notation, Search, position_after};
+//! use warpplay::{Device, Progress};
 //!
 //! let position: Connect4 = position_after("434343")?;
 //! let builder = Search::<Connect4>::builder().n_playouts(32).steps(10).no_seconds();
 //! let mut search = builder.action_names(Connect4::action_name).build(&Device::cpu())?;
-//! let report = search.run(&position)?;
+//! let report = search.run(&position, Progress::go_on)?;
 //! assert_eq!(report.best.name, "4"); // the fourth stone in the column
 //! # Ok::<(), warpplay::Error>(())
 //! ```
@@ -92,10 +92,11 @@ pub mod shogi;
 
 pub use runtime::buffer::Buffer;
 pub use runtime::checkpoint::Checkpoint;
-pub use runtime::device::{Backend, Device, DeviceInfo, FreeMemory};
+pub use runtime::device::Device;
 pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;
 pub use runtime::graph::Graph;
+pub use runtime::info::{Backend, DeviceInfo, FreeMemory};
 pub use runtime::launch::{IntoParam, IntoParams};
 pub use runtime::memory::{Memory, MemoryPart};
 pub use runtime::module::{Function, FunctionInfo, Module};

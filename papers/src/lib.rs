@@ -11,3 +11,30 @@
 
 #[cfg(feature = "cfr_thesis-kernels")]
 pub mod cfr_thesis;
+#[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
+pub mod mctsnc;
+#[cfg(feature = "mnist_mlp-kernels")]
+pub mod mnist_mlp;
+
+/// PTX of the published kernels, put here by the build script.
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod ptx {
+    #[allow(unused_imports, reason = "without a publication that has kernels there is no set")]
+    use warpplay_gpu::ptx::PtxSet;
+
+    /// Kernels of Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+    #[cfg(feature = "mnist_mlp")]
+    pub const MNIST_MLP: PtxSet = include!(concat!(env!("OUT_DIR"), "/mnist_mlp.rs"));
+
+    /// Kernels of Reis, "A GPU implementation of Counterfactual Regret Minimization".
+    #[cfg(feature = "cfr_thesis")]
+    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
+
+    /// Every set that this build embeds.
+    pub const ALL: &[PtxSet] = &[
+        #[cfg(feature = "mnist_mlp")]
+        MNIST_MLP,
+        #[cfg(feature = "cfr_thesis")]
+        CFR_THESIS,
+    ];
+}

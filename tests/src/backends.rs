@@ -5,6 +5,7 @@ use std::sync::Once;
 use warpplay::{Backend, Device, PtxSet};
 
 use crate::Checked;
+use crate::skipped::skipped;
 
 /// Whether an environment variable demands something.
 pub fn demanded(variable: &str) -> bool {
@@ -50,7 +51,7 @@ pub fn for_each_device(property: impl Fn(&Device) -> Checked) {
 pub fn gpu() -> Option<Device> {
     let gpu = kernel_devices().into_iter().find(|device| device.backend() == Backend::Cuda);
     if gpu.is_none() {
-        println!("not run: there is no GPU");
+        skipped("there is no GPU");
     }
     gpu
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors};
 
 use crate::backends::demanded;
+use crate::skipped::skipped;
 
 /// Where a small file of `tests/golden` lies.
 pub fn path(name: &str) -> PathBuf {
@@ -33,7 +34,7 @@ pub fn shared(name: &str) -> Option<PathBuf> {
         return Some(path);
     }
     assert!(!demanded("WARPPLAY_REQUIRE_SHARED"), "WARPPLAY_REQUIRE_SHARED=1, but there is no {}", path.display());
-    println!("absent, and not tested: {} (WARPPLAY_SHARED may name its folder)", path.display());
+    skipped(format_args!("{name} is absent (WARPPLAY_SHARED may name its folder)"));
     None
 }
 

@@ -1,6 +1,6 @@
 //! What holds of every report and of every tree, whatever was searched.
 
-use warpplay::mcts::{Game, Outcome, SearchReport, TreesReport};
+use warpplay::mcts::{Game, Outcome, Report, TreesReport};
 
 use crate::forest::Tree;
 
@@ -17,8 +17,8 @@ pub struct Found {
     pub trees: TreesReport,
 }
 
-impl From<&SearchReport> for Found {
-    fn from(report: &SearchReport) -> Self {
+impl From<&Report> for Found {
+    fn from(report: &Report) -> Self {
         Self {
             best: report.best.clone(),
             actions: report.actions.clone(),
@@ -33,7 +33,7 @@ impl From<&SearchReport> for Found {
 /// # Panics
 /// At the first thing that does not hold.
 #[track_caller]
-pub fn check_report(report: &SearchReport) {
+pub fn check_report(report: &Report) {
     let options = &report.options;
     assert!(report.actions.windows(2).all(|pair| pair[0].index < pair[1].index), "actions ascend");
     assert!(report.actions.contains(&report.best));

@@ -7,10 +7,11 @@
 //! | how trees are grown kernel by kernel and compared node by node | [`forest`] |
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
-//! | how an example program is found and built | [`programs`] |
+//! | how the program `warpplay` is found and built | [`programs`] |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
+//! | how a test says that it leaves something out | [`skipped`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
 //!
 //! | file in `tests/tests` | what could go wrong there |
@@ -76,6 +77,7 @@ pub mod invariants;
 #[cfg(feature = "shogi")]
 pub mod learning;
 pub mod programs;
+pub mod skipped;
 #[cfg(feature = "mcts")]
 pub mod strategies;
 pub mod tolerance;

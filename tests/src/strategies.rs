@@ -61,7 +61,7 @@ pub fn legal_actions<G: Game>(position: &G) -> Vec<u32> {
 /// Options of a small search.
 pub fn options(most_trees: u32, most_playouts_log2: u32, most_steps: u64) -> impl Strategy<Value = Options> {
     (
-        proptest::sample::select(&Variant::ALL[..]),
+        proptest::sample::select(Variant::ALL),
         1..=most_trees,
         0..=most_playouts_log2,
         1..=most_steps,
@@ -79,6 +79,7 @@ pub fn options(most_trees: u32, most_playouts_log2: u32, most_steps: u64) -> imp
             draw_value,
             device_memory_gb: 0.05,
             seed,
+            ..Options::default()
         })
 }
 

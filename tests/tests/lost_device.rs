@@ -2,7 +2,7 @@
 //! process. In a test program of its own, since all others share one context.
 
 use warpplay::mcts::{Connect4, Search};
-use warpplay::{Device, Error, LaunchShape, Module};
+use warpplay::{Device, Error, LaunchShape, Module, Progress};
 use warpplay_test_kernels::faults::test_trap;
 use warpplay_test_kernels::ptx;
 use warpplay_tests::Checked;
@@ -12,7 +12,7 @@ use warpplay_tests::backends::gpu;
 fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
     let Some(device) = gpu() else { return Ok(()) };
     let mut search = Search::<Connect4>::builder().n_trees(2).n_playouts(32).steps(50).build(&device)?;
-    search.run(&Connect4::new())?;
+    search.run(&Connect4::new(), Progress::go_on)?;
     let stream = device.stream()?;
     let module = Module::load(&device, &ptx::LAYER)?;
     // SAFETY: it touches no memory, and traps.
@@ -25,7 +25,7 @@ fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
         assert!(matches!(error, Error::ContextDead { .. }), "{error}");
         assert!(error.to_string().starts_with("the context of cuda:0 is dead since "), "{error}");
     };
-    lost(search.run(&Connect4::new()).err());
+    lost(search.run(&Connect4::new(), Progress::go_on).err());
     lost(Search::<Connect4>::builder().build(&device).err());
     drop((search, stream, module, device));
     lost(Device::cuda(0).err());

@@ -84,15 +84,15 @@ impl Game for Nim {
 const PROGRAM: &str = r#"
 use outside::Nim;
 use warpplay::mcts::{Connect4, Search, position_after};
-use warpplay::{Device, Error};
+use warpplay::{Device, Error, Progress};
 
 fn main() -> Result<(), Error> {
     let position: Connect4 = position_after("414243")?;
     let mut search = Search::<Connect4>::builder().n_trees(2).n_playouts(32).steps(30).build(&Device::cpu())?;
-    println!("connect4 best {} of {}", search.run(&position)?.best.index, Device::list().len());
+    println!("connect4 best {} of {}", search.run(&position, Progress::go_on)?.best.index, Device::list().len());
     for device in [Device::cpu(), Device::simt(), Device::auto()] {
         let mut search = Search::<Nim>::builder().n_trees(2).n_playouts(32).steps(60).build(&device)?;
-        let report = search.run(&Nim { left: 7, plies: 0 })?;
+        let report = search.run(&Nim { left: 7, plies: 0 }, Progress::go_on)?;
         println!("nim best {} of {}", report.best.index, report.best.n_root);
     }
     Ok(())

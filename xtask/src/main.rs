@@ -8,6 +8,7 @@ mod plan;
 mod process;
 mod ptx;
 mod setup;
+mod tally;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -161,19 +162,21 @@ fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
 
 fn test(arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
+    let mut tally = tally::Tally::new()?;
     let mut command = process::cargo(&["test", "--workspace"]);
     if let Some(path) = setup::ptxas()? {
         command.env(PTXAS_VARIABLE, path);
     }
-    let mut result = process::run(command.args(arguments));
+    let mut result = tally.run(command.args(arguments));
     // Ranks that are processes need a build of their own, and MPI: in CI it is demanded, else taken where it is.
     if arguments.is_empty() && (process::is_set("CI") || setup::mpi_is_there()) {
         // The whole workspace here too: most of what is built for it is there already.
         let ranks = ["test", "--workspace", "--features", "warpplay-tests/mpi", "--test", "shogi_mpi"];
-        result = result.and(setup::mpi()).and_then(|()| process::run(&mut process::cargo(&ranks)));
+        result = result.and(setup::mpi()).and_then(|()| tally.run(&mut process::cargo(&ranks)));
     }
     // Also after a failure: it is the first thing that a reader of the failure asks.
     report_back_ends();
+    println!("\n{}", tally.text()?);
     result
 }
 

@@ -106,7 +106,7 @@ pub fn is_set(variable: &str) -> bool {
     env::var(variable).is_ok_and(|value| value == "1" || value == "true")
 }
 
-fn expect_success(command: &Command, status: ExitStatus) -> Result<()> {
+pub fn expect_success(command: &Command, status: ExitStatus) -> Result<()> {
     if !status.success() {
         bail!("`{}` failed ({status})", line(command));
     }

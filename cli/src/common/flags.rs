@@ -1,10 +1,12 @@
 //! Flags that mean the same in every command. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
 use std::error::Error;
+use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use warpplay::{Device, Precision};
 
@@ -85,6 +87,21 @@ pub struct PlotsFlag {
     /// Draw the results as SVG: a folder, or FILE.svg where there is one plot
     #[arg(long, value_name = "PATH", alias = "plot")]
     pub plots: Option<PathBuf>,
+}
+
+impl PlotsFlag {
+    /// The file of the only plot: the path itself if it is FILE.svg or a file that is there, else `name` in that folder, which is made.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn file(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
+        let Some(path) = &self.plots else { return Ok(None) };
+        if path.extension().is_some_and(|end| end == "svg") || (path.exists() && !path.is_dir()) {
+            return Ok(Some(path.clone()));
+        }
+        fs::create_dir_all(path).with_context(|| format!("{}: the folder cannot be made", path.display()))?;
+        Ok(Some(path.join(name)))
+    }
 }
 
 /// A time as `90`, `90s`, `5m` or `2h`.

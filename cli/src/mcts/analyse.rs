@@ -7,8 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use serde::Serialize;
-use warpplay::Device;
-use warpplay::mcts::{KernelSet, Notation, Search, SearchReport, StoppedBy, check_playable, position_after};
+use warpplay::mcts::{KernelSet, Notation, Report, Search, StoppedBy, check_playable, position_after};
 
 use crate::common::{self, OutputFile};
 use crate::mcts::args::AnalyseArgs;
@@ -23,13 +22,13 @@ const BAR_UNITS: u64 = 1000;
 #[derive(Serialize)]
 pub struct Recorded<'a> {
     #[serde(flatten)]
-    report: &'a SearchReport,
+    report: &'a Report,
     program: &'static str,
     version: &'static str,
 }
 
 impl<'a> Recorded<'a> {
-    pub fn new(report: &'a SearchReport) -> Self {
+    pub fn new(report: &'a Report) -> Self {
         Self { report, program: "warpplay mcts", version: env!("CARGO_PKG_VERSION") }
     }
 }
@@ -48,11 +47,8 @@ impl Visitor for Analyse<'_> {
     fn visit<G: KernelSet + Notation>(self) -> Result<()> {
         let args = self.0;
         // Everything that can be wrong is found before the device is opened and any work is done.
-        let builder = args.search.with_threads(
-            Search::<G>::builder()
-                .options(args.search.options(args.seed.seed.unwrap_or_default()))
-                .action_names(G::action_name),
-        );
+        let options = args.search.options(&args.seed);
+        let builder = Search::<G>::builder().options(options).action_names(G::action_name);
         builder.capacity()?;
         let positions = match &args.moves_file {
             Some(file) => read_positions::<G>(file)?,
@@ -61,7 +57,7 @@ impl Visitor for Analyse<'_> {
         let read = [("--moves-file", args.moves_file.as_deref())];
         common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
         let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-        let device = Device::parse(&args.device.device)?;
+        let device = args.device.open()?;
         let mut search = builder.build(&device)?;
         if args.moves_file.is_some() {
             many(args, &mut search, &positions, json.as_ref())
@@ -113,7 +109,7 @@ fn one<G: KernelSet + Notation>(
     }
     if !args.output.quiet {
         common::print(position.position.draw())?;
-        common::print(table::report(&report, G::symbol(position.position.to_move()), args.rows))?;
+        common::print(table::report(&report, G::symbol(position.position.to_move()), args.top))?;
     }
     Ok(())
 }
@@ -156,8 +152,8 @@ fn search_with_bar<G: KernelSet + Notation>(
     position: &Position<G>,
     bar: &ProgressBar,
     base: u64,
-) -> Result<SearchReport> {
-    let mut report = search.run_with(&position.position, &mut |progress| {
+) -> Result<Report> {
+    let mut report = search.run(&position.position, |progress| {
         bar.set_position(base + (progress.fraction() * BAR_UNITS as f64) as u64);
         if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;

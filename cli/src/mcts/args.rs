@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use warpplay::mcts::{Options, SearchBuilder, Variant};
+use warpplay::mcts::{Engine, Options, Variant};
 
-use crate::common::flags::SeedFlag;
+use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
 use crate::mcts::player::PlayerSpec;
@@ -46,15 +46,15 @@ pub struct PositionFlags {
 pub struct SearchFlags {
     /// Which children of a new leaf are played out, one (ocp) or all (acp); and whether blocks on the GPU are counted
     /// out (thrifty) or launched for all actions (prodigal): ocp_thrifty, ocp_prodigal, acp_thrifty, acp_prodigal
-    #[arg(long, value_name = "VARIANT", default_value_t = Variant::AcpProdigal)]
+    #[arg(long, value_name = "VARIANT", default_value_t = Options::default().variant)]
     pub variant: Variant,
 
     /// Independent trees T, 1 to 512
-    #[arg(long, value_name = "T", default_value_t = 8, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", default_value_t = Options::default().n_trees, allow_negative_numbers = true)]
     pub trees: u32,
 
     /// Playouts m of each played child in one step, a power of two, 1 to 512
-    #[arg(long, value_name = "M", default_value_t = 128, allow_negative_numbers = true)]
+    #[arg(long, value_name = "M", default_value_t = Options::default().n_playouts, allow_negative_numbers = true)]
     pub playouts: u32,
 
     /// End after so many steps; with --seconds too, whichever comes first
@@ -66,25 +66,27 @@ pub struct SearchFlags {
     pub seconds: Option<f64>,
 
     /// Exploration constant C, 0 or more; usual values are 1/√2 (0.7071), 1, √2 (1.4142) and 2
-    #[arg(long, value_name = "C", default_value_t = 2.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "C", default_value_t = Options::default().ucb_c, allow_negative_numbers = true)]
     pub ucb_c: f32,
 
     /// What a draw is worth, 0 to 1, where a win is worth 1; the paper's program counts 0
-    #[arg(long, value_name = "V", default_value_t = 0.5, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", default_value_t = Options::default().draw_value, allow_negative_numbers = true)]
     pub draw_value: f32,
 
     /// Device memory for the trees in GiB
-    #[arg(long, value_name = "GB", default_value_t = 2.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "GB", default_value_t = Options::default().device_memory_gb, allow_negative_numbers = true)]
     pub memory: f64,
 
-    /// Threads of the device cpu, 1 to 1024 [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub engine: EngineFlag<Engine>,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
 }
 
 impl SearchFlags {
     /// As the library takes them; it checks the ranges.
-    pub fn options(&self, seed: u64) -> Options {
+    pub fn options(&self, seed: &SeedFlag) -> Options {
+        let defaults = Options::default();
         Options {
             variant: self.variant,
             n_trees: self.trees,
@@ -94,15 +96,9 @@ impl SearchFlags {
             ucb_c: self.ucb_c,
             draw_value: self.draw_value,
             device_memory_gb: self.memory,
-            seed,
-        }
-    }
-
-    /// The number of threads, where the user gave one.
-    pub fn with_threads<G: warpplay::mcts::KernelSet>(&self, builder: SearchBuilder<G>) -> SearchBuilder<G> {
-        match self.threads {
-            Some(threads) => builder.threads(threads),
-            None => builder,
+            seed: seed.seed.unwrap_or(defaults.seed),
+            engine: self.engine.engine.unwrap_or(defaults.engine),
+            threads: self.threads.threads,
         }
     }
 }
@@ -112,14 +108,6 @@ pub fn default_seconds(steps: Option<u64>, seconds: Option<f64>) -> Option<f64> 
     match (steps, seconds) {
         (None, None) => Options::default().seconds,
         _ => seconds,
-    }
-}
-
-/// A number of threads: at least one.
-pub fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads) if threads > 0 => Ok(threads),
-        _ => Err("allowed is a number, 1 or more".to_string()),
     }
 }
 
@@ -141,8 +129,8 @@ pub struct AnalyseArgs {
     pub seed: SeedFlag,
 
     /// Lines of the table of actions, those with the most visits; 0 prints all
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub rows: usize,
+    #[arg(long, value_name = "N", default_value_t = 20, alias = "rows")]
+    pub top: usize,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -182,7 +170,7 @@ pub struct MatchArgs {
     /// The first player: a variant or `vanilla` (single-thread search on the CPU), then options as in
     /// acp_prodigal,trees=8,playouts=128,seconds=0.2,device=auto
     ///
-    /// Options of a variant: trees, playouts, steps, seconds, ucb_c, draw_value, memory, device, threads, with the meaning
+    /// Options of a variant: trees, playouts, steps, seconds, ucb_c, draw_value, memory, engine, device, threads, with the meaning
     /// and defaults of the flags of `analyse`. Of vanilla: steps, seconds, ucb_c, draw_value. Limits are those of one
     /// move; with neither steps nor seconds it is 5 seconds.
     #[arg(long, value_name = "PLAYER", default_value = "acp_prodigal,trees=4,playouts=32,seconds=0.05")]
@@ -203,9 +191,8 @@ pub struct MatchArgs {
     #[command(flatten)]
     pub seed: SeedFlag,
 
-    /// Draw the running score to this file
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -221,9 +208,8 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 
-    /// Threads of the device cpu, 1 to 1024 [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
 
     #[command(flatten)]
     pub output: OutputFlags,

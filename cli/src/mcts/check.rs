@@ -1,13 +1,13 @@
 //! What must hold of every search, whatever was searched.
 
 use anyhow::{Result, ensure};
-use warpplay::mcts::{ActionReport, SearchReport};
+use warpplay::mcts::{ActionReport, Report};
 
 /// Checks a report.
 ///
 /// # Errors
 /// The first thing that does not hold: a fault of the program, not of its user.
-pub fn report(report: &SearchReport) -> Result<()> {
+pub fn report(report: &Report) -> Result<()> {
     let (best, trees) = (&report.best, &report.performance.trees);
     ensure!(report.performance.steps > 0, "check failed: no step was made");
     ensure!(

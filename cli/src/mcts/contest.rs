@@ -76,10 +76,11 @@ impl Visitor for Match<'_> {
             args.a.open::<G>().with_context(|| format!("player A ({})", args.a))?,
             args.b.open::<G>().with_context(|| format!("player B ({})", args.b))?,
         ];
-        let written = [("--json", args.output.json.as_deref()), ("--plot", args.plot.as_deref())];
+        let plot = args.plots.file("score.svg")?;
+        let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
         common::expect_apart(&[], &written, &[])?;
         let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-        let plot = OutputFile::prepare_option(args.plot.as_deref())?;
+        let plot = OutputFile::prepare_option(plot.as_deref())?;
 
         let bar = args.output.bar(args.games.into());
         let contest = Contest { args, start, opening, devices, bar };

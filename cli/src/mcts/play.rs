@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpplay::Device;
-use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Search, SearchReport, check_playable, play_moves};
+use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Report, Search, check_playable, play_moves};
 
 use crate::common::table::thousands;
 use crate::common::{self, Input, OutputFile};
@@ -58,18 +57,14 @@ impl Visitor for Play<'_> {
 
     fn visit<G: KernelSet + Notation>(self) -> Result<()> {
         let args = self.0;
-        let builder = args.search.with_threads(
-            Search::<G>::builder()
-                .options(args.search.options(args.seed.seed.unwrap_or_default()))
-                .action_names(G::action_name)
-                .profile_steps(0),
-        );
+        let options = args.search.options(&args.seed);
+        let builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
         builder.capacity()?;
         let mut start = G::start();
         let opening = play_moves(&mut start, &args.position.moves)?;
         check_playable(&start)?;
         let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-        let device = Device::parse(&args.device.device)?;
+        let device = args.device.open()?;
         let human = match args.first {
             Side::Human => Player::First,
             Side::Search => Player::Second,
@@ -94,7 +89,7 @@ impl Visitor for Play<'_> {
                 options: table.search.options(),
                 device: device.backend().to_string(),
                 device_name: device.name(),
-                seed: args.seed.seed.unwrap_or_default(),
+                seed: table.search.options().seed,
                 program: "warpplay mcts",
                 version: env!("CARGO_PKG_VERSION"),
             };
@@ -218,9 +213,9 @@ impl<G: KernelSet + Notation> Table<'_, G> {
         Ok(())
     }
 
-    fn think(&mut self, position: &G) -> Result<SearchReport> {
+    fn think(&mut self, position: &G) -> Result<Report> {
         let bar = self.args.output.bar(BAR_UNITS);
-        let report = self.search.run_with(position, &mut |progress| {
+        let report = self.search.run(position, |progress| {
             bar.set_position((progress.fraction() * BAR_UNITS as f64) as u64);
             if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

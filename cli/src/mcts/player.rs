@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::mcts::{Adapted, KernelSet, Notation, Options, Search, Variant};
+use warpplay::mcts::{Adapted, Engine, KernelSet, Notation, Options, Search, Variant};
 use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 
 use crate::common;
-use crate::mcts::args::{default_seconds, threads};
+use crate::mcts::args::default_seconds;
 use crate::mcts::check;
 
 /// A player as written on the command line, such as `acp_prodigal,trees=8,seconds=0.2` or `vanilla,seconds=1`.
@@ -33,8 +33,6 @@ pub enum Kind {
         options: Options,
         /// As `--device`.
         device: String,
-        /// As `--threads`.
-        threads: Option<usize>,
     },
     /// The single-thread search of the CPU reference.
     Vanilla {
@@ -70,7 +68,7 @@ impl FromStr for PlayerSpec {
                 )
             })?;
         }
-        let (mut device, mut n_threads) = ("auto".to_string(), None);
+        let mut device = "auto".to_string();
         for part in parts {
             let (key, value) =
                 part.split_once('=').ok_or_else(|| format!("`{part}` is no option: it should be NAME=VALUE"))?;
@@ -82,12 +80,13 @@ impl FromStr for PlayerSpec {
                 "trees" if !is_vanilla => options.n_trees = number(key, value)?,
                 "playouts" if !is_vanilla => options.n_playouts = number(key, value)?,
                 "memory" if !is_vanilla => options.device_memory_gb = number(key, value)?,
-                "threads" if !is_vanilla => {
-                    n_threads = Some(threads(value).map_err(|error| format!("option threads: `{value}`: {error}"))?);
+                "threads" if !is_vanilla => options.threads = Some(number(key, value)?),
+                "engine" if !is_vanilla => {
+                    options.engine = Engine::from_str(value).map_err(|error| error.to_string())?;
                 }
                 "device" if !is_vanilla => device = value.to_string(),
                 _ => {
-                    let others = if is_vanilla { "" } else { ", trees, playouts, memory, device, threads" };
+                    let others = if is_vanilla { "" } else { ", trees, playouts, memory, engine, device, threads" };
                     return Err(format!(
                         "`{key}` is no option of {name} (allowed: steps, seconds, ucb_c, draw_value{others})"
                     ));
@@ -99,7 +98,7 @@ impl FromStr for PlayerSpec {
             let Options { steps, seconds, ucb_c, draw_value, .. } = options;
             Kind::Vanilla { steps, seconds, ucb_c, draw_value }
         } else {
-            Kind::Search { options, device, threads: n_threads }
+            Kind::Search { options, device }
         };
         Ok(Self { text: text.to_string(), kind })
     }
@@ -154,12 +153,8 @@ impl<G: KernelSet + Notation> Player<G> {
     /// As [`SearchBuilder::build`](warpplay::mcts::SearchBuilder::build).
     pub fn new(spec: &PlayerSpec, device: Option<&Device>) -> Result<Self> {
         match &spec.kind {
-            Kind::Search { options, threads, .. } => {
-                let mut builder =
-                    Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
-                if let Some(threads) = threads {
-                    builder = builder.threads(*threads);
-                }
+            Kind::Search { options, .. } => {
+                let builder = Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
                 let cpu = Device::cpu();
                 Ok(Self::Search(Box::new(builder.build(device.unwrap_or(&cpu))?)))
             }
@@ -188,7 +183,7 @@ impl<G: KernelSet + Notation> Player<G> {
     pub fn think(&mut self, position: &G) -> Result<Thought> {
         match self {
             Self::Search(search) => {
-                let report = search.run_with(position, &mut |_| {
+                let report = search.run(position, |_| {
                     if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 })?;
                 check::report(&report)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use warpplay::mcts::{
-    ActionReport, KernelSet, Notation, Options, SCHEMA, Search, SearchReport, check_playable, position_after,
+    ActionReport, Engine, KernelSet, Notation, Options, Report, SCHEMA, Search, check_playable, position_after,
 };
 use warpplay::{Device, Error};
 
@@ -27,16 +27,16 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     // A reader of stdout that goes away does not end the comparison: the exit code speaks of all of it.
     let mut shown = Ok(());
     for (index, old) in recorded.iter().enumerate() {
-        let place = place(&args.file, index, recorded.len());
+        let origin = origin(&args.file, index, recorded.len());
         let Some(game) = GameName::find(&old.game) else {
-            bail!("{place}: field game: {} is not a known game", old.game)
+            bail!("{origin}: field game: {} is not a known game", old.game)
         };
-        let new = game.visit(Repeat { args, old, place: &place })?;
+        let new = game.visit(Repeat { args, old, origin: &origin })?;
         let Some(new) = new else {
             bar.abandon();
             // Only what was compared whole may end with 0.
             bail!(
-                "{place}: stopped before the search was repeated, {index} of {} were; nothing was written",
+                "{origin}: stopped before the search was repeated, {index} of {} were; nothing was written",
                 recorded.len()
             );
         };
@@ -45,7 +45,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             let verdict = if differences.is_empty() { "identical" } else { "DIFFERENT" };
             shown = bar.suspend(|| {
                 common::print(format!(
-                    "{verdict}: {place}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
+                    "{verdict}: {origin}: {}, {} steps, best {}, recorded on {}, repeated on {}\n",
                     new.game, new.performance.steps, new.best.name, old.device, new.device
                 ))
             });
@@ -53,7 +53,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
         if let Some(first) = differences.first() {
             let n = differences.len();
             let fields = if n == 1 { "field" } else { "fields" };
-            different.push(format!("{place}: the repeated search differs in {n} {fields}, first {first}"));
+            different.push(format!("{origin}: the repeated search differs in {n} {fields}, first {first}"));
         }
         written += &if recorded.len() == 1 {
             common::to_json_text(&Recorded::new(&new))?
@@ -74,22 +74,20 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
 }
 
 /// Where a search stands, for messages.
-fn place(file: &Path, index: usize, n: usize) -> String {
+fn origin(file: &Path, index: usize, n: usize) -> String {
     if n == 1 { file.display().to_string() } else { format!("{}, search {}", file.display(), index + 1) }
 }
 
 /// The searches of a file: one, or one after another.
-fn read(file: &Path) -> Result<Vec<SearchReport>> {
+fn read(file: &Path) -> Result<Vec<Report>> {
     let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         Error::file(file, Some(line), "is not text, and no recorded search")
     })?;
-    let recorded = serde_json::Deserializer::from_str(&text)
-        .into_iter()
-        .collect::<Result<Vec<SearchReport>, _>>()
-        .map_err(|error| {
+    let recorded =
+        serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<Report>, _>>().map_err(|error| {
             let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
             // The position is said once, by the library's own form of file errors.
             let reason = error.to_string();
@@ -100,13 +98,13 @@ fn read(file: &Path) -> Result<Vec<SearchReport>> {
         return Err(Error::file(file, Some(1), "the file is empty; it should hold what analyse --json wrote").into());
     }
     for (index, report) in recorded.iter().enumerate() {
-        checked(report).with_context(|| place(file, index, recorded.len()))?;
+        checked(report).with_context(|| origin(file, index, recorded.len()))?;
     }
     Ok(recorded)
 }
 
 /// The fields that must agree before a search is repeated.
-fn checked(report: &SearchReport) -> Result<()> {
+fn checked(report: &Report) -> Result<()> {
     ensure!(report.schema == SCHEMA, "field schema: {} is not known, this program reads {SCHEMA}", report.schema);
     ensure!(report.performance.steps > 0, "field performance.steps: 0 steps cannot be repeated");
     ensure!(
@@ -135,38 +133,42 @@ fn checked(report: &SearchReport) -> Result<()> {
 
 struct Repeat<'a> {
     args: &'a ReplayArgs,
-    old: &'a SearchReport,
-    place: &'a str,
+    old: &'a Report,
+    origin: &'a str,
 }
 
 impl Visitor for Repeat<'_> {
     /// `None` if Ctrl-C ended it.
-    type Output = Result<Option<SearchReport>>;
+    type Output = Result<Option<Report>>;
 
     fn visit<G: KernelSet + Notation>(self) -> Self::Output {
-        let Self { args, old, place } = self;
+        let Self { args, old, origin } = self;
         // What is wrong in the file is no wrong use of the command line, so its kind of error is not kept.
-        let in_file = |error: Error| anyhow!("{place}: {error}");
-        let field = |name: &'static str| move |error: Error| anyhow!("{place}: field {name}: {error}");
-        let options = Options { steps: Some(old.performance.steps), seconds: None, ..old.options.clone() };
+        let in_file = |error: Error| anyhow!("{origin}: {error}");
+        let field = |name: &'static str| move |error: Error| anyhow!("{origin}: field {name}: {error}");
+        let options = Options {
+            steps: Some(old.performance.steps),
+            seconds: None,
+            // Every engine finds the same, and this device may lack the recorded one.
+            engine: Engine::Auto,
+            threads: args.threads.threads,
+            ..old.options.clone()
+        };
         let position: G = position_after(&old.moves).map_err(field("moves"))?;
         check_playable(&position).map_err(field("moves"))?;
         // The recorded limits, too, are those of a search that was made.
         Search::<G>::builder().options(old.options.clone()).capacity().map_err(field("options"))?;
-        let mut builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
-        if let Some(threads) = args.threads {
-            builder = builder.threads(threads);
-        }
+        let builder = Search::<G>::builder().options(options).action_names(G::action_name).profile_steps(0);
         builder.capacity().map_err(field("options"))?;
         let device = match &args.device {
             Some(device) => Device::parse(device)?,
             None => Device::parse(&old.device).map_err(|error| match error {
-                Error::Option { .. } => anyhow!("{place}: field device: {error}"),
-                _ => anyhow!("{place}: recorded on {}; --device cpu repeats it without a GPU: {error}", old.device),
+                Error::Option { .. } => anyhow!("{origin}: field device: {error}"),
+                _ => anyhow!("{origin}: recorded on {}; --device cpu repeats it without a GPU: {error}", old.device),
             })?,
         };
         let mut search = builder.build(&device).map_err(in_file)?;
-        let mut new = search.run_with(&position, &mut |_| {
+        let mut new = search.run(&position, |_| {
             if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if new.performance.steps < old.performance.steps {
@@ -181,7 +183,7 @@ impl Visitor for Repeat<'_> {
 }
 
 /// Every field of `best`, `actions` and the counts that is not the same.
-fn differences(old: &SearchReport, new: &SearchReport) -> Vec<String> {
+fn differences(old: &Report, new: &Report) -> Vec<String> {
     let mut found = Vec::new();
     action_differences(&mut found, "best", &old.best, &new.best);
     if old.actions.len() == new.actions.len() {
@@ -205,10 +207,10 @@ fn differences(old: &SearchReport, new: &SearchReport) -> Vec<String> {
     found
 }
 
-fn action_differences(found: &mut Vec<String>, place: &str, old: &ActionReport, new: &ActionReport) {
+fn action_differences(found: &mut Vec<String>, origin: &str, old: &ActionReport, new: &ActionReport) {
     let mut compare = |name: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug, same: bool| {
         if !same {
-            found.push(format!("{place}.{name}: recorded {old:?}, now {new:?}"));
+            found.push(format!("{origin}.{name}: recorded {old:?}, now {new:?}"));
         }
     };
     macro_rules! fields {

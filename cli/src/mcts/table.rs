@@ -3,23 +3,23 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use warpplay::mcts::{Options, SearchReport, StoppedBy};
+use warpplay::mcts::{Options, Report, StoppedBy};
 
 use crate::common::table::thousands;
 use crate::mcts::check::rank;
 
-/// A search's report: what was searched, the `rows` best actions (0: all), and how fast it was; `to_move` is the symbol of whose turn it is.
-pub fn report(report: &SearchReport, to_move: char, rows: usize) -> String {
+/// A search's report: what was searched, the `top` best actions (0: all), and how fast it was; `to_move` is the symbol of whose turn it is.
+pub fn report(report: &Report, to_move: char, top: usize) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = header(&mut text, report, to_move)
-        .and_then(|()| actions(&mut text, report, rows))
+        .and_then(|()| actions(&mut text, report, top))
         .and_then(|()| performance(&mut text, report));
     text
 }
 
 /// A search in one line.
-pub fn one_line(report: &SearchReport) -> String {
+pub fn one_line(report: &Report) -> String {
     let moves = if report.moves.is_empty() { "(start)" } else { &report.moves };
     format!("{moves}: {}, q {}, {} steps\n", report.best.name, number(report.best.q), report.performance.steps)
 }
@@ -44,12 +44,12 @@ pub fn options(options: &Options) -> String {
     text + &format!(", seed {}", options.seed)
 }
 
-fn header(text: &mut String, report: &SearchReport, to_move: char) -> std::fmt::Result {
+fn header(text: &mut String, report: &Report, to_move: char) -> std::fmt::Result {
     let moves = if report.moves.is_empty() { "the start" } else { &report.moves };
     writeln!(text)?;
     writeln!(text, "position     {} after {moves}, {} to move", report.game, to_move)?;
     writeln!(text, "search       {}", options(&report.options))?;
-    writeln!(text, "device       {} ({})", report.device, report.device_name)?;
+    writeln!(text, "device       {} ({}), engine {}", report.device, report.device_name, report.engine)?;
     let ended = match report.stopped_by {
         StoppedBy::Steps => "by the limit of steps",
         StoppedBy::Seconds => "by the limit of time",
@@ -58,10 +58,10 @@ fn header(text: &mut String, report: &SearchReport, to_move: char) -> std::fmt::
     writeln!(text, "ended        {ended}")
 }
 
-fn actions(text: &mut String, report: &SearchReport, rows: usize) -> std::fmt::Result {
+fn actions(text: &mut String, report: &Report, top: usize) -> std::fmt::Result {
     let mut ranked: Vec<_> = report.actions.iter().collect();
     ranked.sort_by_key(|action| Reverse(rank(action)));
-    let shown = if rows == 0 { ranked.len() } else { rows.min(ranked.len()) };
+    let shown = if top == 0 { ranked.len() } else { top.min(ranked.len()) };
     writeln!(text)?;
     writeln!(
         text,
@@ -84,13 +84,13 @@ fn actions(text: &mut String, report: &SearchReport, rows: usize) -> std::fmt::R
         )?;
     }
     if shown < ranked.len() {
-        writeln!(text, "        and {} more (--rows 0 shows all)", ranked.len() - shown)?;
+        writeln!(text, "        and {} more (--top 0 shows all)", ranked.len() - shown)?;
     }
     writeln!(text)?;
     writeln!(text, "best         {}, q = {}", report.best.name, number(report.best.q))
 }
 
-fn performance(text: &mut String, report: &SearchReport) -> std::fmt::Result {
+fn performance(text: &mut String, report: &Report) -> std::fmt::Result {
     let performance = &report.performance;
     let (ms, trees) = (&performance.ms, &performance.trees);
     let per_second = |x: f64| thousands(x.round() as u64);

@@ -1,7 +1,7 @@
 //! Charts of a training, as SVG.
 
 use anyhow::Result;
-use warpplay::mlp::TrainReport;
+use warpplay::mlp::Report;
 
 use crate::common::chart::{Line, Panel, panels};
 
@@ -9,7 +9,7 @@ use crate::common::chart::{Line, Panel, panels};
 ///
 /// # Errors
 /// The drawing library refuses; it has no reason to.
-pub fn training(report: &TrainReport) -> Result<String> {
+pub fn training(report: &Report) -> Result<String> {
     let of_epochs = |name: &str, value: &dyn Fn(&warpplay::mlp::EpochReport) -> Option<f64>| Line {
         name: name.to_string(),
         points: report.epochs.iter().filter_map(|epoch| Some((epoch.epoch.into(), value(epoch)?))).collect(),

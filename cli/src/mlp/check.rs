@@ -1,13 +1,13 @@
 //! What must hold of every result, whatever was trained.
 
 use anyhow::{Result, ensure};
-use warpplay::mlp::{EpochReport, Evaluation, TrainReport};
+use warpplay::mlp::{EpochReport, Evaluation, Report};
 
 /// Checks a training.
 ///
 /// # Errors
 /// The first thing that does not hold: a fault of the program, not of its user.
-pub fn training(report: &TrainReport) -> Result<()> {
+pub fn training(report: &Report) -> Result<()> {
     for (epoch, number) in report.epochs.iter().zip(1..) {
         ensure!(epoch.epoch == number, "check failed: epoch {} stands at place {number}", epoch.epoch);
         ensure!(epoch.loss.is_finite(), "check failed: epoch {number} has a loss of {}", epoch.loss);
@@ -32,7 +32,7 @@ pub fn training(report: &TrainReport) -> Result<()> {
 }
 
 /// The first epoch after which the weights are no longer good for anything: a training's last step can do this, and no further loss shows it.
-pub fn lost(report: &TrainReport) -> Option<String> {
+pub fn lost(report: &Report) -> Option<String> {
     let lost = report.epochs.iter().find(|epoch| losses(epoch).any(|loss| !loss.is_finite()))?;
     Some(format!("test or validation loss not finite after epoch {}", lost.epoch))
 }

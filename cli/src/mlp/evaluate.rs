@@ -24,16 +24,14 @@ struct Record<'a> {
 impl ClassifyFlags {
     /// Device, network and classifier.
     pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
-        let options = Options {
-            precision: self.precision,
-            execution: self.execution,
-            evaluate_batch: self.evaluate_batch,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.precision = self.precision.precision.unwrap_or(options.precision);
+        options.engine = self.engine.engine.unwrap_or(options.engine);
+        options.evaluate_batch = self.evaluate_batch.unwrap_or(options.evaluate_batch);
         options.check()?;
         let network = Network::load(&self.weights)?;
         let device = Device::parse(device)?;
-        let classifier = Classifier::with_options(&device, &network, &options)?;
+        let classifier = Classifier::builder(&network).options(options).threads(self.threads.threads).build(&device)?;
         Ok((device, network, classifier))
     }
 }
@@ -61,7 +59,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
             data: set.source(),
             weights: args.classify.weights.display().to_string(),
             sizes,
-            program: "warpplay mlp_mnist",
+            program: "warpplay mlp",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

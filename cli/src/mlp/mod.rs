@@ -1,16 +1,15 @@
-//! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, repeat the experiments of the
-//! source, train many models at once.
+//! Multilayer perceptrons from the command line: train on MNIST or any set in its format, evaluate, predict one image, train many models
+//! at once. The paper's tables beside ours are `warpplay papers mnist_mlp`.
 //!
 //! ```text
-//! warpplay mlp train --data DIR --json run.json --weights net.safetensors
+//! warpplay mlp train --data DIR --json run.json --save-weights net.safetensors
 //! warpplay mlp evaluate --data DIR --weights net.safetensors
 //! warpplay mlp predict --weights net.safetensors --image digit.png --invert
-//! warpplay mlp experiments --data DIR --plots plots --json experiments.json
-//! warpplay mlp sweep --data DIR --models 64 --lrs 0.003,0.01,0.03
+//! warpplay mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03
 //! ```
 //!
 //! A good result: `train` with its defaults on MNIST (784-256-10, batch 64, SGD at 0.01, averaged gradients, He-uniform weights of seed 1) ends after
-//! 10 epochs with 94.15 % of the test set and a loss that falls from 0.836 to 0.216; `--lr 0.1 --epochs 5` ends with 97.1 %. Without `--data` a set of
+//! 10 epochs with 94.15 % of the test set and a loss that falls from 0.836 to 0.216; `--learning-rate 0.1 --epochs 5` ends with 97.1 %. Without `--data` a set of
 //! drawn digits is made, which is easier; no figure of it can be compared with one of MNIST. After every training the program checks what must hold
 //! whatever was trained: losses are finite, accuracies lie in 0 to 1, the confusion matrix sums to the test set and its diagonal to the rightly
 //! classified. A training that breaks this is an error.
@@ -18,15 +17,14 @@
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far and a checkpoint; 2 a wrong command line or an option that is not
 //! allowed; 1 everything else, with one line on stderr.
 //!
-//! # Source
+//! # Paper
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
 mod args;
 mod chart;
 mod check;
-mod data;
+pub mod data;
 mod evaluate;
-mod experiments;
 mod picture;
 mod predict;
 mod sweep;
@@ -43,7 +41,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Predict(args) => predict::run(&args),
-        Command::Experiments(args) => experiments::run(&args),
+        #[cfg(feature = "papers")]
+        Command::Experiments(args) => crate::papers::mnist_mlp::experiments(&args),
         Command::Sweep(args) => sweep::run(&args),
     }
 }

@@ -58,7 +58,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
             index: args.index,
             weights: args.classify.weights.display().to_string(),
             device: device.backend().to_string(),
-            program: "warpplay mlp_mnist",
+            program: "warpplay mlp",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

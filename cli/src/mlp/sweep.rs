@@ -36,13 +36,17 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
-    let mut builder = Sweep::builder().options(options.clone()).test(&test);
+    if args.training.held_out.is_some() {
+        return Err(Usage("--held-out: a sweep holds nothing out".into()).into());
+    }
+    let threads = args.threads.threads;
+    let mut builder = Sweep::builder(&train).options(options.clone()).test(&test).threads(threads);
     for &(seed, learning_rate) in &models {
         builder = builder.model(seed, learning_rate);
     }
     let bar = args.output.bar(u64::from(options.epochs) * models.len() as u64);
-    let report = builder.build(&device, &train)?.run(|progress| {
-        bar.set_position(progress.done);
+    let report = builder.build(&device)?.run(|progress| {
+        bar.set_position(progress.steps);
         if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     bar.finish_and_clear();
@@ -50,23 +54,23 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     // A model that diverged ends early: its time says nothing.
     let sound = models.iter().zip(&report.models).find(|(_, model)| model.diverged.is_none()).map(|(model, _)| *model);
     let one_at_a_time = match sound.filter(|_| args.compare && !common::interrupted()) {
-        Some(model) => Some(alone(&options, model, &device, &train)?),
+        Some(model) => Some(alone(&options, model, &device, &train, threads)?),
         None => None,
     };
     if let Some(json) = json {
         let version = env!("CARGO_PKG_VERSION");
-        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp_mnist", version };
+        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp", version };
         json.write(&common::to_json_text(&record)?)?;
     }
     if !args.output.quiet {
-        common::print(text(&report, args.rows, one_at_a_time))?;
+        common::print(text(&report, args.top, one_at_a_time))?;
     }
     Ok(())
 }
 
 /// Seeds and rates: every rate with every seed, the rates first.
 fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
-    let rates = if args.lrs.is_empty() { vec![options.learning_rate] } else { args.lrs.clone() };
+    let rates = if args.learning_rates.is_empty() { vec![options.learning_rate] } else { args.learning_rates.clone() };
     let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
     // Before a list of them is made, which may not fit the memory.
     let n = args.models.map_or(u64::from(seeds) * rates.len() as u64, u64::from);
@@ -95,9 +99,15 @@ fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
 }
 
 /// Models a second if one is trained after the other: one is.
-fn alone(options: &Options, (seed, learning_rate): (u32, f64), device: &Device, train: &Arc<Dataset>) -> Result<f64> {
+fn alone(
+    options: &Options,
+    (seed, learning_rate): (u32, f64),
+    device: &Device,
+    train: &Arc<Dataset>,
+    threads: Option<usize>,
+) -> Result<f64> {
     let options = Options { seed, learning_rate, ..options.clone() };
-    let mut trainer = Trainer::builder().options(options).build(device, train)?;
+    let mut trainer = Trainer::builder(train).options(options).threads(threads).build(device)?;
     let start = Instant::now();
     trainer.run(|_| if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })?;
     Ok(1.0 / start.elapsed().as_secs_f64())
@@ -116,7 +126,7 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
         .collect();
     let mut text = grid(&["seed", "learning rate", "loss", "test"], &lines);
     if shown < ranked.len() {
-        text += &format!("  and {} more (--rows 0 shows all)\n", ranked.len() - shown);
+        text += &format!("  and {} more (--top 0 shows all)\n", ranked.len() - shown);
     }
     if ranked.iter().all(|model| model.test_accuracy.is_none()) {
         text += "\nbest    none: no model was trained to a finite loss\n";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warpplay::mlp::{Dataset, EpochReport, Evaluation, Optimizer, StoppedBy, TrainReport, Trainer};
+use warpplay::mlp::{Dataset, EpochReport, Evaluation, Optimizer, Report, StoppedBy, Trainer};
 
 use crate::common::table::thousands;
 
@@ -19,7 +19,7 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
     };
     format!(
         "data      {}, {} samples\nnetwork   {}\ntraining  {} epochs of {} steps, batch {}, {optimizer}, learning rate {}, {} of the gradients, {}, seed {}\n\
-         kernels   {}\n\n{:>5} {:>10} {:>10} {:>10} {:>10} {:>14}\n",
+         engine    {}\n\n{:>5} {:>10} {:>10} {:>10} {:>10} {:>14}\n",
         train.source(),
         thousands(train.len() as u64),
         sizes.join("-"),
@@ -30,7 +30,7 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
         options.reduction,
         options.precision,
         options.seed,
-        trainer.execution(),
+        trainer.engine(),
         "epoch",
         "loss",
         "test",
@@ -55,7 +55,7 @@ pub fn epoch(report: &EpochReport) -> String {
 }
 
 /// What there is to say at the end.
-pub fn end_of_training(report: &TrainReport, found: &Evaluation) -> String {
+pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
     let ended = match report.stopped_by {
         StoppedBy::Epochs => "all epochs done",
         StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
@@ -65,7 +65,7 @@ pub fn end_of_training(report: &TrainReport, found: &Evaluation) -> String {
     let seconds: f64 = report.epochs.iter().map(|epoch| epoch.seconds).sum();
     format!(
         "\nended       {ended}\ntest        {} of {} right ({:.2} %), loss {:.4}\ndead units  {} of {n_units}\n\
-         time        {seconds:.3} s of training\ndevice      {} ({}), kernels {}\n\
+         time        {seconds:.3} s of training\ndevice      {} ({}), engine {}\n\
          check       losses are finite, the confusion matrix sums up\n",
         thousands(found.correct),
         thousands(found.total),
@@ -74,7 +74,7 @@ pub fn end_of_training(report: &TrainReport, found: &Evaluation) -> String {
         report.dead_units,
         report.device,
         report.device_name,
-        report.execution,
+        report.engine,
     )
 }
 

@@ -9,25 +9,22 @@ use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::mlp::{
-    Checkpoint, Dataset, Evaluation, Network, Options, StoppedBy, TrainEvent, TrainReport, Trainer, WeightLayout,
+    Checkpoint, Dataset, EpochReport, Evaluation, Network, Options, Report, StoppedBy, Trainer, WeightLayout,
 };
-use warpplay::{Device, Error};
+use warpplay::{Device, Error, Progress};
 
 use crate::common::{self, OutputFile};
 use crate::mlp::args::TrainArgs;
 use crate::mlp::{chart, check, table};
 
 /// Where the state goes that nobody gave a place for.
-const CHECKPOINT: &str = "mlp_mnist.checkpoint";
-
-/// Share of the live loss that a further step leaves.
-const SMOOTHING: f64 = 0.98;
+const CHECKPOINT: &str = "mlp.checkpoint";
 
 /// What is written: the library's report, and how the network does on the test set at the end.
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
-    report: &'a TrainReport,
+    report: &'a Report,
     test: &'a Evaluation,
     program: &'static str,
 }
@@ -36,13 +33,13 @@ struct Record<'a> {
 pub fn run(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     // Everything that can be wrong is found before any work is done.
-    let checkpoint = args.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
-    let options = args.training.options(base)?;
+    let mut options = args.training.options(base)?;
     let network = args.start.as_ref().map(Network::load).transpose()?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(args.plot.as_deref())?;
-    for path in [&args.weights, &args.checkpoint].into_iter().flatten() {
+    let plot = OutputFile::prepare_option(plot_path(args)?.as_deref())?;
+    for path in [&args.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
         // They are read back, and written beside their name first.
         let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
@@ -52,9 +49,10 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = Device::parse(&args.device.device)?;
-    let mut builder = Trainer::builder().options(options).test(&test);
-    if let Some(threads) = args.threads {
-        builder = builder.threads(threads);
+    let validation = args.training.hold_out(&mut options, &train)?;
+    let mut builder = Trainer::builder(&train).options(options).test(&test).threads(args.threads.threads);
+    if let Some(validation) = &validation {
+        builder = builder.validation(validation);
     }
     if let Some(network) = network {
         builder = builder.network(network);
@@ -62,8 +60,14 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
     }
-    let trainer = builder.build(&device, &train)?;
-    let mut training = Training { args, trainer, checkpoint: args.checkpoint.clone() };
+    if let Some(path) = &args.checkpoint.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(every) = args.checkpoint.checkpoint_every {
+        builder = builder.checkpoint_every(every);
+    }
+    let trainer = builder.build(&device)?;
+    let mut training = Training { args, trainer };
     let report = training.run(&train)?;
     let found = training.trainer.evaluate(&test)?;
     check::training(&report)?;
@@ -73,7 +77,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let stopped = training.finish(&report)?;
     if let Some(json) = json {
-        let record = Record { report: &report, test: &found, program: "warpplay mlp_mnist" };
+        let record = Record { report: &report, test: &found, program: "warpplay mlp" };
         json.write(&common::to_json_text(&record)?)?;
     }
     if let Some(plot) = plot {
@@ -91,17 +95,27 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     Ok(())
 }
 
+/// Where the one plot goes: the file that is named, or one in the folder.
+fn plot_path(args: &TrainArgs) -> Result<Option<PathBuf>> {
+    let Some(path) = &args.plots.plots else { return Ok(None) };
+    if path.extension().is_some_and(|extension| extension == "svg") {
+        return Ok(Some(path.clone()));
+    }
+    fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
+    Ok(Some(path.join("training.svg")))
+}
+
 /// A checkpoint may be written over the one that is resumed, and weights over those of the start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     common::expect_apart(
-        &[("--resume", args.resume.as_deref()), ("--start", args.start.as_deref())],
+        &[("--resume", args.checkpoint.resume.as_deref()), ("--start", args.start.as_deref())],
         &[
             ("--json", args.output.json.as_deref()),
-            ("--plot", args.plot.as_deref()),
-            ("--weights", args.weights.as_deref()),
-            ("--checkpoint", args.checkpoint.as_deref()),
+            ("--plots", args.plots.plots.as_deref()),
+            ("--save-weights", args.save_weights.as_deref()),
+            ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
-        &[("--checkpoint", "--resume"), ("--weights", "--start")],
+        &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
     )
 }
 
@@ -109,85 +123,75 @@ fn expect_apart(args: &TrainArgs) -> Result<()> {
 struct Training<'a> {
     args: &'a TrainArgs,
     trainer: Trainer,
-    checkpoint: Option<PathBuf>,
 }
 
 impl Training<'_> {
-    /// Trains to the end, with a checkpoint every so many epochs.
-    fn run(&mut self, train: &Arc<Dataset>) -> Result<TrainReport> {
+    /// Trains to the end.
+    fn run(&mut self, train: &Arc<Dataset>) -> Result<Report> {
         let quiet = self.args.output.quiet;
         let (steps, epochs) = (self.trainer.steps_per_epoch(), self.trainer.options().epochs);
         if !quiet {
             common::print(table::start_of_training(&self.trainer, train))?;
         }
         let bar = self.args.output.bar(u64::from(steps) * u64::from(epochs));
-        let report = loop {
-            let mut live = Live { bar: &bar, loss: None, epochs, steps };
-            // A reader of stdout that goes away does not end a training.
-            let mut shown = Ok(());
-            let every = self.args.checkpoint_every;
-            let result = self.trainer.run(|event| {
-                live.show(&event);
-                let mut pause = common::interrupted();
-                if let TrainEvent::Epoch(report) = event {
-                    if !quiet && shown.is_ok() {
-                        shown = bar.suspend(|| common::print(table::epoch(report)));
-                    }
-                    pause |= every.is_some_and(|every| report.epoch.is_multiple_of(every));
-                }
-                if pause { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            match result {
-                Ok(report) if report.stopped_by == StoppedBy::Request && !common::interrupted() => self.save()?,
-                Ok(report) => break report,
-                Err(error @ Error::Diverged { .. }) => {
-                    bar.finish_and_clear();
-                    return Err(self.keep_last_good(error));
-                }
-                Err(error) => return Err(error.into()),
+        // A reader of stdout that goes away does not end a training.
+        let mut shown = Ok(());
+        let result = self.trainer.run(|progress| {
+            show(&bar, progress);
+            if let Some(report) = &progress.latest
+                && !quiet
+                && shown.is_ok()
+            {
+                shown = bar.suspend(|| common::print(table::epoch(report)));
             }
-        };
+            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
         bar.finish_and_clear();
-        Ok(report)
+        match result {
+            Err(error @ Error::Diverged { .. }) => Err(self.keep_last_good(error)),
+            other => Ok(other?),
+        }
     }
 
     /// What is left to be written when the training has ended; where the checkpoint is, if Ctrl-C ended it.
-    fn finish(&mut self, report: &TrainReport) -> Result<Option<PathBuf>> {
-        let stopped = report.stopped_by == StoppedBy::Request;
-        if stopped && self.checkpoint.is_none() {
-            self.checkpoint = Some(free_checkpoint());
-        }
-        self.save()?;
-        if let Some(path) = &self.args.weights {
+    fn finish(&mut self, report: &Report) -> Result<Option<PathBuf>> {
+        if let Some(path) = &self.args.save_weights {
             let layout = if self.args.pytorch { WeightLayout::PyTorch } else { WeightLayout::InOut };
             self.trainer.network()?.save(path, layout)?;
         }
-        Ok(self.checkpoint.clone().filter(|_| stopped))
-    }
-
-    /// Writes the checkpoint, where there is a place for it.
-    fn save(&mut self) -> Result<()> {
-        match &self.checkpoint {
-            Some(path) => Ok(self.trainer.checkpoint()?.save(path)?),
-            None => Ok(()),
+        if report.stopped_by != StoppedBy::Request {
+            return Ok(None);
+        }
+        match &self.args.checkpoint.checkpoint {
+            // The library has written it.
+            Some(path) => Ok(Some(path.clone())),
+            None => {
+                let path = free_checkpoint();
+                self.trainer.checkpoint()?.save(&path)?;
+                Ok(Some(path))
+            }
         }
     }
 
-    /// The state before the epoch whose loss was not finite goes to the checkpoint; the error says where.
+    /// The state before the epoch whose loss was not finite is in the checkpoint, or goes to one; the error says where.
     fn keep_last_good(&mut self, error: Error) -> anyhow::Error {
-        if self.checkpoint.is_none() && self.trainer.epochs().is_empty() {
+        let path = match &self.args.checkpoint.checkpoint {
+            Some(path) => path.clone(),
             // Nothing was trained yet, and nobody asked for a file.
-            return anyhow::Error::new(error);
-        }
-        let path = self.checkpoint.get_or_insert_with(free_checkpoint).clone();
-        let kept = self.save().with_context(|| format!("{error}, and the state before that epoch could not be kept"));
-        match kept {
-            Ok(()) => anyhow::Error::new(error).context(format!(
-                "the last good state is in {0} (--start {0} with a smaller --lr goes on from its weights)",
-                path.display()
-            )),
-            Err(second) => second,
-        }
+            None if self.trainer.epochs().is_empty() => return anyhow::Error::new(error),
+            None => {
+                let path = free_checkpoint();
+                if let Err(second) = self.trainer.checkpoint().and_then(|checkpoint| checkpoint.save(&path)) {
+                    let text = format!("{error}, and the state before that epoch could not be kept");
+                    return anyhow::Error::new(second).context(text);
+                }
+                path
+            }
+        };
+        anyhow::Error::new(error).context(format!(
+            "the last good state is in {0} (--start {0} with a smaller --learning-rate goes on from its weights)",
+            path.display()
+        ))
     }
 }
 
@@ -198,27 +202,10 @@ fn free_checkpoint() -> PathBuf {
     names.find(|name| !name.exists()).unwrap_or_else(|| PathBuf::from(CHECKPOINT))
 }
 
-/// The progress bar with the loss.
-struct Live<'a> {
-    bar: &'a ProgressBar,
-    /// Smoothed loss of the last steps.
-    loss: Option<f64>,
-    epochs: u32,
-    steps: u32,
-}
-
-impl Live<'_> {
-    fn show(&mut self, event: &TrainEvent<'_>) {
-        let (epoch, step, loss) = match *event {
-            TrainEvent::Step { epoch, step, loss, .. } => {
-                let smooth = self.loss.map_or(loss, |old| SMOOTHING * old + (1.0 - SMOOTHING) * loss);
-                self.loss = Some(smooth);
-                (epoch, step, smooth)
-            }
-            TrainEvent::Epoch(report) => (report.epoch, self.steps, report.loss),
-            _ => return,
-        };
-        self.bar.set_position(u64::from(epoch - 1) * u64::from(self.steps) + u64::from(step));
-        self.bar.set_message(format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs));
+/// The progress bar, with the loss of the last epoch.
+fn show(bar: &ProgressBar, progress: &Progress<EpochReport>) {
+    bar.set_position(progress.steps);
+    if let Some(report) = &progress.latest {
+        bar.set_message(format!("epoch {}, loss {:.4}", report.epoch, report.loss));
     }
 }

@@ -1,12 +1,14 @@
 //! The options of a training as flags.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use anyhow::Result;
-use warpplay::mlp::{
-    Accumulate, ColumnSums, EarlyStopping, Execution, Init, Optimizer, Options, PaperMatmul, Precision, Reduction,
-    Residence, Schedule, SoftmaxForm,
-};
+use warpplay::Error;
+use warpplay::mlp::{Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split};
 
 use crate::common::Usage;
+use crate::common::flags::{EngineFlag, PrecisionFlag, SeedFlag};
 
 /// What is not given is as in [`Options::default`], or as in the checkpoint that is resumed.
 #[derive(clap::Args, Clone, Debug)]
@@ -20,8 +22,8 @@ pub struct TrainFlags {
     pub batch: Option<u32>,
 
     /// Learning rate [default: 0.01]
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    pub lr: Option<f64>,
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, aliases = ["lr", "rate"])]
+    pub learning_rate: Option<f64>,
 
     /// Epochs in all, those of a resumed checkpoint counted [default: 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -52,8 +54,8 @@ pub struct TrainFlags {
     pub epsilon: Option<f32>,
 
     /// Decay of weights and biases: added to the gradient, decoupled with adamw [default: 0]
-    #[arg(long, value_name = "W", allow_negative_numbers = true)]
-    pub weight_decay: Option<f32>,
+    #[arg(long, value_name = "W", allow_negative_numbers = true, alias = "weight-decay")]
+    pub l2: Option<f32>,
 
     /// Course of the learning rate after the warm-up: constant, step, cosine [default: constant]
     #[arg(long, value_name = "NAME")]
@@ -83,27 +85,23 @@ pub struct TrainFlags {
     #[arg(long, value_name = "INIT")]
     pub init: Option<Init>,
 
-    /// Seed of the first weights and of the order of every epoch [default: 1]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub seed: Option<u32>,
-
-    /// Arithmetic of the products: fp32, tf32, bf16, fp16, fp64 (cpu only) [default: fp32]
-    #[arg(long, value_name = "P")]
-    pub precision: Option<Precision>,
-
-    /// Which kernels: auto, epoch (one launch an epoch), layers, paper (the source's), plain (cpu) [default: auto]
-    #[arg(long, value_name = "E")]
-    pub execution: Option<Execution>,
+    #[command(flatten)]
+    pub seed: SeedFlag,
+    #[command(flatten)]
+    pub precision: PrecisionFlag,
+    #[command(flatten)]
+    pub engine: EngineFlag<Engine>,
 
     /// Where the training set lies: device, host (each batch is copied) [default: device]
     #[arg(long, value_name = "WHERE")]
     pub stream: Option<Residence>,
 
-    /// Samples set aside from the end of the training set for validation [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub validation: Option<u32>,
+    /// What is held out for validation: a share of the training set (0.1) or a number of its samples, from its end, or a
+    /// folder whose test files are taken [default: 0]
+    #[arg(long, value_name = "SHARE, N or DIR", alias = "validation", value_parser = held_out, allow_negative_numbers = true)]
+    pub held_out: Option<HeldOut>,
 
-    /// Stop after so many epochs without a better validation loss; needs --validation [default: never]
+    /// Stop after so many epochs without a better validation loss; needs --held-out [default: never]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub patience: Option<u32>,
 
@@ -114,37 +112,25 @@ pub struct TrainFlags {
     /// Samples evaluated at once [default: 256]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub evaluate_batch: Option<u32>,
-
-    #[command(flatten)]
-    pub paper: PaperFlags,
 }
 
-/// Forms of the source's kernels.
-#[derive(clap::Args, Clone, Debug)]
-pub struct PaperFlags {
-    /// Threads of a one-dimensional block of --execution paper: 128, 256, 512 [default: 256]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub block: Option<u32>,
+/// What is held out for validation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeldOut {
+    Samples(u32),
+    Share(f64),
+    Folder(PathBuf),
+}
 
-    /// Side of its two-dimensional blocks and tiles: 8, 16, 32 [default: 16]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub tile: Option<u32>,
-
-    /// Its matrix product: plain, tiled [default: tiled]
-    #[arg(long, value_name = "FORM")]
-    pub matmul: Option<PaperMatmul>,
-
-    /// Its column sums: tree, atomic, warp [default: tree]
-    #[arg(long, value_name = "FORM")]
-    pub column_sums: Option<ColumnSums>,
-
-    /// Its loss gradient: fused, separate [default: fused]
-    #[arg(long, value_name = "FORM")]
-    pub softmax: Option<SoftmaxForm>,
-
-    /// Type in which it adds up: fp32, fp64 [default: fp32]
-    #[arg(long, value_name = "TYPE")]
-    pub accumulate: Option<Accumulate>,
+fn held_out(text: &str) -> Result<HeldOut, String> {
+    if let Ok(n) = text.parse() {
+        return Ok(HeldOut::Samples(n));
+    }
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(HeldOut::Share(share)),
+        Ok(_) => Err("a share above 0 and below 1, a number of samples, or a folder is allowed".into()),
+        Err(_) => Ok(HeldOut::Folder(text.into())),
+    }
 }
 
 /// Units of the hidden layers.
@@ -175,29 +161,46 @@ impl TrainFlags {
         let mut options = base;
         set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
         set(&mut options.batch, self.batch);
-        set(&mut options.learning_rate, self.lr);
+        set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);
-        set(&mut options.weight_decay, self.weight_decay);
+        set(&mut options.weight_decay, self.l2);
         set(&mut options.warmup, self.warmup);
         set(&mut options.reduction, self.reduction);
         set(&mut options.init, self.init);
-        set(&mut options.seed, self.seed);
-        set(&mut options.precision, self.precision);
-        set(&mut options.execution, self.execution);
+        if let Some(seed) = self.seed.seed {
+            options.seed =
+                u32::try_from(seed).map_err(|_| Error::option("seed", seed, "0 to 4294967295: it has 32 bits"))?;
+        }
+        set(&mut options.precision, self.precision.precision);
+        set(&mut options.engine, self.engine.engine);
         set(&mut options.stream, self.stream);
-        set(&mut options.validation, self.validation);
         set(&mut options.evaluate_batch, self.evaluate_batch);
-        set(&mut options.paper.block, self.paper.block);
-        set(&mut options.paper.tile, self.paper.tile);
-        set(&mut options.paper.matmul, self.paper.matmul);
-        set(&mut options.paper.column_sums, self.paper.column_sums);
-        set(&mut options.paper.softmax, self.paper.softmax);
-        set(&mut options.paper.accumulate, self.paper.accumulate);
+        if let Some(HeldOut::Samples(n)) = self.held_out {
+            options.held_out = n;
+        }
         self.set_optimizer(&mut options.optimizer)?;
         self.set_schedule(&mut options.schedule)?;
         self.set_early_stopping(&mut options.early_stopping)?;
         options.check()?;
         Ok(options)
+    }
+
+    /// Sets what a share of `train` holds out; the set of its own, where a folder is given.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn hold_out(&self, options: &mut Options, train: &Dataset) -> Result<Option<Arc<Dataset>>> {
+        match &self.held_out {
+            Some(HeldOut::Share(share)) => {
+                options.held_out = (share * train.len() as f64).round().max(1.0) as u32;
+                Ok(None)
+            }
+            Some(HeldOut::Folder(folder)) => {
+                options.held_out = 0;
+                Ok(Some(Arc::new(Dataset::load_split(folder, Split::Test, Some(train.n_classes()))?)))
+            }
+            Some(HeldOut::Samples(_)) | None => Ok(None),
+        }
     }
 
     fn set_optimizer(&self, optimizer: &mut Optimizer) -> Result<()> {

@@ -2,6 +2,10 @@
 
 #[cfg(feature = "cfr")]
 pub mod cfr_thesis;
+#[cfg(feature = "mcts")]
+pub mod mctsnc;
+#[cfg(feature = "mlp")]
+pub mod mnist_mlp;
 
 use clap::{Parser, Subcommand};
 
@@ -19,6 +23,12 @@ pub enum Paper {
     #[cfg(feature = "cfr")]
     #[command(name = "cfr_thesis")]
     CfrThesis(Box<cfr_thesis::Args>),
+    #[cfg(feature = "mcts")]
+    #[command(name = "mctsnc")]
+    Mctsnc(mctsnc::Args),
+    #[cfg(feature = "mlp")]
+    #[command(name = "mnist_mlp")]
+    MnistMlp(mnist_mlp::Args),
 }
 
 /// Runs a publication's commands.
@@ -26,5 +36,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
         #[cfg(feature = "cfr")]
         Paper::CfrThesis(args) => cfr_thesis::run(&args),
+        #[cfg(feature = "mcts")]
+        Paper::Mctsnc(args) => mctsnc::run(&args),
+        #[cfg(feature = "mlp")]
+        Paper::MnistMlp(args) => mnist_mlp::run(&args),
     }
 }

@@ -14,7 +14,7 @@
 //! matrix-vector product for each bit set in `k`, some microseconds, where stepping would take hours for the largest searches. For
 //! runs of neighbouring streams the products of J with every byte are tabulated: one jump is then 16 look-ups.
 //!
-//! Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021; Lemire, "Fast random integer generation in an
+//! Paper: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021; Lemire, "Fast random integer generation in an
 //! interval", 2019.
 
 use std::sync::OnceLock;

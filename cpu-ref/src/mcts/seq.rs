@@ -2,7 +2,7 @@
 //!
 //! The parallel form (`par.rs`) calls the same functions for the stages.
 //!
-//! Source: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX, section 2.
+//! Paper: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX, section 2.
 
 use std::ops::Range;
 

@@ -17,7 +17,7 @@ pub struct Node {
     pub wins: u64,
     /// How many of them were draws.
     pub draws: u64,
-    /// Place of the first child in the tree; the others follow it. Without meaning while `n_children` is 0.
+    /// Index of the first child in the tree; the others follow it. Without meaning while `n_children` is 0.
     pub first_child: u32,
     /// Number of children: 0, or the number of legal actions.
     pub n_children: u32,
@@ -148,10 +148,10 @@ pub(super) fn best_child(nodes: &[Node], node: NodeId, ucb_c: f32, draw_value: f
     let ln_n_parent = libm::logf(parent.n as f32);
     let mut best = parent.first_child;
     let mut best_bound = f32::NEG_INFINITY;
-    for (child, place) in nodes[parent.children()].iter().zip(parent.first_child..) {
+    for (child, index) in nodes[parent.children()].iter().zip(parent.first_child..) {
         let bound = ucb_with_ln(ln_n_parent, child.n, q(child.n, child.wins, child.draws, draw_value), ucb_c);
         if bound > best_bound {
-            (best, best_bound) = (place, bound);
+            (best, best_bound) = (index, bound);
         }
     }
     best

@@ -3,7 +3,7 @@
 //! A step selects a leaf by the upper confidence bound, gives it all its children, plays one random game from one child drawn at
 //! random, and adds the result along the way. It uses playout stream 0 and expansion stream 0 of its seed.
 //!
-//! Source: Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", 2006; Klęsk, "MCTS-NC", SoftwareX, section 3.
+//! Paper: Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", 2006; Klęsk, "MCTS-NC", SoftwareX, section 3.
 
 use std::time::{Duration, Instant};
 

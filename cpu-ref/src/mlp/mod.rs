@@ -24,6 +24,7 @@
 
 pub mod pieces;
 
+mod layer;
 mod network;
 mod optimizer;
 mod par;
@@ -33,7 +34,8 @@ mod real;
 mod seq;
 mod training;
 
-pub use network::{Layer, Network, Pass};
+pub use layer::Layer;
+pub use network::{Network, Pass};
 pub use optimizer::{Optimizer, Update};
 pub use par::Parallel;
 pub use pieces::{Product, Reduction};

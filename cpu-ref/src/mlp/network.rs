@@ -1,28 +1,7 @@
 //! A network, and one batch's way through it and back.
 
 use super::pieces::{self, Product, Reduction};
-use super::{Program, Real};
-
-/// One layer: `z = x W + b`; or anything of its shape, such as its gradient.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Layer<T> {
-    /// `W`, `[n_inputs, n_outputs]` row-major.
-    pub weights: Vec<T>,
-    /// `b`, `[n_outputs]`.
-    pub bias: Vec<T>,
-    /// Inputs.
-    pub n_inputs: usize,
-    /// Outputs.
-    pub n_outputs: usize,
-}
-
-impl<T: Real> Layer<T> {
-    /// A layer of the same shape with zeros.
-    pub fn zeros_like(&self) -> Self {
-        let zeros = |values: &[T]| vec![T::zero(); values.len()];
-        Self { weights: zeros(&self.weights), bias: zeros(&self.bias), ..*self }
-    }
-}
+use super::{Layer, Program, Real};
 
 /// A multilayer perceptron: rectifiers between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,7 +29,7 @@ impl CudaBuilder {
         }
         if builder::is_device_build() {
             let reason = "this crate was compiled for the device: kernels are launched from the host";
-            files::write_if_changed(&expression, &set(&module, &[], Some(reason)))?;
+            files::write_if_changed(&expression, set(&module, &[], Some(reason)))?;
             // Without any such line cargo would watch the whole package.
             println!("cargo::rerun-if-changed=build.rs");
             return Ok(None);
@@ -47,7 +47,7 @@ impl CudaBuilder {
                     files::write_if_changed(&out_dir.join(format!("{name}.z")), compressed(&text))?;
                     images.push((image.arch.as_str(), name, text.len()));
                 }
-                files::write_if_changed(&expression, &set(&module, &images, None))?;
+                files::write_if_changed(&expression, set(&module, &images, None))?;
                 Ok(Some(built))
             }
             Err(error @ Error::NoCompiler { .. }) if !crate::ptx_required() => {
@@ -56,7 +56,7 @@ impl CudaBuilder {
                 watch(&[krate.join("Cargo.toml"), krate.join("src")]);
                 watch(&compiler::traces_of_installation());
                 println!("cargo::warning=PTX module {module} is not built: {}", reason.replace('\n', " "));
-                files::write_if_changed(&expression, &set(&module, &[], Some(&reason)))?;
+                files::write_if_changed(&expression, set(&module, &[], Some(&reason)))?;
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -37,7 +37,7 @@
 //! | `mcts_draw_below` | any | any | 1 | [`playout::draw_below`] |
 //!
 //! Block sizes are rounded up to whole warps (and the paper's to powers of two); `board` is the larger of squares and extra bytes, at most 512.
-//! Twin: `warpplay_cpu_ref::mcts`. Source: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
+//! Twin: `warpplay_cpu_ref::mcts`. Paper: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
 
 pub mod backup;
 pub mod expand;

@@ -2,19 +2,17 @@
 //!
 //! A step takes the next batch of an epoch's order through the network, `z = x W + b` and `h = max(z, 0)` layer by layer, makes softmax and
 //! cross-entropy at the end, goes back through the layers for the gradients, and moves the weights against them. Images stay bytes in device memory;
-//! the kernels that read them apply the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all but [`paper`], which gets
-//! it from the host, sort it on the device.
+//! the kernels that read them apply the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all
+//! sort it on the device.
 //!
-//! There are three ways to do it, a PTX module each:
+//! There are two ways to do it, a PTX module each:
 //!
 //! | module | feature | a training is | made for |
 //! |---|---|---|---|
-//! | [`paper`] | `mlp-paper` | the kernels of the source, one after the other | reading, and comparing with the source; SGD in fp32 |
 //! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
 //! | [`epoch`] | `mlp-epoch` | one launch an epoch, by a cluster of blocks | one hidden layer, small batches; many networks side by side |
 //!
 //! ```text
-//! paper    gather → (matmul → bias_add → relu) each layer → loss → softmax_gradient → (matmul, column_sums, matmul, relu_backward) each layer → sgd
 //! layers   order_count → order_scan → order_scatter → order_rank, then for each step
 //!          forward each layer → loss_gradient → backward and gradient each layer → update
 //! epoch    train: the order, then all steps
@@ -22,21 +20,10 @@
 //!
 //! # Kernels
 //!
-//! b: threads of a one-dimensional block; s: side of a square block; `n`: values; a product makes `[rows, cols]`.
+//! A product makes `[rows, cols]`.
 //!
 //! | kernel | module | grid | block | twin in `warpplay_cpu_ref::mlp` |
 //! |---|---|---|---|---|
-//! | `mlp_paper_gather`, `…_gather_labels` | [`paper::input`] | ⌈n / b⌉ | b | `pieces::scale_pixels` |
-//! | `mlp_paper_matmul_{plain,tiled_8,tiled_16,tiled_32}`, each also `…_f64` | [`paper::matmul`] | ⌈rows / s⌉ × ⌈cols / s⌉ | s × s | `pieces::matmul` |
-//! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward` | [`paper::activation`] | ⌈n / b⌉ | b | `pieces::{add_bias, relu, relu_backward}` |
-//! | `mlp_paper_units_active` | [`paper::activation`] | ⌈cols / b⌉ | b | `pieces::mark_active` |
-//! | `mlp_paper_softmax`, `…_softmax_gradient_fused` | [`paper::softmax`] | rows | b | `pieces::{softmax, softmax_cross_entropy_gradient}` |
-//! | `mlp_paper_softmax_gradient` | [`paper::softmax`] | ⌈n / b⌉ | b | `pieces::cross_entropy_gradient` |
-//! | `mlp_paper_loss`, `…_loss_sum` | [`paper::loss`] | rows; 1 | b | `pieces::losses` |
-//! | `mlp_paper_column_sums_{tree,warp}`, each also `…_f64` | [`paper::column_sums`] | cols; ⌈32 cols / b⌉ | b | `pieces::column_sums` |
-//! | `mlp_paper_column_sums_atomic` | [`paper::column_sums`] | ⌈n / b⌉ | b | `pieces::column_sums` |
-//! | `mlp_paper_sgd` | [`paper::sgd`] | ⌈n / b⌉ | b | `pieces::sgd_update` |
-//! | `mlp_paper_accuracy` | [`paper::accuracy`] | ⌈rows / b⌉ | b | `pieces::{classes, n_correct}` |
 //! | `mlp_layers_order_{count,scatter,rank}` | [`layers::order`] | ⌈samples / 256⌉ | 256 | `epoch_order` |
 //! | `mlp_layers_order_scan` | [`layers::order`] | 1 | 1024 | `epoch_order` |
 //! | `mlp_layers_{forward,forward_images,backward,gradient,gradient_images}_large` | [`layers::product`] | ⌈cols / 128⌉ × ⌈rows / 128⌉ × parts | 256 | `Network::{forward, backward}` |
@@ -52,17 +39,15 @@
 //! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are
 //! made side by side; forward and backward products have one. Each launch shape is a function in the kernel's module.
 //!
-//! No float is added atomically but by `mlp_paper_column_sums_atomic`: all others give the same bits every time.
+//! No float is added atomically: all give the same bits every time. The published kernels, one an operation, are in the crate `warpplay-papers`, `mnist_mlp`.
 //!
-//! # Source
-//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the kernels of [`paper`], the network and its training. Optimisers: PyTorch's
+//! # Paper
+//! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the network and its training. Optimisers: PyTorch's
 //! definitions.
 
 #[cfg(feature = "mlp-epoch")]
 pub mod epoch;
 #[cfg(feature = "mlp-layers")]
 pub mod layers;
-#[cfg(feature = "mlp-paper")]
-pub mod paper;
 pub mod random;
 pub mod shuffle;

@@ -1,7 +1,7 @@
 //! What each choice costs or gains: thrifty or prodigal, many trees, the way of launching, block sizes.
 
 use serde_json::json;
-use warpplay::mcts::{Execution, Variant};
+use warpplay::mcts::{Engine, Variant};
 
 use crate::measure::{Bench, Config};
 use crate::output::{Table, number, percent};
@@ -31,9 +31,8 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     }
     for variant in [Variant::AcpProdigal, Variant::OcpProdigal] {
         let base = config(variant, 8, 256);
-        let with = |execution| Config { execution, ..base };
-        let (graph, stage_graph, stages) =
-            (with(Execution::Graph), with(Execution::StageGraph), with(Execution::Stages));
+        let with = |engine| Config { engine, ..base };
+        let (graph, stage_graph, stages) = (with(Engine::Graph), with(Engine::StageGraph), with(Engine::Stages));
         compare(bench, &mut table, ["launches", "graph", "stage graph"], graph, stage_graph, "-".into())?;
         compare(bench, &mut table, ["launches", "graph", "stages"], graph, stages, "-".into())?;
         let smallest = Config { smallest_blocks: true, ..stage_graph };

@@ -11,7 +11,7 @@ use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 
 use crate::measure::{Bench, Config};
 use crate::output::{Table, maybe, number};
-use crate::published::{GameId, VANILLA_REACH, VANILLA_STEPS};
+use crate::published::{GameId, VANILLA_STEPS};
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new(
@@ -74,7 +74,7 @@ fn vanilla(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new(
         "VANILLA, Connect 4 from the empty board, one thread (theirs: Python)",
         1,
-        &["rules", "steps/s", "theirs", "ratio", "reach", "plies/s"],
+        &["rules", "steps/s", "theirs", "ratio", "plies/s"],
     );
     let seconds = bench.seconds.min(1.0);
     let rows = [
@@ -84,14 +84,13 @@ fn vanilla(bench: &mut Bench) -> anyhow::Result<()> {
     for (rules, (steps, plies)) in rows {
         bench.output.json(&json!({
             "section": "vanilla", "rules": rules, "steps_per_second": steps, "plies_per_second": plies,
-            "theirs": VANILLA_STEPS, "reach": VANILLA_REACH,
+            "theirs": VANILLA_STEPS,
         }))?;
         table.row(vec![
             rules.to_string(),
             number(steps),
             number(VANILLA_STEPS),
             number(steps / VANILLA_STEPS),
-            number(VANILLA_REACH),
             number(plies),
         ]);
     }

@@ -4,10 +4,9 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use warpplay::mcts::{
-    BlockSizes, Connect4, Execution, Gomoku, KernelSet, Notation, Performance, Search, SearchBuilder, SearchReport,
-    Variant,
+    BlockSizes, Connect4, Engine, Gomoku, KernelSet, Notation, Performance, Report, Search, SearchBuilder, Variant,
 };
-use warpplay::{Backend, Device, Result};
+use warpplay::{Backend, Device, Progress, Result};
 
 use crate::output::Output;
 use crate::published::GameId;
@@ -31,7 +30,7 @@ pub struct Config {
     pub variant: Variant,
     pub n_trees: u32,
     pub n_playouts: u32,
-    pub execution: Execution,
+    pub engine: Engine,
     /// The smallest block sizes instead of those of Listing 1.
     pub smallest_blocks: bool,
     pub seconds: f64,
@@ -46,7 +45,7 @@ pub struct Config {
 /// What a search gave.
 pub struct Measured {
     /// One of each repeat, at least one.
-    pub reports: Vec<SearchReport>,
+    pub reports: Vec<Report>,
     /// Device memory taken, in bytes.
     pub memory_bytes: u64,
     /// Nodes that a tree can hold.
@@ -75,7 +74,7 @@ impl Config {
             variant,
             n_trees,
             n_playouts,
-            execution: Execution::Graph,
+            engine: Engine::Auto,
             smallest_blocks: false,
             seconds,
             profile_steps: 0,
@@ -153,17 +152,18 @@ impl Bench {
 
     fn search_of<G: KernelSet + Notation>(&self, device: &Device, config: &Config) -> Result<Measured> {
         let builder = self.builder::<G>(config);
-        let (memory_bytes, capacity) = (builder.memory_bytes()?, builder.capacity()?);
+        let (memory_bytes, capacity) = (builder.memory_needed(device)?.device(), builder.capacity()?);
         let mut search = builder.build(device)?;
         // The first search captures the graph, brings up the clocks, and starts the pool of threads. Where a step takes a second there is nothing to gain.
         if device.backend() == Backend::Cuda || config.first_step() < 20_000 {
             let enough = Duration::from_secs_f64(0.15 * config.seconds);
-            search.run_with(&G::start(), &mut |progress| match progress.elapsed >= enough {
+            search.run(&G::start(), |progress| match progress.elapsed >= enough {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })?;
         }
-        let reports: Result<Vec<SearchReport>> = (0..config.repeats.max(1)).map(|_| search.run(&G::start())).collect();
+        let reports: Result<Vec<Report>> =
+            (0..config.repeats.max(1)).map(|_| search.run(&G::start(), Progress::go_on)).collect();
         Ok(Measured { reports: reports?, memory_bytes, capacity })
     }
 
@@ -175,7 +175,7 @@ impl Bench {
             .n_playouts(config.n_playouts)
             .seconds(config.seconds)
             .device_memory_gb(self.memory_gb)
-            .execution(config.execution)
+            .engine(config.engine)
             .profile_steps(config.profile_steps);
         if config.smallest_blocks {
             builder = builder.block_sizes(BlockSizes::smallest::<G>(config.n_trees));

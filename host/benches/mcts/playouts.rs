@@ -1,8 +1,8 @@
 //! Playouts without a tree, and how near to them the playout stage of a search comes.
 
 use serde_json::json;
-use warpplay::Result;
 use warpplay::mcts::{Connect4, Gomoku, KernelSet, Notation, RawPlayouts, RawReport, RawShape, Search, Variant};
+use warpplay::{Progress, Result};
 
 use crate::measure::{Bench, Config, Repeats};
 use crate::output::{Table, number, percent};
@@ -200,7 +200,7 @@ fn stage<G: KernelSet + Notation>(bench: &Bench, id: GameId, repeats: usize) -> 
         ms.push(search.profile(&G::start(), STEPS)?.playout_ms);
     }
     // The profile leaves its first step out. The same seed gives the same steps, so their playouts can be counted.
-    let all = search.run(&G::start())?.performance.playouts;
+    let all = search.run(&G::start(), Progress::go_on)?.performance.playouts;
     let playouts = (all - config.first_step()) as f64 / f64::from(STEPS);
     Ok(Repeats::of(ms).map(|ms| (playouts, ms)))
 }

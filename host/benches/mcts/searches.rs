@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::measure::{Bench, Config, Measured};
-use crate::output::{Table, maybe, number, percent};
+use crate::output::{Table, number, percent};
 use crate::published::{Published, SEARCHES};
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new(
         &format!(
-            "SEARCHES of the empty board, {} s each, on {} (theirs: MCTS-NC on an H200; reach: the aim for an H200)",
+            "SEARCHES of the empty board, {} s each, on {} (theirs: MCTS-NC on an H200)",
             bench.seconds, bench.device
         ),
         3,
@@ -20,13 +20,9 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
             "steps/s",
             "theirs",
             "ratio",
-            "reach",
-            "of reach",
             "playouts/s",
             "theirs",
             "ratio",
-            "reach",
-            "of reach",
             "mean depth",
             "max",
             "GiB",
@@ -61,18 +57,10 @@ fn full(measured: &Measured) -> f64 {
 }
 
 fn cells(published: &Published, measured: &Measured) -> Vec<String> {
-    let against = |x: f64, theirs: f64, reach: Option<f64>| {
-        [
-            number(x),
-            number(theirs),
-            number(x / theirs),
-            maybe(reach),
-            reach.map_or_else(|| "-".to_string(), |reach| percent(x / reach)),
-        ]
-    };
+    let against = |x: f64, theirs: f64| [number(x), number(theirs), number(x / theirs)];
     let trees = &measured.performance().trees;
-    let steps = against(measured.steps_per_second(), published.steps_per_second, published.reach_steps);
-    let playouts = against(measured.playouts_per_second(), published.playouts_per_second, published.reach_playouts);
+    let steps = against(measured.steps_per_second(), published.steps_per_second);
+    let playouts = against(measured.playouts_per_second(), published.playouts_per_second);
     let rest = [
         number(trees.mean_depth),
         trees.max_depth.to_string(),
@@ -87,7 +75,6 @@ fn line(published: &Published, measured: &Measured) -> serde_json::Value {
         "section": "searches", "game": published.game.name(), "variant": published.variant, "trees": published.n_trees,
         "playouts": published.n_playouts, "device": measured.reports[0].device, "device_name": measured.reports[0].device_name,
         "theirs": {"steps_per_second": published.steps_per_second, "playouts_per_second": published.playouts_per_second},
-        "reach": {"steps_per_second": published.reach_steps, "playouts_per_second": published.reach_playouts},
         "memory_bytes": measured.memory_bytes, "share_of_capacity": full(measured),
         "stopped_by": measured.reports[0].stopped_by, "performance": measured.performance(),
     })

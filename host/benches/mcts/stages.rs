@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use warpplay::Backend;
-use warpplay::mcts::{SearchReport, Variant};
+use warpplay::mcts::{Report, Variant};
 
 use crate::measure::{Bench, Config, Measured, Repeats};
 use crate::output::Table;
@@ -25,7 +25,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let (repeats, seconds) = if bench.quick { (3, 0.05) } else { (5, 0.3) };
     let mut sizes: Vec<(GameId, Variant, u32, u32)> = Vec::new();
     for game in [GameId::Connect4, GameId::Gomoku] {
-        sizes.extend(Variant::ALL.map(|variant| (game, variant, 8, 256)));
+        sizes.extend(Variant::ALL.iter().map(|&variant| (game, variant, 8, 256)));
         sizes.push((game, Variant::AcpProdigal, 64, 256));
     }
     sizes.push((GameId::Connect4, Variant::AcpProdigal, 512, 512));
@@ -76,11 +76,11 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     table.print(&bench.output)
 }
 
-fn stages(report: &SearchReport) -> Option<f64> {
+fn stages(report: &Report) -> Option<f64> {
     let ms = &report.performance.ms;
     Some(ms.mean_select? + ms.mean_expand? + ms.mean_playout? + ms.mean_backup?)
 }
 
-fn times(reports: &[SearchReport], of: impl Fn(&SearchReport) -> Option<f64>) -> Option<Repeats> {
+fn times(reports: &[Report], of: impl Fn(&Report) -> Option<f64>) -> Option<Repeats> {
     Repeats::of(reports.iter().filter_map(of).collect())
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpplay::mlp::{Dataset, Execution, Options, TrainEvent, Trainer};
+use warpplay::mlp::{Dataset, Engine, Options, Trainer};
 use warpplay::{Backend, Device, Error, Result};
 
 use crate::output::{Output, number};
@@ -47,11 +47,11 @@ pub struct Trained {
     /// Training and evaluation of the test set together; the same as `epochs` without a test set.
     pub with_test: Times,
     pub transfer_share: Option<f64>,
-    pub execution: Execution,
+    pub engine: Engine,
 }
 
 impl Bench {
-    /// The options of the source, smaller where kernels are played on the CPU.
+    /// The options of the paper, smaller where kernels are played on the CPU.
     pub fn options(&self, batch: u32) -> Options {
         let hidden = vec![if self.device.backend() == Backend::Simt { 32 } else { 256 }];
         Options { hidden, batch: batch.min(self.train.len() as u32), epochs: 1_000_000, ..Options::default() }
@@ -59,27 +59,21 @@ impl Bench {
 
     /// Trains for `seconds`, at least two epochs, of which the first is not timed: it captures graphs and brings up the clocks.
     pub fn train(&self, device: &Device, options: &Options, threads: Option<usize>, test: bool) -> Result<Trained> {
-        self.output
-            .progress(&format!("{} {} batch {} on {device}", options.execution, options.precision, options.batch));
-        let mut builder = Trainer::builder().options(options.clone());
-        if let Some(threads) = threads {
-            builder = builder.threads(threads);
-        }
+        self.output.progress(&format!("{} {} batch {} on {device}", options.engine, options.precision, options.batch));
+        let mut builder = Trainer::builder(&self.train).options(options.clone()).threads(threads);
         if test {
             builder = builder.test(&self.test);
         }
-        let mut trainer = builder.build(device, &self.train)?;
+        let mut trainer = builder.build(device)?;
         let mut start = None;
-        let report = trainer.run(|event| match event {
-            TrainEvent::Epoch(_) => match start {
-                None => {
-                    start = Some(Instant::now());
-                    ControlFlow::Continue(())
-                }
-                Some(start) if start.elapsed().as_secs_f64() >= self.seconds => ControlFlow::Break(()),
-                Some(_) => ControlFlow::Continue(()),
-            },
-            _ => ControlFlow::Continue(()),
+        let report = trainer.run(|progress| match start {
+            _ if progress.latest.is_none() => ControlFlow::Continue(()),
+            None => {
+                start = Some(Instant::now());
+                ControlFlow::Continue(())
+            }
+            Some(start) if start.elapsed().as_secs_f64() >= self.seconds => ControlFlow::Break(()),
+            Some(_) => ControlFlow::Continue(()),
         })?;
         let timed = report.epochs.get(1..).unwrap_or_default();
         let missing = || Error::option("epochs", report.epochs.len(), "at least 2");
@@ -88,7 +82,7 @@ impl Bench {
             with_test: Times::of(timed.iter().map(|e| e.seconds + e.evaluation_seconds).collect())
                 .ok_or_else(missing)?,
             transfer_share: timed.last().and_then(|e| e.transfer_share),
-            execution: report.execution,
+            engine: report.engine,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Whole epochs: engines side by side, large batches, and data from the host.
 
 use serde_json::json;
-use warpplay::mlp::{Execution, Optimizer, Options, Precision, Residence};
+use warpplay::mlp::{Engine, Optimizer, Options, Precision, Residence};
 use warpplay::{Backend, Device};
 
 use crate::measure::{Bench, Trained};
@@ -29,20 +29,18 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
         threads: None,
         test: false,
     };
-    let with = |execution| Options { execution, ..base.clone() };
+    let with = |engine| Options { engine, ..base.clone() };
     let mut rows = Vec::new();
     if device.backend() != Backend::Cpu {
-        let adam =
-            Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.001, ..with(Execution::Layers) };
-        rows.push(row("epoch, SGD", with(Execution::Epoch)));
-        rows.push(Row { test: true, ..row("epoch, SGD, test set each epoch", with(Execution::Epoch)) });
-        rows.push(row("layers, SGD", with(Execution::Layers)));
-        rows.push(Row { test: true, ..row("layers, SGD, test set each epoch", with(Execution::Layers)) });
+        let adam = Options { optimizer: Optimizer::from_name("adam")?, learning_rate: 0.001, ..with(Engine::Layers) };
+        rows.push(row("epoch, SGD", with(Engine::Epoch)));
+        rows.push(Row { test: true, ..row("epoch, SGD, test set each epoch", with(Engine::Epoch)) });
+        rows.push(row("layers, SGD", with(Engine::Layers)));
+        rows.push(Row { test: true, ..row("layers, SGD, test set each epoch", with(Engine::Layers)) });
         rows.push(row("layers, Adam", adam));
-        rows.push(row("paper, SGD", with(Execution::Paper)));
     }
     for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
-        rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Execution::Plain)) });
+        rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Engine::Cpu)) });
     }
     table(bench, "epoch", "EPOCH, batch 64 (wall time)", rows)
 }
@@ -55,7 +53,7 @@ pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
     let rows = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16].map(|precision| Row {
         name: format!("layers, {precision}"),
         device: device.clone(),
-        options: Options { precision, execution: Execution::Layers, ..bench.options(8192) },
+        options: Options { precision, engine: Engine::Layers, ..bench.options(8192) },
         threads: None,
         test: false,
     });
@@ -69,17 +67,15 @@ pub fn stream(bench: &mut Bench) -> anyhow::Result<()> {
         return bench.output.text("\nSTREAM is left out: nothing is copied to a CPU.\n");
     }
     let mut rows = Vec::new();
-    for execution in [Execution::Layers, Execution::Paper] {
-        for stream in [Residence::Device, Residence::Host] {
-            let options = Options { execution, stream, ..bench.options(64) };
-            rows.push(Row {
-                name: format!("{execution}, {stream}"),
-                device: device.clone(),
-                options,
-                threads: None,
-                test: false,
-            });
-        }
+    for stream in [Residence::Device, Residence::Host] {
+        let options = Options { engine: Engine::Layers, stream, ..bench.options(64) };
+        rows.push(Row {
+            name: format!("layers, {stream}"),
+            device: device.clone(),
+            options,
+            threads: None,
+            test: false,
+        });
     }
     table(bench, "stream", "STREAM, batch 64, data on the device or in host memory (wall time)", rows)
 }
@@ -99,7 +95,7 @@ fn table(bench: &mut Bench, section: &str, title: &str, rows: Vec<Row>) -> anyho
             }
         }
     }
-    table.note("Floors hold for an H200: operations over the measured 51 TFLOP/s (fp32) or 794 TFLOP/s (16 bits), and 1.15 us an exchange a step.".into());
+    table.note("Floors hold for an H200: operations over the measured 51 TFLOP/s (f32) or 794 TFLOP/s (16 bits), and 1.15 us an exchange a step.".into());
     table.print(&bench.output)
 }
 
@@ -120,10 +116,10 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
     };
     let of_flops = ceiling.filter(|_| on_gpu).map(|ceiling| n * per_sample / ceiling / times.min);
     let steps = (n / f64::from(row.options.batch)).ceil();
-    let of_exchange = (on_gpu && trained.execution == Execution::Epoch).then(|| steps * EXCHANGE / times.min);
+    let of_exchange = (on_gpu && trained.engine == Engine::Epoch).then(|| steps * EXCHANGE / times.min);
     bench.output.json(&json!({
         "section": section, "what": row.name, "device": row.device.to_string(), "device_name": row.device.name(),
-        "execution": trained.execution, "precision": row.options.precision, "batch": row.options.batch, "hidden": row.options.hidden,
+        "engine": trained.engine, "precision": row.options.precision, "batch": row.options.batch, "hidden": row.options.hidden,
         "optimizer": row.options.optimizer, "threads": row.threads, "test_each_epoch": row.test, "samples": bench.train.len(),
         "seconds": times, "of_flop_floor": of_flops, "of_exchange_floor": of_exchange, "transfer_share": trained.transfer_share,
     }))?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use warpplay::Backend;
-use warpplay::mlp::{Classifier, Execution, Init, Network, Options, Sweep};
+use warpplay::mlp::{Classifier, Engine, Init, Network, Options, Sweep};
 
 use crate::measure::{Bench, Times};
 use crate::output::{Table, number};
@@ -17,19 +17,19 @@ pub fn inference(bench: &mut Bench) -> anyhow::Result<()> {
         2,
         &["kernels", "images", "us a batch min", "median", "runs"],
     );
-    let executions: &[Execution] = match bench.device.backend() {
-        Backend::Cpu => &[Execution::Plain],
-        _ => &[Execution::Epoch, Execution::Layers],
+    let engines: &[Engine] = match bench.device.backend() {
+        Backend::Cpu => &[Engine::Cpu],
+        _ => &[Engine::Epoch, Engine::Layers],
     };
     let one_batch = if bench.test.len() > 64 { Arc::new(bench.test.split(64)?.1) } else { Arc::clone(&bench.test) };
     let seconds = bench.seconds;
-    for &execution in executions {
-        let options = Options { execution, evaluate_batch: 64, ..bench.options(64) };
+    for &engine in engines {
+        let options = Options { engine, evaluate_batch: 64, ..bench.options(64) };
         let sizes = options.sizes(bench.train.n_inputs(), bench.train.n_classes());
         let network = Network::initial(&sizes, Init::HeUniform, 1)?;
         for set in [Arc::clone(&bench.test), Arc::clone(&one_batch)] {
             let timed = || -> warpplay::Result<Vec<f64>> {
-                let mut classifier = Classifier::with_options(&bench.device, &network, &options)?;
+                let mut classifier = Classifier::builder(&network).options(options.clone()).build(&bench.device)?;
                 classifier.evaluate(&set)?;
                 let (start, mut times) = (Instant::now(), Vec::new());
                 while times.is_empty() || start.elapsed().as_secs_f64() < seconds {
@@ -37,11 +37,11 @@ pub fn inference(bench: &mut Bench) -> anyhow::Result<()> {
                 }
                 Ok(times)
             };
-            let name = [execution.to_string(), set.len().to_string()];
+            let name = [engine.to_string(), set.len().to_string()];
             match timed().map(Times::of) {
                 Ok(Some(times)) => {
                     bench.output.json(&json!({
-                        "section": "inference", "execution": execution, "images": set.len(), "batch": 64, "seconds_per_batch": times,
+                        "section": "inference", "engine": engine, "images": set.len(), "batch": 64, "seconds_per_batch": times,
                         "device": bench.device.to_string(),
                     }))?;
                     table.row(name.into_iter().chain(times.cells(1e-6)).collect());
@@ -72,11 +72,11 @@ pub fn sweep(bench: &mut Bench) -> anyhow::Result<()> {
             let mut report = None;
             // The first run warms up.
             for _ in 0..2 {
-                let mut builder = Sweep::builder().options(options.clone());
+                let mut builder = Sweep::builder(&bench.train).options(options.clone());
                 for seed in 1..=n_models {
                     builder = builder.model(seed, 0.01);
                 }
-                report = Some(builder.build(&bench.device, &bench.train)?.run(|_| ControlFlow::Continue(()))?);
+                report = Some(builder.build(&bench.device)?.run(|_| ControlFlow::Continue(()))?);
             }
             Ok::<_, warpplay::Error>(report)
         };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use warpplay_gpu::mcts::KernelSet;
 
 use super::blocks::BlockSizes;
-use super::config::check_game;
-use super::kernels::{self, Kernels, RawArrays};
+use super::engines::gpu::kernels::{self, Kernels, RawArrays};
+use super::options::check_game;
 use super::position::check_playable;
 use crate::{Backend, Device, Error, Event, Result};
 

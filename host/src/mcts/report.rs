@@ -6,50 +6,10 @@ use serde::{Deserialize, Serialize};
 use warpplay_gpu::cuda::math;
 use warpplay_gpu::mcts::select::{mean_value, upper_bound};
 
-use super::config::Variant;
+use super::options::{Engine, Options};
 
 /// Version of the report's fields.
 pub const SCHEMA: u32 = 1;
-
-/// The options of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Options {
-    /// Which children are played out and how.
-    pub variant: Variant,
-    /// Independent trees, T.
-    pub n_trees: u32,
-    /// Playouts of a child in one step, m.
-    pub n_playouts: u32,
-    /// Limit of steps.
-    pub steps: Option<u64>,
-    /// Limit of time.
-    pub seconds: Option<f64>,
-    /// Exploration constant, C.
-    pub ucb_c: f32,
-    /// What a draw is worth.
-    pub draw_value: f32,
-    /// Device memory in GiB.
-    pub device_memory_gb: f64,
-    /// Seed of all random streams.
-    pub seed: u64,
-}
-
-impl Default for Options {
-    /// The paper's: 5 seconds, 8 trees, 128 playouts, all children prodigally, 2 GiB, C = 2, seed 0; a draw is worth half.
-    fn default() -> Self {
-        Self {
-            variant: Variant::AcpProdigal,
-            n_trees: 8,
-            n_playouts: 128,
-            steps: None,
-            seconds: Some(5.0),
-            ucb_c: 2.0,
-            draw_value: 0.5,
-            device_memory_gb: 2.0,
-            seed: 0,
-        }
-    }
-}
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +25,7 @@ pub enum StoppedBy {
 
 /// Everything about one search. `q` and `ucb` are `None` (JSON null) where they are not finite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SearchReport {
+pub struct Report {
     /// Version of these fields, [`SCHEMA`].
     pub schema: u32,
     /// Name of the game.
@@ -79,8 +39,14 @@ pub struct SearchReport {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
+    /// What ran it. Reports of version 0.1 do not hold it.
+    #[serde(default)]
+    pub engine: Engine,
     /// Seed of all random streams.
     pub seed: u64,
+    /// Time of the whole search, without the profiling run. Reports of version 0.1 hold it as `performance.ms.total` only.
+    #[serde(default)]
+    pub seconds: f64,
     /// Why the search ended.
     pub stopped_by: StoppedBy,
     /// The action to play: a proven win, else most playouts, then most wins, then the lowest.
@@ -91,10 +57,14 @@ pub struct SearchReport {
     pub performance: Performance,
 }
 
-impl fmt::Display for SearchReport {
+impl fmt::Display for Report {
     /// What the paper's program prints after a search (its Fig. 6): a line an action, the best one, and the performance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "actions of {} on {} ({}):", self.game, self.device, self.device_name)?;
+        writeln!(
+            f,
+            "actions of {} on {} ({}), engine {}, seed {}:",
+            self.game, self.device, self.device_name, self.engine, self.seed
+        )?;
         for action in &self.actions {
             writeln!(f, "  {action}")?;
         }

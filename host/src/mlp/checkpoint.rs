@@ -15,15 +15,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::{LayerValues, TrainState};
-use super::options::{Execution, MAX_CLASSES, MAX_WIDTH, Precision};
+use super::options::{MAX_CLASSES, MAX_WIDTH, Precision};
+use super::state::{LayerValues, TrainState};
 use super::{Dataset, EpochReport, Network, Options};
-use crate::runtime::atomic_file;
+use crate::runtime::checkpoint::State;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
-
-const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", version: 2 };
 
 /// Everything needed to go on with a training as if it had never stopped.
 ///
@@ -31,30 +29,30 @@ const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", versio
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
 /// use warpplay::Device;
-/// use warpplay::mlp::{Checkpoint, Dataset, Options, TrainEvent, Trainer};
+/// use warpplay::mlp::{Checkpoint, Dataset, Options, Trainer};
 ///
 /// let digits = Arc::new(Dataset::drawn_digits(1, 320)?);
 /// let options = Options { hidden: vec![16], epochs: 3, ..Options::default() };
-/// let builder = Trainer::builder().options(options);
-/// let mut whole = builder.clone().build(&Device::cpu(), &digits)?;
+/// let builder = Trainer::builder(&digits).options(options);
+/// let mut whole = builder.clone().build(&Device::cpu())?;
 /// whole.run(|_| ControlFlow::Continue(()))?;
 ///
 /// // The same, stopped after the first epoch, written, read and resumed.
-/// let mut first = builder.clone().build(&Device::cpu(), &digits)?;
-/// first.run(|event| match event {
-///     TrainEvent::Epoch(_) => ControlFlow::Break(()),
-///     _ => ControlFlow::Continue(()),
-/// })?;
+/// let mut first = builder.clone().build(&Device::cpu())?;
+/// first.run(|progress| if progress.latest.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })?;
 /// # let folder = tempfile::tempdir().expect("a folder");
 /// # let path = folder.path().join("net.checkpoint");
 /// first.checkpoint()?.save(&path)?;
-/// let mut second = builder.resume(Checkpoint::load(&path)?).build(&Device::cpu(), &digits)?;
+/// let mut second = builder.resume(Checkpoint::load(&path)?).build(&Device::cpu())?;
 /// second.run(|_| ControlFlow::Continue(()))?;
 /// assert_eq!(second.network()?, whole.network()?); // every bit
 /// # Ok::<(), warpplay::Error>(())
 /// ```
+pub type Checkpoint = crate::Checkpoint<TrainerState>;
+
+/// What a [`Checkpoint`] holds; its methods are those of the checkpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
+pub struct TrainerState {
     pub(super) options: Options,
     pub(super) sizes: Vec<u32>,
     /// Samples trained on in an epoch, and a checksum of the training set.
@@ -162,26 +160,7 @@ impl From<EpochEntry> for EpochReport {
     }
 }
 
-impl Checkpoint {
-    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written, or if a weight is not finite: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        atomic_file::write(path, &self.to_bytes(path)?)
-    }
-
-    /// Reads it and checks every field.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, is damaged in any byte, or holds what no training can
-    /// come to.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::from_bytes(path, &mut atomic_file::read(path)?)
-    }
-
+impl TrainerState {
     /// The network as it was, rounded to single precision where it was trained in double precision.
     ///
     /// # Errors
@@ -209,6 +188,69 @@ impl Checkpoint {
     pub fn step(&self) -> u32 {
         self.step
     }
+
+    /// Weights and moments, with what their tensors' names begin with.
+    fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
+        let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
+        std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
+    }
+
+    /// That a training with these options and data may go on from here.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other widths or another training set; [`Error::Option`] for the first option that differs and must not.
+    pub(super) fn check_fits(&self, options: &Options, sizes: &[u32], train: &Dataset, checksum: u64) -> Result<()> {
+        if sizes != self.sizes {
+            let expected = format!("{:?} as in the checkpoint", self.sizes);
+            return Err(Error::shape("widths of the layers", expected, format!("{sizes:?}")));
+        }
+        // Exhaustive, so that a new option is thought of here.
+        let Options {
+            hidden: _, // checked with the widths
+            batch,
+            epochs,
+            learning_rate,
+            optimizer,
+            weight_decay,
+            schedule,
+            warmup,
+            reduction,
+            init,
+            seed,
+            precision,
+            engine: _,
+            stream: _,
+            held_out,
+            early_stopping: _,
+            evaluate_batch: _,
+        } = options;
+        let old = &self.options;
+        same("batch", batch, &old.batch)?;
+        same("learning_rate", learning_rate, &old.learning_rate)?;
+        same("optimizer", optimizer, &old.optimizer)?;
+        same("weight_decay", weight_decay, &old.weight_decay)?;
+        same("schedule", schedule, &old.schedule)?;
+        if matches!(schedule, super::Schedule::Cosine { .. }) {
+            // The course ends with the last epoch: another number would be another course.
+            same("epochs", epochs, &old.epochs)?;
+        }
+        same("warmup", warmup, &old.warmup)?;
+        same("reduction", reduction, &old.reduction)?;
+        same("init", init, &old.init)?;
+        same("seed", seed, &old.seed)?;
+        same("precision", precision, &old.precision)?;
+        same("held_out", held_out, &old.held_out)?;
+        if (train.len() as u64, checksum) != (self.n_train, self.data_checksum) {
+            let text = |n: u64, checksum: u64| format!("{n} samples with checksum {checksum:016x}");
+            let what = format!("training set {} is not the checkpoint's", train.source());
+            return Err(Error::shape(what, text(self.n_train, self.data_checksum), text(train.len() as u64, checksum)));
+        }
+        Ok(())
+    }
+}
+
+impl State for TrainerState {
+    const KIND: Kind = Kind { key: "warpplay_checkpoint", name: "checkpoint", version: 2 };
 
     fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
@@ -260,19 +302,12 @@ impl Checkpoint {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
-        KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
+        Self::KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
     }
 
-    /// Weights and moments, with what their tensors' names begin with.
-    fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
-        let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
-        std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
-    }
-
-    /// Reads the bytes of a file. The checksum's digits are overwritten.
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
         let wrong = |reason: String| Error::file(path, None, reason);
-        let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
+        let (meta, file) = Self::KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
         let single = meta.options.precision != Precision::F64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
@@ -312,63 +347,6 @@ impl Checkpoint {
             best_loss: meta.best_loss.map(f64::from),
             epochs_since_best: meta.epochs_since_best,
         })
-    }
-
-    /// That a training with these options and data may go on from here.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for other widths or another training set; [`Error::Option`] for the first option that differs and must not.
-    pub(super) fn check_fits(&self, options: &Options, sizes: &[u32], train: &Dataset, checksum: u64) -> Result<()> {
-        if sizes != self.sizes {
-            let expected = format!("{:?} as in the checkpoint", self.sizes);
-            return Err(Error::shape("widths of the layers", expected, format!("{sizes:?}")));
-        }
-        // Exhaustive, so that a new option is thought of here.
-        let Options {
-            hidden: _, // checked with the widths
-            batch,
-            epochs,
-            learning_rate,
-            optimizer,
-            weight_decay,
-            schedule,
-            warmup,
-            reduction,
-            init,
-            seed,
-            precision,
-            execution,
-            stream: _,
-            validation,
-            early_stopping: _,
-            evaluate_batch: _,
-            paper,
-        } = options;
-        let old = &self.options;
-        same("batch", batch, &old.batch)?;
-        same("learning_rate", learning_rate, &old.learning_rate)?;
-        same("optimizer", optimizer, &old.optimizer)?;
-        same("weight_decay", weight_decay, &old.weight_decay)?;
-        same("schedule", schedule, &old.schedule)?;
-        if matches!(schedule, super::Schedule::Cosine { .. }) {
-            // The course ends with the last epoch: another number would be another course.
-            same("epochs", epochs, &old.epochs)?;
-        }
-        same("warmup", warmup, &old.warmup)?;
-        same("reduction", reduction, &old.reduction)?;
-        same("init", init, &old.init)?;
-        same("seed", seed, &old.seed)?;
-        same("precision", precision, &old.precision)?;
-        same("validation", validation, &old.validation)?;
-        if *execution == Execution::Paper && old.execution == Execution::Paper {
-            same("paper", paper, &old.paper)?;
-        }
-        if (train.len() as u64, checksum) != (self.n_train, self.data_checksum) {
-            let text = |n: u64, checksum: u64| format!("{n} samples with checksum {checksum:016x}");
-            let what = format!("training set {} is not the checkpoint's", train.source());
-            return Err(Error::shape(what, text(self.n_train, self.data_checksum), text(train.len() as u64, checksum)));
-        }
-        Ok(())
     }
 }
 

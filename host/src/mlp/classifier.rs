@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Classified, Engine, Setup};
-use super::report::{Evaluation, SCHEMA};
-use super::{Dataset, Network, Options, trainer};
-use crate::{Device, Error, Result};
+use super::dispatch;
+use super::engines::{Setup, Train};
+use super::evaluation::{check_set, evaluation};
+use super::options::{Engine, Precision, Residence, setters};
+use super::report::Evaluation;
+use super::{Dataset, Network, Options};
+use crate::{Device, Error, Memory, Result};
 
 /// A class for an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,39 +27,85 @@ pub struct Prediction {
 /// use warpplay::mlp::{Classifier, Layer, Network};
 ///
 /// let layer = Layer { n_inputs: 2, n_outputs: 2, weights: vec![1.0, 0.0, 0.0, 1.0], bias: vec![0.0, 0.0] };
-/// let mut classifier = Classifier::new(&Device::cpu(), &Network::new(vec![layer])?)?;
+/// let network = Network::new(vec![layer])?;
+/// let mut classifier = Classifier::builder(&network).build(&Device::cpu())?;
 /// assert_eq!(classifier.predict(&[0, 255])?[0].class, 1); // the second byte is larger
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 pub struct Classifier {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Train>,
     device: Device,
     sizes: Vec<u32>,
+    memory: Memory,
+}
+
+/// Options of a [`Classifier`]; made by [`Classifier::builder`].
+#[derive(Clone, Debug)]
+pub struct ClassifierBuilder {
+    network: Network,
+    options: Options,
+    threads: Option<usize>,
+}
+
+impl ClassifierBuilder {
+    /// All options at once. `precision`, `engine`, `stream` and `evaluate_batch` are looked at; `hidden` is taken from the network; what only concerns training must be allowed.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    setters! { precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32 }
+
+    /// Threads of the CPU back end, 1 to 1024; `None`, the default, for all cores. The answers do not depend on it.
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Memory that the classifier will need, labelled sets not counted.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, or not on this device.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        dispatch::memory_needed(device, &self.setup()?, &[])
+    }
+
+    /// Puts the network on a device.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a precision or an engine that the device does not offer; [`Error::OutOfMemory`]; [`Error::Driver`] and the like if the device fails.
+    pub fn build(self, device: &Device) -> Result<Classifier> {
+        let setup = self.setup()?;
+        let memory = dispatch::memory_needed(device, &setup, &[])?;
+        device.expect_memory(&memory)?;
+        let sizes = setup.sizes.clone();
+        let mut engine = dispatch::open(device, setup)?;
+        engine.set_state(&self.network.to_state())?;
+        Ok(Classifier { engine, device: device.clone(), sizes, memory })
+    }
+
+    fn setup(&self) -> Result<Setup> {
+        let sizes = self.network.sizes();
+        let options = Options { hidden: sizes[1..sizes.len() - 1].to_vec(), ..self.options.clone() };
+        options.check()?;
+        Ok(Setup { options, sizes, train: None, threads: self.threads })
+    }
 }
 
 impl Classifier {
-    /// Puts a network on a device, in single precision.
-    ///
-    /// # Errors
-    /// As [`Classifier::with_options`].
-    pub fn new(device: &Device, network: &Network) -> Result<Self> {
-        Self::with_options(device, network, &Options::default())
+    /// A builder with the default options.
+    pub fn builder(network: &Network) -> ClassifierBuilder {
+        ClassifierBuilder { network: network.clone(), options: Options::default(), threads: None }
     }
 
-    /// The same with the precision, kernels and batch that `options` names (`precision`, `execution`, `evaluate_batch`, `paper`). `hidden` is taken
-    /// from the network; what only concerns training is not looked at, but must be allowed.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for a precision or kernels that the device does not offer; [`Error::Driver`] and the like if the device fails.
-    pub fn with_options(device: &Device, network: &Network, options: &Options) -> Result<Self> {
-        let sizes = network.sizes();
-        let hidden = sizes[1..sizes.len() - 1].to_vec();
-        let options = Options { hidden, ..options.clone() };
-        options.check()?;
-        let setup = Setup { options, sizes: sizes.clone(), train: None, threads: None };
-        let mut engine = trainer::open(device, setup)?;
-        engine.set_state(&network.to_state())?;
-        Ok(Self { engine, device: device.clone(), sizes })
+    /// Which engine classifies; never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.engine.engine()
+    }
+
+    /// Memory that was asked for to classify, labelled sets not counted.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Bytes of an image.
@@ -108,57 +157,4 @@ fn softmax(logits: &[f32]) -> Prediction {
     let powers: Vec<f32> = logits.iter().map(|logit| libm::expf(logit - most)).collect();
     let sum: f32 = powers.iter().sum();
     Prediction { class: class as u32, probabilities: powers.iter().map(|power| power / sum).collect() }
-}
-
-/// That a set's images and labels suit a network.
-pub(super) fn check_set(sizes: &[u32], set: &Dataset) -> Result<()> {
-    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
-    if set.n_inputs() != first {
-        let (rows, cols) = set.image_size();
-        let what = format!("images of {}", set.source());
-        return Err(Error::shape(what, format!("{first} pixels, the network's inputs"), format!("{rows} x {cols}")));
-    }
-    match set.labels().iter().position(|&label| u32::from(label) >= last) {
-        Some(at) => {
-            let what = format!("label {at} of {}", set.source());
-            Err(Error::shape(what, format!("below {last}, the network's classes"), set.labels()[at]))
-        }
-        None => Ok(()),
-    }
-}
-
-/// The report on a classified set.
-pub(super) fn evaluation(
-    set: &Dataset,
-    found: &Classified,
-    sizes: &[u32],
-    device: &Device,
-    seconds: f64,
-) -> Evaluation {
-    let n_classes = sizes[sizes.len() - 1] as usize;
-    let mut confusion = vec![vec![0; n_classes]; n_classes];
-    for (&label, &class) in set.labels().iter().zip(&found.classes) {
-        // A network whose logits are not numbers may answer anything.
-        if let Some(count) = confusion[usize::from(label)].get_mut(class as usize) {
-            *count += 1;
-        }
-    }
-    let correct = (0..n_classes).map(|class| confusion[class][class]).sum();
-    let total = set.len() as u64;
-    Evaluation {
-        schema: SCHEMA,
-        correct,
-        total,
-        accuracy: correct as f64 / total as f64,
-        loss: found.loss_sum / total as f64,
-        confusion,
-        dead_units_by_layer: dead_units(found),
-        device: device.backend().to_string(),
-        seconds,
-    }
-}
-
-/// Units without any positive sample, by layer.
-pub(super) fn dead_units(found: &Classified) -> Vec<u64> {
-    found.active.iter().map(|layer| layer.iter().filter(|&&active| !active).count() as u64).collect()
 }

@@ -9,11 +9,11 @@
 //! let train = Arc::new(Dataset::drawn_digits(1, 2000)?);
 //! let test = Arc::new(Dataset::drawn_digits(2, 500)?);
 //! let options = Options { hidden: vec![64], epochs: 5, learning_rate: 0.1, ..Options::default() };
-//! let mut trainer = Trainer::builder().options(options).test(&test).build(&Device::cpu(), &train)?;
+//! let mut trainer = Trainer::builder(&train).options(options).test(&test).build(&Device::cpu())?;
 //! let report = trainer.run(|_| ControlFlow::Continue(()))?;
 //! assert!(report.epochs[4].test_accuracy > Some(0.8));
 //!
-//! let mut classifier = Classifier::new(&Device::cpu(), &trainer.network()?)?;
+//! let mut classifier = Classifier::builder(&trainer.network()?).build(&Device::cpu())?;
 //! let classes = classifier.predict(&test.images()[..784 * 3])?;
 //! assert_eq!(classes.len(), 3);
 //! # Ok::<(), warpplay::Error>(())
@@ -39,7 +39,7 @@
 //!
 //! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training
 //! sample is *dead*: it has no gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole
-//! difference between the two accuracies that the source reports: `docs/mlp-accuracy-gap.md`.
+//! difference between the two accuracies that the paper reports: `docs/mlp-accuracy-gap.md`.
 //!
 //! # Data layout
 //!
@@ -55,18 +55,17 @@
 //!
 //! # Engines
 //!
-//! | [`Execution`] | what trains | what it can do |
+//! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `Epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, fp32; compute capability 9.0 |
-//! | `Layers` | a few kernels a layer, replayed as a CUDA graph | everything but fp64; tf32, bf16 and fp16 from compute capability 8.0 on |
-//! | `Paper` | the kernels of the source one by one ([`paper`]), in all the forms of [`PaperOptions`] | SGD without weight decay, fp32 |
-//! | `Plain` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and fp16; [`Residence::Host`] is not needed there |
+//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, f32; compute capability 9.0 |
+//! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
+//! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
-//! `Auto`, the default, is `Epoch` where all of its row holds, else `Layers`; on the CPU it is `Plain`. A choice that cannot do what is asked is an
-//! error, never replaced by another. The report names what trained.
+//! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
+//! error, never replaced by another. The report names what trained. `dispatch.rs` is the one place that chooses.
 //!
-//! Sums are made in another order by each engine, so the last bits differ: in fp32 the losses of all epochs agree within 1e-4 of their value. One
-//! engine on one device gives the same bits every time (all but [`ColumnSums::Atomic`]), and a training that is stopped, written as a [`Checkpoint`]
+//! Sums are made in another order by each engine, so the last bits differ: in f32 the losses of all epochs agree within 1e-4 of their value. One
+//! engine on one device gives the same bits every time, and a training that is stopped, written as a [`Checkpoint`]
 //! and resumed by the same engine ends with the same bits as one that was not.
 //!
 //! # Where to go on
@@ -78,41 +77,42 @@
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
 //! | use weights, read and write safetensors | [`Classifier`], [`Network`] |
 //! | train many seeds and learning rates at once | [`Sweep`] |
-//! | launch one kernel of the source, or time all of a step | [`paper`] |
-//! | all of it from the command line | the example `mlp_mnist` |
+//! | know how much memory it takes | [`TrainerBuilder::memory_needed`] |
+//! | the published kernels, and the paper's tables beside ours | crate `warpplay_papers`, `mnist_mlp` |
+//! | all of it from the command line | `warpplay mlp` |
 //!
 //! Kernels: [`warpplay_gpu::mlp`]; plain form: [`warpplay_cpu_ref::mlp`].
 //!
-//! # Source
+//! # Paper
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.
 
 mod checkpoint;
 mod classifier;
-mod cpu;
 mod dataset;
 mod digits;
-mod engine;
-mod epoch;
+mod dispatch;
+mod engines;
+mod evaluation;
 mod idx;
 mod image;
-mod layers;
 mod network;
 mod options;
-pub mod paper;
 mod report;
+mod state;
 mod sweep;
 mod trainer;
 mod weight_file;
 
-pub use checkpoint::Checkpoint;
-pub use classifier::{Classifier, Prediction};
+pub use crate::Precision;
+pub use checkpoint::{Checkpoint, TrainerState};
+pub use classifier::{Classifier, ClassifierBuilder, Prediction};
 pub use dataset::{Dataset, Split};
 pub use image::read_image;
 pub use network::{Layer, Network, WeightLayout};
 pub use options::{
-    Accumulate, ColumnSums, EarlyStopping, Execution, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer,
-    Options, PaperMatmul, PaperOptions, Precision, Reduction, Residence, Schedule, SoftmaxForm,
+    EarlyStopping, Engine, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer, Options, Reduction, Residence,
+    Schedule,
 };
-pub use report::{EpochReport, Evaluation, SCHEMA, StoppedBy, TrainReport};
-pub use sweep::{MAX_MODELS, Sweep, SweepBuilder, SweepEpoch, SweepModel, SweepProgress, SweepReport};
-pub use trainer::{TrainEvent, Trainer, TrainerBuilder};
+pub use report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy, SweepEpoch, SweepModel, SweepReport};
+pub use sweep::{MAX_MODELS, Sweep, SweepBuilder};
+pub use trainer::{Trainer, TrainerBuilder};

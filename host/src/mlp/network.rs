@@ -2,8 +2,8 @@
 
 use warpplay_gpu::mlp::random;
 
-use super::engine::{LayerValues, TrainState};
 use super::options::{Init, MAX_WIDTH};
+use super::state::{LayerValues, TrainState};
 use crate::{Error, Result};
 
 /// One layer: `y = x W + b`.

@@ -25,23 +25,21 @@ named! {
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
     Mean = "mean",
-    /// Their sum, as in the CPU program of the source: the rate grows with the batch (`docs/mlp-accuracy-gap.md`).
+    /// Their sum, as in the CPU program of the paper: the rate grows with the batch (`docs/mlp-accuracy-gap.md`).
     Sum = "sum",
 }
 
 named! {
-    /// Which kernels train.
-    Execution, "execution":
-    /// The fastest that the shape and the options allow: [`Execution::Epoch`] where it fits, else [`Execution::Layers`].
+    /// Which implementation trains and classifies.
+    Engine, "engine":
+    /// The fastest that the shape and the options allow: [`Engine::Epoch`] where it fits, else [`Engine::Layers`]; on the CPU back end [`Engine::Cpu`].
     Auto = "auto",
     /// One launch an epoch: a cluster of blocks keeps the weights on the chip.
     Epoch = "epoch",
     /// A few kernels a layer, replayed as a CUDA graph; any shape.
     Layers = "layers",
-    /// The kernels of the source, one by one.
-    Paper = "paper",
-    /// No kernels: the plain implementation, on the CPU back end only, where [`Execution::Auto`] is this.
-    Plain = "plain",
+    /// No kernels: the plain implementation, on the CPU back end only.
+    Cpu = "cpu" | "plain",
 }
 
 named! {
@@ -51,75 +49,6 @@ named! {
     Device = "device",
     /// In host memory; each batch is copied from pinned memory.
     Host = "host",
-}
-
-named! {
-    /// The source's matrix product.
-    PaperMatmul, "matmul":
-    /// One thread an element, operands from global memory.
-    Plain = "plain",
-    /// Tiles of both operands in shared memory.
-    Tiled = "tiled",
-}
-
-named! {
-    /// How columns are summed for the bias gradients.
-    ColumnSums, "column_sums":
-    /// A tree in shared memory.
-    Tree = "tree",
-    /// Atomic additions: the order, so the last bits, differ from run to run.
-    Atomic = "atomic",
-    /// Warp shuffles.
-    Warp = "warp",
-}
-
-named! {
-    /// How the gradient of the loss by the logits is made.
-    SoftmaxForm, "softmax":
-    /// Softmax and gradient in one kernel.
-    Fused = "fused",
-    /// Softmax first, then `(p - onehot) / B` in a kernel of its own.
-    Separate = "separate",
-}
-
-named! {
-    /// Type in which the source's matrix product and column sums add up.
-    Accumulate, "accumulate":
-    /// Single precision.
-    Fp32 = "fp32",
-    /// Double precision, rounded once at the end.
-    Fp64 = "fp64",
-}
-
-/// Choices of [`Execution::Paper`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PaperOptions {
-    /// Threads of a one-dimensional block: 128, 256 or 512.
-    pub block: u32,
-    /// Side of a square two-dimensional block, and of a tile: 8, 16 or 32.
-    pub tile: u32,
-    /// The matrix product.
-    pub matmul: PaperMatmul,
-    /// The bias gradients.
-    pub column_sums: ColumnSums,
-    /// The loss gradient.
-    pub softmax: SoftmaxForm,
-    /// The sums.
-    pub accumulate: Accumulate,
-}
-
-impl Default for PaperOptions {
-    /// The source's: 256 threads, tiles of 16, tree sums, fused gradient, fp32.
-    fn default() -> Self {
-        Self {
-            block: 256,
-            tile: 16,
-            matmul: PaperMatmul::Tiled,
-            column_sums: ColumnSums::Tree,
-            softmax: SoftmaxForm::Fused,
-            accumulate: Accumulate::Fp32,
-        }
-    }
 }
 
 /// How weights follow gradients `g`; PyTorch's definitions.
@@ -248,6 +177,21 @@ pub enum Schedule {
     },
 }
 
+/// A setter for every option of a builder that has `options`.
+macro_rules! setters {
+    ($($name:ident: $type:ty),+ $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`Options::", stringify!($name), "`].")]
+            pub fn $name(mut self, $name: $type) -> Self {
+                self.options.$name = $name;
+                self
+            }
+        )+
+    };
+}
+
+pub(super) use setters;
+
 /// When to stop before the last epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
@@ -299,25 +243,25 @@ pub struct Options {
     pub init: Init,
     /// Seed of weights and of every epoch's order; 32 bits. Default 1.
     pub seed: u32,
-    /// Arithmetic of the products. Weights, optimiser and everything else stay fp32 (fp64 with `Fp64`); with `Fp16` gradients are scaled by a loss
-    /// scale that adapts itself. Default [`Precision::F32`].
+    /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by a loss
+    /// scale that adapts itself. [`Precision::I16`] is not offered. Default [`Precision::F32`].
     pub precision: Precision,
-    /// Which kernels train. Default [`Execution::Auto`]; the table of engines in [`mlp`](super) says what each can do.
-    pub execution: Execution,
+    /// Which implementation trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) says what each can do.
+    #[serde(alias = "execution", deserialize_with = "engine")]
+    pub engine: Engine,
     /// Where the training set lies. Default [`Residence::Device`].
     pub stream: Residence,
-    /// Samples set aside from the end of the training set for validation: never trained on, classified after every epoch. Default 0.
-    pub validation: u32,
-    /// When to stop early; needs validation samples. Default `None`.
+    /// Samples held out from the end of the training set for validation: never trained on, classified after every epoch. Default 0.
+    #[serde(alias = "validation")]
+    pub held_out: u32,
+    /// When to stop early; needs samples that are held out. Default `None`.
     pub early_stopping: Option<EarlyStopping>,
     /// Samples evaluated at once, at least 1; concerns memory and speed. Default 256.
     pub evaluate_batch: u32,
-    /// Choices of [`Execution::Paper`].
-    pub paper: PaperOptions,
 }
 
 impl Default for Options {
-    /// The source's: 784-256-10, batch 64, 10 epochs of SGD at 0.01, averaged; He-uniform, seed 1.
+    /// The paper's: 784-256-10, batch 64, 10 epochs of SGD at 0.01, averaged; He-uniform, seed 1.
     fn default() -> Self {
         Self {
             hidden: vec![256],
@@ -332,14 +276,24 @@ impl Default for Options {
             init: Init::HeUniform,
             seed: 1,
             precision: Precision::F32,
-            execution: Execution::Auto,
+            engine: Engine::Auto,
             stream: Residence::Device,
-            validation: 0,
+            held_out: 0,
             early_stopping: None,
             evaluate_batch: 256,
-            paper: PaperOptions::default(),
         }
     }
+}
+
+/// The engine's name in a file. One that an older version had is refused by the name of that version.
+fn engine<'de, D: serde::Deserializer<'de>>(text: D) -> std::result::Result<Engine, D::Error> {
+    let name = std::borrow::Cow::<'de, str>::deserialize(text)?;
+    if name == "paper" {
+        let reason =
+            "the engine paper left this library: version 0.1 reads it, `warpplay papers mnist_mlp` has its kernels";
+        return Err(serde::de::Error::custom(reason));
+    }
+    name.parse().map_err(serde::de::Error::custom)
 }
 
 /// Largest number of hidden layers.
@@ -372,6 +326,9 @@ impl Options {
             return Err(Error::option("weight_decay", self.weight_decay, "a finite number, at least 0"));
         }
         self.optimizer.check()?;
+        if self.precision == Precision::I16 {
+            return Err(Error::option("precision", self.precision, "f32, f64, tf32, bf16 or f16"));
+        }
         match self.schedule {
             Schedule::Constant => {}
             Schedule::Step { every, factor } => {
@@ -391,16 +348,6 @@ impl Options {
             if !(min_delta >= 0.0 && min_delta.is_finite()) {
                 return Err(Error::option("min_delta", min_delta, "a finite number, at least 0"));
             }
-            if self.validation == 0 {
-                return Err(Error::option("early_stopping", patience, "only with validation samples"));
-            }
-        }
-        let PaperOptions { block, tile, .. } = self.paper;
-        if ![128, 256, 512].contains(&block) {
-            return Err(Error::option("block", block, "128, 256 or 512"));
-        }
-        if ![8, 16, 32].contains(&tile) {
-            return Err(Error::option("tile", tile, "8, 16 or 32"));
         }
         Ok(())
     }
@@ -451,13 +398,30 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for &precision in Precision::ALL {
-            assert_eq!(precision.name().parse::<Precision>().unwrap(), precision);
+        for &engine in Engine::ALL {
+            assert_eq!(engine.name().parse::<Engine>().unwrap(), engine);
         }
+        assert_eq!("plain".parse::<Engine>().unwrap(), Engine::Cpu);
         for name in Optimizer::NAMES {
             assert_eq!(Optimizer::from_name(name).unwrap().name(), name);
         }
-        let error = "float".parse::<Precision>().unwrap_err().to_string();
-        assert_eq!(error, "option precision: float is not allowed (fp32, tf32, bf16, fp16, fp64)");
+        let error = "paper".parse::<Engine>().unwrap_err().to_string();
+        assert_eq!(error, "option engine: paper is not allowed (auto, epoch, layers, cpu)");
+    }
+
+    #[test]
+    fn options_of_version_0_1_are_read() {
+        let mut json = serde_json::to_value(Options::default()).unwrap();
+        let fields = json.as_object_mut().unwrap();
+        for (new, old) in [("engine", "execution"), ("held_out", "validation")] {
+            let value = fields.remove(new).unwrap();
+            fields.insert(old.into(), value);
+        }
+        fields["execution"] = "plain".into();
+        let old: Options = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(old, Options { engine: Engine::Cpu, ..Options::default() });
+        json["execution"] = "paper".into();
+        let error = serde_json::from_value::<Options>(json).unwrap_err().to_string();
+        assert!(error.contains("version 0.1 reads it"), "{error}");
     }
 }

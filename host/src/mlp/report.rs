@@ -1,8 +1,10 @@
 //! What a training or an evaluation found, as plain data.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::options::{Execution, Options};
+use super::options::{Engine, Options};
 
 /// Version of the reports' fields.
 pub const SCHEMA: u32 = 1;
@@ -48,7 +50,7 @@ pub enum StoppedBy {
 
 /// A whole training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrainReport {
+pub struct Report {
     /// Version of these fields, [`SCHEMA`].
     pub schema: u32,
     /// Version of the library.
@@ -63,8 +65,15 @@ pub struct TrainReport {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// Which kernels trained.
-    pub execution: Execution,
+    /// Which engine trained.
+    #[serde(alias = "execution")]
+    pub engine: Engine,
+    /// Seed of weights and orders.
+    #[serde(default)]
+    pub seed: u32,
+    /// Seconds of training, evaluation not counted.
+    #[serde(default)]
+    pub seconds: f64,
     /// Where the data comes from.
     pub data: String,
     /// Widths of all layers, the inputs first.
@@ -98,4 +107,112 @@ pub struct Evaluation {
     pub device: String,
     /// Seconds of classification, the set being on the device.
     pub seconds: f64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.sizes.iter().map(u32::to_string).collect();
+        writeln!(f, "network     {} on {}", sizes.join("-"), self.data)?;
+        writeln!(f, "device      {} ({}), engine {}", self.device, self.device_name, self.engine)?;
+        let ended = match self.stopped_by {
+            StoppedBy::Epochs => "all epochs done",
+            StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
+            StoppedBy::Request => "early, on request: what was trained so far",
+        };
+        writeln!(f, "ended       {ended}")?;
+        if let Some(last) = self.epochs.last() {
+            write!(f, "epoch {:<6}loss {:.5}", last.epoch, last.loss)?;
+            for (name, accuracy) in [("test", last.test_accuracy), ("held out", last.validation_accuracy)] {
+                if let Some(accuracy) = accuracy {
+                    write!(f, ", {name} {:.2} %", 100.0 * accuracy)?;
+                }
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "dead units  {} of {}", self.dead_units, self.options.hidden.iter().sum::<u32>())?;
+        write!(f, "time        {:.3} s of training, seed {}", self.seconds, self.seed)
+    }
+}
+
+impl fmt::Display for Evaluation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = 100.0 * self.accuracy;
+        write!(f, "{} of {} right ({share:.2} %), loss {:.4} on {}", self.correct, self.total, self.loss, self.device)
+    }
+}
+
+/// One epoch of one model of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepEpoch {
+    /// The epoch, from 1.
+    pub epoch: u32,
+    /// Mean loss of the epoch's samples, each before its batch's update.
+    pub loss: f64,
+}
+
+/// What became of one model of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepModel {
+    /// Its seed, of weights and orders.
+    pub seed: u32,
+    /// Its base learning rate.
+    pub learning_rate: f64,
+    /// Its epochs, up to the one before its loss ceased to be finite.
+    pub epochs: Vec<SweepEpoch>,
+    /// The epoch in which its loss ceased to be finite.
+    pub diverged: Option<u32>,
+    /// Share of the test set that it classifies rightly at the end, 0 to 1; `None` without a test set and for a model that diverged.
+    pub test_accuracy: Option<f64>,
+    /// Mean loss of the test set at the end.
+    pub test_loss: Option<f64>,
+}
+
+impl SweepModel {
+    /// A model of which nothing is known yet.
+    pub(super) fn new(seed: u32, learning_rate: f64) -> Self {
+        Self { seed, learning_rate, epochs: Vec::new(), diverged: None, test_accuracy: None, test_loss: None }
+    }
+}
+
+/// A whole sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepReport {
+    /// Version of these fields.
+    pub schema: u32,
+    /// Version of the library.
+    pub version: String,
+    /// The models, as they were given.
+    pub models: Vec<SweepModel>,
+    /// Back end: `cuda`, `simt` or `cpu`.
+    pub device: String,
+    /// Name of the device.
+    pub device_name: String,
+    /// Which engine trained.
+    #[serde(alias = "execution")]
+    pub engine: Engine,
+    /// Whether all models were trained in one launch an epoch; otherwise one after the other.
+    pub side_by_side: bool,
+    /// Seconds of training, evaluation not counted.
+    pub seconds: f64,
+    /// Models that were trained for all epochs, by the second.
+    pub models_per_second: f64,
+    /// Where the data comes from.
+    pub data: String,
+    /// The options, whose `seed` and `learning_rate` the models replace.
+    pub options: Options,
+}
+
+impl fmt::Display for SweepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "data        {}", self.data)?;
+        writeln!(f, "device      {} ({}), engine {}", self.device, self.device_name, self.engine)?;
+        let accuracy = |model: &&SweepModel| model.test_accuracy.unwrap_or(-1.0);
+        let best = self.models.iter().reduce(|best, next| if accuracy(&next) > accuracy(&best) { next } else { best });
+        if let Some((best, share)) = best.and_then(|best| Some((best, best.test_accuracy?))) {
+            let share = 100.0 * share;
+            writeln!(f, "best        seed {}, learning rate {}: {share:.2} %", best.seed, best.learning_rate)?;
+        }
+        let (n, seconds) = (self.models.len(), self.seconds);
+        write!(f, "models      {n} in {seconds:.3} s, {:.2} a second", self.models_per_second)
+    }
 }

@@ -2,78 +2,23 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
-use super::classifier::check_set;
-use super::engine::Setup;
-use super::epoch::kernels::{Course, DeviceSet, Kernels, Shape};
-use super::epoch::{self, outcome, pack};
-use super::options::{Execution, Options, Reduction};
-use super::report::SCHEMA;
-use super::{Dataset, Network, TrainEvent, Trainer};
-use crate::{Buffer, Device, Error, Result, Stream};
+use super::engines::Setup;
+use super::engines::epoch::SideBySide;
+use super::evaluation::check_set;
+use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule, setters};
+use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
+use super::{Dataset, Trainer, dispatch};
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// Most models of a sweep.
 pub const MAX_MODELS: usize = 4096;
 
-/// One epoch of one model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepEpoch {
-    /// The epoch, from 1.
-    pub epoch: u32,
-    /// Mean loss of the epoch's samples, each before its batch's update.
-    pub loss: f64,
-}
-
-/// What became of one model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepModel {
-    /// Its seed, of weights and orders.
-    pub seed: u32,
-    /// Its base learning rate.
-    pub learning_rate: f64,
-    /// Its epochs, up to the one before its loss ceased to be finite.
-    pub epochs: Vec<SweepEpoch>,
-    /// The epoch in which its loss ceased to be finite.
-    pub diverged: Option<u32>,
-    /// Share of the test set that it classifies rightly at the end, 0 to 1; `None` without a test set and for a model that diverged.
-    pub test_accuracy: Option<f64>,
-    /// Mean loss of the test set at the end.
-    pub test_loss: Option<f64>,
-}
-
-/// A whole sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepReport {
-    /// Version of these fields.
-    pub schema: u32,
-    /// Version of the library.
-    pub version: String,
-    /// The models, as they were given.
-    pub models: Vec<SweepModel>,
-    /// Back end: `cuda`, `simt` or `cpu`.
-    pub device: String,
-    /// Name of the device.
-    pub device_name: String,
-    /// Which kernels trained.
-    pub execution: Execution,
-    /// Whether all models were trained in one launch an epoch; otherwise one after the other.
-    pub side_by_side: bool,
-    /// Seconds of training, evaluation not counted.
-    pub seconds: f64,
-    /// Models that were trained for all epochs, by the second.
-    pub models_per_second: f64,
-    /// Where the data comes from.
-    pub data: String,
-    /// The options, whose `seed` and `learning_rate` the models replace.
-    pub options: Options,
-}
-
 /// Options of a [`Sweep`]; made by [`Sweep::builder`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SweepBuilder {
+    train: Arc<Dataset>,
     options: Options,
     models: Vec<(u32, f64)>,
     test: Option<Arc<Dataset>>,
@@ -81,10 +26,15 @@ pub struct SweepBuilder {
 }
 
 impl SweepBuilder {
-    /// What all models have in common. Validation and early stopping are not for sweeps.
+    /// What all models have in common. Held-out samples and early stopping are not for sweeps.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
+    }
+
+    setters! {
+        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64, reduction: Reduction,
+        init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
     }
 
     /// Adds a model: its seed and its base learning rate.
@@ -100,59 +50,64 @@ impl SweepBuilder {
     }
 
     /// Threads of the CPU back end, as for a [`TrainerBuilder`](super::TrainerBuilder).
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
         self
+    }
+
+    /// Memory that the sweep will need: of all models, if they are trained side by side.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, or not with this data or device.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        self.check()?;
+        let sets: Vec<usize> = self.test.iter().map(|test| test.len()).collect();
+        dispatch::memory_of_many(device, &self.setup(), &sets, self.models.len() as u32)
     }
 
     /// Checks the options and takes the device's memory.
     ///
-    /// On a device that runs kernels, models for which [`Execution::Epoch`] would be chosen are trained side by side, a cluster of blocks each, as many at the
+    /// On a device that runs kernels, models for which [`Engine::Epoch`] would be chosen are trained side by side, a cluster of blocks each, as many at the
     /// same time as the device has room for; others, and all on the CPU, one after the other.
     ///
     /// # Errors
-    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with validation samples.
-    pub fn build(self, device: &Device, train: &Arc<Dataset>) -> Result<Sweep> {
-        let Self { options, models, test, threads } = self;
-        if !(1..=MAX_MODELS).contains(&models.len()) {
-            return Err(Error::option("models", models.len(), format!("1 to {MAX_MODELS}")));
+    /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples.
+    pub fn build(self, device: &Device) -> Result<Sweep> {
+        self.check()?;
+        let setup = self.setup();
+        if let Some(test) = &self.test {
+            check_set(&setup.sizes, test)?;
         }
-        options.check()?;
-        if options.validation > 0 {
-            return Err(Error::option("validation", options.validation, "0 in a sweep"));
+        let engine = dispatch::choose(device, &setup)?;
+        let memory = self.memory_needed(device)?;
+        device.expect_memory(&memory)?;
+        let seeds: Vec<u32> = self.models.iter().map(|&(seed, _)| seed).collect();
+        let mut side_by_side = dispatch::open_many(device, &setup, &seeds)?;
+        if let (Some(side_by_side), Some(test)) = (&mut side_by_side, &self.test) {
+            side_by_side.load_test(test)?;
         }
-        let each = |&(seed, learning_rate): &(u32, f64)| Options { seed, learning_rate, ..options.clone() };
-        for model in &models {
-            each(model).check()?;
+        let Self { train, options, models, test, threads } = self;
+        Ok(Sweep { options, models, test, threads, device: device.clone(), train, side_by_side, engine, memory })
+    }
+
+    /// Everything that a trainer checks, for every model, and what a sweep does not do.
+    fn check(&self) -> Result<()> {
+        if !(1..=MAX_MODELS).contains(&self.models.len()) {
+            return Err(Error::option("models", self.models.len(), format!("1 to {MAX_MODELS}")));
         }
-        // Everything that a trainer checks is checked here too, once: all models are alike.
-        let mut builder = Trainer::builder().options(each(&models[0]));
-        if let Some(test) = &test {
-            builder = builder.test(test);
+        if self.options.held_out > 0 {
+            return Err(Error::option("held_out", self.options.held_out, "0 in a sweep"));
         }
-        if let Some(threads) = threads {
-            builder = builder.threads(threads);
+        for &(seed, learning_rate) in &self.models {
+            let options = Options { seed, learning_rate, ..self.options.clone() };
+            Trainer::builder(&self.train).options(options).threads(self.threads).check()?;
         }
-        let first = builder.clone().build(device, train)?;
-        let sizes = options.sizes(train.n_inputs(), train.n_classes());
-        if let Some(test) = &test {
-            check_set(&sizes, test)?;
-        }
-        let side_by_side = match first.execution() {
-            Execution::Epoch => Some(SideBySide::new(device, &options, &sizes, &models, train, test.as_ref())?),
-            _ => None,
-        };
-        let execution = first.execution();
-        Ok(Sweep {
-            options,
-            models,
-            test,
-            threads,
-            device: device.clone(),
-            train: Arc::clone(train),
-            side_by_side,
-            execution,
-        })
+        Ok(())
+    }
+
+    fn setup(&self) -> Setup {
+        let sizes = self.options.sizes(self.train.n_inputs(), self.train.n_classes());
+        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(&self.train)), threads: self.threads }
     }
 }
 
@@ -166,8 +121,8 @@ impl SweepBuilder {
 ///
 /// let digits = Arc::new(Dataset::drawn_digits(1, 320)?);
 /// let options = Options { hidden: vec![16], epochs: 2, ..Options::default() };
-/// let sweep = Sweep::builder().options(options).model(1, 0.01).model(1, 0.1).test(&digits);
-/// let report = sweep.build(&Device::cpu(), &digits)?.run(|_| ControlFlow::Continue(()))?;
+/// let sweep = Sweep::builder(&digits).options(options).model(1, 0.01).model(1, 0.1).test(&digits);
+/// let report = sweep.build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
 /// assert!(report.models[1].epochs[1].loss < report.models[0].epochs[1].loss); // the larger rate is ahead
 /// # Ok::<(), warpplay::Error>(())
 /// ```
@@ -179,13 +134,25 @@ pub struct Sweep {
     device: Device,
     train: Arc<Dataset>,
     side_by_side: Option<SideBySide>,
-    execution: Execution,
+    engine: Engine,
+    memory: Memory,
 }
 
 impl Sweep {
     /// A builder with the default options and no model.
-    pub fn builder() -> SweepBuilder {
-        SweepBuilder::default()
+    pub fn builder(train: &Arc<Dataset>) -> SweepBuilder {
+        let (options, train) = (Options::default(), Arc::clone(train));
+        SweepBuilder { train, options, models: Vec::new(), test: None, threads: None }
+    }
+
+    /// Which engine trains; never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Trains all models from the beginning. `watch` is told how many epochs of how many are done, over all models; if it answers `Break` the report holds
@@ -193,11 +160,17 @@ impl Sweep {
     ///
     /// # Errors
     /// Errors of the device. A model whose loss is not finite is no error: its report says so.
-    pub fn run(&mut self, mut watch: impl FnMut(SweepProgress) -> ControlFlow<()>) -> Result<SweepReport> {
-        let (models, seconds, done) = match &mut self.side_by_side {
-            Some(side_by_side) => side_by_side.run(&self.options, &self.models, self.test.as_deref(), &mut watch)?,
-            None => self.one_by_one(&mut watch)?,
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<SweepReport> {
+        let begin = Instant::now();
+        let n_steps = Some(self.models.len() as u64 * u64::from(self.options.epochs));
+        let mut told =
+            |steps| watch(&Progress { steps, n_steps, elapsed: begin.elapsed(), time_limit: None, latest: None });
+        let (models, trained) = match &mut self.side_by_side {
+            Some(side_by_side) => side_by_side.run(&self.models, &mut told)?,
+            None => self.one_by_one(&mut told)?,
         };
+        let seconds = trained.as_secs_f64();
+        let done = models.iter().filter(|model| model.epochs.len() == self.options.epochs as usize).count();
         Ok(SweepReport {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -205,7 +178,7 @@ impl Sweep {
             models,
             device: self.device.backend().to_string(),
             device_name: self.device.name(),
-            execution: self.execution,
+            engine: self.engine,
             side_by_side: self.side_by_side.is_some(),
             seconds,
             data: self.train.source().to_string(),
@@ -213,13 +186,9 @@ impl Sweep {
         })
     }
 
-    fn one_by_one(
-        &self,
-        watch: &mut dyn FnMut(SweepProgress) -> ControlFlow<()>,
-    ) -> Result<(Vec<SweepModel>, f64, usize)> {
-        let total = self.models.len() as u64 * u64::from(self.options.epochs);
+    fn one_by_one(&self, told: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<(Vec<SweepModel>, Duration)> {
         let mut reports = Vec::new();
-        let (mut seconds, mut done, mut stop) = (0.0, 0, false);
+        let (mut trained, mut stop) = (Duration::ZERO, false);
         for (number, &(seed, learning_rate)) in self.models.iter().enumerate() {
             let mut model = SweepModel::new(seed, learning_rate);
             if stop {
@@ -227,22 +196,19 @@ impl Sweep {
                 continue;
             }
             let options = Options { seed, learning_rate, ..self.options.clone() };
-            let mut builder = Trainer::builder().options(options);
-            if let Some(threads) = self.threads {
-                builder = builder.threads(threads);
-            }
-            let mut trainer = builder.build(&self.device, &self.train)?;
+            let builder = Trainer::builder(&self.train).options(options).threads(self.threads);
+            let mut trainer = builder.build(&self.device)?;
             let before = number as u64 * u64::from(self.options.epochs);
             let start = Instant::now();
-            let end = trainer.run(|event| match event {
-                TrainEvent::Epoch(epoch) => {
-                    let answer = watch(SweepProgress { done: before + u64::from(epoch.epoch), total });
+            let end = trainer.run(|progress| match &progress.latest {
+                Some(epoch) => {
+                    let answer = told(before + u64::from(epoch.epoch));
                     stop |= answer.is_break();
                     answer
                 }
-                TrainEvent::Step { .. } => ControlFlow::Continue(()),
+                None => ControlFlow::Continue(()),
             });
-            seconds += start.elapsed().as_secs_f64();
+            trained += start.elapsed();
             match end {
                 Ok(_) => {}
                 Err(Error::Diverged { epoch, .. }) => model.diverged = Some(epoch),
@@ -250,14 +216,13 @@ impl Sweep {
             }
             let epochs = trainer.epochs().iter();
             model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
-            done += usize::from(model.epochs.len() == self.options.epochs as usize);
             if let (Some(test), None) = (&self.test, model.diverged) {
                 let found = trainer.evaluate(test)?;
                 (model.test_accuracy, model.test_loss) = (Some(found.accuracy), Some(found.loss));
             }
             reports.push(model);
         }
-        Ok((reports, seconds, done))
+        Ok((reports, trained))
     }
 }
 
@@ -268,135 +233,5 @@ impl std::fmt::Debug for Sweep {
             .field("models", &self.models.len())
             .field("side_by_side", &self.side_by_side.is_some())
             .finish()
-    }
-}
-
-/// How far a sweep is, in epochs of all its models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SweepProgress {
-    /// Epochs done.
-    pub done: u64,
-    /// Epochs in all.
-    pub total: u64,
-}
-
-impl SweepModel {
-    fn new(seed: u32, learning_rate: f64) -> Self {
-        Self { seed, learning_rate, epochs: Vec::new(), diverged: None, test_accuracy: None, test_loss: None }
-    }
-}
-
-/// All models on the device at once.
-struct SideBySide {
-    first_values: Vec<f32>,
-    values: Buffer<f32>,
-    set: DeviceSet,
-    test: Option<DeviceSet>,
-    course: Course,
-    kernels: Kernels,
-    stream: Stream,
-    n_samples: usize,
-}
-
-impl SideBySide {
-    fn new(
-        device: &Device,
-        options: &Options,
-        sizes: &[u32],
-        models: &[(u32, f64)],
-        train: &Arc<Dataset>,
-        test: Option<&Arc<Dataset>>,
-    ) -> Result<Self> {
-        let setup =
-            Setup { options: options.clone(), sizes: sizes.to_vec(), train: Some(Arc::clone(train)), threads: None };
-        epoch::fits(device, &setup)?;
-        let shape =
-            Shape { n_inputs: sizes[0], n_hidden: sizes[1], n_classes: sizes[2], n_models: models.len() as u32 };
-        let alone = Shape { n_models: 1, ..shape };
-        let mut first_values = Vec::with_capacity(shape.n_values() * models.len());
-        for &(seed, _) in models {
-            first_values.extend(pack(&Network::initial(sizes, options.init, seed)?.to_state(), alone)?);
-        }
-        let stream = device.stream()?;
-        let seeds: Vec<u32> = models.iter().map(|&(seed, _)| seed).collect();
-        Ok(Self {
-            values: stream.alloc(first_values.len())?,
-            // Only classified sets need places for each model's answers.
-            set: DeviceSet::new(&stream, train, alone)?,
-            test: test.map(|test| DeviceSet::new(&stream, test, shape)).transpose()?,
-            course: Course::new(
-                &stream,
-                train.len() as u32,
-                options.batch,
-                options.reduction == Reduction::Mean,
-                &seeds,
-            )?,
-            kernels: Kernels::load(device, shape)?,
-            n_samples: train.len(),
-            first_values,
-            stream,
-        })
-    }
-
-    fn run(
-        &mut self,
-        options: &Options,
-        models: &[(u32, f64)],
-        test: Option<&Dataset>,
-        watch: &mut dyn FnMut(SweepProgress) -> ControlFlow<()>,
-    ) -> Result<(Vec<SweepModel>, f64, usize)> {
-        let Self { first_values, values, set, course, kernels, stream, n_samples, .. } = self;
-        stream.write(values, 0, first_values)?;
-        let mut reports: Vec<SweepModel> = models.iter().map(|&(seed, rate)| SweepModel::new(seed, rate)).collect();
-        let n_steps = n_samples.div_ceil(options.batch as usize);
-        let n_models = models.len() as u64;
-        let mut seconds = 0.0;
-        let mut epochs = 0;
-        while epochs < options.epochs {
-            let start = Instant::now();
-            let before = u64::from(epochs) * n_steps as u64;
-            let mut rates = Vec::with_capacity(n_steps * models.len());
-            for &(seed, learning_rate) in models {
-                let options = Options { seed, learning_rate, ..options.clone() };
-                rates.extend(
-                    (0..n_steps as u64).map(|step| options.learning_rate_at(before + step, n_steps as u64) as f32),
-                );
-            }
-            course.set_rates(stream, &rates)?;
-            kernels.train(stream, values, set, course, epochs, 0)?;
-            let losses = course.step_losses(stream)?;
-            seconds += start.elapsed().as_secs_f64();
-            epochs += 1;
-            for (report, losses) in reports.iter_mut().zip(losses.chunks_exact(n_steps)) {
-                let outcome = outcome(losses, 0);
-                if outcome.bad_step.is_some() && report.diverged.is_none() {
-                    report.diverged = Some(epochs);
-                }
-                if report.diverged.is_none() {
-                    report.epochs.push(SweepEpoch { epoch: epochs, loss: outcome.loss_sum / *n_samples as f64 });
-                }
-            }
-            let total = u64::from(options.epochs) * n_models;
-            if watch(SweepProgress { done: u64::from(epochs) * n_models, total }).is_break() {
-                break;
-            }
-        }
-        if let (Some(test), Some(set)) = (test, &mut self.test) {
-            self.kernels.classify(&self.stream, &self.values, set)?;
-            let (classes, losses, _) = set.found(&self.stream)?;
-            let n = test.len();
-            for (report, (classes, losses)) in
-                reports.iter_mut().zip(classes.chunks_exact(n).zip(losses.chunks_exact(n)))
-            {
-                if report.diverged.is_none() {
-                    let right =
-                        classes.iter().zip(test.labels()).filter(|&(&class, &label)| class == u32::from(label)).count();
-                    report.test_accuracy = Some(right as f64 / n as f64);
-                    report.test_loss = Some(losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / n as f64);
-                }
-            }
-        }
-        let done = reports.iter().filter(|report| report.epochs.len() == options.epochs as usize).count();
-        Ok((reports, seconds, done))
     }
 }

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use crate::runtime::device::{DeviceInfo, FreeMemory, device_name};
 use crate::runtime::driver::{self, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
-use crate::{Backend, LaunchShape};
+use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
 
 /// The primary context of one CUDA device, shared by everything that was made on it.
 pub(crate) struct Context {
@@ -29,90 +28,6 @@ struct Slot {
     /// The context, while something uses it.
     context: Weak<Context>,
     dead: CauseOfDeath,
-}
-
-/// What a launch must keep to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) max_grid: [u32; 3],
-    pub(crate) max_block: [u32; 3],
-    pub(crate) max_threads: u32,
-    pub(crate) max_shared_bytes: u32,
-    pub(crate) max_cluster: u32,
-    pub(crate) cooperative: bool,
-}
-
-impl Limits {
-    /// The limits that the CPU keeps when it runs kernels thread by thread: those of a GPU of compute capability 9.0.
-    pub(crate) const SIMT: Self = Self {
-        max_grid: [i32::MAX as u32, 65_535, 65_535],
-        max_block: [1024, 1024, 64],
-        max_threads: 1024,
-        max_shared_bytes: 227 * 1024,
-        max_cluster: 16,
-        cooperative: true,
-    };
-
-    /// Checks a shape against the device, and against what the kernel allows.
-    ///
-    /// * `max_threads`: most threads of a block for this kernel, at most the device's.
-    /// * `static_shared_bytes`: shared memory that the kernel declares itself.
-    pub(crate) fn check(
-        &self,
-        kernel: &str,
-        shape: &LaunchShape,
-        max_threads: u32,
-        static_shared_bytes: u32,
-    ) -> Result<()> {
-        let refuse = |what: &str, expected: String, got: String| {
-            Err(Error::shape(format!("kernel {kernel}: {what}"), expected, got))
-        };
-        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-            let (n, most) = (shape.grid[axis], self.max_grid[axis]);
-            if n == 0 || n > most {
-                return refuse(&format!("blocks along {name}"), format!("1 to {most}"), n.to_string());
-            }
-            let (n, most) = (shape.block[axis], self.max_block[axis]);
-            if n == 0 || n > most {
-                return refuse(&format!("threads along {name}"), format!("1 to {most}"), n.to_string());
-            }
-        }
-        let threads: u64 = shape.block.iter().map(|&n| u64::from(n)).product();
-        let most = max_threads.min(self.max_threads);
-        if threads > u64::from(most) {
-            return refuse("threads of a block", format!("1 to {most}"), threads.to_string());
-        }
-        let most = self.max_shared_bytes.saturating_sub(static_shared_bytes);
-        if shape.shared_bytes > most {
-            return refuse("bytes of dynamic shared memory", format!("at most {most}"), shape.shared_bytes.to_string());
-        }
-        let cluster = shape.cluster;
-        if cluster == 0 || cluster > self.max_cluster {
-            return refuse(
-                "blocks of a cluster",
-                match self.max_cluster {
-                    1 => "1, since this device has no clusters (compute capability 9.0 has)".into(),
-                    most => format!("1 to {most}"),
-                },
-                cluster.to_string(),
-            );
-        }
-        if !shape.grid[0].is_multiple_of(cluster) {
-            return refuse(
-                "blocks along x",
-                format!("a multiple of the cluster's {cluster}"),
-                shape.grid[0].to_string(),
-            );
-        }
-        if shape.cooperative && !self.cooperative {
-            return refuse(
-                "launch",
-                "an ordinary one, since this device has no cooperative launches".into(),
-                "a cooperative one".into(),
-            );
-        }
-        Ok(())
-    }
 }
 
 /// The devices that were opened, by ordinal.
@@ -320,26 +235,6 @@ pub(crate) fn list() -> Vec<DeviceInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn refusal(shape: LaunchShape) -> String {
-        Limits::SIMT.check("k", &shape, 256, 1024).expect_err("the shape is wrong").to_string()
-    }
-
-    #[test]
-    fn shapes_are_checked_with_the_kernels_name() {
-        assert!(Limits::SIMT.check("k", &LaunchShape::new(1, 256), 256, 0).is_ok());
-        assert_eq!(refusal(LaunchShape::new(0, 32)), "kernel k: blocks along x: expected 1 to 2147483647, got 0");
-        assert_eq!(refusal(LaunchShape::new(1, 257)), "kernel k: threads of a block: expected 1 to 256, got 257");
-        assert_eq!(refusal(LaunchShape::new(1, 2000)), "kernel k: threads along x: expected 1 to 1024, got 2000");
-        assert_eq!(
-            refusal(LaunchShape::new(1, 32).with_shared(227 * 1024)),
-            "kernel k: bytes of dynamic shared memory: expected at most 231424, got 232448"
-        );
-        assert_eq!(
-            refusal(LaunchShape::new(3, 32).with_cluster(2)),
-            "kernel k: blocks along x: expected a multiple of the cluster's 2, got 3"
-        );
-    }
 
     #[test]
     fn no_driver_is_an_ordinary_error() {

@@ -4,84 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
 use warpplay_gpu::simt::banks::{self, BankReport};
 
-use crate::runtime::context::{self, Context, Limits};
+use crate::runtime::context::{self, Context};
 use crate::runtime::error::{Error, Result};
 use crate::runtime::host_machine;
-use crate::runtime::stream::Stream;
-
-/// Where kernels run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// An NVIDIA GPU.
-    Cuda,
-    /// The kernels' own source on the CPU, thread by thread: slow, and it reports broken rules. For tests.
-    Simt,
-    /// The plain implementations on the CPU, with all its cores. No kernels run here.
-    Cpu,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Cuda => "cuda",
-            Self::Simt => "simt",
-            Self::Cpu => "cpu",
-        })
-    }
-}
-
-/// What is known of a device without opening it. A number that has no meaning for the back end is 0.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceInfo {
-    /// The back end.
-    pub backend: Backend,
-    /// Number of the device within its back end, from 0.
-    pub ordinal: usize,
-    /// The maker's name.
-    pub name: String,
-    /// Compute capability as (major, minor); `None` on the CPU.
-    pub compute_capability: Option<(u32, u32)>,
-    /// CUDA version of the driver as (major, minor); `None` on the CPU.
-    pub driver_version: Option<(u32, u32)>,
-    /// Multiprocessors of a GPU, hardware threads of a CPU.
-    pub n_multiprocessors: u32,
-    /// Memory in all, in bytes.
-    pub memory_bytes: u64,
-    /// Second-level cache in bytes.
-    pub l2_bytes: u64,
-    /// Most threads of one block.
-    pub max_threads_per_block: u32,
-    /// Most threads that a multiprocessor holds at once.
-    pub max_threads_per_multiprocessor: u32,
-    /// Most shared memory of one block in bytes, static and dynamic together.
-    pub max_shared_per_block: u32,
-    /// Shared memory of a multiprocessor in bytes.
-    pub max_shared_per_multiprocessor: u32,
-    /// Registers of 32 bits of a multiprocessor.
-    pub max_registers_per_multiprocessor: u32,
-}
-
-impl DeviceInfo {
-    /// The newest PTX version that the driver compiles, as (major, minor); `None` on the CPU.
-    ///
-    /// From the driver's CUDA version by NVIDIA's table; a lower bound for a driver newer than the table.
-    pub fn ptx_version(&self) -> Option<(u32, u32)> {
-        self.driver_version.map(crate::runtime::driver::ptx_version)
-    }
-}
-
-/// Free and total memory in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FreeMemory {
-    /// Free now.
-    pub free: u64,
-    /// In all.
-    pub total: u64,
-}
+use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
 
 /// A device that is open. Cloning is cheap and gives the same device.
 ///
@@ -243,14 +171,6 @@ impl Device {
         }
     }
 
-    /// A new stream of work.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] on [`Backend::Cpu`], where no kernels run; [`Error::Driver`] if the driver refuses.
-    pub fn stream(&self) -> Result<Stream> {
-        Stream::new(self)
-    }
-
     /// How many buffers were allocated through this opening of the device and its clones so far, the empty ones not
     /// counted. For tests of engines that promise to reuse their memory.
     pub fn allocations(&self) -> u64 {
@@ -313,15 +233,6 @@ impl PartialEq for Device {
 }
 
 impl Eq for Device {}
-
-/// The device as [`Device::parse`] reads it: `cuda:0`, `cpu`, `simt`.
-pub(crate) fn device_name(backend: Backend, ordinal: usize) -> String {
-    match backend {
-        Backend::Cuda => format!("cuda:{ordinal}"),
-        Backend::Simt if ordinal > 0 => format!("simt:{ordinal}"),
-        Backend::Simt | Backend::Cpu => backend.to_string(),
-    }
-}
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -388,6 +299,6 @@ mod tests {
         fn sync<T: Sync>() {}
         send::<Device>();
         sync::<Device>();
-        send::<Stream>();
+        send::<crate::Stream>();
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::runtime::context::Limits;
-use crate::runtime::device::{Backend, DeviceInfo, FreeMemory};
+use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits};
 
 /// The processor's name, or `CPU` where the system does not tell.
 pub(crate) fn name() -> String {

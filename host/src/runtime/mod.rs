@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `error` | the one error type |
+//! | `info` | what is known of devices: back end, sizes, limits |
 //! | `device`, `context`, `host_machine`, `driver` | what kernels run on, and how the driver is reached |
 //! | `stream`, `event`, `graph` | work in order, its times, its recordings |
 //! | `buffer`, `pinned` | memory of the device, and of the host for copies |
@@ -27,6 +28,7 @@ pub(crate) mod fnv;
 #[allow(unsafe_code)]
 pub(crate) mod graph;
 pub(crate) mod host_machine;
+pub(crate) mod info;
 #[allow(unsafe_code)]
 pub(crate) mod launch;
 pub(crate) mod memory;

@@ -11,10 +11,10 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
 
 use crate::runtime::context::Context;
-use crate::runtime::device::{Backend, Device};
+use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, LaunchAttribute, LaunchConfig, function_attribute, jit_option};
-use crate::runtime::error::{Error, Result};
-use crate::runtime::stream::suspects;
+use crate::runtime::error::{Error, Result, kills_context};
+use crate::runtime::info::Backend;
 
 /// Dynamic and static shared memory that a block may have without asking, in bytes.
 const SHARED_WITHOUT_ASKING: u32 = 48 * 1024;
@@ -145,6 +145,24 @@ impl Module {
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Module({} on {})", self.name(), self.device())
+    }
+}
+
+/// The kernels that a launch's failure may be about: those being launched and, if the driver reports what happened
+/// before, those queued already.
+pub(crate) fn suspects(queued: &[&'static str], launched: &[&'static str]) -> String {
+    let mut names = Vec::new();
+    let earlier = if kills_context(driver::last_code()) { queued } else { &[] };
+    for name in earlier.iter().chain(launched) {
+        add_name(&mut names, name);
+    }
+    names.join(", ")
+}
+
+/// Adds a name that is not there yet.
+pub(crate) fn add_name(names: &mut Vec<&'static str>, name: &'static str) {
+    if !names.contains(&name) {
+        names.push(name);
     }
 }
 
@@ -306,7 +324,7 @@ impl FunctionInfo {
     fn on_the_cpu(max_threads: u32) -> Self {
         Self {
             max_threads: match max_threads {
-                0 => crate::runtime::context::Limits::SIMT.max_threads,
+                0 => crate::runtime::info::Limits::SIMT.max_threads,
                 n => n,
             },
             registers: 0,

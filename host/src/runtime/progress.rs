@@ -1,5 +1,6 @@
 //! How far a long piece of work has come.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// What an engine tells the caller's `watch`, from time to time.
@@ -38,6 +39,11 @@ impl<R> Progress<R> {
         let steps = self.n_steps.map_or(0.0, |n| part(self.steps as f64, n as f64));
         let time = self.time_limit.map_or(0.0, |limit| part(self.elapsed.as_secs_f64(), limit.as_secs_f64()));
         steps.max(time)
+    }
+
+    /// A `watch` that never stops the work.
+    pub fn go_on(&self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 }
 

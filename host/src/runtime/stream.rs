@@ -15,13 +15,14 @@ use warpplay_gpu::simt;
 
 use crate::runtime::buffer::{Allocation, Buffer};
 use crate::runtime::context::Context;
-use crate::runtime::device::{Backend, Device};
+use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::event::Event;
 use crate::runtime::graph::{CudaGraph, Graph, Operation, Replay};
+use crate::runtime::info::Backend;
 use crate::runtime::launch::{Binding, IntoParams};
-use crate::runtime::module::{Function, Loaded, no_kernels};
+use crate::runtime::module::{Function, Loaded, add_name, no_kernels, suspects};
 use crate::runtime::pinned::Pinned;
 
 pub use l2::{L2Span, L2Window};
@@ -79,24 +80,6 @@ struct Recording {
     operations: Vec<Operation>,
 }
 
-/// Adds a name that is not there yet.
-fn add_name(names: &mut Vec<&'static str>, name: &'static str) {
-    if !names.contains(&name) {
-        names.push(name);
-    }
-}
-
-/// The kernels that a launch's failure may be about: those being launched and, if the driver reports what happened
-/// before, those queued already.
-pub(crate) fn suspects(queued: &[&'static str], launched: &[&'static str]) -> String {
-    let mut names = Vec::new();
-    let earlier = if kills_context(driver::last_code()) { queued } else { &[] };
-    for name in earlier.iter().chain(launched) {
-        add_name(&mut names, name);
-    }
-    names.join(", ")
-}
-
 /// A kernel's parameters on their way to a recorded launch.
 struct Recorded<P>(P);
 
@@ -108,6 +91,16 @@ impl<P: Copy> Recorded<P> {
     /// A method, so that closures take the whole and not the field, which is not `Send`.
     fn get(&self) -> P {
         self.0
+    }
+}
+
+impl Device {
+    /// A new stream of work.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on [`Backend::Cpu`], where no kernels run; [`Error::Driver`] if the driver refuses.
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::new(self)
     }
 }
 

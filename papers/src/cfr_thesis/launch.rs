@@ -8,11 +8,11 @@ use warpplay::{Buffer, Device, Function, Memory, Module, Result, Stream};
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::kernel::Kernel;
 
-use super::PTX;
 use super::kernels::down::{cfr_thesis_down_f32, cfr_thesis_down_f64};
 use super::kernels::sequence::{self as device, Deal, Phase, child, way};
 use super::kernels::up::{cfr_thesis_up_f32, cfr_thesis_up_f64};
 use super::kernels::{alone, shape};
+use crate::ptx::CFR_THESIS;
 
 /// Deals that are on the device at a time.
 pub(super) const DEALS: usize = 1024;
@@ -213,7 +213,7 @@ pub(super) struct Kernels<T: Number> {
 impl<T: Number> Kernels<T> {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &PTX)?;
+        let module = Module::load(device, &CFR_THESIS)?;
         Ok(Self { down: module.function(T::DOWN)?, up: module.function(T::UP)? })
     }
 

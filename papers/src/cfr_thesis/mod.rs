@@ -52,7 +52,3 @@ mod run;
 pub use options::{Options, Program};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use run::{Profile, Run};
-
-/// The published kernels as PTX, from this crate's build script.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: warpplay_gpu::ptx::PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));

@@ -248,7 +248,7 @@ fn with_playouts_it_agrees_with_the_tree_search_on_forced_wins() {
         for (both, winning) in &positions {
             // A longer win is as good.
             let wins = |action: u32| winning.contains(&(action as usize)) || wins_later(&both.plain, action as usize);
-            if wins(search.run(&both.kernels)?.best.index) {
+            if wins(search.run(&both.kernels, |_| ControlFlow::Continue(()))?.best.index) {
                 let found = player.choose(&both.kernels)?;
                 assert!(wins(found.action), "{}: {winning:?} win, not {found:?}", both.kernels.to_text());
                 agreed += 1;

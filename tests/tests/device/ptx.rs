@@ -17,6 +17,7 @@ use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
+use warpplay_tests::skipped::skipped;
 
 /// The kernels of one game, or of one way to train, and their module.
 struct Family {
@@ -53,7 +54,7 @@ fn families() -> Vec<Family> {
         Family { kernels: cfr::street::kernels(), set: &CFR_STREET },
         Family { kernels: cfr::explicit::kernels(), set: &CFR_EXPLICIT },
         Family { kernels: cfr::subset::kernels(), set: &CFR_SUBSET },
-        Family { kernels: warpplay_papers::cfr_thesis::kernels::kernels(), set: &warpplay_papers::cfr_thesis::PTX },
+        Family { kernels: warpplay_papers::cfr_thesis::kernels::kernels(), set: &warpplay_papers::ptx::CFR_THESIS },
         Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
         Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
         Family { kernels: shogi::paper::kernels(), set: &SHOGI_PAPER },
@@ -66,7 +67,7 @@ fn families() -> Vec<Family> {
 fn is_there(set: &PtxSet) -> bool {
     if let Some(why) = set.missing {
         assert!(!ptx_required(), "WARPPLAY_REQUIRE_PTX=1, but module {} has no PTX: {why}", set.name);
-        println!("not tested, module {} has no PTX: {why}", set.name);
+        skipped(format_args!("module {} has no PTX: {why}", set.name));
         return false;
     }
     assert!(!set.images.is_empty(), "module {} is neither missing nor there", set.name);

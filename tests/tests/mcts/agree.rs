@@ -4,8 +4,8 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use warpplay::mcts::{BlockSizes, Checkers, Connect4, Execution, Gomoku, KernelSet, Options, Search, Variant};
-use warpplay::{Backend, Device};
+use warpplay::mcts::{BlockSizes, Checkers, Connect4, Engine, Gomoku, KernelSet, Options, Search, Variant};
+use warpplay::{Backend, Device, Progress};
 use warpplay_cpu_ref::mcts::{self as reference, games};
 use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
 use warpplay_tests::forest::{self, Forest, Shape};
@@ -21,7 +21,7 @@ fn search<G: KernelSet>(
     more: impl FnOnce(warpplay::mcts::SearchBuilder<G>) -> warpplay::mcts::SearchBuilder<G>,
 ) -> Result<Found, warpplay::Error> {
     let builder = Search::<G>::builder().options(options.clone()).profile_steps(0);
-    let report = more(builder).build(device)?.run(position)?;
+    let report = more(builder).build(device)?.run(position, Progress::go_on)?;
     check_report(&report);
     Ok(Found::from(&report))
 }
@@ -35,19 +35,13 @@ fn all_ways<G: KernelSet>(position: &G, options: &Options) -> Found {
     for_each_device(|device| {
         let n_trees = options.n_trees;
         for blocks in [BlockSizes::listing_1::<G>(n_trees), BlockSizes::smallest::<G>(n_trees)] {
-            let executions: &[Execution] = match options.variant.is_thrifty() {
-                true => &[Execution::Stages],
-                false => &[Execution::Graph, Execution::StageGraph, Execution::Stages],
+            let engines: &[Engine] = match options.variant.is_thrifty() {
+                true => &[Engine::Stages],
+                false => &[Engine::Graph, Engine::StageGraph, Engine::Stages],
             };
-            for &execution in executions {
-                let found = search(device, position, options, |b| b.block_sizes(blocks).execution(execution))?;
-                assert_eq!(
-                    found,
-                    expected,
-                    "{} of {} on {device}, {execution:?}, {blocks:?}",
-                    options.variant,
-                    G::NAME
-                );
+            for &engine in engines {
+                let found = search(device, position, options, |b| b.block_sizes(blocks).engine(engine))?;
+                assert_eq!(found, expected, "{} of {} on {device}, {engine:?}, {blocks:?}", options.variant, G::NAME);
             }
         }
         Ok(())
@@ -85,7 +79,7 @@ fn small(variant: Variant) -> Options {
 #[test]
 fn every_game_and_variant_agrees_on_all_back_ends() {
     for game in 0..N_GAMES {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             visit_game(game, 5, &mut AllWays { options: &small(variant), plies: 4 });
         }
     }
@@ -219,7 +213,7 @@ impl Visitor for NodeByNode {
 
 #[test]
 fn every_node_of_every_tree_is_the_references() {
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         for (game, steps) in [(0, 25), (1, 10), (2, 3), (5, 3), (6, 12), (7, 30), (8, 30), (9, 2), (10, 4)] {
             // Blocks of one warp for some games, of many for the others.
             let block = if game % 2 == 0 { 128 } else { 32 };
@@ -266,16 +260,20 @@ struct Long {
 
 impl Visitor for Long {
     fn visit<G: KernelSet + PartialEq + Debug>(&mut self, start: G) {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             // As many playouts as the CPU makes in some seconds, whatever the game.
             let steps = if G::MAX_ACTIONS > 64 { 200 } else { 2000 };
             let options =
                 Options { n_trees: 4, n_playouts: 32, steps: Some(steps), device_memory_gb: 1.0, ..small(variant) };
             let position = random_position(start, 21, 4);
             let expected = search(&Device::cpu(), &position, &options, |b| b).expect("cpu");
-            for execution in [Execution::Graph, Execution::StageGraph, Execution::Stages] {
-                let found = search(&self.gpu, &position, &options, |b| b.execution(execution)).expect("gpu");
-                assert_eq!(found, expected, "{variant} of {}, {execution:?}", G::NAME);
+            let engines: &[Engine] = match variant.is_thrifty() {
+                true => &[Engine::Stages],
+                false => &[Engine::Graph, Engine::StageGraph, Engine::Stages],
+            };
+            for &engine in engines {
+                let found = search(&self.gpu, &position, &options, |b| b.engine(engine)).expect("gpu");
+                assert_eq!(found, expected, "{variant} of {}, {engine:?}", G::NAME);
             }
         }
     }

@@ -117,7 +117,7 @@ fn statistics_are_identical_on_every_back_end_for_all_variants_and_games() {
     let devices: Vec<String> =
         kernel_devices().iter().map(|device| device.backend().to_string()).chain(["cpu".to_string()]).collect();
     for (game, moves) in [("connect4", "4453"), ("gomoku", "h8i9g7"), ("hex", "f6e7")] {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             let variant = variant.to_string();
             let mut found = Vec::new();
             for device in &devices {
@@ -275,7 +275,7 @@ fn a_truncated_or_foreign_file_is_refused_and_nothing_is_written_over() {
         ("not json", "cut.json, line 1"),
         (&whole.replace("\"schema\": 1", "\"schema\": 99"), "field schema: 99"),
         (&whole.replace("\"connect4\"", "\"chess\""), "field game: chess"),
-        (&whole.replace("\"n_trees\": 2", "\"n_trees\": 0"), "n_trees: 0 is not allowed (1 to 512)"),
+        (&whole.replace("\"n_trees\": 2", "\"n_trees\": 0"), "option trees: 0 is not allowed (1 to 512)"),
         (&whole.replace("\"moves\": \"\"", "\"moves\": \"9\""), "field moves"),
     ];
     for (text, expected) in wrong {

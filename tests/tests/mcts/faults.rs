@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use warpplay::mcts::{Adapted, Connect4, Gomoku, KernelSet, Options, Search, Variant};
-use warpplay::{Device, Kernel, LaunchShape};
+use warpplay::{Device, Kernel, LaunchShape, Progress};
 use warpplay_cpu_ref::mcts as reference;
 use warpplay_gpu::mcts::tree::{MAX_DEPTH, target};
 use warpplay_gpu::simt::{self, FaultKind};
@@ -30,7 +30,7 @@ fn plain<G: KernelSet>(shape: &Shape, position: &G, steps: u32) -> reference::Se
 /// Initialising the ranks of the children, using the arg-max's scratch for the next level, copying the path: with several warps at work, `simt`
 /// looks for two threads at one shared word with no barrier between, and the trees do not depend on the number of warps.
 fn no_race_with_many_warps<G: KernelSet + PartialEq + Debug>(position: &G, steps: u32) {
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let shape = Shape::new(variant);
         let expected = plain(&shape, position, steps);
         for block in [32, 256, 480, 1024] {
@@ -130,7 +130,7 @@ fn the_child_drawn_for_playouts_is_one_that_exists() {
 
 #[test]
 fn full_trees_alias_no_children_and_are_played_out_again() {
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         // Room for the root's seven children; for one more expansion; for one and a half.
         for capacity in [8, 15, 19, 64] {
             let shape = Shape { capacity, n_trees: 3, ..Shape::new(variant) };
@@ -166,7 +166,7 @@ fn full_trees_alias_no_children_and_are_played_out_again() {
 
 #[test]
 fn games_whose_leaves_differ_in_size_fill_memory_alike() {
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let shape = Shape { capacity: 90, n_trees: 3, ..Shape::new(variant) };
         let expected = plain(&shape, &Hashed::new(1), 60);
         for_each_device(|device| {
@@ -181,7 +181,7 @@ fn games_whose_leaves_differ_in_size_fill_memory_alike() {
 
 #[test]
 fn a_search_in_little_memory_goes_on_to_its_last_step() {
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let options = Options {
             variant,
             n_trees: 3,
@@ -195,14 +195,19 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
         let builder = || Search::<Connect4>::builder().options(options.clone()).profile_steps(0);
         let capacity = builder().capacity().expect("enough for the root's children");
         assert!((8..200).contains(&capacity), "{capacity} nodes are meant to be too few for 50 steps");
-        assert!(builder().memory_bytes().expect("as above") <= (options.device_memory_gb * (1u64 << 30) as f64) as u64);
-        let expected =
-            builder().build(&Device::cpu()).and_then(|mut search| search.run(&Connect4::new())).expect("cpu");
+        assert!(
+            builder().memory_needed(&Device::cpu()).expect("as above").device()
+                <= (options.device_memory_gb * (1u64 << 30) as f64) as u64
+        );
+        let expected = builder()
+            .build(&Device::cpu())
+            .and_then(|mut search| search.run(&Connect4::new(), Progress::go_on))
+            .expect("cpu");
         assert_eq!(expected.performance.steps, 50);
         assert!(expected.performance.trees.max_size <= u64::from(capacity));
         check_report(&expected);
         for_each_device(|device| {
-            let report = builder().build(device)?.run(&Connect4::new())?;
+            let report = builder().build(device)?.run(&Connect4::new(), Progress::go_on)?;
             assert_eq!(Found::from(&report), Found::from(&expected), "{variant} on {device}");
             Ok(())
         });
@@ -214,7 +219,7 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
 #[test]
 fn the_deepest_nodes_are_played_out_and_not_expanded() {
     const LENGTH: u32 = MAX_DEPTH + 20;
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let shape = Shape { n_trees: 1, n_playouts: 1, block: 32, ..Shape::new(variant) };
         let game = Thin::new(LENGTH);
         // The reference walks down nearly to the end; its trees are handed to the device for the last steps. The game's
@@ -251,7 +256,7 @@ fn the_deepest_nodes_are_played_out_and_not_expanded() {
 #[test]
 fn a_whole_search_to_the_greatest_depth_on_a_gpu() -> Checked {
     let Some(device) = gpu() else { return Ok(()) };
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let options = Options {
             variant,
             n_trees: 2,
@@ -261,8 +266,10 @@ fn a_whole_search_to_the_greatest_depth_on_a_gpu() -> Checked {
             ..Options::default()
         };
         let run = |device: &Device| {
-            let report =
-                Search::<Thin>::builder().options(options.clone()).build(device)?.run(&Thin::new(MAX_DEPTH + 300))?;
+            let report = Search::<Thin>::builder()
+                .options(options.clone())
+                .build(device)?
+                .run(&Thin::new(MAX_DEPTH + 300), Progress::go_on)?;
             check_report(&report);
             Ok::<_, warpplay::Error>(Found::from(&report))
         };
@@ -278,7 +285,7 @@ fn a_whole_search_to_the_greatest_depth_on_a_gpu() -> Checked {
 #[test]
 fn counts_beyond_31_bits_are_kept() {
     // A tree that was visited 2^33 times goes on: counts are 64-bit wherever so many playouts can pass.
-    for variant in Variant::ALL {
+    for &variant in Variant::ALL {
         let shape = Shape { n_trees: 1, ..Shape::new(variant) };
         for_each_device(|device| {
             let mut forest = Forest::new(device, shape, &Connect4::new())?;

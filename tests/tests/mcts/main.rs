@@ -3,6 +3,7 @@
 mod agree;
 mod cli;
 mod faults;
+mod old_files;
 mod reports;
 mod rules;
 mod strength;

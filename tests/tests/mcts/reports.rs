@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use warpplay::mcts::{
-    ActionReport, BlockSizes, Connect4, Execution, Options, RawPlayouts, RawShape, Search, SearchReport, StoppedBy,
-    Variant, position_after,
+    ActionReport, BlockSizes, Connect4, Engine, Options, RawPlayouts, RawShape, Report, Search, StoppedBy, Variant,
+    position_after,
 };
 use warpplay::{Device, Error, Progress};
 use warpplay_cpu_ref::mcts::{Game as _, GameResult, Streams, games};
@@ -47,9 +47,10 @@ fn an_action_that_wins_at_once_is_flagged_and_best() {
     // Three of X in column 4: it wins there, and nowhere else.
     let position = connect4("414243");
     for_each_back_end(|device| {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             for steps in [1, 30] {
-                let report = builder(&Options { variant, ..options(steps) }).build(device)?.run(&position)?;
+                let report =
+                    builder(&Options { variant, ..options(steps) }).build(device)?.run(&position, Progress::go_on)?;
                 check_report(&report);
                 let flagged: Vec<u32> =
                     report.actions.iter().filter(|action| action.win_flag).map(|action| action.index).collect();
@@ -69,7 +70,7 @@ fn a_move_that_loses_for_the_mover_is_not_flagged() {
     let puzzle = LightsOut::new(0b11, 1).expect("a pattern");
     for_each_back_end(|device| {
         let mut search = Search::<LightsOut>::builder().options(options(5)).profile_steps(0).build(device)?;
-        let report = search.run(&puzzle)?;
+        let report = search.run(&puzzle, Progress::go_on)?;
         check_report(&report);
         assert!(report.actions.iter().all(|action| !action.win_flag && action.wins == 0), "two lamps need two presses");
         assert_eq!(report.best.index, 0, "all equal: the lowest");
@@ -88,7 +89,8 @@ fn a_full_column_is_not_among_the_actions_and_draws_are_counted_apart() {
     for_each_back_end(|device| {
         let mut values = Vec::new();
         for draw_value in [0.0, 0.5, 1.0] {
-            let report = builder(&Options { draw_value, ..options(3) }).build(device)?.run(&position)?;
+            let report =
+                builder(&Options { draw_value, ..options(3) }).build(device)?.run(&position, Progress::go_on)?;
             check_report(&report);
             assert!(report.actions.len() <= 2, "{:?}", report.actions);
             values.push(report.actions.iter().map(|a| (a.draws, a.q)).collect::<Vec<_>>());
@@ -103,7 +105,7 @@ fn ties_go_to_the_lowest_action() {
     // One playout of each of seven actions: most of them tie.
     let report = |device: &Device| {
         let options = Options { n_trees: 1, n_playouts: 1, ..options(1) };
-        builder(&options).build(device)?.run(&Connect4::new())
+        builder(&options).build(device)?.run(&Connect4::new(), Progress::go_on)
     };
     for_each_back_end(|device| {
         let found = report(device)?;
@@ -137,11 +139,11 @@ fn a_report_survives_json_and_has_null_where_a_number_is_not_finite() {
     let options = Options { n_trees: 1, n_playouts: 1, variant: Variant::OcpProdigal, ..options(1) };
     for_each_back_end(|device| {
         // One step plays one child: the others have no playouts, no q, and an infinite bound.
-        let report = builder(&options).build(device)?.run(&Connect4::new())?;
+        let report = builder(&options).build(device)?.run(&Connect4::new(), Progress::go_on)?;
         check_report(&report);
         assert_eq!(report.actions.iter().filter(|action| action.n == 0).count(), 6);
         let text = serde_json::to_string_pretty(&report).expect("plain data");
-        assert_eq!(serde_json::from_str::<SearchReport>(&text).expect("what was written"), report);
+        assert_eq!(serde_json::from_str::<Report>(&text).expect("what was written"), report);
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         for action in value["actions"].as_array().expect("a list") {
             assert_eq!(action["q"].is_null(), action["n"] == 0, "{action}");
@@ -158,7 +160,10 @@ fn an_action_without_playouts_never_becomes_best() {
     let variant = Variant::OcpThrifty;
     for seed in 0..20 {
         let options = Options { n_trees: 1, n_playouts: 1, variant, seed, ..options(1) };
-        let report = builder(&options).build(&Device::cpu()).and_then(|mut s| s.run(&Connect4::new())).expect("small");
+        let report = builder(&options)
+            .build(&Device::cpu())
+            .and_then(|mut s| s.run(&Connect4::new(), Progress::go_on))
+            .expect("small");
         assert_eq!(report.best.n, 1, "{:?}", report.best);
     }
 }
@@ -168,15 +173,15 @@ fn a_search_limited_by_time_is_repeated_exactly_by_its_steps() {
     for_each_back_end(|device| {
         for variant in [Variant::AcpProdigal, Variant::OcpThrifty] {
             let timed = Options { variant, steps: None, seconds: Some(0.15), ..options(1) };
-            let report = builder(&timed).build(device)?.run(&connect4("4453"))?;
+            let report = builder(&timed).build(device)?.run(&connect4("4453"), Progress::go_on)?;
             check_report(&report);
             assert_eq!(report.stopped_by, StoppedBy::Seconds);
             assert!(report.performance.ms.total >= 150.0);
             // By way of its JSON, as a program does it.
-            let stored: SearchReport =
+            let stored: Report =
                 serde_json::from_str(&serde_json::to_string(&report).expect("data")).expect("the same");
             let again = Options { steps: Some(stored.performance.steps), seconds: None, ..stored.options.clone() };
-            let repeated = builder(&again).build(device)?.run(&connect4("4453"))?;
+            let repeated = builder(&again).build(device)?.run(&connect4("4453"), Progress::go_on)?;
             assert_eq!(repeated.stopped_by, StoppedBy::Steps);
             assert_eq!(Found::from(&repeated), Found::from(&stored), "{variant} on {device}");
         }
@@ -188,9 +193,9 @@ fn a_search_limited_by_time_is_repeated_exactly_by_its_steps() {
 fn with_both_limits_the_first_one_ends_the_search() {
     for_each_back_end(|device| {
         let both = |steps, seconds| Options { steps: Some(steps), seconds: Some(seconds), ..options(1) };
-        let report = builder(&both(3, 60.0)).build(device)?.run(&Connect4::new())?;
+        let report = builder(&both(3, 60.0)).build(device)?.run(&Connect4::new(), Progress::go_on)?;
         assert_eq!((report.stopped_by, report.performance.steps), (StoppedBy::Steps, 3));
-        let report = builder(&both(u64::MAX, 0.05)).build(device)?.run(&Connect4::new())?;
+        let report = builder(&both(u64::MAX, 0.05)).build(device)?.run(&Connect4::new(), Progress::go_on)?;
         assert_eq!(report.stopped_by, StoppedBy::Seconds);
         assert!(report.performance.ms.total < 5000.0, "{}", report.performance.ms.total);
         Ok(())
@@ -202,10 +207,10 @@ fn with_both_limits_the_first_one_ends_the_search() {
 #[test]
 fn a_request_to_stop_keeps_what_was_found() {
     for_each_back_end(|device| {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             let mut search = builder(&Options { variant, ..options(100_000) }).build(device)?;
             let mut calls = Vec::new();
-            let report = search.run_with(&Connect4::new(), &mut |progress: &Progress| {
+            let report = search.run(&Connect4::new(), |progress: &Progress| {
                 calls.push(progress.steps);
                 if progress.steps >= 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
@@ -217,7 +222,9 @@ fn a_request_to_stop_keeps_what_was_found() {
             // Two trees; each step of ACP plays at most seven children four times.
             assert!(report.best.n_root >= 2 * 4 * steps && report.best.n_root <= 2 * 4 * 7 * steps);
             // The partial result is that of a search of so many steps.
-            let whole = builder(&Options { variant, ..options(steps) }).build(device)?.run(&Connect4::new())?;
+            let whole = builder(&Options { variant, ..options(steps) })
+                .build(device)?
+                .run(&Connect4::new(), Progress::go_on)?;
             assert_eq!(Found::from(&whole), Found::from(&report), "{variant} on {device}");
         }
         Ok(())
@@ -227,8 +234,7 @@ fn a_request_to_stop_keeps_what_was_found() {
 #[test]
 fn a_search_that_is_stopped_at_once_still_makes_a_step() {
     for_each_back_end(|device| {
-        let report =
-            builder(&options(10)).build(device)?.run_with(&Connect4::new(), &mut |_| ControlFlow::Break(()))?;
+        let report = builder(&options(10)).build(device)?.run(&Connect4::new(), |_| ControlFlow::Break(()))?;
         check_report(&report);
         assert_eq!((report.stopped_by, report.performance.steps), (StoppedBy::Request, 1));
         Ok(())
@@ -241,18 +247,20 @@ fn a_search_that_is_stopped_at_once_still_makes_a_step() {
 fn a_second_search_allocates_nothing_and_finds_what_a_fresh_engine_finds() {
     let positions = ["", "4453", "414243", "1234567"];
     for device in kernel_devices() {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             let options = Options { variant, ..options(40) };
             let mut search = builder(&options).build(&device).expect("small");
-            search.run(&Connect4::new()).expect("small");
+            search.run(&Connect4::new(), Progress::go_on).expect("small");
             let allocations = device.allocations();
-            let again: Vec<_> =
-                positions.iter().map(|moves| Found::from(&search.run(&connect4(moves)).expect("small"))).collect();
+            let again: Vec<_> = positions
+                .iter()
+                .map(|moves| Found::from(&search.run(&connect4(moves), Progress::go_on).expect("small")))
+                .collect();
             assert_eq!(device.allocations(), allocations, "{variant} on {device}: device arrays are allocated once");
             for (moves, found) in positions.iter().zip(again) {
                 let fresh = builder(&options)
                     .build(&device)
-                    .and_then(|mut search| search.run(&connect4(moves)))
+                    .and_then(|mut search| search.run(&connect4(moves), Progress::go_on))
                     .expect("small");
                 assert_eq!(found, Found::from(&fresh), "{variant} on {device}, after {moves:?}");
             }
@@ -263,11 +271,12 @@ fn a_second_search_allocates_nothing_and_finds_what_a_fresh_engine_finds() {
 #[test]
 fn a_profiling_run_changes_nothing_and_says_where_its_times_come_from() {
     for_each_device(|device| {
-        for variant in Variant::ALL {
+        for &variant in Variant::ALL {
             let options = Options { variant, ..options(6) };
             let mut with = Search::<Connect4>::builder().options(options.clone()).profile_steps(3).build(device)?;
-            let (first, second) = (with.run(&Connect4::new())?, with.run(&Connect4::new())?);
-            let without = builder(&options).build(device)?.run(&Connect4::new())?;
+            let (first, second) =
+                (with.run(&Connect4::new(), Progress::go_on)?, with.run(&Connect4::new(), Progress::go_on)?);
+            let without = builder(&options).build(device)?.run(&Connect4::new(), Progress::go_on)?;
             assert_eq!(Found::from(&first), Found::from(&without));
             assert_eq!(Found::from(&second), Found::from(&without));
             assert!(
@@ -288,9 +297,9 @@ fn a_failed_search_leaves_the_engine_usable() {
     let finished = connect4("4142434");
     for_each_back_end(|device| {
         let mut search = builder(&options(4)).build(device)?;
-        let expected = Found::from(&search.run(&Connect4::new())?);
-        assert!(matches!(search.run(&finished), Err(Error::Finished { .. })));
-        assert_eq!(Found::from(&search.run(&Connect4::new())?), expected);
+        let expected = Found::from(&search.run(&Connect4::new(), Progress::go_on)?);
+        assert!(matches!(search.run(&finished, Progress::go_on), Err(Error::Finished { .. })));
+        assert_eq!(Found::from(&search.run(&Connect4::new(), Progress::go_on)?), expected);
         Ok(())
     });
 }
@@ -301,10 +310,10 @@ fn a_failed_search_leaves_the_engine_usable() {
 fn names_of_actions_are_the_callers() {
     for_each_back_end(|device| {
         let name = |action: u32| format!("column {}", action + 1);
-        let report = builder(&options(2)).action_names(name).build(device)?.run(&Connect4::new())?;
+        let report = builder(&options(2)).action_names(name).build(device)?.run(&Connect4::new(), Progress::go_on)?;
         let names: Vec<_> = report.actions.iter().map(|action: &ActionReport| action.name.as_str()).collect();
         assert_eq!(names[..2], ["column 1", "column 2"]);
-        let report = builder(&options(2)).build(device)?.run(&Connect4::new())?;
+        let report = builder(&options(2)).build(device)?.run(&Connect4::new(), Progress::go_on)?;
         assert_eq!(report.actions[6].name, "6");
         Ok(())
     });
@@ -318,7 +327,7 @@ fn block_sizes_of_the_papers_listing_for_its_games() {
     let sizes = BlockSizes::listing_1::<warpplay::mcts::Gomoku>(100);
     assert_eq!((sizes.reset, sizes.select, sizes.expand_1, sizes.backup_1, sizes.backup_2), (256, 512, 256, 256, 512));
     assert_eq!(sizes.reduce_over_trees, 128);
-    assert_eq!(Execution::default(), Execution::Graph);
+    assert_eq!(Engine::default(), Engine::Auto);
 }
 
 #[test]
@@ -364,7 +373,7 @@ fn the_same_random_numbers_on_every_machine() {
     // A change here is a change of values: researchers' results would no longer repeat.
     let report = builder(&Options { n_trees: 4, n_playouts: 8, seed: 0, ..options(20) })
         .build(&Device::cpu())
-        .and_then(|mut s| s.run(&Connect4::new()))
+        .and_then(|mut s| s.run(&Connect4::new(), Progress::go_on))
         .expect("small");
     let found: Vec<[u64; 3]> = report.actions.iter().map(|action| [action.n, action.wins, action.draws]).collect();
     assert_eq!(report.best.n_root, found.iter().map(|row| row[0]).sum::<u64>());

@@ -1,7 +1,7 @@
 //! What the search is for: more playouts mean a smaller spread, and known best moves are found.
 
-use warpplay::Device;
 use warpplay::mcts::{Connect4, Options, Search, Variant, position_after};
+use warpplay::{Device, Progress};
 use warpplay_tests::backends::gpu;
 use warpplay_tests::golden;
 
@@ -9,7 +9,7 @@ use warpplay_tests::golden;
 fn one_step(variant: Variant, n_trees: u32, n_playouts: u32, seed: u64) -> Vec<(f64, f64)> {
     let options = Options { variant, n_trees, n_playouts, steps: Some(1), seconds: None, seed, ..Options::default() };
     let mut search = Search::<Connect4>::builder().options(options).build(&Device::cpu()).expect("small");
-    let report = search.run(&Connect4::new()).expect("the empty board");
+    let report = search.run(&Connect4::new(), Progress::go_on).expect("the empty board");
     report.actions.iter().map(|action| (action.wins as f64 + 0.5 * action.draws as f64, action.n as f64)).collect()
 }
 
@@ -113,7 +113,7 @@ fn found(device: &Device, n: usize, steps: u64) -> (usize, usize) {
         .clone()
         .filter(|tactic| {
             let position = position_after(&tactic.moves).expect("legal moves");
-            let best = search.run(&position).expect("a search").best.index + 1;
+            let best = search.run(&position, Progress::go_on).expect("a search").best.index + 1;
             if best != tactic.best {
                 println!("{}: {best} instead of {}", tactic.moves, tactic.best);
             }

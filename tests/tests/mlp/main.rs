@@ -4,5 +4,4 @@ mod cli;
 mod epoch;
 mod files;
 mod layers;
-mod paper;
 mod reference;

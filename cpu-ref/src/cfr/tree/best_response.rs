@@ -107,3 +107,21 @@ impl<'a, K> BestResponse<'a, K> {
         best
     }
 }
+
+impl Profile {
+    /// What each seat wins with its best strategy against the others' of this profile.
+    pub fn best_responses<K>(&self, tree: &Tree<K>) -> Vec<f64> {
+        (0..tree.n_players()).map(|seat| BestResponse::new(tree, self, seat).value()).collect()
+    }
+
+    /// A best response of `seat`: probabilities 0 and 1 in the order of its table, the first best action of each set.
+    pub fn best_response<K>(&self, tree: &Tree<K>, seat: usize) -> Vec<f64> {
+        BestResponse::new(tree, self, seat).strategy()
+    }
+
+    /// Σ over seats of (best response − value): 0 in an equilibrium. Half of it is the exploitability of two players.
+    pub fn nash_conv<K>(&self, tree: &Tree<K>) -> f64 {
+        let (best, values) = (self.best_responses(tree), self.values(tree));
+        best.iter().zip(&values).map(|(best, value)| best - value).sum()
+    }
+}

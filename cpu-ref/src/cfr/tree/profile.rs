@@ -1,6 +1,5 @@
 //! Strategies of all players, and what they are worth.
 
-use super::best_response::BestResponse;
 use super::{InformationSet, Node, Tree};
 use crate::cfr::pieces::normalise;
 
@@ -69,21 +68,5 @@ impl Profile {
         }
         values.truncate(n_players);
         values
-    }
-
-    /// What each seat wins with its best strategy against the others' of this profile.
-    pub fn best_responses<K>(&self, tree: &Tree<K>) -> Vec<f64> {
-        (0..tree.n_players()).map(|seat| BestResponse::new(tree, self, seat).value()).collect()
-    }
-
-    /// A best response of `seat`: probabilities 0 and 1 in the order of its table, the first best action of each set.
-    pub fn best_response<K>(&self, tree: &Tree<K>, seat: usize) -> Vec<f64> {
-        BestResponse::new(tree, self, seat).strategy()
-    }
-
-    /// Σ over seats of (best response − value): 0 in an equilibrium. Half of it is the exploitability of two players.
-    pub fn nash_conv<K>(&self, tree: &Tree<K>) -> f64 {
-        let (best, values) = (self.best_responses(tree), self.values(tree));
-        best.iter().zip(&values).map(|(best, value)| best - value).sum()
     }
 }

@@ -275,7 +275,7 @@ impl Ready {
                 .iter()
                 .map(|game| {
                     search.set_seed(random::key(seed, game.game, u64::from(game.ply)));
-                    search.run(&game.position).map(|report| report.best.index)
+                    search.run(&game.position, crate::Progress::go_on).map(|report| report.best.index)
                 })
                 .collect(),
         }

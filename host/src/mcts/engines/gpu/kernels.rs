@@ -1,0 +1,452 @@
+//! The search kernels of one game, resolved, with a safe function for each stage; and the device arrays they work on.
+
+use std::time::Instant;
+
+use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::mcts::reduce::RootAction;
+use warpplay_gpu::mcts::rng::STREAM_BITS;
+use warpplay_gpu::mcts::tree::{NodeLink, NodeStats, PATH_STRIDE, PlayoutCounts, TreeHead, Trees};
+use warpplay_gpu::mcts::{Game, KernelSet, backup, expand, playout, reduce, reset, rng, select, step};
+
+use crate::mcts::blocks::BlockSizes;
+use crate::mcts::layout::lanes_per_tree;
+use crate::mcts::options::Options;
+use crate::{Buffer, Device, Function, IntoParams, LaunchShape, Module, Pinned, Result, Stream};
+
+/// Everything a search keeps on its device.
+pub(in crate::mcts) struct Arrays<G> {
+    stats: Buffer<NodeStats>,
+    states: Buffer<G>,
+    links: Buffer<NodeLink>,
+    heads: Buffer<TreeHead>,
+    paths: Buffer<u32>,
+    expanded: Buffer<u16>,
+    outcomes: Buffer<PlayoutCounts>,
+    sums: Buffer<PlayoutCounts>,
+    playout_streams: Buffer<[u64; 2]>,
+    expansion_streams: Buffer<[u64; 2]>,
+    polynomials: Buffer<[u64; 2]>,
+    root: Buffer<G>,
+    children: Buffer<[u16; 2]>,
+    root_actions: Buffer<u16>,
+    totals: Buffer<RootAction>,
+    best: Buffer<RootAction>,
+    host_heads: Pinned<TreeHead>,
+    host_children: Pinned<[u16; 2]>,
+    capacity: u32,
+    n_trees: u32,
+    n_playouts: u32,
+}
+
+impl<G: Game> Arrays<G> {
+    /// Takes the memory for trees of `capacity` nodes.
+    pub fn new(stream: &Stream, options: &Options, capacity: u32) -> Result<Self>
+    where
+        G: KernelSet,
+    {
+        let n_trees = options.n_trees as usize;
+        let nodes = n_trees * capacity as usize;
+        let actions = n_trees * G::MAX_ACTIONS as usize;
+        Ok(Self {
+            stats: stream.alloc(nodes)?,
+            states: stream.alloc(nodes)?,
+            links: stream.alloc(nodes)?,
+            heads: stream.alloc(n_trees)?,
+            paths: stream.alloc(n_trees * PATH_STRIDE as usize)?,
+            expanded: stream.alloc(actions)?,
+            outcomes: stream.alloc(actions)?,
+            sums: stream.alloc(n_trees)?,
+            playout_streams: stream.alloc(n_trees * lanes_per_tree::<G>(options) as usize)?,
+            expansion_streams: stream.alloc(n_trees)?,
+            polynomials: stream.upload(&rng::jump_polynomials())?,
+            root: stream.alloc(1)?,
+            children: stream.alloc(actions)?,
+            root_actions: stream.alloc(G::MAX_ACTIONS as usize)?,
+            totals: stream.alloc(G::MAX_ACTIONS as usize)?,
+            best: stream.alloc(1)?,
+            host_heads: stream.pinned(n_trees)?,
+            host_children: stream.pinned(actions)?,
+            capacity,
+            n_trees: options.n_trees,
+            n_playouts: options.n_playouts,
+        })
+    }
+
+    fn view(&mut self) -> Trees<G> {
+        Trees {
+            stats: self.stats.as_mut_ptr(),
+            states: self.states.as_mut_ptr(),
+            links: self.links.as_mut_ptr(),
+            heads: self.heads.as_mut_ptr(),
+            paths: self.paths.as_mut_ptr(),
+            expanded: self.expanded.as_mut_ptr(),
+            outcomes: self.outcomes.as_mut_ptr(),
+            playout_streams: self.playout_streams.as_mut_ptr().cast(),
+            expansion_streams: self.expansion_streams.as_mut_ptr().cast(),
+            capacity: self.capacity,
+            n_trees: self.n_trees,
+            n_playouts: self.n_playouts,
+            reserved: 0,
+        }
+    }
+
+    /// Copies the trees' heads to the host and waits for them.
+    pub fn read_heads(&mut self, stream: &Stream) -> Result<&[TreeHead]> {
+        stream.read_pinned(&self.heads, 0, &mut self.host_heads, self.n_trees as usize)?;
+        stream.synchronize()?;
+        self.host_heads.as_slice()
+    }
+
+    /// Lists (tree, rank) of every child that the step made, a single entry for a tree that did not grow, and queues the list's copy to the device.
+    /// Returns its length.
+    pub fn list_children(&mut self, stream: &Stream) -> Result<u32> {
+        stream.read_pinned(&self.heads, 0, &mut self.host_heads, self.n_trees as usize)?;
+        stream.synchronize()?;
+        let list = self.host_children.as_mut_slice()?;
+        let mut n = 0;
+        for (tree, head) in self.host_heads.as_slice()?.iter().enumerate() {
+            for rank in 0..head.n_expanded.max(1) {
+                list[n] = [tree as u16, rank as u16];
+                n += 1;
+            }
+        }
+        stream.write_pinned(&mut self.children, 0, &self.host_children, n)?;
+        Ok(n as u32)
+    }
+
+    /// Number of the root's children, waited for. The root is the first node of the first tree.
+    pub fn root_children(&self, stream: &Stream) -> Result<u32> {
+        let mut root = [NodeStats::default()];
+        stream.read_into(&self.stats, 0, &mut root)?;
+        Ok(root[0].n_children())
+    }
+
+    /// The sums over the trees, by action or by rank, waited for.
+    pub fn read_totals(&self, stream: &Stream) -> Result<Vec<RootAction>> {
+        stream.read(&self.totals)
+    }
+
+    /// The best action, waited for.
+    pub fn read_best(&self, stream: &Stream) -> Result<RootAction> {
+        Ok(stream.read(&self.best)?.first().copied().unwrap_or_default())
+    }
+}
+
+/// The kernels, looked up when the family is opened.
+pub(in crate::mcts) struct Kernels<G: KernelSet> {
+    blocks: BlockSizes,
+    /// Shared memory that a block may have.
+    max_shared_bytes: u32,
+    /// Whether each kernel is traced and waited for.
+    pub trace: bool,
+    seed_streams: Function<G::SeedStreams>,
+    reset: Function<G::Reset>,
+    select: Function<G::Select>,
+    expand_1_ocp_thrifty: Function<G::Expand1OcpThrifty>,
+    expand_1_ocp_prodigal: Function<G::Expand1OcpProdigal>,
+    expand_1_acp_thrifty: Function<G::Expand1AcpThrifty>,
+    expand_1_acp_prodigal: Function<G::Expand1AcpProdigal>,
+    expand_2_thrifty: Function<G::Expand2Thrifty>,
+    expand_2_prodigal: Function<G::Expand2Prodigal>,
+    memorize_root_actions: Function<G::MemorizeRootActions>,
+    playout_ocp: Function<G::PlayoutOcp>,
+    playout_acp_thrifty: Function<G::PlayoutAcpThrifty>,
+    playout_acp_prodigal: Function<G::PlayoutAcpProdigal>,
+    backup_ocp: Function<G::BackupOcp>,
+    backup_1_acp_thrifty: Function<G::Backup1AcpThrifty>,
+    backup_1_acp_prodigal: Function<G::Backup1AcpProdigal>,
+    backup_2_acp: Function<G::Backup2Acp>,
+    reduce_over_trees_thrifty: Function<G::ReduceOverTreesThrifty>,
+    reduce_over_trees_prodigal: Function<G::ReduceOverTreesProdigal>,
+    reduce_over_actions: Function<G::ReduceOverActions>,
+    step_ocp: Function<G::StepOcp>,
+    step_acp: Function<G::StepAcp>,
+    play_ocp: Function<G::PlayOcp>,
+    play_acp: Function<G::PlayAcp>,
+    raw_playouts: Function<G::RawPlayouts>,
+    raw_restart: Function<G::RawRestart>,
+}
+
+/// A game's whole module, loaded: a kernel that is missing is found here, at the door.
+pub(in crate::mcts) fn load<G: KernelSet>(device: &Device, blocks: BlockSizes) -> Result<Kernels<G>> {
+    let module = Module::load(device, G::PTX)?;
+    Ok(Kernels {
+        blocks,
+        max_shared_bytes: device.info()?.max_shared_per_block,
+        trace: false,
+        seed_streams: module.function(Default::default())?,
+        reset: module.function(Default::default())?,
+        select: module.function(Default::default())?,
+        expand_1_ocp_thrifty: module.function(Default::default())?,
+        expand_1_ocp_prodigal: module.function(Default::default())?,
+        expand_1_acp_thrifty: module.function(Default::default())?,
+        expand_1_acp_prodigal: module.function(Default::default())?,
+        expand_2_thrifty: module.function(Default::default())?,
+        expand_2_prodigal: module.function(Default::default())?,
+        memorize_root_actions: module.function(Default::default())?,
+        playout_ocp: module.function(Default::default())?,
+        playout_acp_thrifty: module.function(Default::default())?,
+        playout_acp_prodigal: module.function(Default::default())?,
+        backup_ocp: module.function(Default::default())?,
+        backup_1_acp_thrifty: module.function(Default::default())?,
+        backup_1_acp_prodigal: module.function(Default::default())?,
+        backup_2_acp: module.function(Default::default())?,
+        reduce_over_trees_thrifty: module.function(Default::default())?,
+        reduce_over_trees_prodigal: module.function(Default::default())?,
+        reduce_over_actions: module.function(Default::default())?,
+        step_ocp: module.function(Default::default())?,
+        step_acp: module.function(Default::default())?,
+        play_ocp: module.function(Default::default())?,
+        play_acp: module.function(Default::default())?,
+        raw_playouts: module.function(Default::default())?,
+        raw_restart: module.function(Default::default())?,
+    })
+}
+
+impl<G: KernelSet> Kernels<G> {
+    /// Launches one kernel; where tracing is on, waits for it and notes grid, block and time.
+    ///
+    /// # Safety
+    /// As [`Stream::launch`].
+    unsafe fn launch<K: Kernel, A: IntoParams<K::Params>>(
+        &self,
+        stream: &Stream,
+        function: &Function<K>,
+        shape: LaunchShape,
+        arguments: A,
+    ) -> Result<()> {
+        if !self.trace {
+            // SAFETY: the caller's promise.
+            return unsafe { stream.launch(function, shape, arguments) };
+        }
+        stream.synchronize()?;
+        let start = Instant::now();
+        // SAFETY: the caller's promise.
+        unsafe { stream.launch(function, shape, arguments)? };
+        stream.synchronize()?;
+        let (ms, grid, block) = (start.elapsed().as_secs_f64() * 1e3, shape.grid, shape.block[0]);
+        tracing::debug!(kernel = K::NAME, ?grid, block, ms);
+        Ok(())
+    }
+
+    /// Sets all streams to their beginning and every tree to its root.
+    pub fn reset(&self, stream: &Stream, arrays: &mut Arrays<G>, position: &G, seed: u64) -> Result<()> {
+        for (base, streams) in [
+            (rng::playout_base(seed), &mut arrays.playout_streams),
+            (rng::expansion_base(seed), &mut arrays.expansion_streams),
+        ] {
+            let n = streams.len() as u32;
+            let shape = rng::shape(n);
+            let pointer = streams.as_mut_ptr().cast();
+            // SAFETY: the buffer holds n streams of two words each, the polynomials are those of the family; a seed's state is never zero.
+            unsafe {
+                self.launch(stream, &self.seed_streams, shape, (pointer, n, base[0], base[1], &arrays.polynomials))?;
+            }
+        }
+        debug_assert_eq!(arrays.polynomials.len(), STREAM_BITS as usize);
+        stream.write(&mut arrays.root, 0, std::slice::from_ref(position))?;
+        let shape = reset::shape(arrays.n_trees, self.blocks.reset);
+        let view = arrays.view();
+        // SAFETY: one block a tree; `Arrays` has the lengths that `Trees` asks for.
+        unsafe { self.launch(stream, &self.reset, shape, (view, &arrays.root)) }
+    }
+
+    /// Selection.
+    pub fn select(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        let shape = select::shape(arrays.n_trees, self.blocks.select);
+        // SAFETY: one block a tree, whole warps; `Arrays` has the lengths that `Trees` asks for, the reset made the trees.
+        unsafe { self.launch(stream, &self.select, shape, (arrays.view(), options.ucb_c, options.draw_value)) }
+    }
+
+    /// Expansion, step 1.
+    pub fn expand_1(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        use crate::mcts::Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
+        let shape = expand::shape_1(arrays.n_trees, self.blocks.expand_1);
+        let view = arrays.view();
+        // SAFETY: one block a tree, whole warps, a thread for each action (checked with the block sizes); a leaf has been selected.
+        unsafe {
+            match options.variant {
+                OcpThrifty => self.launch(stream, &self.expand_1_ocp_thrifty, shape, (view,)),
+                OcpProdigal => self.launch(stream, &self.expand_1_ocp_prodigal, shape, (view,)),
+                AcpThrifty => self.launch(stream, &self.expand_1_acp_thrifty, shape, (view,)),
+                AcpProdigal => self.launch(stream, &self.expand_1_acp_prodigal, shape, (view,)),
+            }
+        }
+    }
+
+    /// Expansion, step 2; `n_listed` entries of the list of children where the variant is thrifty.
+    pub fn expand_2(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
+        let view = arrays.view();
+        // SAFETY: prodigal: a block for each tree and action; thrifty: a block for each entry of the list made from this step's heads.
+        unsafe {
+            if options.variant.is_thrifty() {
+                let shape = expand::shape_2_thrifty(n_listed, self.blocks.expand_2);
+                self.launch(stream, &self.expand_2_thrifty, shape, (view, &arrays.children))
+            } else {
+                let shape = expand::shape_2_prodigal::<G>(arrays.n_trees, self.blocks.expand_2);
+                self.launch(stream, &self.expand_2_prodigal, shape, (view,))
+            }
+        }
+    }
+
+    /// Notes the root's actions; after the first expansion.
+    pub fn memorize_root_actions(&self, stream: &Stream, arrays: &mut Arrays<G>) -> Result<()> {
+        let shape = expand::shape_memorize::<G>(self.blocks.reduce_over_actions);
+        let view = arrays.view();
+        // SAFETY: a thread for each action; `root_actions` holds one entry each.
+        unsafe { self.launch(stream, &self.memorize_root_actions, shape, (view, &mut arrays.root_actions)) }
+    }
+
+    /// Playouts; `n_listed` entries of the list of children where the variant is thrifty.
+    pub fn playout(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options, n_listed: u32) -> Result<()> {
+        let view = arrays.view();
+        let m = options.n_playouts;
+        // SAFETY: blocks and lists as the kernels ask; a thread for each playout; scratch memory as the game asks; the streams are as many as
+        // the variant has lanes.
+        unsafe {
+            if !options.variant.plays_all_children() {
+                let shape = playout::shape_ocp::<G>(arrays.n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_ocp, shape, (view,))
+            } else if options.variant.is_thrifty() {
+                let shape = playout::shape_acp_thrifty::<G>(n_listed, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_acp_thrifty, shape, (view, &arrays.children))
+            } else {
+                let shape = playout::shape_acp_prodigal::<G>(arrays.n_trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.playout_acp_prodigal, shape, (view,))
+            }
+        }
+    }
+
+    /// Backup, all of it.
+    pub fn backup(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        let one_block = |threads| backup::shape(options.n_trees, threads);
+        let view = arrays.view();
+        // SAFETY: one block a tree, whole warps; the playouts of this step are done; `sums` holds an entry a tree.
+        unsafe {
+            if !options.variant.plays_all_children() {
+                return self.launch(stream, &self.backup_ocp, one_block(self.blocks.backup_2), (view,));
+            }
+            let shape = one_block(self.blocks.backup_1);
+            if options.variant.is_thrifty() {
+                self.launch(stream, &self.backup_1_acp_thrifty, shape, (view, &mut arrays.sums))?;
+            } else {
+                self.launch(stream, &self.backup_1_acp_prodigal, shape, (view, &mut arrays.sums))?;
+            }
+            self.launch(stream, &self.backup_2_acp, one_block(self.blocks.backup_2), (view, &arrays.sums))
+        }
+    }
+
+    /// Backup of the last step, selection and expansion, step 1, in one kernel (prodigal variants).
+    pub fn step(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        let shape = step::shape(arrays.n_trees, self.blocks.step);
+        let arguments = (arrays.view(), options.ucb_c, options.draw_value);
+        // SAFETY: one block a tree, whole warps, a thread for each action; the last step's playouts are in the arrays.
+        unsafe {
+            if options.variant.plays_all_children() {
+                self.launch(stream, &self.step_acp, shape, arguments)
+            } else {
+                self.launch(stream, &self.step_ocp, shape, arguments)
+            }
+        }
+    }
+
+    /// Expansion, step 2, and playouts in one kernel (prodigal variants, after [`step`](Self::step)).
+    pub fn play(&self, stream: &Stream, arrays: &mut Arrays<G>, options: &Options) -> Result<()> {
+        let (trees, m) = (arrays.n_trees, options.n_playouts);
+        let view = arrays.view();
+        // SAFETY: blocks as the kernels ask, of whole warps; scratch memory as the game asks; the streams are as many as the variant has lanes.
+        unsafe {
+            if options.variant.plays_all_children() {
+                let shape = step::shape_play_acp::<G>(trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.play_acp, shape, (view,))
+            } else {
+                let shape = step::shape_play_ocp::<G>(trees, m, self.max_shared_bytes);
+                self.launch(stream, &self.play_ocp, shape, (view,))
+            }
+        }
+    }
+
+    /// Sums over the trees. Returns how many entries of the totals hold actions.
+    pub fn reduce_over_trees(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays<G>,
+        options: &Options,
+        n_root_actions: u32,
+    ) -> Result<u32> {
+        let n = if options.variant.is_thrifty() { n_root_actions } else { G::MAX_ACTIONS };
+        let shape = reduce::shape_over_trees(n, self.blocks.reduce_over_trees);
+        let view = arrays.view();
+        // SAFETY: a block for each of the root's children (thrifty) or each action; a thread for each tree; the totals hold an entry an action.
+        unsafe {
+            if options.variant.is_thrifty() {
+                let arguments = (view, &arrays.root_actions, &mut arrays.totals);
+                self.launch(stream, &self.reduce_over_trees_thrifty, shape, arguments)?;
+            } else {
+                let arguments = (view, &arrays.root_actions, &mut arrays.totals);
+                self.launch(stream, &self.reduce_over_trees_prodigal, shape, arguments)?;
+            }
+        }
+        Ok(n)
+    }
+
+    /// The best of the first `n_totals` entries of the totals.
+    pub fn reduce_over_actions(&self, stream: &Stream, arrays: &mut Arrays<G>, n_totals: u32) -> Result<()> {
+        let shape = reduce::shape_over_actions(self.blocks.reduce_over_actions);
+        let arguments = (&arrays.totals, &mut arrays.best, n_totals);
+        // SAFETY: one block of whole warps; `n_totals` is at most the number of actions.
+        unsafe { self.launch(stream, &self.reduce_over_actions, shape, arguments) }
+    }
+}
+
+/// Raw playouts from one position, for [`RawPlayouts`](crate::mcts::RawPlayouts).
+pub(in crate::mcts) struct RawArrays<G> {
+    root: Buffer<G>,
+    streams: Buffer<[u64; 2]>,
+    polynomials: Buffer<[u64; 2]>,
+    /// Wins of the first player, of the second, draws, plies.
+    pub totals: Buffer<u64>,
+}
+
+impl<G: KernelSet> RawArrays<G> {
+    /// Takes memory for `n_threads` threads and seeds their streams.
+    pub fn new(stream: &Stream, kernels: &Kernels<G>, position: &G, n_threads: u32, seed: u64) -> Result<Self> {
+        let mut arrays = Self {
+            root: stream.upload(std::slice::from_ref(position))?,
+            streams: stream.alloc(n_threads as usize)?,
+            polynomials: stream.upload(&rng::jump_polynomials())?,
+            totals: stream.alloc(4)?,
+        };
+        let base = rng::playout_base(seed);
+        let pointer = arrays.streams.as_mut_ptr().cast();
+        let shape = rng::shape(n_threads);
+        let arguments = (pointer, n_threads, base[0], base[1], &arrays.polynomials);
+        // SAFETY: the buffer holds a stream a thread, the polynomials are those of the family.
+        unsafe { kernels.launch(stream, &kernels.seed_streams, shape, arguments)? };
+        Ok(arrays)
+    }
+
+    /// Every thread plays `n_games` games, without waiting for its neighbours where `restart` is set.
+    pub fn launch(
+        &mut self,
+        stream: &Stream,
+        kernels: &Kernels<G>,
+        threads: u32,
+        n_games: u32,
+        restart: bool,
+    ) -> Result<()> {
+        let blocks = self.streams.len() as u32 / threads;
+        let pointer = self.streams.as_mut_ptr().cast();
+        let arguments = (&self.root, pointer, &mut self.totals, n_games);
+        // SAFETY: a stream for each thread of the grid, four totals, whole warps, scratch memory as the game asks.
+        unsafe {
+            if restart {
+                let shape = playout::shape_raw_restart(blocks, threads);
+                kernels.launch(stream, &kernels.raw_restart, shape, arguments)
+            } else {
+                let shape = playout::shape_raw::<G>(blocks, threads);
+                kernels.launch(stream, &kernels.raw_playouts, shape, arguments)
+            }
+        }
+    }
+}

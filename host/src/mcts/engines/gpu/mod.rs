@@ -1,0 +1,283 @@
+//! The search on a device: which kernels follow which, and when the host looks.
+
+#[allow(unsafe_code)]
+pub(in crate::mcts) mod kernels;
+
+use std::time::{Duration, Instant};
+
+use warpplay_gpu::mcts::KernelSet;
+use warpplay_gpu::mcts::reduce::RootAction;
+use warpplay_gpu::mcts::tree::TreeHead;
+
+use self::kernels::{Arrays, Kernels};
+use super::Found;
+use crate::mcts::blocks::BlockSizes;
+use crate::mcts::clock::Clock;
+use crate::mcts::options::{Engine, Options};
+use crate::mcts::report::{StageMs, StageTimes, TreesReport};
+use crate::{Backend, Device, Event, Graph, Result, Stream};
+
+/// Steps of one graph.
+const GRAPH_STEPS: u64 = 32;
+/// Steps slower than this are launched one by one: the graph would save nothing, and a time limit would be met late.
+const GRAPH_STEP_LIMIT: Duration = Duration::from_micros(400);
+
+/// What a search left on the device.
+struct Outcome {
+    totals: Vec<RootAction>,
+    best: RootAction,
+    heads: Vec<TreeHead>,
+    reduce_over_trees_ms: f64,
+    reduce_over_actions_ms: f64,
+}
+
+impl Outcome {
+    fn found(&self, steps: u64, loop_ms: f64, total_ms: f64, stages: Option<StageTimes>) -> Found {
+        let count = self.heads.len();
+        let nodes: u64 = self.heads.iter().map(|head| u64::from(head.size)).sum();
+        let depths: u64 = self.heads.iter().map(|head| head.depth_sum).sum();
+        Found {
+            steps,
+            n_root: self.best.n_root,
+            actions: self
+                .totals
+                .iter()
+                .map(|total| [u64::from(total.action), total.n, total.wins, total.draws, u64::from(total.win_flag)])
+                .collect(),
+            best: self.best.action,
+            ms: StageMs {
+                total: total_ms,
+                loop_: loop_ms,
+                mean_select: stages.map(|stages| stages.select_ms),
+                mean_expand: stages.map(|stages| stages.expand_ms),
+                mean_playout: stages.map(|stages| stages.playout_ms),
+                mean_backup: stages.map(|stages| stages.backup_ms),
+                reduce_over_trees: self.reduce_over_trees_ms,
+                reduce_over_actions: self.reduce_over_actions_ms,
+            },
+            stage_times_from: match stages {
+                Some(stages) => format!("a profiling run of {} steps after the search, by events", stages.steps),
+                None => "not measured".to_string(),
+            },
+            trees: TreesReport {
+                count: count as u32,
+                mean_depth: depths as f64 / nodes as f64,
+                max_depth: self.heads.iter().map(|head| head.max_depth).max().unwrap_or(0),
+                mean_size: nodes as f64 / count as f64,
+                max_size: self.heads.iter().map(|head| u64::from(head.size)).max().unwrap_or(0),
+            },
+        }
+    }
+}
+
+/// A search's device side. The graph comes first, so that it is gone before the arrays it works on.
+pub(in crate::mcts) struct DeviceSearch<G: KernelSet> {
+    graph: Option<Graph>,
+    arrays: Arrays<G>,
+    kernels: Kernels<G>,
+    /// Two batches may be under way; each has an event at its end.
+    batch_ends: [Event; 2],
+    /// Marks between the stages of a profiled step.
+    marks: [Event; 5],
+    stream: Stream,
+    engine: Engine,
+}
+
+impl<G: KernelSet> DeviceSearch<G> {
+    pub fn new(device: &Device, options: &Options, capacity: u32, blocks: BlockSizes, engine: Engine) -> Result<Self> {
+        let stream = device.stream()?;
+        let kernels = kernels::load(device, blocks)?;
+        let event = || stream.event();
+        Ok(Self {
+            graph: None,
+            arrays: Arrays::new(&stream, options, capacity)?,
+            kernels,
+            batch_ends: [event()?, event()?],
+            marks: [event()?, event()?, event()?, event()?, event()?],
+            stream,
+            engine,
+        })
+    }
+
+    /// Searches `position` until the clock ends it, then measures the stages over `profile_steps` steps more.
+    pub fn search(
+        &mut self,
+        position: &G,
+        options: &Options,
+        profile_steps: Option<u32>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Found> {
+        self.begin(position, options)?;
+        clock.start();
+        let steps = self.run(options, clock)?;
+        let loop_ms = clock.loop_ms();
+        let outcome = self.finish(options)?;
+        let total_ms = clock.total_ms();
+        let stages = match profile_steps.unwrap_or(self.default_profile_steps()) {
+            0 => None,
+            n => Some(self.profile(options, n)?),
+        };
+        Ok(outcome.found(steps, loop_ms, total_ms, stages))
+    }
+
+    /// Makes single-node trees of `position` and starts all streams from the seed.
+    pub fn begin(&mut self, position: &G, options: &Options) -> Result<()> {
+        // A kernel is traced only when it is launched by itself.
+        self.kernels.trace = tracing::enabled!(tracing::Level::DEBUG);
+        self.kernels.reset(&self.stream, &mut self.arrays, position, options.seed)?;
+        self.stream.synchronize()
+    }
+
+    fn engine(&self) -> Engine {
+        if self.kernels.trace { Engine::Stages } else { self.engine }
+    }
+
+    /// Steps as long as the clock says. Returns the steps done, all of them backed up.
+    fn run(&mut self, options: &Options, clock: &mut Clock<'_>) -> Result<u64> {
+        let engine = self.engine();
+        let n_steps = options.steps.unwrap_or(u64::MAX);
+        let mut steps = 0;
+        let mut batch = 0;
+        // The first step alone, for the root's actions; the second tells how long a step takes.
+        let mut step_time = Duration::ZERO;
+        while steps < n_steps && clock.goes_on(steps) {
+            let in_graph = engine != Engine::Stages
+                && steps >= 2
+                && n_steps - steps >= GRAPH_STEPS
+                && step_time < GRAPH_STEP_LIMIT;
+            if in_graph {
+                if self.graph.is_none() {
+                    self.graph = Some(self.capture(options, engine)?);
+                }
+                if let Some(graph) = &self.graph {
+                    self.stream.launch_graph(graph)?;
+                }
+                steps += GRAPH_STEPS;
+            } else {
+                let start = Instant::now();
+                self.enqueue_step(options, engine, steps == 0)?;
+                steps += 1;
+                if steps <= 2 {
+                    self.stream.synchronize()?;
+                    step_time = start.elapsed();
+                }
+            }
+            // Wait for the batch before this one, so that the device always has the next one at hand.
+            self.stream.record(&self.batch_ends[batch % 2])?;
+            if batch > 0 {
+                self.batch_ends[(batch + 1) % 2].wait()?;
+            }
+            batch += 1;
+        }
+        if engine == Engine::Graph && steps > 0 {
+            self.kernels.backup(&self.stream, &mut self.arrays, options)?;
+        }
+        self.stream.synchronize()?;
+        Ok(steps)
+    }
+
+    fn capture(&mut self, options: &Options, engine: Engine) -> Result<Graph> {
+        let Self { arrays, kernels, stream, .. } = self;
+        stream.capture(|stream| {
+            for _ in 0..GRAPH_STEPS {
+                enqueue(stream, kernels, arrays, options, engine, false)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn enqueue_step(&mut self, options: &Options, engine: Engine, first: bool) -> Result<()> {
+        let Self { arrays, kernels, stream, .. } = self;
+        enqueue(stream, kernels, arrays, options, engine, first)
+    }
+
+    /// Sums over the trees and chooses.
+    fn finish(&mut self, options: &Options) -> Result<Outcome> {
+        let Self { arrays, kernels, stream, .. } = self;
+        let n_root_actions = arrays.root_children(stream)?;
+        let start = Instant::now();
+        let n_totals = kernels.reduce_over_trees(stream, arrays, options, n_root_actions)?;
+        stream.synchronize()?;
+        let middle = Instant::now();
+        kernels.reduce_over_actions(stream, arrays, n_totals)?;
+        let best = arrays.read_best(stream)?;
+        let end = Instant::now();
+        let mut totals = arrays.read_totals(stream)?;
+        totals.truncate(n_totals as usize);
+        totals.retain(|total| total.present == 1);
+        Ok(Outcome {
+            totals,
+            best,
+            heads: arrays.read_heads(stream)?.to_vec(),
+            reduce_over_trees_ms: (middle - start).as_secs_f64() * 1e3,
+            reduce_over_actions_ms: (end - middle).as_secs_f64() * 1e3,
+        })
+    }
+
+    /// Steps on stage by stage with an event between the stages, and gives the mean times. The trees grow by these steps.
+    pub fn profile(&mut self, options: &Options, steps: u32) -> Result<StageTimes> {
+        let trace = std::mem::replace(&mut self.kernels.trace, false);
+        let mut sums = [0.0; 4];
+        for step in 0..=steps {
+            let Self { arrays, kernels, stream, marks, .. } = self;
+            stream.record(&marks[0])?;
+            kernels.select(stream, arrays, options)?;
+            stream.record(&marks[1])?;
+            kernels.expand_1(stream, arrays, options)?;
+            let n_listed = if options.variant.is_thrifty() { arrays.list_children(stream)? } else { 0 };
+            kernels.expand_2(stream, arrays, options, n_listed)?;
+            stream.record(&marks[2])?;
+            kernels.playout(stream, arrays, options, n_listed)?;
+            stream.record(&marks[3])?;
+            kernels.backup(stream, arrays, options)?;
+            stream.record(&marks[4])?;
+            // The first step only warms up.
+            for (sum, pair) in sums.iter_mut().zip(marks.windows(2)) {
+                let ms = f64::from(Event::elapsed_ms(&pair[0], &pair[1])?);
+                *sum += if step > 0 { ms } else { 0.0 };
+            }
+        }
+        self.stream.synchronize()?;
+        self.kernels.trace = trace;
+        let mean = |sum: f64| sum / f64::from(steps.max(1));
+        Ok(StageTimes {
+            steps,
+            select_ms: mean(sums[0]),
+            expand_ms: mean(sums[1]),
+            playout_ms: mean(sums[2]),
+            backup_ms: mean(sums[3]),
+        })
+    }
+
+    /// Steps of the profiling run unless the caller says otherwise.
+    fn default_profile_steps(&self) -> u32 {
+        if self.stream.device().backend() == Backend::Simt { 1 } else { 32 }
+    }
+}
+
+/// Queues one step.
+fn enqueue<G: KernelSet>(
+    stream: &Stream,
+    kernels: &Kernels<G>,
+    arrays: &mut Arrays<G>,
+    options: &Options,
+    engine: Engine,
+    first: bool,
+) -> Result<()> {
+    if engine == Engine::Graph {
+        kernels.step(stream, arrays, options)?;
+        if first {
+            kernels.memorize_root_actions(stream, arrays)?;
+        }
+        return kernels.play(stream, arrays, options);
+    }
+    kernels.select(stream, arrays, options)?;
+    kernels.expand_1(stream, arrays, options)?;
+    if first {
+        kernels.memorize_root_actions(stream, arrays)?;
+    }
+    let n_listed = if options.variant.is_thrifty() { arrays.list_children(stream)? } else { 0 };
+    kernels.expand_2(stream, arrays, options, n_listed)?;
+    kernels.playout(stream, arrays, options, n_listed)?;
+    kernels.backup(stream, arrays, options)
+}

@@ -1,0 +1,262 @@
+//! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
+
+use warpplay_gpu::mlp::epoch::{
+    self, ClassifyTask, EpochTask, cluster_blocks, mlp_epoch_classify, mlp_epoch_train, n_counters, n_values,
+};
+use warpplay_gpu::ptx::embedded::MLP_EPOCH;
+
+use crate::mlp::Dataset;
+use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+
+/// What all networks of an engine have in common.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mlp) struct Shape {
+    pub n_inputs: u32,
+    pub n_hidden: u32,
+    pub n_classes: u32,
+    pub n_models: u32,
+}
+
+impl Shape {
+    /// Values of one network.
+    pub fn n_values(&self) -> usize {
+        n_values(self.n_inputs, self.n_hidden, self.n_classes)
+    }
+}
+
+/// Images and labels on the device, with places for what is found out about them.
+#[derive(Debug)]
+pub(in crate::mlp) struct DeviceSet {
+    images: Buffer<u8>,
+    labels: Buffer<u8>,
+    classes: Buffer<u32>,
+    losses: Buffer<f32>,
+    active: Buffer<u32>,
+    n: u32,
+}
+
+impl DeviceSet {
+    /// Uploads a set, which `n_models` networks will classify.
+    pub fn new(stream: &Stream, set: &Dataset, shape: Shape) -> Result<Self> {
+        let n = set.len() * shape.n_models as usize;
+        Ok(Self {
+            images: stream.upload(set.images())?,
+            labels: stream.upload(set.labels())?,
+            classes: stream.alloc(n)?,
+            losses: stream.alloc(n)?,
+            active: stream.alloc((shape.n_hidden * shape.n_models) as usize)?,
+            n: set.len() as u32,
+        })
+    }
+
+    /// Bytes of a set of `n` samples.
+    pub fn bytes(n: usize, shape: Shape) -> u64 {
+        let (n, models) = (n as u64, u64::from(shape.n_models));
+        n * (u64::from(shape.n_inputs) + 1) + 8 * n * models + 4 * u64::from(shape.n_hidden) * models
+    }
+
+    /// Class and loss of each sample, and whether each unit was ever positive, all `[n_models, …]`; waits for them.
+    pub fn found(&self, stream: &Stream) -> Result<(Vec<u32>, Vec<f32>, Vec<u32>)> {
+        Ok((stream.read(&self.classes)?, stream.read(&self.losses)?, stream.read(&self.active)?))
+    }
+}
+
+/// What a training keeps on the device besides its set.
+#[derive(Debug)]
+pub(in crate::mlp) struct Course {
+    seeds: Buffer<u32>,
+    rates: Buffer<f32>,
+    order: Buffer<u32>,
+    slots: Buffer<u32>,
+    counters: Buffer<u32>,
+    losses: Buffer<f32>,
+    step_losses: Buffer<f32>,
+    batch: u32,
+    mean: bool,
+    n_samples: u32,
+    n_steps: u32,
+}
+
+impl Course {
+    /// Takes the memory for epochs of `n_samples` samples, and notes each model's seed; gradients of a batch are averaged if `mean`, else summed.
+    pub fn new(stream: &Stream, n_samples: u32, batch: u32, mean: bool, seeds: &[u32]) -> Result<Self> {
+        let n_steps = n_samples.div_ceil(batch);
+        let (models, samples) = (seeds.len(), n_samples as usize);
+        Ok(Self {
+            seeds: stream.upload(seeds)?,
+            rates: stream.alloc(models * n_steps as usize)?,
+            order: stream.alloc(models * samples)?,
+            slots: stream.alloc(models * samples)?,
+            counters: stream.alloc(models * n_counters(n_samples))?,
+            losses: stream.alloc(models * samples)?,
+            step_losses: stream.alloc(models * n_steps as usize)?,
+            batch,
+            mean,
+            n_samples,
+            n_steps,
+        })
+    }
+
+    /// Bytes that [`Course::new`] takes.
+    pub fn bytes(n_samples: u32, batch: u32, n_models: u32) -> u64 {
+        let n_steps = u64::from(n_samples.div_ceil(batch));
+        4 * u64::from(n_models) * (1 + 2 * n_steps + 3 * u64::from(n_samples) + n_counters(n_samples) as u64)
+    }
+
+    /// Sets the learning rate of every step, `[n_models, n_steps]`.
+    pub fn set_rates(&mut self, stream: &Stream, rates: &[f32]) -> Result<()> {
+        self.rates.expect_len("learning rates", rates.len())?;
+        stream.write(&mut self.rates, 0, rates)
+    }
+
+    /// Sum of the losses of every step, `[n_models, n_steps]`; waits for them.
+    pub fn step_losses(&self, stream: &Stream) -> Result<Vec<f32>> {
+        stream.read(&self.step_losses)
+    }
+}
+
+/// The kernels.
+pub(in crate::mlp) struct Kernels {
+    shape: Shape,
+    train: Function<mlp_epoch_train>,
+    classify: Function<mlp_epoch_classify>,
+}
+
+impl Kernels {
+    /// Loads the module, for networks of one shape.
+    pub fn load(device: &Device, shape: Shape) -> Result<Self> {
+        let module = Module::load(device, &MLP_EPOCH)?;
+        Ok(Self { shape, train: module.function(mlp_epoch_train)?, classify: module.function(mlp_epoch_classify)? })
+    }
+
+    /// Clusters that the device runs at the same time.
+    pub fn clusters_at_once(&self) -> Result<u32> {
+        let shape = self.shape;
+        Ok(self.train.max_active_clusters(&epoch::shape(1, shape.n_inputs, shape.n_hidden))?.max(1))
+    }
+
+    /// Trains all models for the rest of an epoch.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if an array does not fit the shape.
+    pub fn train(
+        &self,
+        stream: &Stream,
+        values: &mut Buffer<f32>,
+        set: &DeviceSet,
+        course: &mut Course,
+        epoch: u32,
+        from_step: u32,
+    ) -> Result<()> {
+        let shape = self.shape;
+        check_values(values, shape)?;
+        course.seeds.expect_len("seeds", shape.n_models as usize)?;
+        set.labels.expect_len("labels", course.n_samples as usize)?;
+        set.images.expect_len("images", course.n_samples as usize * shape.n_inputs as usize)?;
+        if from_step > course.n_steps {
+            return Err(Error::shape("first step", format!("at most {}", course.n_steps), from_step));
+        }
+        let task = EpochTask {
+            images: set.images.as_ptr(),
+            labels: set.labels.as_ptr(),
+            values: values.as_mut_ptr(),
+            seeds: course.seeds.as_ptr(),
+            learning_rates: course.rates.as_ptr(),
+            order: course.order.as_mut_ptr(),
+            slots: course.slots.as_mut_ptr(),
+            counters: course.counters.as_mut_ptr(),
+            losses: course.losses.as_mut_ptr(),
+            step_losses: course.step_losses.as_mut_ptr(),
+            n_samples: course.n_samples,
+            n_inputs: shape.n_inputs,
+            n_hidden: shape.n_hidden,
+            n_classes: shape.n_classes,
+            batch: course.batch,
+            from_step,
+            epoch,
+            mean: u32::from(course.mean),
+        };
+        let launch = epoch::shape(shape.n_models, shape.n_inputs, shape.n_hidden);
+        // SAFETY: the shape is the kernel's own; the values, the set and the course have the lengths of `shape` and `n_samples` (checked above, or made so by
+        // `Course::new`), are different buffers, and live in structs that are dropped after the stream's work.
+        unsafe { stream.launch(&self.train, launch, (task,)) }
+    }
+
+    /// Classifies a set by all models.
+    ///
+    /// # Errors
+    /// As [`Kernels::train`].
+    pub fn classify(&self, stream: &Stream, values: &Buffer<f32>, set: &mut DeviceSet) -> Result<()> {
+        let shape = self.shape;
+        check_values(values, shape)?;
+        set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
+        set.active.expect_len("active units", (shape.n_hidden * shape.n_models) as usize)?;
+        stream.zero(&mut set.active)?;
+        let n_batches = set.n.div_ceil(epoch::BATCH);
+        let task = ClassifyTask {
+            images: set.images.as_ptr(),
+            labels: set.labels.as_ptr(),
+            values: values.as_ptr(),
+            logits: std::ptr::null_mut(),
+            classes: set.classes.as_mut_ptr(),
+            losses: set.losses.as_mut_ptr(),
+            active: set.active.as_mut_ptr(),
+            n_samples: set.n,
+            n_inputs: shape.n_inputs,
+            n_hidden: shape.n_hidden,
+            n_classes: shape.n_classes,
+            clusters_per_model: self.clusters_at_once()?.div_ceil(shape.n_models).min(n_batches),
+        };
+        self.launch_classify(stream, task)
+    }
+
+    /// Logits `[n, n_classes]` of images by the only model.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if an array does not fit.
+    pub fn logits(
+        &self,
+        stream: &Stream,
+        values: &Buffer<f32>,
+        images: &Buffer<u8>,
+        logits: &mut Buffer<f32>,
+    ) -> Result<()> {
+        let shape = self.shape;
+        check_values(values, shape)?;
+        let n = images.len() / shape.n_inputs as usize;
+        images.expect_len("images", n * shape.n_inputs as usize)?;
+        logits.expect_len("logits", n * shape.n_classes as usize)?;
+        let n_batches = (n as u32).div_ceil(epoch::BATCH);
+        let task = ClassifyTask {
+            images: images.as_ptr(),
+            labels: std::ptr::null(),
+            values: values.as_ptr(),
+            logits: logits.as_mut_ptr(),
+            classes: std::ptr::null_mut(),
+            losses: std::ptr::null_mut(),
+            active: std::ptr::null_mut(),
+            n_samples: n as u32,
+            n_inputs: shape.n_inputs,
+            n_hidden: shape.n_hidden,
+            n_classes: shape.n_classes,
+            clusters_per_model: self.clusters_at_once()?.min(n_batches).max(1),
+        };
+        self.launch_classify(stream, task)
+    }
+
+    fn launch_classify(&self, stream: &Stream, task: ClassifyTask) -> Result<()> {
+        let shape = self.shape;
+        let launch = epoch::shape(shape.n_models * task.clusters_per_model, shape.n_inputs, shape.n_hidden);
+        // SAFETY: the shape is the kernel's own; the callers above checked every array of the task, and the arrays outlive the stream's work as in `train`.
+        unsafe { stream.launch(&self.classify, launch, (task,)) }
+    }
+}
+
+fn check_values(values: &Buffer<f32>, shape: Shape) -> Result<()> {
+    values.expect_len("weights", shape.n_values() * shape.n_models as usize)
+}
+
+/// Blocks of a network's cluster.
+pub(super) fn blocks(n_hidden: u32) -> u32 {
+    cluster_blocks(n_hidden)
+}

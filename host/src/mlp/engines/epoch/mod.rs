@@ -1,0 +1,240 @@
+//! Training with a whole epoch in one launch.
+
+#[allow(unsafe_code)]
+mod kernels;
+mod side_by_side;
+
+use std::sync::Arc;
+
+use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE, MAX_INPUTS};
+
+use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
+use crate::mlp::Dataset;
+use crate::mlp::evaluation::Classified;
+use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::state::{LayerValues, TrainState};
+use crate::{Buffer, Device, Error, Memory, Result, Stream};
+use kernels::{Course, DeviceSet, Kernels, Shape};
+pub(in crate::mlp) use side_by_side::SideBySide;
+
+/// Whether this engine can do what `setup` describes on this device.
+///
+/// The rule: clusters of blocks are there (compute capability 9.0), f32, one hidden layer of at most 16 units a block, so 256, a multiple of 16 pixels up to 1008, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
+/// plain SGD without weight decay.
+///
+/// # Errors
+/// The first option that forbids it, and what is allowed.
+pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
+    let Options { hidden, batch, optimizer, weight_decay, precision, stream, .. } = &setup.options;
+    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
+        return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
+    };
+    let max_cluster = device.limits().max_cluster;
+    // Newer GPUs have clusters too, but not the warpgroup products.
+    let hopper = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
+    if max_cluster == 1 || !hopper {
+        let allowed = "layers: this device has not compute capability 9.0";
+        return Err(Error::option("engine", Engine::Epoch, allowed));
+    }
+    if *precision != Precision::F32 {
+        return Err(Error::option("precision", precision, "f32 with engine epoch"));
+    }
+    if kernels::blocks(n_hidden) > max_cluster {
+        let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);
+        return Err(Error::option("hidden", n_hidden, allowed));
+    }
+    if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > MAX_INPUTS {
+        let expected = format!("a multiple of {INPUT_MULTIPLE} up to {MAX_INPUTS} pixels with engine epoch");
+        return Err(Error::shape("images", expected, n_inputs));
+    }
+    if n_classes > CLASSES {
+        return Err(Error::shape("classes", format!("at most {CLASSES} with engine epoch"), n_classes));
+    }
+    if setup.train.is_none() {
+        return Ok(());
+    }
+    if *batch > BATCH {
+        return Err(Error::option("batch", batch, format!("at most {BATCH} with engine epoch")));
+    }
+    if *optimizer != Optimizer::Sgd {
+        return Err(Error::option("optimizer", optimizer.name(), "sgd with engine epoch"));
+    }
+    if *weight_decay != 0.0 {
+        return Err(Error::option("weight_decay", weight_decay, "0 with engine epoch"));
+    }
+    if *stream != Residence::Device {
+        return Err(Error::option("stream", stream, "device with engine epoch"));
+    }
+    Ok(())
+}
+
+/// Memory of `n_models` networks, with sets of so many samples besides the training set.
+pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
+    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
+        return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
+    };
+    let shape = Shape { n_inputs, n_hidden, n_classes, n_models };
+    let train = setup.train.as_ref().map(|train| train.len());
+    // A lone network is kept before each epoch, and classifies the training set.
+    let (copies, answers) = if n_models == 1 { (2, shape) } else { (1, Shape { n_models: 1, ..shape }) };
+    let of_sets = train.map_or(0, |n| DeviceSet::bytes(n, answers))
+        + sets.iter().map(|&n| DeviceSet::bytes(n, shape)).sum::<u64>();
+    let course = train.map_or(0, |n| Course::bytes(n as u32, setup.options.batch, n_models));
+    Ok(Memory::default()
+        .on_device("weights", 4 * copies * shape.n_values() as u64 * u64::from(n_models))
+        .on_device("sets", of_sets)
+        .on_device("orders and losses", course))
+}
+
+/// Opens the engine; `fits` has said that it can work.
+pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
+    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
+        return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
+    };
+    let shape = Shape { n_inputs, n_hidden, n_classes, n_models: 1 };
+    let stream = device.stream()?;
+    let kernels = Kernels::load(device, shape)?;
+    let training = match &setup.train {
+        Some(train) => {
+            let Options { batch, reduction, seed, .. } = setup.options;
+            let course = Course::new(&stream, train.len() as u32, batch, reduction == Reduction::Mean, &[seed])?;
+            Some(Training { course, rates: Vec::new() })
+        }
+        None => None,
+    };
+    let mut engine = EpochEngine {
+        values: stream.alloc(shape.n_values())?,
+        kept: stream.alloc(shape.n_values())?,
+        sets: Vec::new(),
+        training,
+        shape,
+        kernels,
+        stream,
+    };
+    if let Some(train) = &setup.train {
+        engine.load(train)?;
+    }
+    Ok(Box::new(engine))
+}
+
+/// What only a training needs.
+struct Training {
+    course: Course,
+    /// The rates on the device.
+    rates: Vec<f32>,
+}
+
+/// One network in training, or in use.
+struct EpochEngine {
+    values: Buffer<f32>,
+    kept: Buffer<f32>,
+    /// The training set first.
+    sets: Vec<(Arc<Dataset>, DeviceSet)>,
+    training: Option<Training>,
+    shape: Shape,
+    kernels: Kernels,
+    stream: Stream,
+}
+
+impl Train for EpochEngine {
+    fn train(&mut self, plan: &EpochPlan<'_>, _: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
+        let Self { values, sets, training, kernels, stream, .. } = self;
+        let (Some(Training { course, rates }), Some((_, set))) = (training, sets.first()) else {
+            return Err(Error::Order { what: "engine", reason: "it was opened without a training set".into() });
+        };
+        let new: Vec<f32> = plan.learning_rates.iter().map(|&rate| rate as f32).collect();
+        if *rates != new {
+            course.set_rates(stream, &new)?;
+            *rates = new;
+        }
+        kernels.train(stream, values, set, course, plan.epoch, plan.from_step)?;
+        Ok(outcome(&course.step_losses(stream)?, plan.from_step))
+    }
+
+    fn load(&mut self, set: &Arc<Dataset>) -> Result<SetId> {
+        if let Some(at) = self.sets.iter().position(|(known, _)| Arc::ptr_eq(known, set)) {
+            return Ok(SetId(at));
+        }
+        self.sets.push((Arc::clone(set), DeviceSet::new(&self.stream, set, self.shape)?));
+        Ok(SetId(self.sets.len() - 1))
+    }
+
+    fn classify(&mut self, SetId(at): SetId) -> Result<Classified> {
+        let n_sets = self.sets.len();
+        let Some((_, set)) = self.sets.get_mut(at) else {
+            return Err(Error::shape("data set", format!("below {n_sets}"), at));
+        };
+        self.kernels.classify(&self.stream, &self.values, set)?;
+        let (classes, losses, active) = set.found(&self.stream)?;
+        Ok(Classified {
+            classes,
+            loss_sum: losses.iter().map(|&loss| f64::from(loss)).sum(),
+            active: vec![active.iter().map(|&active| active == 1).collect()],
+        })
+    }
+
+    fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
+        let n = images.len() / self.shape.n_inputs as usize;
+        let images = self.stream.upload(images)?;
+        let mut logits = self.stream.alloc(n * self.shape.n_classes as usize)?;
+        self.kernels.logits(&self.stream, &self.values, &images, &mut logits)?;
+        self.stream.read(&logits)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.stream.copy(&mut self.kept, 0, &self.values, 0, self.shape.n_values())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        self.stream.copy(&mut self.values, 0, &self.kept, 0, self.shape.n_values())
+    }
+
+    fn state(&mut self) -> Result<TrainState> {
+        Ok(unpack(&self.stream.read(&self.values)?, self.shape))
+    }
+
+    fn set_state(&mut self, state: &TrainState) -> Result<()> {
+        let values = pack(state, self.shape)?;
+        self.stream.write(&mut self.values, 0, &values)
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::Epoch
+    }
+}
+
+/// What an epoch's step losses say.
+pub(super) fn outcome(step_losses: &[f32], from_step: u32) -> EpochOutcome {
+    let bad_step = (from_step as usize..step_losses.len()).find(|&step| !step_losses[step].is_finite());
+    EpochOutcome {
+        loss_sum: step_losses[from_step as usize..].iter().map(|&loss| f64::from(loss)).sum(),
+        next_step: step_losses.len() as u32,
+        bad_step: bad_step.map(|step| step as u32),
+        transfer_s: None,
+    }
+}
+
+/// A network's values as the kernels have them.
+pub(super) fn pack(state: &TrainState, shape: Shape) -> Result<Vec<f32>> {
+    let values: Vec<f32> = state
+        .layers
+        .iter()
+        .flat_map(|layer| layer.weights.iter().chain(&layer.bias))
+        .map(|&value| value as f32)
+        .collect();
+    if values.len() != shape.n_values() {
+        return Err(Error::shape("weights", shape.n_values(), values.len()));
+    }
+    Ok(values)
+}
+
+/// The layers of a network's values.
+pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
+    let mut rest = values.iter().map(|&value| f64::from(value));
+    let mut layer = |inputs: u32, outputs: u32| LayerValues {
+        weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
+        bias: rest.by_ref().take(outputs as usize).collect(),
+    };
+    let layers = vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)];
+    TrainState { layers, ..TrainState::default() }
+}

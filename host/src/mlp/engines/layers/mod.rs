@@ -1,0 +1,496 @@
+//! Training layer by layer: any network, any batch, every optimiser; the set on the device, or copied batch by batch.
+
+#[allow(unsafe_code)]
+mod kernels;
+mod plan;
+mod staging;
+
+use std::sync::Arc;
+
+use warpplay_gpu::mlp::layers::control;
+use warpplay_gpu::mlp::layers::update::{Rate, Rule, kind};
+use warpplay_gpu::mlp::layers::view::{image_stride, line_length};
+use warpplay_gpu::mlp::shuffle;
+
+use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
+use crate::mlp::Dataset;
+use crate::mlp::evaluation::Classified;
+use crate::mlp::options::{Engine, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::state::TrainState;
+use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
+use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
+use plan::Plan;
+use staging::Staging;
+
+/// Most steps of one recorded graph. Between two graphs the training can be stopped.
+const STEPS_AT_ONCE: u32 = 64;
+/// Samples that are classified at once at least, if the set has so many: fewer would leave a GPU idle.
+const CLASSIFIED_AT_ONCE: u32 = 2048;
+
+const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSES);
+
+/// Opens the engine.
+///
+/// # Errors
+/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory.
+pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
+    let Setup { options, sizes, train, .. } = setup;
+    let tensor_cores = has_tensor_cores(device, options.precision)?;
+    let stream = device.stream()?;
+    let kernels = Kernels::load(device)?;
+    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref(), tensor_cores)?;
+    let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
+    let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
+    let network = NetworkArrays::new(&stream, plan, capacity)?;
+    let kept = stream.alloc(network.plan.n_values)?;
+    let staging = match options.stream {
+        Residence::Device => None,
+        Residence::Host => Some(Staging::new(&stream, sizes[0], network.capacity)?),
+    };
+    let training = match n_train {
+        Some(n) => Some(Training::new(&stream, &network.plan, &options, batch, n)?),
+        None => None,
+    };
+    let mut engine =
+        LayersEngine { graphs: None, training, network, kept, staging, sets: Vec::new(), kernels, stream, options };
+    if let Some(train) = &train {
+        engine.load(train)?;
+    }
+    Ok(Box::new(engine))
+}
+
+/// How the network is laid out, and the samples that go through it at once.
+fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, tensor_cores: bool) -> Result<(Plan, u32)> {
+    let n_train = train.map(sample_count).transpose()?;
+    let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
+    // A host that copies batches has the room of the larger of the two on the device, and no more.
+    let at_once = match options.stream {
+        Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
+        Residence::Host => options.evaluate_batch,
+    };
+    Ok((Plan::new(sizes, batch, options.precision, tensor_cores)?, batch.max(at_once)))
+}
+
+/// Memory of the network and its training, with sets of so many samples besides the training set.
+pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
+    let Setup { options, sizes, train, .. } = setup;
+    let tensor_cores = has_tensor_cores(device, options.precision)?;
+    let (plan, capacity) = plan_of(options, sizes, train.as_deref(), tensor_cores)?;
+    let n_train = train.as_ref().map_or(0, |train| train.len());
+    let batch = u64::from(options.batch).min(n_train as u64);
+    // Weights and what the optimiser remembers, each with the copy that a diverging epoch goes back to.
+    let copies = 2 * (1 + if n_train > 0 { options.optimizer.n_moments() as u64 } else { 0 });
+    let line: u64 = plan.layers.iter().map(|layer| u64::from(line_length(layer.n_outputs))).sum();
+    let sample = u64::from(image_stride(sizes[0])) + 1;
+    let held = 2 * sample * u64::from(capacity);
+    let memory = Memory::default()
+        .on_device("weights", 4 * copies * plan.n_values as u64)
+        .on_device("layers", 4 * line * (u64::from(capacity) + batch));
+    let memory = match n_train as u64 {
+        0 => memory,
+        n => {
+            let buckets = u64::from(shuffle::n_buckets(n_train as u32)) + 1;
+            let order = 4 * (3 * n + buckets) + 24 * n.div_ceil(batch);
+            memory.on_device("gradients", 4 * plan.n_part_values as u64).on_device("order and losses", order)
+        }
+    };
+    Ok(match options.stream {
+        Residence::Device => {
+            let n: u64 = [n_train].iter().chain(sets).map(|&n| n as u64).sum();
+            memory.on_device("sets", n * (sample + 8))
+        }
+        Residence::Host => memory.on_device("batches", held + 8 * u64::from(capacity)).on_host("batches", held),
+    })
+}
+
+/// Whether the device has tensor cores of the short formats, which came with compute capability 8.0; `simt` has them.
+///
+/// # Errors
+/// [`Error::Option`] if it has not, and `precision` asks for them.
+fn has_tensor_cores(device: &Device, precision: Precision) -> Result<bool> {
+    let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
+    if major < 8 && precision != Precision::F32 {
+        let allowed = format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
+        return Err(Error::option("precision", precision, allowed));
+    }
+    Ok(major >= 8)
+}
+
+fn sample_count(set: &Dataset) -> Result<u32> {
+    // Positions of samples, a batch further, must fit 32 bits.
+    u32::try_from(set.len())
+        .ok()
+        .filter(|&n| n <= u32::MAX / 2)
+        .ok_or_else(|| Error::shape("samples", format!("at most {}", u32::MAX / 2), set.len()))
+}
+
+/// The kernels' form of an optimiser.
+fn rule(optimizer: Optimizer, decay: f32) -> Rule {
+    let rule = Rule { kind: kind::SGD, a: 0.0, b: 0.0, epsilon: 0.0, decay };
+    match optimizer {
+        Optimizer::Sgd => rule,
+        Optimizer::Momentum { momentum } => Rule { kind: kind::MOMENTUM, a: momentum, ..rule },
+        Optimizer::Nesterov { momentum } => Rule { kind: kind::NESTEROV, a: momentum, ..rule },
+        Optimizer::Adam { beta1, beta2, epsilon } => Rule { kind: kind::ADAM, a: beta1, b: beta2, epsilon, decay },
+        Optimizer::AdamW { beta1, beta2, epsilon } => Rule { kind: kind::ADAM_W, a: beta1, b: beta2, epsilon, decay },
+        Optimizer::RmsProp { alpha, epsilon } => Rule { kind: kind::RMSPROP, a: alpha, epsilon, ..rule },
+    }
+}
+
+/// The rates of an epoch's steps.
+fn rates(optimizer: Optimizer, plan: &EpochPlan<'_>) -> Vec<Rate> {
+    let rate = |(step, &rate): (u64, &f64)| {
+        let number = (plan.updates + step + 1) as f64;
+        let correction = |beta: f32| 1.0 - f64::from(beta).powf(number);
+        let (step_size, root) = match optimizer {
+            Optimizer::Adam { beta1, beta2, .. } | Optimizer::AdamW { beta1, beta2, .. } => {
+                ((rate / correction(beta1)) as f32, correction(beta2).sqrt() as f32)
+            }
+            _ => (0.0, 1.0),
+        };
+        Rate { rate: rate as f32, step_size, root, reserved: 0.0 }
+    };
+    (0..).zip(plan.learning_rates).map(rate).collect()
+}
+
+/// What only a training needs.
+struct Training {
+    arrays: TrainArrays,
+    /// The rates on the device.
+    known_rates: Vec<Rate>,
+    order: Order,
+    kept_moments: Vec<Buffer<f32>>,
+    kept_control: Buffer<u32>,
+    n: u32,
+    batch: u32,
+}
+
+impl Training {
+    fn new(stream: &Stream, plan: &Plan, options: &Options, batch: u32, n: u32) -> Result<Self> {
+        let course = Course {
+            rule: rule(options.optimizer, options.weight_decay),
+            n_moments: options.optimizer.n_moments(),
+            mean: options.reduction == Reduction::Mean,
+            scaled: options.precision == Precision::F16,
+            batch,
+            n,
+        };
+        Ok(Self {
+            arrays: TrainArrays::new(stream, plan, course)?,
+            known_rates: Vec::new(),
+            order: Order::new(stream, n)?,
+            kept_moments: (0..course.n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
+            kept_control: stream.alloc(control::WORDS)?,
+            n,
+            batch,
+        })
+    }
+
+    fn n_steps(&self) -> u32 {
+        self.n.div_ceil(self.batch)
+    }
+}
+
+/// Recorded steps.
+enum Graphs {
+    /// Several steps, how many, and one.
+    Resident { several: Graph, n: u32, one: Graph },
+    /// One step, from each of the two places for a batch.
+    Staged([Graph; 2]),
+}
+
+/// A data set.
+struct Loaded {
+    set: Arc<Dataset>,
+    /// On the device, unless batches are copied.
+    resident: Option<(Samples, Findings)>,
+}
+
+/// One network in training, or in use.
+struct LayersEngine {
+    /// Dropped first: they use the arrays below.
+    graphs: Option<Graphs>,
+    training: Option<Training>,
+    network: NetworkArrays,
+    kept: Buffer<f32>,
+    staging: Option<Staging>,
+    /// The training set first.
+    sets: Vec<Loaded>,
+    kernels: Kernels,
+    stream: Stream,
+    options: Options,
+}
+
+fn no_training() -> Error {
+    Error::Order { what: "engine", reason: "it was opened without a training set".into() }
+}
+
+impl LayersEngine {
+    /// Records the steps, once.
+    fn record(&mut self) -> Result<()> {
+        if self.graphs.is_some() {
+            return Ok(());
+        }
+        let Self { training, network, staging, sets, kernels, stream, .. } = self;
+        let Some(Training { arrays, order, .. }) = training else { return Err(no_training()) };
+        let graphs = match (staging, sets.first()) {
+            (Some(staging), _) => {
+                let mut graph = |slot: usize| {
+                    let samples = &staging.slots[slot].samples;
+                    stream.capture(|stream| kernels.step(stream, network, arrays, Source::Copied(samples)))
+                };
+                Graphs::Staged([graph(0)?, graph(1)?])
+            }
+            (None, Some(Loaded { resident: Some((samples, _)), .. })) => {
+                let n_steps = order_steps(arrays);
+                let n = n_steps / n_steps.div_ceil(STEPS_AT_ONCE);
+                let mut graph = |n: u32| {
+                    stream.capture(|stream| {
+                        (0..n).try_for_each(|_| kernels.step(stream, network, arrays, Source::Ordered(samples, order)))
+                    })
+                };
+                Graphs::Resident { several: graph(n)?, n, one: graph(1)? }
+            }
+            _ => return Err(no_training()),
+        };
+        self.graphs = Some(graphs);
+        Ok(())
+    }
+
+    /// Copies `n` samples of a set on the host, from `from` on, to the first place for a batch.
+    fn stage(staging: &mut Staging, stream: &Stream, set: &Dataset, from: u32, n: u32) -> Result<()> {
+        staging.fill(stream, 0, set, (from..from + n).map(|sample| sample as usize))
+    }
+}
+
+/// Steps of an epoch.
+fn order_steps(arrays: &TrainArrays) -> u32 {
+    arrays.losses.len() as u32
+}
+
+/// What the losses of the steps `from` to `to` say.
+fn outcome(losses: &[f32], from: u32, to: u32) -> EpochOutcome {
+    let own = &losses[from as usize..to as usize];
+    EpochOutcome {
+        loss_sum: own.iter().map(|&loss| f64::from(loss)).sum(),
+        next_step: to,
+        bad_step: own.iter().position(|loss| !loss.is_finite()).map(|at| from + at as u32),
+        transfer_s: None,
+    }
+}
+
+impl Train for LayersEngine {
+    fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
+        self.record()?;
+        let Self { graphs, training, staging, sets, kernels, stream, options, .. } = self;
+        let (Some(graphs), Some(training), Some(train)) = (graphs, training, sets.first()) else {
+            return Err(no_training());
+        };
+        let n_steps = training.n_steps();
+        let rates = rates(options.optimizer, plan);
+        if rates.len() != n_steps as usize {
+            return Err(Error::shape("learning rates", n_steps, rates.len()));
+        }
+        let Training { arrays, known_rates, order, n, batch, .. } = training;
+        if *known_rates != rates {
+            stream.write(&mut arrays.rates, 0, &rates)?;
+            *known_rates = rates;
+        }
+        let mut words = [0; 3];
+        words[control::STEP] = plan.from_step;
+        stream.write(&mut arrays.control, 0, &words)?;
+        kernels.shuffle(stream, order, options.seed, plan.epoch)?;
+
+        let mut step = plan.from_step;
+        let mut transfer_ms = None;
+        // Asks whether to go on, between two graphs and not after the last step.
+        let mut stopped = |step: u32, losses: &Buffer<f32>| -> Result<bool> {
+            let mut loss = [0.0f32];
+            stream.read_into(losses, step as usize - 1, &mut loss)?;
+            let samples = (*batch).min(*n - (step - 1) * *batch);
+            Ok(!loss[0].is_finite() || !goes_on(step - 1, f64::from(loss[0]) / f64::from(samples)))
+        };
+        match (graphs, staging) {
+            (Graphs::Staged(graphs), Some(staging)) => {
+                let places = stream.read(&order.order)?;
+                let mut total = 0.0;
+                while step < n_steps {
+                    let slot = (step % 2) as usize;
+                    let samples = places.chunks(*batch as usize).nth(step as usize).unwrap_or_default();
+                    staging.fill(stream, slot, &train.set, samples.iter().map(|&sample| sample as usize))?;
+                    stream.launch_graph(&graphs[slot])?;
+                    step += 1;
+                    if step < n_steps && step.is_multiple_of(STEPS_AT_ONCE) && stopped(step, &arrays.losses)? {
+                        break;
+                    }
+                }
+                total += staging.take_copy_ms()?;
+                transfer_ms = Some(total);
+            }
+            (Graphs::Resident { several, n, one }, _) => {
+                while step < n_steps {
+                    if step + *n <= n_steps {
+                        stream.launch_graph(several)?;
+                        step += *n;
+                        if step < n_steps && stopped(step, &arrays.losses)? {
+                            break;
+                        }
+                    } else {
+                        stream.launch_graph(one)?;
+                        step += 1;
+                    }
+                }
+            }
+            (Graphs::Staged(_), None) => return Err(no_training()),
+        }
+        let outcome = outcome(&stream.read(&arrays.losses)?, plan.from_step, step);
+        Ok(EpochOutcome { transfer_s: transfer_ms.map(|ms: f64| ms / 1e3), ..outcome })
+    }
+
+    fn load(&mut self, set: &Arc<Dataset>) -> Result<SetId> {
+        if let Some(at) = self.sets.iter().position(|loaded| Arc::ptr_eq(&loaded.set, set)) {
+            return Ok(SetId(at));
+        }
+        let n = sample_count(set)?;
+        let resident = match self.staging {
+            Some(_) => None,
+            None => {
+                let mut samples = Samples::new(&self.stream, set.n_inputs(), n)?;
+                samples.write(&self.stream, set.images(), set.labels())?;
+                Some((samples, Findings::new(&self.stream, n)?))
+            }
+        };
+        self.sets.push(Loaded { set: Arc::clone(set), resident });
+        Ok(SetId(self.sets.len() - 1))
+    }
+
+    fn classify(&mut self, SetId(at): SetId) -> Result<Classified> {
+        let Self { network, staging, sets, kernels, stream, .. } = self;
+        let n_sets = sets.len();
+        let Some(Loaded { set, resident }) = sets.get_mut(at) else {
+            return Err(Error::shape("data set", format!("below {n_sets}"), at));
+        };
+        for active in &mut network.active {
+            stream.zero(active)?;
+        }
+        let n = sample_count(set)?;
+        let mut found = Classified::default();
+        let mut losses = Vec::new();
+        let mut from = 0;
+        while from < n {
+            let here = network.capacity.min(n - from);
+            match (&mut *resident, &mut *staging) {
+                (Some((samples, findings)), _) => kernels.classify(stream, network, samples, findings, from, here)?,
+                (None, Some(staging)) => {
+                    Self::stage(staging, stream, set, from, here)?;
+                    let Staging { slots, findings, .. } = staging;
+                    kernels.classify(stream, network, &slots[0].samples, findings, 0, here)?;
+                    found.classes.extend_from_slice(&stream.read(&findings.classes)?[..here as usize]);
+                    losses.extend_from_slice(&stream.read(&findings.losses)?[..here as usize]);
+                }
+                (None, None) => return Err(no_training()),
+            }
+            from += here;
+        }
+        if let Some((_, findings)) = resident {
+            found.classes = stream.read(&findings.classes)?;
+            losses = stream.read(&findings.losses)?;
+        }
+        found.loss_sum = losses.iter().map(|&loss| f64::from(loss)).sum();
+        for active in &network.active {
+            found.active.push(stream.read(active)?.iter().map(|&word| word != 0).collect());
+        }
+        if let Some(staging) = staging {
+            staging.take_copy_ms()?;
+        }
+        Ok(found)
+    }
+
+    fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
+        let Self { network, kernels, stream, .. } = self;
+        let (Some(first), Some(last)) = (network.plan.layers.first(), network.plan.layers.last()) else {
+            return Err(Error::shape("layers", "at least 1", 0));
+        };
+        let (n_inputs, n_classes) = (first.n_inputs as usize, last.n_outputs as usize);
+        let mut logits = Vec::with_capacity(images.len() / n_inputs * n_classes);
+        for images in images.chunks(network.capacity as usize * n_inputs) {
+            let n = (images.len() / n_inputs) as u32;
+            let mut samples = Samples::new(stream, n_inputs as u32, n)?;
+            samples.write(stream, images, &vec![0; n as usize])?;
+            kernels.logits(stream, network, &samples, 0, n)?;
+            let mut lines = vec![0.0; n as usize * line_length(n_classes as u32) as usize];
+            stream.read_into(network.logits()?, 0, &mut lines)?;
+            for line in lines.chunks_exact(line_length(n_classes as u32) as usize) {
+                logits.extend_from_slice(&line[..n_classes]);
+            }
+        }
+        Ok(logits)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        let Self { training, network, kept, stream, .. } = self;
+        stream.copy(kept, 0, &network.parameters, 0, network.plan.n_values)?;
+        if let Some(Training { arrays, kept_moments, kept_control, .. }) = training {
+            for (kept, moment) in kept_moments.iter_mut().zip(&arrays.moments) {
+                stream.copy(kept, 0, moment, 0, moment.len())?;
+            }
+            stream.copy(kept_control, 0, &arrays.control, 0, control::WORDS)?;
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        let Self { training, network, kept, stream, .. } = self;
+        stream.copy(&mut network.parameters, 0, kept, 0, network.plan.n_values)?;
+        if let Some(Training { arrays, kept_moments, kept_control, .. }) = training {
+            for (moment, kept) in arrays.moments.iter_mut().zip(&*kept_moments) {
+                stream.copy(moment, 0, kept, 0, kept.len())?;
+            }
+            stream.copy(&mut arrays.control, 0, kept_control, 0, control::WORDS)?;
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<TrainState> {
+        let Self { training, network, stream, options, .. } = self;
+        let layers = network.plan.unpack(&stream.read(&network.parameters)?);
+        let (mut moments, mut loss_scale) = (Vec::new(), None);
+        if let Some(Training { arrays, .. }) = training {
+            for moment in &arrays.moments {
+                moments.push(network.plan.unpack(&stream.read(moment)?));
+            }
+            if options.precision == Precision::F16 {
+                let words = stream.read(&arrays.control)?;
+                loss_scale = Some((f32::from_bits(words[control::SCALE]), words[control::GOOD]));
+            }
+        }
+        Ok(TrainState { layers, moments, loss_scale })
+    }
+
+    fn set_state(&mut self, state: &TrainState) -> Result<()> {
+        let Self { training, network, stream, .. } = self;
+        let values = network.plan.pack(&state.layers)?;
+        stream.write(&mut network.parameters, 0, &values)?;
+        let Some(Training { arrays, .. }) = training else { return Ok(()) };
+        let n_moments = arrays.moments.len();
+        if state.moments.len() > n_moments || (1..n_moments).contains(&state.moments.len()) {
+            return Err(Error::shape("moments", n_moments, state.moments.len()));
+        }
+        for (number, moment) in arrays.moments.iter_mut().enumerate() {
+            match state.moments.get(number) {
+                Some(layers) => stream.write(moment, 0, &network.plan.pack(layers)?)?,
+                // A training begins with none.
+                None => stream.zero(moment)?,
+            }
+        }
+        let (scale, good) = state.loss_scale.unwrap_or((control::FIRST_SCALE, 0));
+        let mut words = [0; control::WORDS];
+        words[control::SCALE] = scale.to_bits();
+        words[control::GOOD] = good;
+        stream.write(&mut arrays.control, 0, &words)
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::Layers
+    }
+}

@@ -1,0 +1,223 @@
+//! Where a network's arrays lie on the device, and which kernels work on them: pure arithmetic.
+
+use warpplay_gpu::launch::LaunchShape;
+use warpplay_gpu::mlp::layers::product::{LARGE, SMALL, Tiles};
+use warpplay_gpu::mlp::layers::split;
+use warpplay_gpu::mlp::layers::tensor::TENSOR;
+use warpplay_gpu::mlp::layers::view::line_length;
+
+use crate::mlp::options::Precision;
+use crate::mlp::state::LayerValues;
+use crate::{Error, Result};
+
+/// Fewest samples of a part of the batch, in depths of a tile.
+const LEAST_PART: u32 = 4;
+
+/// Least rows, columns and depth of a product on tensor cores.
+const LEAST_TENSOR: u32 = 32;
+/// Least rows and columns of a product with large tiles.
+const LEAST_LARGE: u32 = 96;
+/// Least multiplications of a product with large tiles.
+const LEAST_WORK: u64 = 1 << 26;
+
+/// Which form of a product's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Single precision, large tiles.
+    Large,
+    /// Single precision, small tiles.
+    Small,
+    /// Single precision by tensor cores, for products with images.
+    Split,
+    /// Tensor cores, operands in TF32.
+    Tf32,
+    /// Tensor cores, operands in bfloat16.
+    Bf16,
+    /// Tensor cores, operands in half precision.
+    Fp16,
+}
+
+impl Form {
+    fn tiles(self) -> Tiles {
+        match self {
+            Self::Large => LARGE,
+            Self::Small => SMALL,
+            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => TENSOR,
+        }
+    }
+
+    /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
+    pub fn shape(self, n_rows: u32, n_cols: u32, n_parts: u32) -> LaunchShape {
+        match self {
+            Self::Split => split::shape(n_rows, n_cols, n_parts),
+            _ => self.tiles().shape(n_rows, n_cols, n_parts),
+        }
+    }
+
+    /// Blocks that a gradient's product should have, if its batch can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
+    /// that results do not depend on the device.
+    fn blocks(self) -> u32 {
+        match self {
+            Self::Large => 264,
+            Self::Small => 1056,
+            Self::Split | Self::Tf32 | Self::Bf16 | Self::Fp16 => 132,
+        }
+    }
+
+    /// The form for a result of `n_rows` x `n_cols` with a sum over `depth`.
+    ///
+    /// Tensor cores for results and sums of at least [`LEAST_TENSOR`] each way: narrower ones, like those of ten classes, are too small for them and stay in
+    /// single precision. There large tiles are taken where they are filled and enough, and `split` ones instead if that is possible: for products with
+    /// images on a device with such tensor cores.
+    fn choose(precision: Precision, split: bool, n_rows: u32, n_cols: u32, depth: u32) -> Self {
+        let least = n_rows.min(n_cols);
+        match precision {
+            Precision::Tf32 if least.min(depth) >= LEAST_TENSOR => Self::Tf32,
+            Precision::Bf16 if least.min(depth) >= LEAST_TENSOR => Self::Bf16,
+            Precision::F16 if least.min(depth) >= LEAST_TENSOR => Self::Fp16,
+            _ => {
+                let work = u64::from(n_rows) * u64::from(n_cols) * u64::from(depth);
+                match least >= LEAST_LARGE && work >= LEAST_WORK {
+                    true if split => Self::Split,
+                    true => Self::Large,
+                    false => Self::Small,
+                }
+            }
+        }
+    }
+}
+
+/// One layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayerPlan {
+    pub n_inputs: u32,
+    pub n_outputs: u32,
+    /// First of its parameters among all.
+    pub parameters: usize,
+    /// Its parameters: `n_inputs + 1` lines.
+    pub n_values: u32,
+    /// First value of its gradient's parts among all.
+    pub parts: usize,
+    /// Parts of the batch whose gradients are added up by the update.
+    pub n_parts: u32,
+    /// Samples of a part.
+    pub part: u32,
+    pub forward: Form,
+    pub backward: Form,
+    pub gradient: Form,
+}
+
+/// All layers.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub layers: Vec<LayerPlan>,
+    /// Parameters of all layers, the unused ends of lines counted.
+    pub n_values: usize,
+    /// Values of all parts.
+    pub n_part_values: usize,
+    /// Parameters of the largest layer.
+    pub largest: u32,
+}
+
+impl Plan {
+    /// The plan for batches of `batch` samples. `tensor_cores`: whether the device has those of `sm_80`.
+    pub fn new(sizes: &[u32], batch: u32, precision: Precision, tensor_cores: bool) -> Result<Self> {
+        let mut plan = Self { layers: Vec::new(), n_values: 0, n_part_values: 0, largest: 0 };
+        for (number, size) in sizes.windows(2).enumerate() {
+            let [n_inputs, n_outputs] = [size[0], size[1]];
+            let n_values = u64::from(n_inputs + 1) * u64::from(line_length(n_outputs));
+            let n_values = u32::try_from(n_values).map_err(|_| {
+                Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
+            })?;
+            let split = tensor_cores && number == 0;
+            let gradient = Form::choose(precision, split, n_inputs + 1, n_outputs, batch);
+            let Tiles { rows, cols, depth, .. } = gradient.tiles();
+            let blocks = (n_inputs + 1).div_ceil(rows) * n_outputs.div_ceil(cols);
+            let wanted = (gradient.blocks() / blocks).clamp(1, batch.div_ceil(depth * LEAST_PART));
+            let part = batch.div_ceil(wanted).next_multiple_of(depth);
+            let n_parts = batch.div_ceil(part);
+            plan.layers.push(LayerPlan {
+                n_inputs,
+                n_outputs,
+                parameters: plan.n_values,
+                n_values,
+                parts: plan.n_part_values,
+                n_parts,
+                part,
+                forward: Form::choose(precision, split, batch, n_outputs, n_inputs),
+                backward: Form::choose(precision, false, batch, n_inputs, n_outputs),
+                gradient,
+            });
+            plan.n_values += n_values as usize;
+            plan.n_part_values += n_values as usize * n_parts as usize;
+            plan.largest = plan.largest.max(n_values);
+        }
+        Ok(plan)
+    }
+
+    /// The layers' values as the kernels have them, from rows without unused ends.
+    pub fn pack(&self, layers: &[LayerValues]) -> Result<Vec<f32>> {
+        if layers.len() != self.layers.len() {
+            return Err(Error::shape("layers", self.layers.len(), layers.len()));
+        }
+        let mut values = vec![0.0; self.n_values];
+        for (number, (plan, layer)) in self.layers.iter().zip(layers).enumerate() {
+            let n_outputs = plan.n_outputs as usize;
+            for (what, got, lines) in
+                [("weights", layer.weights.len(), plan.n_inputs as usize), ("bias", layer.bias.len(), 1)]
+            {
+                if got != lines * n_outputs {
+                    return Err(Error::shape(format!("{what} of layer {}", number + 1), lines * n_outputs, got));
+                }
+            }
+            let rows = layer.weights.chunks_exact(n_outputs).chain([&layer.bias[..]]);
+            let lines = values[plan.parameters..].chunks_exact_mut(line_length(plan.n_outputs) as usize);
+            for (line, row) in lines.zip(rows) {
+                for (to, &from) in line.iter_mut().zip(row) {
+                    *to = from as f32;
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// The layers of values that the kernels have.
+    pub fn unpack(&self, values: &[f32]) -> Vec<LayerValues> {
+        let of_layer = |plan: &LayerPlan| {
+            let ld = line_length(plan.n_outputs) as usize;
+            let own = &values[plan.parameters..][..plan.n_values as usize];
+            let row = |line: &[f32]| line[..plan.n_outputs as usize].iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+            let (weights, bias) = own.split_at(plan.n_inputs as usize * ld);
+            LayerValues { weights: weights.chunks_exact(ld).flat_map(row).collect(), bias: row(bias) }
+        };
+        self.layers.iter().map(of_layer).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_the_batch_and_values_survive_packing() {
+        for (sizes, batch) in
+            [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
+        {
+            let plan = Plan::new(&sizes, batch, Precision::F32, true).unwrap();
+            for layer in &plan.layers {
+                assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
+                assert_eq!(layer.part % layer.gradient.tiles().depth, 0);
+                assert_eq!((layer.parameters % 4, layer.parts % 4, layer.n_values % 4), (0, 0, 0));
+            }
+            let layers: Vec<_> = plan
+                .layers
+                .iter()
+                .map(|layer| LayerValues {
+                    weights: (0..layer.n_inputs * layer.n_outputs).map(f64::from).collect(),
+                    bias: (0..layer.n_outputs).map(|at| -f64::from(at)).collect(),
+                })
+                .collect();
+            assert_eq!(plan.unpack(&plan.pack(&layers).unwrap()), layers);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What a training remembers between two updates.
+
+use serde::{Deserialize, Serialize};
+
+/// Values of one layer: weights `[n_inputs, n_outputs]` row-major, and bias.
+///
+/// Single-precision engines hold values that are exactly `f32`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LayerValues {
+    pub weights: Vec<f64>,
+    pub bias: Vec<f64>,
+}
+
+/// All that a training remembers between two updates, but its place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct TrainState {
+    /// The layers, from the input on.
+    pub layers: Vec<LayerValues>,
+    /// What the optimiser remembers: 0 to 2 arrays of the layers' shape (momentum or mean first, mean square second).
+    pub moments: Vec<Vec<LayerValues>>,
+    /// The loss scale of [`Precision::F16`](crate::Precision::F16), and updates since it last changed.
+    pub loss_scale: Option<(f32, u32)>,
+}
+
+impl TrainState {
+    /// Whether all weights are numbers.
+    pub fn is_finite(&self) -> bool {
+        self.layers.iter().all(|layer| layer.weights.iter().chain(&layer.bias).all(|value| value.is_finite()))
+    }
+}

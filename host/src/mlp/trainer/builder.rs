@@ -1,0 +1,224 @@
+//! What is asked for before a training begins.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Kept, Place, Trainer};
+use crate::mlp::checkpoint::Checkpoint;
+use crate::mlp::engines::Setup;
+use crate::mlp::evaluation::check_set;
+use crate::mlp::options::{
+    EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction, Residence, Schedule,
+    setters,
+};
+use crate::mlp::{Dataset, Network, dispatch, network};
+use crate::runtime::threads::MAX_THREADS;
+use crate::{Device, Error, Memory, Result};
+
+/// Time between two checkpoints, where none is given.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
+
+/// Options of a [`Trainer`]; made by [`Trainer::builder`].
+#[derive(Clone, Debug)]
+pub struct TrainerBuilder {
+    train: Arc<Dataset>,
+    options: Options,
+    threads: Option<usize>,
+    test: Option<Arc<Dataset>>,
+    validation: Option<Arc<Dataset>>,
+    network: Option<Network>,
+    resume: Option<Checkpoint>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: Option<Duration>,
+}
+
+impl TrainerBuilder {
+    pub(super) fn new(train: &Arc<Dataset>) -> Self {
+        Self {
+            train: Arc::clone(train),
+            options: Options::default(),
+            threads: None,
+            test: None,
+            validation: None,
+            network: None,
+            resume: None,
+            checkpoint: None,
+            checkpoint_every: None,
+        }
+    }
+
+    /// All options at once.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    setters! {
+        hidden: Vec<u32>, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64,
+        reduction: Reduction, init: Init, seed: u32, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
+        early_stopping: Option<EarlyStopping>, evaluate_batch: u32,
+    }
+
+    /// Threads of the CPU back end, 1 to 1024; `None`, the default, for all cores; 1 is the sequential program. The result does not depend on it.
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// A set that is classified after every epoch: its accuracy and loss are in the reports. It has no influence on the training.
+    pub fn test(mut self, test: &Arc<Dataset>) -> Self {
+        self.test = Some(Arc::clone(test));
+        self
+    }
+
+    /// A set for validation of its own, instead of [`Options::held_out`] samples of the training set: classified after every epoch, for early stopping.
+    pub fn validation(mut self, validation: &Arc<Dataset>) -> Self {
+        self.validation = Some(Arc::clone(validation));
+        self
+    }
+
+    /// First weights, instead of drawn ones.
+    pub fn network(mut self, network: Network) -> Self {
+        self.network = Some(network);
+        self
+    }
+
+    /// Goes on from a checkpoint. The options are not taken from it: start from [`TrainerState::options`](super::TrainerState::options). Training set and options must be those of the
+    /// checkpoint, but for `epochs` (fixed too with [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`,
+    /// `evaluate_batch`). With the same engine on the same kind of device the result has the bits of a training that was never stopped.
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
+        self
+    }
+
+    /// A file that the state goes to at the end of every run, also of one that diverges, and while it runs.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoint = Some(path.into());
+        self
+    }
+
+    /// Time between two checkpoints while a run lasts, 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
+    pub fn checkpoint_every(mut self, every: Duration) -> Self {
+        self.checkpoint_every = Some(every);
+        self
+    }
+
+    /// Checks the options against the data.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for images or classes beyond what a perceptron takes.
+    pub fn check(&self) -> Result<()> {
+        let Self { train, options, threads, validation, network, resume, checkpoint, checkpoint_every, .. } = self;
+        if network.is_some() && resume.is_some() {
+            return Err(Error::option("network", "given", "not together with a checkpoint, which has its own weights"));
+        }
+        options.check()?;
+        if let Some(threads) = threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
+            return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
+        }
+        if let (Some(every), None) = (checkpoint_every, checkpoint) {
+            return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
+        }
+        if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
+            let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
+            let expected = format!("at most {MAX_WIDTH} pixels, {MAX_CLASSES} classes");
+            return Err(Error::shape(train.source(), expected, got));
+        }
+        match (options.held_out, validation, options.early_stopping) {
+            (0, None, Some(EarlyStopping { patience, .. })) => {
+                Err(Error::option("early_stopping", patience, "only with held-out samples"))
+            }
+            (1.., Some(_), _) => Err(Error::option("held_out", options.held_out, "0 with a validation set of its own")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Memory that the training will need.
+    ///
+    /// # Errors
+    /// As [`TrainerBuilder::check`]; [`Error::Option`] for what the device does not offer.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        self.check()?;
+        let (train, validation) = self.sets()?;
+        dispatch::memory_needed(device, &self.setup(&train), &self.others(validation.as_ref()))
+    }
+
+    /// Checks the options against data and device, takes the device's memory, and sets the first weights.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, or not with this data or device; [`Error::Shape`] if a set, the given network or
+    /// the checkpoint does not suit the training set; [`Error::OutOfMemory`]; errors of the device.
+    pub fn build(self, device: &Device) -> Result<Trainer> {
+        self.check()?;
+        let (train, validation) = self.sets()?;
+        let setup = self.setup(&train);
+        let (options, sizes) = (setup.options.clone(), setup.sizes.clone());
+        if options.batch as usize > train.len() {
+            let allowed = format!("at most the {} training samples", train.len());
+            return Err(Error::option("batch", options.batch, allowed));
+        }
+        for set in [&self.test, &validation].into_iter().flatten() {
+            check_set(&sizes, set)?;
+        }
+        let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
+        let Self { test, network, resume, checkpoint, checkpoint_every, .. } = self;
+        if let Some(network) = &network
+            && network.sizes() != sizes
+        {
+            return Err(Error::shape("network", format!("{sizes:?}"), format!("{:?}", network.sizes())));
+        }
+        let data_checksum = train.checksum();
+        device.expect_memory(&memory)?;
+        let mut engine = dispatch::open(device, setup)?;
+        let place = match resume {
+            Some(crate::Checkpoint(state)) => {
+                state.check_fits(&options, &sizes, &train, data_checksum)?;
+                engine.set_state(&state.state)?;
+                Place {
+                    epochs: state.epochs,
+                    step: state.step,
+                    loss_sum: state.loss_sum,
+                    seconds: state.seconds,
+                    updates: state.updates,
+                    best_loss: state.best_loss,
+                    epochs_since_best: state.epochs_since_best,
+                    data_checksum,
+                }
+            }
+            None => {
+                let network = network.map_or_else(|| network::initial(&sizes, options.init, options.seed), Ok)?;
+                engine.set_state(&network.to_state())?;
+                Place { data_checksum, ..Place::default() }
+            }
+        };
+        let train_id = engine.load(&train)?;
+        let test = test.map(|set| Ok::<_, Error>((engine.load(&set)?, set))).transpose()?;
+        let validation = validation.map(|set| Ok::<_, Error>((engine.load(&set)?, set))).transpose()?;
+        let every = checkpoint_every.unwrap_or(CHECKPOINT_EVERY);
+        let kept = checkpoint.map(|path| Kept { path, every, last: Instant::now() });
+        let device = device.clone();
+        Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, place, kept, memory })
+    }
+
+    /// What is trained on, and what is validated with.
+    fn sets(&self) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
+        match self.options.held_out {
+            0 => Ok((Arc::clone(&self.train), self.validation.clone())),
+            n => {
+                let (train, validation) = self.train.split(n as usize)?;
+                Ok((Arc::new(train), Some(Arc::new(validation))))
+            }
+        }
+    }
+
+    fn setup(&self, train: &Arc<Dataset>) -> Setup {
+        let sizes = self.options.sizes(train.n_inputs(), train.n_classes());
+        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(train)), threads: self.threads }
+    }
+
+    /// Samples of the sets that are loaded besides the training set.
+    fn others(&self, validation: Option<&Arc<Dataset>>) -> Vec<usize> {
+        [self.test.as_ref(), validation].into_iter().flatten().map(|set| set.len()).collect()
+    }
+}

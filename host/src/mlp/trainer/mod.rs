@@ -1,0 +1,335 @@
+//! The training loop: epochs, evaluation, early stopping, checkpoints.
+
+mod builder;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use builder::TrainerBuilder;
+
+use super::checkpoint::{Checkpoint, TrainerState};
+use super::engines::{EpochPlan, SetId, Train};
+use super::evaluation::{check_set, dead_units, evaluation};
+use super::options::{EarlyStopping, Engine, Options, Schedule};
+use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
+use super::{Dataset, Network};
+use crate::{Device, Error, Memory, Progress, Result};
+
+/// Where a training stands.
+#[derive(Debug, Default)]
+struct Place {
+    epochs: Vec<EpochReport>,
+    step: u32,
+    loss_sum: f64,
+    seconds: f64,
+    updates: u64,
+    best_loss: Option<f64>,
+    epochs_since_best: u32,
+    data_checksum: u64,
+}
+
+/// A network in training.
+///
+/// ```
+/// use std::sync::Arc;
+/// use warpplay::Device;
+/// use warpplay::mlp::{Dataset, Options, Trainer};
+///
+/// let digits = Arc::new(Dataset::drawn_digits(1, 640)?);
+/// let options = Options { hidden: vec![32], epochs: 3, learning_rate: 0.1, ..Options::default() };
+/// let mut trainer = Trainer::builder(&digits).options(options).build(&Device::cpu())?;
+/// let report = trainer.run(|_| std::ops::ControlFlow::Continue(()))?;
+/// assert!(report.epochs[2].loss < report.epochs[0].loss);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Trainer {
+    engine: Box<dyn Train>,
+    device: Device,
+    options: Options,
+    sizes: Vec<u32>,
+    train: Arc<Dataset>,
+    train_id: SetId,
+    test: Option<(SetId, Arc<Dataset>)>,
+    validation: Option<(SetId, Arc<Dataset>)>,
+    place: Place,
+    kept: Option<Kept>,
+    memory: Memory,
+}
+
+/// A file that the state goes to, at the end of a run and while it runs.
+#[derive(Debug)]
+struct Kept {
+    path: PathBuf,
+    every: Duration,
+    /// When it was last written, or the run began.
+    last: Instant,
+}
+
+impl Trainer {
+    /// A builder with the default options, to train on `train`.
+    pub fn builder(train: &Arc<Dataset>) -> TrainerBuilder {
+        TrainerBuilder::new(train)
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Which engine trains; never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.engine.engine()
+    }
+
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Sets the number of epochs in all, as [`Options::epochs`]: a finished training goes on with a larger one when `run` is called again.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for 0, and for another number with [`Schedule::Cosine`], whose course ends with the last epoch.
+    pub fn set_limit(&mut self, epochs: u32) -> Result<()> {
+        if epochs == 0 {
+            return Err(Error::option("epochs", 0, "at least 1"));
+        }
+        if matches!(self.options.schedule, Schedule::Cosine { .. }) && epochs != self.options.epochs {
+            return Err(Error::option("epochs", epochs, format!("{} with the schedule cosine", self.options.epochs)));
+        }
+        self.options.epochs = epochs;
+        Ok(())
+    }
+
+    /// Steps of an epoch.
+    pub fn steps_per_epoch(&self) -> u32 {
+        self.train.len().div_ceil(self.options.batch as usize) as u32
+    }
+
+    /// Epochs that are done.
+    pub fn epochs(&self) -> &[EpochReport] {
+        &self.place.epochs
+    }
+
+    /// Trains until the last epoch is done, the validation loss no longer improves, or `watch` answers `Break`. A training that it stopped goes on when `run` is called again.
+    ///
+    /// A step is an update of the weights. `watch` is asked after every epoch, which [`Progress::latest`] then has, and in between: after every step by [`Engine::Cpu`], after
+    /// every 64th or so by [`Engine::Layers`], since it must wait for the device, and never by [`Engine::Epoch`].
+    ///
+    /// Where the builder was given a [`checkpoint`](TrainerBuilder::checkpoint), the state is written there at the end, and while it runs.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if a loss is not finite: the state is again that before the epoch, or that from which `run` went on within it, and is written to the checkpoint
+    /// too. [`Error::File`] if that cannot be written. Errors of the device.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<Report> {
+        if let Some(kept) = &mut self.kept {
+            kept.last = Instant::now();
+        }
+        let ended = self.train(&mut watch);
+        if matches!(ended, Ok(_) | Err(Error::Diverged { .. })) {
+            self.keep_state()?;
+        }
+        self.report(ended?)
+    }
+
+    fn train(&mut self, watch: &mut dyn FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<StoppedBy> {
+        let begin = Instant::now();
+        let steps = self.steps_per_epoch();
+        let n_steps = Some(u64::from(steps) * u64::from(self.options.epochs));
+        let mut stop = false;
+        loop {
+            if self.place.epochs.len() >= self.options.epochs as usize {
+                return Ok(StoppedBy::Epochs);
+            }
+            if let Some(EarlyStopping { patience, .. }) = self.options.early_stopping
+                && self.place.epochs_since_best >= patience
+            {
+                return Ok(StoppedBy::EarlyStopping);
+            }
+            let before = self.place.updates - u64::from(self.place.step);
+            let mut told = |step: u32, latest: Option<EpochReport>| {
+                let steps = before + u64::from(step);
+                let progress = Progress { steps, n_steps, elapsed: begin.elapsed(), time_limit: None, latest };
+                stop |= watch(&progress).is_break();
+                !stop
+            };
+            if self.epoch(&mut |step| told(step, None))? {
+                told(steps, self.place.epochs.last().cloned());
+            }
+            if stop {
+                return Ok(StoppedBy::Request);
+            }
+            if self.kept.as_ref().is_some_and(Kept::is_due) {
+                self.keep_state()?;
+            }
+        }
+    }
+
+    /// Writes the state, where there is a file for it.
+    fn keep_state(&mut self) -> Result<()> {
+        let Some(path) = self.kept.as_ref().map(|kept| kept.path.clone()) else { return Ok(()) };
+        self.checkpoint()?.save(path)?;
+        if let Some(kept) = &mut self.kept {
+            kept.last = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The rest of one epoch, or as much as `watch` and the checkpoint let pass; whether it was finished.
+    fn epoch(&mut self, watch: &mut dyn FnMut(u32) -> bool) -> Result<bool> {
+        let steps = self.steps_per_epoch();
+        let number = self.place.epochs.len() as u32;
+        let before = self.place.updates - u64::from(self.place.step);
+        let learning_rates: Vec<f64> =
+            (0..u64::from(steps)).map(|step| self.options.learning_rate_at(before + step, steps.into())).collect();
+        self.engine.keep()?;
+        let plan =
+            EpochPlan { epoch: number, from_step: self.place.step, learning_rates: &learning_rates, updates: before };
+        let start = Instant::now();
+        let kept = self.kept.as_ref();
+        let outcome = self.engine.train(&plan, &mut |step, _| watch(step + 1) && !kept.is_some_and(Kept::is_due))?;
+        let seconds = start.elapsed().as_secs_f64();
+        if let Some(step) = outcome.bad_step {
+            self.engine.restore()?;
+            return Err(Error::Diverged { epoch: number + 1, step: step + 1, steps });
+        }
+        let kept = (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds);
+        self.place.updates = before + u64::from(outcome.next_step);
+        self.place.step = outcome.next_step;
+        self.place.loss_sum += outcome.loss_sum;
+        self.place.seconds += seconds;
+        if outcome.next_step < steps {
+            return Ok(false);
+        }
+        let start = Instant::now();
+        let test = self.test.clone().map(|(id, set)| self.evaluate_loaded(id, &set)).transpose()?;
+        let validation = self.validation.clone().map(|(id, set)| self.evaluate_loaded(id, &set)).transpose()?;
+        // The last update may have gone wrong, which no loss of the epoch shows.
+        let mut losses = test.iter().chain(&validation).map(|found| found.loss).peekable();
+        let sound = if losses.peek().is_some() { losses.all(f64::is_finite) } else { self.engine.state()?.is_finite() };
+        if !sound {
+            self.engine.restore()?;
+            (self.place.updates, self.place.step, self.place.loss_sum, self.place.seconds) = kept;
+            return Err(Error::Diverged { epoch: number + 1, step: steps, steps });
+        }
+        let n = self.train.len() as f64;
+        let report = EpochReport {
+            epoch: number + 1,
+            loss: self.place.loss_sum / n,
+            test_accuracy: test.as_ref().map(|test| test.accuracy),
+            test_loss: test.as_ref().map(|test| test.loss),
+            validation_accuracy: validation.as_ref().map(|validation| validation.accuracy),
+            validation_loss: validation.as_ref().map(|validation| validation.loss),
+            learning_rate: learning_rates.last().copied().unwrap_or_default(),
+            seconds: self.place.seconds,
+            evaluation_seconds: start.elapsed().as_secs_f64(),
+            samples_per_second: n / self.place.seconds,
+            transfer_share: outcome.transfer_s.map(|transfer| transfer / seconds),
+        };
+        if let Some(loss) = report.validation_loss {
+            let least = self.options.early_stopping.map_or(0.0, |stopping| stopping.min_delta);
+            if self.place.best_loss.is_none_or(|best| loss < best - least) {
+                self.place.best_loss = Some(loss);
+                self.place.epochs_since_best = 0;
+            } else {
+                self.place.epochs_since_best += 1;
+            }
+        }
+        self.place.epochs.push(report);
+        (self.place.step, self.place.loss_sum, self.place.seconds) = (0, 0.0, 0.0);
+        Ok(true)
+    }
+
+    fn evaluate_loaded(&mut self, id: SetId, set: &Dataset) -> Result<Evaluation> {
+        let start = Instant::now();
+        let found = self.engine.classify(id)?;
+        Ok(evaluation(set, &found, &self.sizes, &self.device, start.elapsed().as_secs_f64()))
+    }
+
+    /// Classifies a labelled set with the present weights.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if it does not suit the network; errors of the device.
+    pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
+        check_set(&self.sizes, set)?;
+        let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
+        let id = known.map_or_else(|| self.engine.load(set), Ok)?;
+        self.evaluate_loaded(id, set)
+    }
+
+    /// The report on what was trained so far. Counts the dead units, which classifies the training set once.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn report(&mut self, stopped_by: StoppedBy) -> Result<Report> {
+        let dead_units_by_layer = dead_units(&self.engine.classify(self.train_id)?);
+        Ok(Report {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            epochs: self.place.epochs.clone(),
+            dead_units: dead_units_by_layer.iter().sum(),
+            dead_units_by_layer,
+            device: self.device.backend().to_string(),
+            device_name: self.device.name(),
+            engine: self.engine.engine(),
+            seed: self.options.seed,
+            seconds: self.place.epochs.iter().map(|epoch| epoch.seconds).sum(),
+            data: self.train.source().to_string(),
+            sizes: self.sizes.clone(),
+            n_train: self.train.len() as u64,
+            stopped_by,
+            options: self.options.clone(),
+        })
+    }
+
+    /// The present weights.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn network(&mut self) -> Result<Network> {
+        Network::from_state(&self.sizes, &self.engine.state()?)
+    }
+
+    /// The present state, to go on from later as if nothing had happened.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint> {
+        let Place { epochs, step, loss_sum, seconds, updates, best_loss, epochs_since_best, data_checksum } =
+            &self.place;
+        Ok(crate::Checkpoint(TrainerState {
+            options: self.options.clone(),
+            sizes: self.sizes.clone(),
+            n_train: self.train.len() as u64,
+            data_checksum: *data_checksum,
+            epochs: epochs.clone(),
+            step: *step,
+            loss_sum: *loss_sum,
+            seconds: *seconds,
+            updates: *updates,
+            best_loss: *best_loss,
+            epochs_since_best: *epochs_since_best,
+            state: self.engine.state()?,
+        }))
+    }
+}
+
+impl Kept {
+    /// Whether it is time to write.
+    fn is_due(&self) -> bool {
+        self.last.elapsed() >= self.every
+    }
+}
+
+impl std::fmt::Debug for Trainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trainer")
+            .field("device", &self.device)
+            .field("sizes", &self.sizes)
+            .field("options", &self.options)
+            .field("epochs", &self.place.epochs.len())
+            .finish()
+    }
+}

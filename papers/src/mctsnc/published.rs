@@ -1,0 +1,92 @@
+//! The published figures: Tables 2 and 3 and Fig. 6.
+
+use serde::Serialize;
+use warpplay::mcts::Variant;
+
+/// The two games of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GameId {
+    /// Connect 4, 6 × 7.
+    Connect4,
+    /// Gomoku, 15 × 15.
+    Gomoku,
+}
+
+/// One player of a tournament: its settings, and what it reached a move, averaged over its games.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// The game.
+    pub game: GameId,
+    /// The variant.
+    pub variant: Variant,
+    /// Trees, T.
+    pub n_trees: u32,
+    /// Playouts, m.
+    pub n_playouts: u32,
+    /// Seconds a move.
+    pub seconds: f64,
+    /// Playouts a move.
+    pub playouts: f64,
+    /// Steps a move.
+    pub steps: f64,
+    /// Mean depth of the trees' nodes.
+    pub mean_depth: f64,
+    /// Their largest depth.
+    pub max_depth: f64,
+    /// Score against the other four players, in percent.
+    pub score_percent: f64,
+}
+
+impl Published {
+    /// Steps a second.
+    pub fn steps_per_second(&self) -> f64 {
+        self.steps / self.seconds
+    }
+
+    /// Playouts a second.
+    pub fn playouts_per_second(&self) -> f64 {
+        self.playouts / self.seconds
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "one row of the table")]
+const fn row(
+    game: GameId,
+    variant: Variant,
+    n_playouts: u32,
+    playouts: f64,
+    steps: f64,
+    mean_depth: f64,
+    max_depth: f64,
+    score_percent: f64,
+) -> Published {
+    let seconds = match game {
+        GameId::Connect4 => 5.0,
+        GameId::Gomoku => 30.0,
+    };
+    Published { game, variant, n_trees: 4, n_playouts, seconds, playouts, steps, mean_depth, max_depth, score_percent }
+}
+
+/// Table 2 (Connect 4, 5 s a move) and Table 3 (Gomoku, 30 s a move), without the vanilla player, on an NVIDIA GRID A100-7-40C.
+pub const TOURNAMENTS: [Published; 8] = {
+    use GameId::{Connect4, Gomoku};
+    use Variant::{AcpProdigal, AcpThrifty, OcpProdigal, OcpThrifty};
+    [
+        row(Connect4, OcpThrifty, 128, 2.3e6, 4.5e3, 6.63, 11.85, 43.875),
+        row(Connect4, OcpProdigal, 256, 6.4e6, 6.2e3, 7.34, 14.03, 75.125),
+        row(Connect4, AcpThrifty, 256, 15.7e6, 3.9e3, 8.07, 16.25, 55.125),
+        row(Connect4, AcpProdigal, 256, 20.3e6, 5.4e3, 8.62, 17.54, 73.375),
+        row(Gomoku, OcpThrifty, 128, 6.6e6, 13.0e3, 3.04, 3.50, 51.25),
+        row(Gomoku, OcpProdigal, 256, 14.2e6, 13.9e3, 3.09, 3.69, 52.0),
+        row(Gomoku, AcpThrifty, 256, 411.8e6, 5.6e3, 3.47, 4.91, 72.75),
+        row(Gomoku, AcpProdigal, 256, 422.1e6, 5.6e3, 3.49, 4.93, 74.0),
+    ]
+};
+
+/// The single-thread player on a CPU: seconds, playouts (one a step), mean and largest depth, score in percent.
+pub const VANILLA: [(GameId, f64, f64, f64, f64, f64); 2] =
+    [(GameId::Connect4, 5.0, 17.1e3, 5.97, 7.98, 2.875), (GameId::Gomoku, 30.0, 4.7e3, 2.95, 3.0, 0.0)];
+
+/// Fig. 6, one search of Gomoku by `acp_prodigal` with T = 4, m = 256, 30 s: steps a second, playouts a second.
+pub const FIGURE_6: (f64, f64) = (117.3, 17.72e6);

@@ -1,0 +1,59 @@
+//! The published kernels, one by one: each does one thing, and a training step is a sequence of launches.
+//!
+//! | kernels | file | grid, block | cost |
+//! |---|---|---|---|
+//! | `mlp_paper_gather`, `…_gather_labels` | [`input`] | a thread a value | batch × inputs |
+//! | `mlp_paper_matmul_plain`, `…_tiled_8`, `…_tiled_16`, `…_tiled_32`, each also `…_f64` | [`matmul`] | square blocks, a thread an element | 2 m n k operations |
+//! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward`, `…_units_active` | [`activation`] | a thread a value; a thread a unit | batch × units |
+//! | `mlp_paper_softmax`, `…_softmax_gradient_fused`, `…_softmax_gradient` | [`softmax`] | a block a row; a thread a value | batch × classes |
+//! | `mlp_paper_loss`, `…_loss_sum` | [`loss`] | a block a row; one block | batch × classes; batch |
+//! | `mlp_paper_column_sums_tree`, `…_warp`, each also `…_f64`, and `…_atomic` | [`column_sums`] | a block, a warp, a thread | batch × units |
+//! | `mlp_paper_sgd` | [`sgd`] | a thread a value | weights |
+//! | `mlp_paper_accuracy` | [`accuracy`] | a thread a row | batch × classes |
+//!
+//! All shapes are allowed, and no kernel touches anything behind its buffers. All but `…_atomic` give the same bits every time.
+//!
+//! Twins  `warpplay_cpu_ref::mlp::pieces`.   Source  Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
+
+pub mod accuracy;
+pub mod activation;
+pub mod column_sums;
+pub mod input;
+pub mod loss;
+pub mod matmul;
+pub mod sgd;
+pub mod softmax;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use warpplay_gpu::kernel::{KernelInfo, info};
+
+/// All kernels of the module `mnist_mlp`.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const KERNELS: [KernelInfo; 26] = [
+    info::<input::mlp_paper_gather>(),
+    info::<input::mlp_paper_gather_labels>(),
+    info::<matmul::mlp_paper_matmul_plain>(),
+    info::<matmul::mlp_paper_matmul_plain_f64>(),
+    info::<matmul::mlp_paper_matmul_tiled_8>(),
+    info::<matmul::mlp_paper_matmul_tiled_16>(),
+    info::<matmul::mlp_paper_matmul_tiled_32>(),
+    info::<matmul::mlp_paper_matmul_tiled_8_f64>(),
+    info::<matmul::mlp_paper_matmul_tiled_16_f64>(),
+    info::<matmul::mlp_paper_matmul_tiled_32_f64>(),
+    info::<activation::mlp_paper_bias_add>(),
+    info::<activation::mlp_paper_relu>(),
+    info::<activation::mlp_paper_relu_backward>(),
+    info::<activation::mlp_paper_units_active>(),
+    info::<softmax::mlp_paper_softmax>(),
+    info::<softmax::mlp_paper_softmax_gradient_fused>(),
+    info::<softmax::mlp_paper_softmax_gradient>(),
+    info::<loss::mlp_paper_loss>(),
+    info::<loss::mlp_paper_loss_sum>(),
+    info::<column_sums::mlp_paper_column_sums_tree>(),
+    info::<column_sums::mlp_paper_column_sums_tree_f64>(),
+    info::<column_sums::mlp_paper_column_sums_warp>(),
+    info::<column_sums::mlp_paper_column_sums_warp_f64>(),
+    info::<column_sums::mlp_paper_column_sums_atomic>(),
+    info::<sgd::mlp_paper_sgd>(),
+    info::<accuracy::mlp_paper_accuracy>(),
+];

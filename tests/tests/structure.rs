@@ -1,0 +1,334 @@
+//! The plan of the house, read from the sources: no circle of files that import each other, no circle of folders, and who may know whom.
+//!
+//! An arrow goes from a file to the file that defines what it names by `use` or by a path from the crate's root, re-exports followed. Tests within the sources do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+
+/// The crates: the folder of the sources, and the name under which they are imported.
+const CRATES: [(&str, &str); 8] = [
+    ("gpu/src", "warpplay_gpu"),
+    ("gpu/builder/src", "warpplay_gpu_builder"),
+    ("gpu/macros/src", "warpplay_gpu_macros"),
+    ("host/src", "warpplay"),
+    ("cpu-ref/src", "warpplay_cpu_ref"),
+    ("papers/src", "warpplay_papers"),
+    ("cli/src", "warpplay_cli"),
+    ("xtask/src", "xtask"),
+];
+
+/// Circles that stay, each with its reason.
+const ALLOWED: [&[&str]; 2] = [
+    // A fibre runs a block's threads, and a block is what its fibres share: one subject in two files.
+    &["gpu/src/simt/block.rs", "gpu/src/simt/fibre.rs"],
+    // The product tiles become one library of their own.
+    &["gpu/src/azero/train/operand.rs", "gpu/src/azero/train/product.rs"],
+];
+
+/// A module path from the crate's root.
+type Path_ = Vec<String>;
+
+/// One source file.
+struct Source {
+    /// Path from the workspace's root.
+    file: String,
+    module: Path_,
+    /// What it names, from the crate's root: not the re-exports.
+    names: Vec<Path_>,
+    /// Name under which something is re-exported, and what it is; `*` for all of a module.
+    exports: Vec<(String, Path_)>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.require_list().is_ok_and(|list| {
+                list.tokens.to_string().split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
+            })
+    })
+}
+
+/// All Rust files of a folder, but those of tests.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if name == "tests" || name == "tests.rs" || name.ends_with("_tests.rs") || name == "test_kernels.rs" {
+            continue;
+        }
+        if path.is_dir() {
+            files(&path, found);
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+}
+
+struct Reader<'a> {
+    module: Path_,
+    krate: &'a str,
+    children: &'a BTreeSet<Path_>,
+    names: Vec<Path_>,
+    exports: Vec<(String, Path_)>,
+}
+
+impl Reader<'_> {
+    /// A path as written, from the crate's root; `None` for what is of another crate, or local.
+    fn absolute(&self, path: &[String]) -> Option<Path_> {
+        let first = path.first()?.as_str();
+        let (mut base, mut rest) = match first {
+            "crate" => (Vec::new(), &path[1..]),
+            "self" => (self.module.clone(), &path[1..]),
+            "super" => (self.module.clone(), path),
+            name if name == self.krate => (Vec::new(), &path[1..]),
+            name => {
+                let mut child = self.module.clone();
+                child.push(name.to_string());
+                return self.children.contains(&child).then(|| [&child, &path[1..]].concat());
+            }
+        };
+        while rest.first().is_some_and(|word| word == "super") {
+            base.pop()?;
+            rest = &rest[1..];
+        }
+        Some([&base, rest].concat())
+    }
+
+    fn add_use(&mut self, tree: &UseTree, before: &[String], exported: bool) {
+        let with = |name: String| [before, &[name]].concat();
+        match tree {
+            UseTree::Path(part) => self.add_use(&part.tree, &with(part.ident.to_string()), exported),
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_use(tree, before, exported)),
+            UseTree::Name(name) => self.add_name(with(name.ident.to_string()), name.ident.to_string(), exported),
+            UseTree::Rename(name) => self.add_name(with(name.ident.to_string()), name.rename.to_string(), exported),
+            UseTree::Glob(_) => self.add_name(before.to_vec(), "*".to_string(), exported),
+        }
+    }
+
+    fn add_name(&mut self, mut path: Path_, name: String, exported: bool) {
+        // `use module::{self}` is the module.
+        if path.len() > 1 && path.last().is_some_and(|word| word == "self") {
+            path.pop();
+        }
+        let Some(path) = self.absolute(&path) else { return };
+        if exported { self.exports.push((name, path)) } else { self.names.push(path) }
+    }
+}
+
+impl<'a> Visit<'a> for Reader<'_> {
+    fn visit_item(&mut self, item: &'a Item) {
+        let attributes = match item {
+            Item::Mod(item) => &item.attrs,
+            Item::Fn(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            Item::Use(item) => &item.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !is_test(attributes) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'a ItemMod) {
+        // A module written out in the file belongs to the file.
+        let Some((_, items)) = &item.content else { return };
+        self.module.push(item.ident.to_string());
+        items.iter().for_each(|item| self.visit_item(item));
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'a ItemUse) {
+        let exported = !matches!(item.vis, Visibility::Inherited);
+        self.add_use(&item.tree, &[], exported);
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let words: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let from_root = words.first().is_some_and(|word| ["crate", "self", "super"].contains(&word.as_str()));
+        if from_root && words.len() > 1 {
+            self.names.extend(self.absolute(&words));
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+/// Reads a crate.
+fn sources(folder: &str, krate: &str) -> Vec<Source> {
+    let base = root().join(folder);
+    let mut paths = Vec::new();
+    files(&base, &mut paths);
+    let module = |path: &Path| -> Path_ {
+        let relative = path.strip_prefix(&base).expect("below the crate").with_extension("");
+        let mut words: Path_ = relative.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        if words.last().is_some_and(|word| ["mod", "lib", "main"].contains(&word.as_str())) {
+            words.pop();
+        }
+        words
+    };
+    let children: BTreeSet<Path_> = paths.iter().map(|path| module(path)).collect();
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).expect("a source file");
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut reader =
+            Reader { module: module(path), krate, children: &children, names: Vec::new(), exports: Vec::new() };
+        reader.visit_file(&parsed);
+        let relative = path.strip_prefix(&base).expect("below the crate");
+        Source {
+            file: format!("{folder}/{}", relative.display()),
+            module: module(path),
+            names: reader.names,
+            exports: reader.exports,
+        }
+    };
+    paths.iter().map(read).collect()
+}
+
+/// The file that defines what a path names: re-exports are followed. `None` where that is of another crate.
+fn definer(sources: &BTreeMap<&[String], &Source>, path: &[String], depth: usize) -> Option<String> {
+    let at = (0..=path.len()).rev().find(|&at| sources.contains_key(&path[..at]))?;
+    let source = sources[&path[..at]];
+    if let Some(name) = path.get(at).filter(|_| depth < 8) {
+        let through = |(exported, target): &(String, Path_)| {
+            let mut target = target.clone();
+            match exported {
+                exported if exported == name => target.extend_from_slice(&path[at + 1..]),
+                exported if exported == "*" && target.as_slice() != &path[..at] => {
+                    target.extend_from_slice(&path[at..])
+                }
+                _ => return None,
+            }
+            definer(sources, &target, depth + 1)
+        };
+        let named = source.exports.iter().filter(|(exported, _)| exported == name).find_map(through);
+        if let Some(found) = named {
+            return Some(found);
+        }
+    }
+    Some(source.file.clone())
+}
+
+/// Who imports whom in a crate.
+fn arrows(folder: &str, krate: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let sources = sources(folder, krate);
+    let by_module = sources.iter().map(|source| (source.module.as_slice(), source)).collect();
+    let of = |source: &Source| {
+        let targets = source.names.iter().filter_map(|name| definer(&by_module, name, 0));
+        (source.file.clone(), targets.filter(|target| *target != source.file).collect())
+    };
+    sources.iter().map(of).collect()
+}
+
+/// Sets of nodes that reach each other, each sorted.
+fn circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let reach = |from: &String| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            for next in arrows.get(node).into_iter().flatten() {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&String, BTreeSet<&String>> = arrows.keys().map(|node| (node, reach(node))).collect();
+    let mut found = BTreeSet::new();
+    for (node, targets) in &reached {
+        if targets.contains(node) {
+            let circle: Vec<String> = targets
+                .iter()
+                .filter(|target| reached.get(*target).is_some_and(|back| back.contains(node)))
+                .map(|target| target.to_string())
+                .collect();
+            found.insert(circle);
+        }
+    }
+    found.into_iter().collect()
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut wrong = Vec::new();
+    for (folder, krate) in CRATES {
+        let arrows = arrows(folder, krate);
+        assert!(!arrows.is_empty(), "{folder} has no sources");
+        for circle in circles(&arrows) {
+            if ALLOWED.iter().any(|allowed| *allowed == circle.as_slice()) {
+                continue;
+            }
+            wrong.push(format!("{} files:", circle.len()));
+            for file in &circle {
+                let to: Vec<_> = arrows[file].iter().filter(|target| circle.contains(target)).cloned().collect();
+                wrong.push(format!("  {file} -> {}", to.join(", ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "circles\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_folders_import_each_other_in_a_circle() {
+    let mut wrong = Vec::new();
+    for (folder, krate) in CRATES {
+        // For every folder: the arrows between the folders that it holds.
+        let mut between: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        for (file, targets) in arrows(folder, krate) {
+            for target in targets {
+                let (from, to): (Vec<&str>, Vec<&str>) = (file.split('/').collect(), target.split('/').collect());
+                let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+                // Both go on through a folder.
+                if same + 1 < from.len() && same + 1 < to.len() {
+                    let inside = between.entry(from[..same].join("/")).or_default();
+                    inside.entry(from[same].to_string()).or_default().insert(to[same].to_string());
+                    inside.entry(to[same].to_string()).or_default();
+                }
+            }
+        }
+        for (parent, arrows) in between {
+            wrong.extend(circles(&arrows).into_iter().map(|circle| format!("{parent}: {}", circle.join(", "))));
+        }
+    }
+    assert!(wrong.is_empty(), "circles of folders\n{}", wrong.join("\n"));
+}
+
+/// The text of every manifest and source of a folder, with its path.
+fn texts(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut paths = Vec::new();
+    files(&root().join(folder), &mut paths);
+    paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).expect("a source file"))).collect()
+}
+
+#[test]
+fn nobody_knows_more_than_the_plan_says() {
+    // A folder, and what nothing in it names.
+    let walls = [
+        ("gpu/src", &["warpplay_cpu_ref", "warpplay::", "warpplay_papers"][..]),
+        ("cpu-ref/src", &["warpplay_gpu", "warpplay::", "warpplay_papers"]),
+        ("host/src", &["warpplay_papers"]),
+        ("host/src/runtime", &["crate::mcts", "crate::azero", "crate::mlp", "crate::shogi", "crate::cfr"]),
+        ("host/src/mcts", &["crate::azero", "crate::mlp", "crate::shogi", "crate::cfr"]),
+        ("host/src/azero", &["crate::mlp", "crate::shogi", "crate::cfr"]),
+        ("host/src/mlp", &["crate::mcts", "crate::azero", "crate::shogi", "crate::cfr"]),
+        ("host/src/shogi", &["crate::mcts", "crate::azero", "crate::mlp", "crate::cfr"]),
+        ("host/src/cfr", &["crate::mcts", "crate::azero", "crate::mlp", "crate::shogi"]),
+    ];
+    for (folder, unknown) in walls {
+        for (path, text) in texts(folder) {
+            // Documentation may point anywhere.
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for (line, number) in code.zip(1..) {
+                let named = unknown.iter().find(|name| line.contains(**name));
+                assert!(named.is_none(), "{}: code line {number} names {}: {line}", path.display(), named.unwrap());
+            }
+        }
+    }
+}
