@@ -10,7 +10,6 @@
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
 //! | what other programs computed for CFR | [`cfr`] |
-//! | how an example program is found and built | [`programs`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
 //! | how a test says that it leaves something out | [`skipped`] |
@@ -49,7 +48,8 @@
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
 //! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the dissertation's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
-//! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
+//! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
+//! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
