@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::azero::player::MatchOptions;
 
-use crate::azero::bench::BenchFlags;
 use crate::azero::contestant::{ContestantSpec, SearchFlags};
-use crate::azero::learn::LearnFlags;
+use crate::azero::flags::{BenchFlags, LearnFlags, TrainFlags};
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
-use crate::azero::train::TrainFlags;
 use crate::common::flags::{CheckpointFlags, SeedFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 

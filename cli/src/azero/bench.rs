@@ -11,8 +11,8 @@ use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Precision};
 
 use crate::azero::args::BenchArgs;
+use crate::azero::flags::BenchFlags;
 use crate::azero::network;
-use crate::common::flags::ThreadsFlag;
 use crate::common::{self, OutputFile, table};
 
 /// Version of the fields of [`Record`].
@@ -20,35 +20,6 @@ const SCHEMA: u32 = 1;
 
 /// Most calls before the device is waited for, where data is resident.
 const CALLS: usize = 32;
-
-#[derive(clap::Args, Clone, Debug)]
-pub struct BenchFlags {
-    /// Positions of a call, with commas between [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub batch: Vec<usize>,
-
-    /// Arithmetics, with commas between [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub precision: Vec<Precision>,
-
-    /// Which implementations, with commas between: auto, fused, layers, cpu
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto", alias = "execution")]
-    pub engine: Vec<Engine>,
-
-    /// Time for each line, in seconds, after one for warming up
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = time)]
-    pub seconds: f64,
-
-    #[command(flatten)]
-    pub threads: ThreadsFlag,
-}
-
-fn time(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(seconds) if (0.0..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a time in seconds, 0 to 3600".into()),
-    }
-}
 
 /// What is written.
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use warpplay::azero::player::{Contestant, Estimator, Match, MatchOptions, MatchR
 use warpplay::{Device, Error};
 
 use crate::azero::args::TrainArgs;
-use crate::azero::train::say;
+use crate::azero::print::say;
 
 /// A match between the new and the old network.
 pub struct Gate {

@@ -6,94 +6,17 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::Error;
 use warpplay::azero::player::MatchReport;
 use warpplay::azero::train::{Checkpoint, EpochReport, Options, Samples, StoppedBy, TrainEvent, Trainer};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::gate::Gate;
+use crate::azero::print::say;
 use crate::common::table;
 use crate::common::{self, OutputFile, OutputFlags, Usage};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
-
-#[derive(clap::Args, Clone, Debug)]
-pub struct TrainFlags {
-    /// Files of games that selfplay wrote, with commas between; a training that is resumed needs the same
-    #[arg(long, value_name = "FILES", value_delimiter = ',', required = true, alias = "games")]
-    pub records: Vec<PathBuf>,
-
-    /// Write the network to this file; with a gate, only one that passed it
-    #[arg(long, value_name = "OUT.safetensors", alias = "out")]
-    pub save_weights: PathBuf,
-
-    /// Games of the gate match between the new and the old network; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
-    pub gate: u32,
-
-    /// Share of the points that passes the gate, a draw being half a point
-    #[arg(long, value_name = "S", default_value_t = 0.55, value_parser = share)]
-    pub gate_score: f64,
-
-    /// Positions of a step [default: 1024]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub batch: Option<u32>,
-
-    /// Times that all positions are learned from [default: 10]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub epochs: Option<u32>,
-
-    /// Most steps in all
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub steps: Option<u64>,
-
-    /// Adam's learning rate [default: 0.001]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, aliases = ["lr", "rate"])]
-    pub learning_rate: Option<f64>,
-
-    /// Factor of the L2 term [default: 0.0001]
-    #[arg(long, value_name = "F", allow_negative_numbers = true, alias = "weight-decay")]
-    pub l2: Option<f64>,
-
-    /// Factor of the value's loss [default: 1]
-    #[arg(long, value_name = "F", allow_negative_numbers = true)]
-    pub value_weight: Option<f64>,
-
-    /// Share of the games that are held out for validation [default: 0]
-    #[arg(long, value_name = "S", allow_negative_numbers = true, alias = "validation")]
-    pub held_out: Option<f64>,
-
-    /// Seed of the order of positions [default: 1]
-    #[arg(long, value_name = "N")]
-    pub order_seed: Option<u64>,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("expected a share, 0 to 1".into()),
-    }
-}
-
-impl TrainFlags {
-    /// The options, with `base` for what was not given.
-    pub fn options(&self, base: Options) -> Result<Options, Error> {
-        let options = Options {
-            batch: self.batch.unwrap_or(base.batch),
-            epochs: self.epochs.unwrap_or(base.epochs),
-            steps: self.steps.or(base.steps),
-            learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
-            weight_decay: self.l2.unwrap_or(base.weight_decay),
-            value_weight: self.value_weight.unwrap_or(base.value_weight),
-            validation: self.held_out.unwrap_or(base.validation),
-            seed: self.order_seed.unwrap_or(base.seed),
-            ..base
-        };
-        options.check()?;
-        Ok(options)
-    }
-}
 
 /// What is written.
 #[derive(Serialize)]
@@ -228,11 +151,6 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
     });
     bar.finish_and_clear();
     Ok(ended?.stopped_by)
-}
-
-/// Prints, unless told to be quiet.
-pub fn say(quiet: bool, text: String) -> Result<()> {
-    if quiet { Ok(()) } else { common::print(text) }
 }
 
 /// That no file is written over another that this command reads or writes, but a checkpoint over the one that is resumed, and weights over those of the

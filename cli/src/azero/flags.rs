@@ -1,0 +1,211 @@
+//! What the commands `bench`, `train` and `learn` can be told.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use warpplay::azero::learn::LearnOptions;
+use warpplay::azero::player::{MatchOptions, SearchOptions};
+use warpplay::azero::train::Options;
+use warpplay::azero::{Engine, NetworkShape, ObservationLayout};
+use warpplay::{Error, Precision};
+
+use crate::common::flags::{SeedFlag, ThreadsFlag};
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct BenchFlags {
+    /// Positions of a call, with commas between [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub batch: Vec<usize>,
+
+    /// Arithmetics, with commas between [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub precision: Vec<Precision>,
+
+    /// Which implementations, with commas between: auto, fused, layers, cpu
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto", alias = "execution")]
+    pub engine: Vec<Engine>,
+
+    /// Time for each line, in seconds, after one for warming up
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = time)]
+    pub seconds: f64,
+
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a time in seconds, 0 to 3600".into()),
+    }
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrainFlags {
+    /// Files of games that selfplay wrote, with commas between; a training that is resumed needs the same
+    #[arg(long, value_name = "FILES", value_delimiter = ',', required = true, alias = "games")]
+    pub records: Vec<PathBuf>,
+
+    /// Write the network to this file; with a gate, only one that passed it
+    #[arg(long, value_name = "OUT.safetensors", alias = "out")]
+    pub save_weights: PathBuf,
+
+    /// Games of the gate match between the new and the old network; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
+    pub gate: u32,
+
+    /// Share of the points that passes the gate, a draw being half a point
+    #[arg(long, value_name = "S", default_value_t = 0.55, value_parser = share)]
+    pub gate_score: f64,
+
+    /// Positions of a step [default: 1024]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub batch: Option<u32>,
+
+    /// Times that all positions are learned from [default: 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub epochs: Option<u32>,
+
+    /// Most steps in all
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub steps: Option<u64>,
+
+    /// Adam's learning rate [default: 0.001]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, aliases = ["lr", "rate"])]
+    pub learning_rate: Option<f64>,
+
+    /// Factor of the L2 term [default: 0.0001]
+    #[arg(long, value_name = "F", allow_negative_numbers = true, alias = "weight-decay")]
+    pub l2: Option<f64>,
+
+    /// Factor of the value's loss [default: 1]
+    #[arg(long, value_name = "F", allow_negative_numbers = true)]
+    pub value_weight: Option<f64>,
+
+    /// Share of the games that are held out for validation [default: 0]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, alias = "validation")]
+    pub held_out: Option<f64>,
+
+    /// Seed of the order of positions [default: 1]
+    #[arg(long, value_name = "N")]
+    pub order_seed: Option<u64>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a share, 0 to 1".into()),
+    }
+}
+
+impl TrainFlags {
+    /// The options, with `base` for what was not given.
+    pub fn options(&self, base: Options) -> Result<Options, Error> {
+        let options = Options {
+            batch: self.batch.unwrap_or(base.batch),
+            epochs: self.epochs.unwrap_or(base.epochs),
+            steps: self.steps.or(base.steps),
+            learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
+            weight_decay: self.l2.unwrap_or(base.weight_decay),
+            value_weight: self.value_weight.unwrap_or(base.value_weight),
+            validation: self.held_out.unwrap_or(base.validation),
+            seed: self.order_seed.unwrap_or(base.seed),
+            ..base
+        };
+        options.check()?;
+        Ok(options)
+    }
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct LearnFlags {
+    /// Folder of the run: games, checkpoints, networks; one in which a run was goes on with it
+    #[arg(long, value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Write the best network to this file at the end
+    #[arg(long, value_name = "OUT.safetensors", alias = "out")]
+    pub save_weights: Option<PathBuf>,
+
+    /// Times that games are played, learned from, and a gate match is played
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().iterations, allow_negative_numbers = true)]
+    pub iterations: u32,
+
+    /// Games of self-play in each
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().games, allow_negative_numbers = true)]
+    pub games: u64,
+
+    /// Games side by side
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().parallel, allow_negative_numbers = true)]
+    pub parallel: u32,
+
+    /// Learn from the games of the last N iterations
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().window, allow_negative_numbers = true)]
+    pub window: u32,
+
+    /// Simulations of a move
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().search.simulations, allow_negative_numbers = true)]
+    pub simulations: u32,
+
+    /// Games of the gate match, and of the one against the initial network at the end
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().gate.games, allow_negative_numbers = true)]
+    pub gate: u32,
+
+    /// Share of the points above which the new network takes the place of the best
+    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, allow_negative_numbers = true)]
+    pub gate_score: f64,
+
+    /// Positions of a step of training
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().train.batch, allow_negative_numbers = true)]
+    pub batch: u32,
+
+    /// Times that an iteration learns from every position
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().train.epochs, allow_negative_numbers = true)]
+    pub epochs: u32,
+
+    /// Adam's learning rate
+    #[arg(long, value_name = "R", default_value_t = LearnOptions::default().train.learning_rate, allow_negative_numbers = true, aliases = ["lr", "rate"])]
+    pub learning_rate: f64,
+
+    /// Channels of the network's blocks
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().shape.width, allow_negative_numbers = true)]
+    pub width: u32,
+
+    /// Residual blocks
+    #[arg(long, value_name = "N", default_value_t = LearnOptions::default().shape.depth, allow_negative_numbers = true)]
+    pub depth: u32,
+
+    /// What observations show: default, egocentric, legacy; the default layout cannot tell who is to move
+    #[arg(long, value_name = "LAYOUT", default_value_t = LearnOptions::default().observation)]
+    pub observation: ObservationLayout,
+
+    /// Arithmetic of self-play and matches [default: bf16 on a GPU with tensor cores, else f32]
+    #[arg(long, value_name = "P")]
+    pub precision: Option<Precision>,
+
+    #[command(flatten)]
+    pub seed: SeedFlag,
+}
+
+impl LearnFlags {
+    /// The options.
+    pub fn options(&self) -> LearnOptions {
+        let base = LearnOptions::default();
+        LearnOptions {
+            iterations: self.iterations,
+            games: self.games,
+            parallel: self.parallel,
+            window: self.window,
+            search: SearchOptions { simulations: self.simulations, ..base.search },
+            train: Options { batch: self.batch, epochs: self.epochs, learning_rate: self.learning_rate, ..base.train },
+            gate: MatchOptions { games: self.gate, ..base.gate },
+            gate_search: SearchOptions { simulations: self.simulations, ..base.gate_search },
+            threshold: self.gate_score,
+            precision: self.precision,
+            shape: NetworkShape { width: self.width, depth: self.depth, ..base.shape },
+            observation: self.observation,
+            seed: self.seed.seed.unwrap_or(base.seed),
+            ..base
+        }
+    }
+}
