@@ -3,7 +3,7 @@
 use warpplay_gpu_builder::CudaBuilder;
 
 /// Publications with kernels of their own.
-const MODULES: &[&str] = &["mnist_mlp"];
+const MODULES: &[&str] = &["checkers_conv", "mnist_mlp", "shogi_bonanza", "cfr_thesis"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for &module in MODULES {

@@ -21,23 +21,22 @@
 //! | tree search | the table of `mcts`: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
 //! | perceptrons, layer by layer | the same table: `mlp_layers_forward_images_split`, `mlp_layers_update` and others | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers: PyTorch's definitions |
 //! | perceptrons, an epoch a launch | `mlp_epoch_train`, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
-//! | AlphaZero, as in the source | `azero::paper` | `shape…` in each kernel's module | `warpplay_cpu_ref::azero::pieces` | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the cut is ours |
 //! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
 //! | its search | `azero::search` | the same | `warpplay_cpu_ref::azero::search` | Silver et al., "AlphaZero"; OpenSpiel's PUCT value |
 //! | regret minimisation, four forms of a game | `cfr::small`, `cfr::street`, `cfr::subset`, `cfr::explicit` | `shape…` in each module | `warpplay_cpu_ref::cfr` | Zinkevich et al. 2007; Johanson et al. 2011, 2012 |
-//! | the published program, many deals at once, abstraction | `cfr::thesis`, `cfr::walk`, `cfr::abstraction` | the same | the same | Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015 |
-//! | evaluation learning, the source's kernels and faster forms | `shogi::paper`, `shogi::material` | `shape…` in each module | `warpplay_cpu_ref::shogi::source` | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
-//! | the same for any set of features | `shogi::sparse` | `shape` in `pass` and `update` | `warpplay_cpu_ref::shogi::sparse` | the same objective; the cut is ours |
+//! | many sampled deals at once, abstraction | `cfr::walk`, `cfr::abstraction` | the same | the same | Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015 |
+//! | evaluation learning, twelve values | `shogi::persistent`, `shogi::material` | `shape…` in each module | `warpplay_cpu_ref::shogi::material` | the objective: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
+//! | the same for any set of features | `shogi::sparse` | `shape` in `pass` and `update` | `warpplay_cpu_ref::shogi::sparse` | the same objective; the partition is ours |
 //!
 //! # Features
 //!
 //! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
 //! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-layers` and `mlp-epoch` have the kernels of the two ways to
-//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-paper`, `azero-layers`, `azero-fused`,
+//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
-//! `cfr-explicit`, `cfr-subset`, `cfr-thesis`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-paper`, `shogi-material` and
+//! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-persistent`, `shogi-material` and
 //! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`.
 #![cfg_attr(
     target_arch = "nvptx64",

@@ -88,9 +88,6 @@ pub mod embedded {
     /// Training of a whole epoch in one launch.
     #[cfg(feature = "mlp-epoch")]
     pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
-    /// The published kernels of the AlphaZero network.
-    #[cfg(feature = "azero-paper")]
-    pub const AZERO_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_paper.rs"));
     /// The AlphaZero network, a kernel a layer.
     #[cfg(feature = "azero-layers")]
     pub const AZERO_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_layers.rs"));
@@ -115,18 +112,15 @@ pub mod embedded {
     /// Games of one card each, all deals by a recurrence over subsets.
     #[cfg(feature = "cfr-subset")]
     pub const CFR_SUBSET: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_subset.rs"));
-    /// The published program, level by level.
-    #[cfg(feature = "cfr-thesis")]
-    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
     /// Many sampled deals of one betting tree at once.
     #[cfg(feature = "cfr-walk")]
     pub const CFR_WALK: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_walk.rs"));
     /// Strength histograms of hands and their clusters.
     #[cfg(feature = "cfr-abstraction")]
     pub const CFR_ABSTRACTION: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_abstraction.rs"));
-    /// The published learning of piece values, position by position.
-    #[cfg(feature = "shogi-paper")]
-    pub const SHOGI_PAPER: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_paper.rs"));
+    /// Learning of piece values from positions of bytes.
+    #[cfg(feature = "shogi-persistent")]
+    pub const SHOGI_PERSISTENT: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_persistent.rs"));
     /// Learning of piece values from differences of material.
     #[cfg(feature = "shogi-material")]
     pub const SHOGI_MATERIAL: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_material.rs"));
@@ -148,8 +142,6 @@ pub mod embedded {
         MLP_LAYERS,
         #[cfg(feature = "mlp-epoch")]
         MLP_EPOCH,
-        #[cfg(feature = "azero-paper")]
-        AZERO_PAPER,
         #[cfg(feature = "azero-layers")]
         AZERO_LAYERS,
         #[cfg(feature = "azero-fused")]
@@ -166,14 +158,12 @@ pub mod embedded {
         CFR_EXPLICIT,
         #[cfg(feature = "cfr-subset")]
         CFR_SUBSET,
-        #[cfg(feature = "cfr-thesis")]
-        CFR_THESIS,
         #[cfg(feature = "cfr-walk")]
         CFR_WALK,
         #[cfg(feature = "cfr-abstraction")]
         CFR_ABSTRACTION,
-        #[cfg(feature = "shogi-paper")]
-        SHOGI_PAPER,
+        #[cfg(feature = "shogi-persistent")]
+        SHOGI_PERSISTENT,
         #[cfg(feature = "shogi-material")]
         SHOGI_MATERIAL,
         #[cfg(feature = "shogi-sparse")]

@@ -1,11 +1,10 @@
-//! How fast and how exact the AlphaZero network for checkers is evaluated: the kernels of the source beside ours and the CPU's, every precision and batch, errors
-//! block by block, the cache's window, what a test can see, and play with the published kernels.
+//! How fast and how exact the AlphaZero network for checkers is evaluated: every precision and batch, errors
+//! block by block, the cache's window, and play with the network.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench azero -- --quick
-//! cargo bench -p warpplay --bench azero -- paper --svg charts --json paper.jsonl
 //! cargo bench -p warpplay --bench azero -- speed --device cuda --batches 1,128,8192
-//! cargo bench -p warpplay --bench azero -- errors l2 mistakes player --games 100
+//! cargo bench -p warpplay --bench azero -- errors l2 player --games 100
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
@@ -14,21 +13,15 @@
 //! A good result on an H200: the whole model faster than PyTorch's best at every batch, and every error within its precision's bound.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
-#[path = "azero/chart.rs"]
-mod chart;
 #[path = "azero/errors.rs"]
 mod errors;
 #[path = "azero/l2.rs"]
 mod l2;
 #[path = "azero/measure.rs"]
 mod measure;
-#[path = "azero/mistakes.rs"]
-mod mistakes;
 #[allow(dead_code, reason = "shared by the benches of all families, each of which uses a part")]
 #[path = "common/output.rs"]
 mod output;
-#[path = "azero/paper.rs"]
-mod paper;
 #[path = "azero/plain.rs"]
 mod plain;
 #[path = "azero/player.rs"]
@@ -71,27 +64,19 @@ struct Args {
     #[arg(long, value_name = "N")]
     games: Option<usize>,
 
-    /// Write the charts of section paper to this folder, which must be there
-    #[arg(long, value_name = "DIR")]
-    svg: Option<PathBuf>,
-
     #[command(flatten)]
     flags: Flags,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
-    /// The source's table: kernel, layer, block and model, by its kernels, by ours and on the CPU
-    Paper,
-    /// Every precision, execution and batch, against PyTorch's figures
+    /// Every precision, engine and batch, against PyTorch's figures
     Speed,
     /// Mean and largest error after every block, for every precision
     Errors,
     /// The second-level cache's window over the weights, on and off
     L2,
-    /// What wrong weights change, with all weights 0.01 and with the network's
-    Mistakes,
-    /// Games played with the network: errors from the first to the last action, and what the published kernels change
+    /// Games played with the network: errors from the first to the last action
     Player,
 }
 
@@ -132,7 +117,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let mut bench = Bench {
         positions: Positions::random(27, most, network.observation())?,
         games: args.games.unwrap_or(if quick { 20 } else { 1000 }),
-        svg: args.svg.clone(),
         quick,
         device,
         seconds,
@@ -144,11 +128,9 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     args.flags.about(&mut bench.output, &bench.device, more)?;
     bench.output.text(&format!("{} distinct positions\n", bench.positions.len()))?;
     let sections: program::Sections<Section, Bench> = &[
-        (Section::Paper, paper::run),
         (Section::Speed, speed::run),
         (Section::Errors, errors::run),
         (Section::L2, l2::run),
-        (Section::Mistakes, mistakes::run),
         (Section::Player, player::run),
     ];
     program::measure(&mut bench, &args.sections, sections)?;

@@ -29,8 +29,8 @@ mod published;
 mod small;
 #[path = "cfr/spots.rs"]
 mod spots;
-#[path = "cfr/thesis.rs"]
-mod thesis;
+#[path = "cfr/variants.rs"]
+mod variants;
 
 use std::process::ExitCode;
 
@@ -83,8 +83,8 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     args.flags.about(&mut bench.output, &bench.device, json!({}))?;
     let sections: program::Sections<Section, Bench> = &[
         (Section::Leduc, small::leduc),
-        (Section::Sampled, thesis::sampled),
-        (Section::Exact, thesis::exact),
+        (Section::Sampled, variants::sampled),
+        (Section::Exact, variants::exact),
         (Section::River, spots::river),
         (Section::Turn, spots::turn),
         (Section::Flop, spots::flop),
@@ -94,8 +94,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let rows = published::FIGURES
         .into_iter()
         .map(|(what, time, how)| [what.to_string(), time.to_string(), how.to_string()].to_vec());
-    Table::new("FIGURES of others, and what is aimed at", 2, &["what", "time", "how"])
-        .with(rows)
-        .print(&bench.output)?;
+    Table::new("FIGURES of others", 2, &["what", "time", "how"]).with(rows).print(&bench.output)?;
     Ok(bench.output.n_failed())
 }

@@ -9,10 +9,20 @@
     allow(internal_features)
 )]
 
+#[cfg(feature = "cfr_thesis-kernels")]
+pub mod cfr_thesis;
+#[cfg(feature = "cfr_thesis-kernels")]
+pub mod cfr_thesis;
+#[cfg(feature = "checkers_conv-kernels")]
+pub mod checkers_conv;
+#[cfg(feature = "checkers_conv-kernels")]
+pub mod checkers_conv;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
 pub mod mnist_mlp;
+#[cfg(feature = "shogi_bonanza-kernels")]
+pub mod shogi_bonanza;
 
 /// PTX of the published kernels, put here by the build script.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -20,13 +30,28 @@ pub mod ptx {
     #[allow(unused_imports, reason = "without a publication that has kernels there is no set")]
     use warpplay_gpu::ptx::PtxSet;
 
+    /// Kernels of Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
+    #[cfg(feature = "checkers_conv")]
+    pub const CHECKERS_CONV: PtxSet = include!(concat!(env!("OUT_DIR"), "/checkers_conv.rs"));
     /// Kernels of Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
     #[cfg(feature = "mnist_mlp")]
     pub const MNIST_MLP: PtxSet = include!(concat!(env!("OUT_DIR"), "/mnist_mlp.rs"));
+    /// Kernels of 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」.
+    #[cfg(feature = "shogi_bonanza")]
+    pub const SHOGI_BONANZA: PtxSet = include!(concat!(env!("OUT_DIR"), "/shogi_bonanza.rs"));
+    /// Kernels of Reis, "A GPU implementation of Counterfactual Regret Minimization".
+    #[cfg(feature = "cfr_thesis")]
+    pub const CFR_THESIS: PtxSet = include!(concat!(env!("OUT_DIR"), "/cfr_thesis.rs"));
 
     /// Every set that this build embeds.
     pub const ALL: &[PtxSet] = &[
+        #[cfg(feature = "checkers_conv")]
+        CHECKERS_CONV,
         #[cfg(feature = "mnist_mlp")]
         MNIST_MLP,
+        #[cfg(feature = "shogi_bonanza")]
+        SHOGI_BONANZA,
+        #[cfg(feature = "cfr_thesis")]
+        CFR_THESIS,
     ];
 }

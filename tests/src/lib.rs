@@ -9,6 +9,7 @@
 //! | how numbers are compared | [`tolerance`] |
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
+//! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
 //! | how a test says that it leaves something out | [`skipped`] |
@@ -18,10 +19,11 @@
 //! | --- | --- |
 //! | `device/layer.rs` | an instruction, or its host meaning, is not what it should be |
 //! | `device/rng.rs` | streams overlap, or a bounded draw leaves its range |
-//! | `mcts/agree.rs` | two back ends, variants, launch forms or block sizes find different things |
+//! | `mcts/agree.rs` | two back ends, variants, engines or block sizes find different things |
 //! | `mcts/rules.rs` | a game's bitboards and its plain arrays disagree |
 //! | `mcts/faults.rs` | one of the original's faults comes back; memory or depth runs out |
 //! | `mcts/reports.rs` | a report is inconsistent, cannot be stored, or cannot be repeated |
+//! | `mcts/old_files.rs` | what version 0.1 wrote is not read, or repeats to something else |
 //! | `mcts/strength.rs` | more playouts do not help; known best moves are not found |
 //! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
 //! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
@@ -31,32 +33,36 @@
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |
-//! | `azero/paper.rs` | a published kernel of the network, or the engine made of them, differs from the plain functions |
+//! | `papers/checkers_conv.rs` | a published kernel of the network, or the network made of them, differs from the plain functions |
 //! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning loses its place |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
-//! | `azero/cli.rs` | the commands of `azero_checkers` that others rely on have changed |
+//! | `azero/old_files.rs` | what version 0.1 wrote is not read, or what goes on from it has other bits |
+//! | `azero/cli.rs` | the commands `warpplay azero` that others rely on have changed |
 //! | `cfr/games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
 //! | `cfr/reference.rs` | the plain regret minimisation differs from other people's programs |
 //! | `cfr/explicit.rs`, `cfr/small.rs`, `cfr/street.rs`, `cfr/subset.rs` | a form of a game differs from the reference or from the plain program |
 //! | `cfr/vector.rs`, `cfr/spot.rs` | boards, information sets or suits are counted wrongly; a hold'em spot is read or solved wrongly |
-//! | `cfr/thesis.rs` | the source's programs, or the batched walk, leave the sampled reference |
+//! | `cfr/walk.rs`, `papers/cfr_thesis.rs` | the batched walk, or the dissertation's programs, leave the sampled reference |
 //! | `cfr/abstraction.rs` | strengths, histograms or clusters differ from the plain ones |
-//! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `cfr_poker` have changed |
+//! | `cfr/solver.rs`, `cfr/cli.rs` | a solve, checkpoint or strategy file loses something; the commands of `warpplay cfr` have changed |
+//! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |
 //! | `shogi/sparse.rs` | loss, gradient or a step of any set of features differs from the plain program on some back end |
 //! | `shogi/quiescence.rs` | a quiet line does not end where the plain search ends |
-//! | `shogi/material.rs` | a form of the source's learning leaves its trajectory or the other forms, or differences are counted wrongly |
+//! | `shogi/material.rs` | an engine of the fit leaves its trajectory or the other engines, does not go on where it stopped, or differences are counted wrongly |
 //! | `shogi/learner.rs` | an optimiser does not learn; back ends, shards or ranks learn other bits; a course does not go on where it stopped; bad input is accepted |
-//! | `shogi/ranks.rs` | ranks do not add up, the source's learning depends on how it is divided, or a failed rank leaves the others waiting |
 //! | `papers/mnist_mlp.rs` | a published kernel of the perceptron, the program made of them, or its tables differ from the plain functions |
+//! | `shogi/ranks.rs` | ranks do not add up, or a failed rank leaves the others waiting |
+//! | `shogi/old_files.rs` | a file of version 0.1 is not read, or does not go on with the same bits |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
-//! | `shogi/cli.rs` | the commands of `shogi_learn` have changed: their JSON, exit codes, errors, data sets, checkpoints |
+//! | `papers/shogi_bonanza.rs` | a published kernel differs from the plain program, the paper's learning depends on how it is divided, its commands have changed |
+//! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `compile_fail.rs` | a wrong launch or kernel compiles |
@@ -68,6 +74,8 @@
 #[cfg(feature = "azero")]
 pub mod azero;
 pub mod backends;
+#[cfg(feature = "cfr")]
+pub mod cfr;
 #[cfg(feature = "mcts")]
 pub mod forest;
 pub mod golden;
@@ -77,6 +85,8 @@ pub mod invariants;
 pub mod learning;
 pub mod programs;
 pub mod random;
+#[cfg(feature = "papers")]
+pub mod shogi_bonanza;
 pub mod skipped;
 #[cfg(feature = "mcts")]
 pub mod strategies;

@@ -6,11 +6,12 @@ use std::process::{Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use warpplay::shogi::learner::{Checkpoint, EarlyStopping, Learner, LearnerBuilder, Options};
-use warpplay::shogi::ranks::{self, Alone, Mpi, Ranks, Split};
-use warpplay::shogi::{FeatureSet, Objective, Optimizer, Row};
-use warpplay::{Device, Result};
-use warpplay_tests::learning::{Distinct, few};
+use warpplay::shogi::dataset::Dataset;
+use warpplay::shogi::learner::{Checkpoint, EarlyStopping, LearnRow, Learner, LearnerBuilder, Options};
+use warpplay::shogi::ranks::{self, Alone, Mpi, Ranks};
+use warpplay::shogi::{FeatureSet, Optimizer};
+use warpplay::{Device, Progress, Result};
+use warpplay_tests::learning::few;
 use warpplay_tests::programs::end_of;
 
 /// What a rank is to do, and the folder for what it finds.
@@ -32,24 +33,24 @@ fn as_rank() {
 fn work(case: &str, folder: &Path, ranks: &dyn Ranks) -> Result<()> {
     let found = match case {
         "collectives" => collectives(ranks)?,
-        "features" => format!("{:?}", reproduce(ranks, Split::Features)?),
-        "data" => format!("{:?}", reproduce(ranks, Split::Data)?),
-        "adam" => learn(builder(Optimizer::Adam), ranks, 4)?,
-        "lbfgs" => learn(builder(Optimizer::Lbfgs), ranks, 4)?,
+        #[cfg(feature = "papers")]
+        "features" | "data" => format!("{:?}", papers::learn(ranks, case.parse()?)?),
+        "adam" => learn(Optimizer::Adam, None, ranks)?,
+        "lbfgs" => learn(Optimizer::Lbfgs, None, ranks)?,
         "dies" => {
             // The checkpoint of step 2 is whole when the process goes down without a word.
-            let builder = builder(Optimizer::Adam).checkpoint(folder.join("state"), 1);
-            let (train, held_out) = few();
-            let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), ranks)?;
-            learner.run(4, |row| {
-                if (ranks.rank(), row.iteration) == (1, 3) {
+            let sets = few();
+            let builder = builder(&sets, Optimizer::Adam).ranks(ranks).checkpoint(folder.join("state"));
+            let mut learner = builder.checkpoint_every(Duration::from_nanos(1)).build(&Device::cpu())?;
+            learner.run(|progress: &Progress<LearnRow>| {
+                if (ranks.rank(), progress.steps) == (1, 3) {
                     std::process::abort();
                 }
                 ControlFlow::Continue(())
             })?;
             String::new()
         }
-        "resume" => learn(builder(Optimizer::Adam).resume(Checkpoint::load(folder.join("state"))?), ranks, 4)?,
+        "resume" => learn(Optimizer::Adam, Some(Checkpoint::load(folder.join("state"))?), ranks)?,
         "fails" if ranks.rank() == 1 => return Err(warpplay::Error::option("case", case, "one that works")),
         "fails" => {
             ranks.sum(&mut [0])?;
@@ -84,29 +85,50 @@ fn collectives(ranks: &dyn Ranks) -> Result<String> {
     Ok(String::new())
 }
 
-fn reproduce(ranks: &dyn Ranks, split: Split) -> Result<Vec<Row>> {
-    let (all, _) = Distinct::reference();
-    let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
-    let go_on = |_: &Row| ControlFlow::Continue(());
-    ranks::reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, go_on)
-}
-
-fn builder(optimizer: Optimizer) -> LearnerBuilder {
-    Learner::builder().options(Options {
+fn builder(sets: &(Dataset, Dataset), optimizer: Optimizer) -> LearnerBuilder<'_> {
+    Learner::builder(&sets.0).held_out(&sets.1).options(Options {
         features: FeatureSet::PieceSquare,
         optimizer,
         early_stopping: Some(EarlyStopping { patience: 9, min_delta: 0.0 }),
+        iterations: 4,
         ..Options::default()
     })
 }
 
-fn learn(builder: LearnerBuilder, ranks: &dyn Ranks, iterations: u32) -> Result<String> {
-    let (train, held_out) = few();
-    let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), ranks)?;
-    learner.run(iterations, |_| ControlFlow::Continue(()))?;
+fn learn(optimizer: Optimizer, checkpoint: Option<Checkpoint>, ranks: &dyn Ranks) -> Result<String> {
+    let sets = few();
+    let mut builder = builder(&sets, optimizer).ranks(ranks);
+    if let Some(checkpoint) = checkpoint {
+        builder = builder.resume(checkpoint);
+    }
+    let mut learner = builder.build(&Device::cpu())?;
+    learner.run(|_| ControlFlow::Continue(()))?;
     let measures: Vec<_> = learner.rows().iter().map(|row| (row.train, row.held_out)).collect();
     let bits: Vec<u32> = learner.weights()?.values().iter().map(|weight| weight.to_bits()).collect();
     Ok(format!("{measures:?} {bits:?}"))
+}
+
+/// The paper's learning.
+#[cfg(feature = "papers")]
+mod papers {
+    use super::*;
+    use warpplay::shogi::{Objective, Row};
+    use warpplay_papers::shogi_bonanza::{Split, reproduce};
+    use warpplay_tests::shogi_bonanza::Distinct;
+
+    pub fn learn(ranks: &dyn Ranks, split: Split) -> Result<Vec<Row>> {
+        let (all, _) = Distinct::reference();
+        let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
+        let go_on = |_: &Row| ControlFlow::Continue(());
+        reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, go_on)
+    }
+
+    #[test]
+    fn the_papers_learning_is_the_same() {
+        let rows = learn(&Alone, Split::Features).unwrap();
+        expect("features", &[1, 2, 4, 5, 7], &format!("{rows:?}"));
+        expect("data", &[2, 3, 4], &format!("{rows:?}"));
+    }
 }
 
 /// Time in which a group ends on any machine; one that waits for itself never does.
@@ -153,16 +175,9 @@ fn collectives_are_of_all_ranks() {
 }
 
 #[test]
-fn the_sources_learning_is_the_same() {
-    let rows = reproduce(&Alone, Split::Features).unwrap();
-    expect("features", &[1, 2, 4, 5, 7], &format!("{rows:?}"));
-    expect("data", &[2, 3, 4], &format!("{rows:?}"));
-}
-
-#[test]
 fn learning_is_the_same() {
-    expect("adam", &[1, 2, 4], &learn(builder(Optimizer::Adam), &Alone, 4).unwrap());
-    expect("lbfgs", &[2], &learn(builder(Optimizer::Lbfgs), &Alone, 4).unwrap());
+    expect("adam", &[1, 2, 4], &learn(Optimizer::Adam, None, &Alone).unwrap());
+    expect("lbfgs", &[2], &learn(Optimizer::Lbfgs, None, &Alone).unwrap());
 }
 
 #[test]
@@ -174,7 +189,7 @@ fn a_rank_that_dies_ends_the_others_and_a_restart_goes_on() {
     let checkpoint = Checkpoint::load(folder.path().join("state")).unwrap();
     assert!((2..=3).contains(&checkpoint.iteration()), "{}", checkpoint.iteration());
     assert!(start("resume", 2, folder.path()).success());
-    let expected = learn(builder(Optimizer::Adam), &Alone, 4).unwrap();
+    let expected = learn(Optimizer::Adam, None, &Alone).unwrap();
     for rank in 0..2 {
         assert!(std::fs::read_to_string(folder.path().join(format!("rank{rank}"))).unwrap() == expected);
     }

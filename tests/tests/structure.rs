@@ -332,3 +332,38 @@ fn nobody_knows_more_than_the_plan_says() {
         }
     }
 }
+
+/// Paths of this repository that a page names between backquotes or as a link.
+fn named_paths(text: &str) -> Vec<String> {
+    const FOLDERS: [&str; 8] = ["gpu/", "host/", "cpu-ref/", "papers/", "cli/", "tests/", "xtask/", "docs/"];
+    let words = text.split(|c: char| c.is_whitespace() || "`()[]|,;\"'".contains(c));
+    let paths = words.map(|word| word.trim_start_matches("../").trim_end_matches(['.', ':']));
+    let is_path = |word: &&str| FOLDERS.iter().any(|folder| word.starts_with(folder));
+    // Capitals, braces, stars and dots stand for something else.
+    let is_plain = |word: &&str| {
+        !word.chars().any(|c| "{}*<>$…".contains(c)) && !word.contains("FAMILY") && !word.contains("NAME")
+    };
+    paths.filter(is_path).filter(is_plain).map(|word| word.split('#').next().unwrap_or(word).to_string()).collect()
+}
+
+#[test]
+fn pages_name_files_that_are_there() {
+    let mut pages =
+        vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].into_iter().map(PathBuf::from).collect::<Vec<_>>();
+    for entry in std::fs::read_dir(root().join("docs")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(Path::new("docs").join(path.file_name().expect("a name")));
+        }
+    }
+    let mut missing = Vec::new();
+    for page in pages {
+        let text = std::fs::read_to_string(root().join(&page)).expect("a page");
+        for path in named_paths(&text) {
+            if !root().join(&path).exists() {
+                missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "pages name what is not there\n{}", missing.join("\n"));
+}

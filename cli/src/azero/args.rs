@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use warpplay::azero::player::MatchOptions;
 
 use crate::azero::bench::BenchFlags;
 use crate::azero::contestant::{ContestantSpec, SearchFlags};
@@ -10,6 +11,7 @@ use crate::azero::learn::LearnFlags;
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
 use crate::azero::train::TrainFlags;
+use crate::common::flags::{CheckpointFlags, SeedFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// AlphaZero for checkers, on the GPU, and on the CPU where there is none
@@ -22,7 +24,8 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// What a network says of a position, of a file of positions, or of a file of observations
-    Eval(Box<EvalArgs>),
+    #[command(aliases = ["eval", "evaluate"])]
+    Analyse(Box<AnalyseArgs>),
     /// Play in the terminal against a search, or watch two
     Play(Box<PlayArgs>),
     /// Let a search play against itself and record the games
@@ -38,13 +41,14 @@ pub enum Command {
     /// Write a network, whatever it is read from, to a safetensors file
     Convert(ConvertArgs),
     /// Check every state, legal list and return of recorded games
-    Replay(ReplayArgs),
+    #[command(alias = "replay")]
+    Verify(VerifyArgs),
     /// Count lines of play, the proof of the rules
     Perft(PerftArgs),
 }
 
 #[derive(clap::Args, Debug)]
-pub struct EvalArgs {
+pub struct AnalyseArgs {
     #[command(flatten)]
     pub weights: WeightsFlags,
     #[command(flatten)]
@@ -72,7 +76,7 @@ pub struct EvalArgs {
     pub batch: usize,
 
     /// Moves shown of each position, the likeliest; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, alias = "rows")]
     pub top: usize,
 
     #[command(flatten)]
@@ -130,6 +134,10 @@ pub struct SelfplayArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub parallel: Option<u32>,
 
+    /// Write the games to this file, one a line
+    #[arg(long, value_name = "GAMES.jsonl")]
+    pub save_games: Option<PathBuf>,
+
     #[command(flatten)]
     pub search: SearchFlags,
     #[command(flatten)]
@@ -146,6 +154,8 @@ pub struct TrainArgs {
     pub weights: WeightsFlags,
     #[command(flatten)]
     pub training: TrainFlags,
+    #[command(flatten)]
+    pub checkpoints: CheckpointFlags,
     #[command(flatten)]
     pub search: SearchFlags,
     #[command(flatten)]
@@ -169,7 +179,7 @@ pub struct LearnArgs {
 #[derive(clap::Args, Debug)]
 pub struct MatchArgs {
     /// One player: a network (FILE or seed:N), uniform, playouts (a search by the PUCT rule with each of them), mcts or random, with options after commas:
-    /// simulations, leaves, c_puct, temperature, temperature_plies, seed, precision, execution, observation; playouts also
+    /// simulations, leaves, c_puct, temperature, temperature_plies, seed, precision, engine, observation; playouts also
     /// playouts; mcts steps, trees, playouts, seed
     #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100")]
     pub a: ContestantSpec,
@@ -183,17 +193,15 @@ pub struct MatchArgs {
     pub games: u32,
 
     /// Random actions at the beginning of each pair of games
-    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = MatchOptions::default().opening_plies, allow_negative_numbers = true)]
     pub opening_plies: u32,
 
     /// Games side by side
-    #[arg(long, value_name = "N", default_value_t = 256, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = MatchOptions::default().parallel, allow_negative_numbers = true)]
     pub parallel: u32,
 
-    /// Seed of openings and random play
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
-
+    #[command(flatten)]
+    pub seed: SeedFlag,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -217,16 +225,16 @@ pub struct ConvertArgs {
     #[command(flatten)]
     pub weights: WeightsFlags,
 
-    /// The file
-    #[arg(long, value_name = "OUT.safetensors")]
-    pub out: PathBuf,
+    /// Write the network to this file
+    #[arg(long, value_name = "OUT.safetensors", alias = "out")]
+    pub save_weights: PathBuf,
 
     #[command(flatten)]
     pub output: OutputFlags,
 }
 
 #[derive(clap::Args, Debug)]
-pub struct ReplayArgs {
+pub struct VerifyArgs {
     /// Files of games, one JSON object a line: recorded by others (actions, players, boards, legal, returns) or by selfplay
     #[arg(required = true, value_name = "GAMES.jsonl")]
     pub games: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! `bench`: how fast a network evaluates. The table beside PyTorch's and the source's figures is `cargo bench --bench azero`.
+//! `bench`: how fast a network evaluates. The table beside PyTorch's and the figures of others is `cargo bench --bench azero`.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::checkers::Checkers;
-use warpplay::azero::{Evaluator, Execution, Inputs, Network, Outputs, Positions};
+use warpplay::azero::{Engine, Evaluator, EvaluatorOptions, Inputs, Network, Outputs, Positions};
 use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Precision};
 
 use crate::azero::args::BenchArgs;
 use crate::azero::network;
+use crate::common::flags::ThreadsFlag;
 use crate::common::{self, OutputFile, table};
 
 /// Version of the fields of [`Record`].
@@ -26,21 +27,20 @@ pub struct BenchFlags {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub batch: Vec<usize>,
 
-    /// Arithmetics, with commas between [default: fp32,tf32,bf16,fp16 on cuda, fp32,fp64 on cpu, fp32 on simt]
+    /// Arithmetics, with commas between [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub precision: Vec<Precision>,
 
-    /// Which kernels, with commas between: auto, fused, layers, paper, plain (cpu)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto")]
-    pub execution: Vec<Execution>,
+    /// Which implementations, with commas between: auto, fused, layers, cpu
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "auto", alias = "execution")]
+    pub engine: Vec<Engine>,
 
     /// Time for each line, in seconds, after one for warming up
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = time)]
     pub seconds: f64,
 
-    /// Threads of the device cpu [default: all cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
 }
 
 fn time(text: &str) -> Result<f64, String> {
@@ -67,7 +67,7 @@ struct Record<'a> {
 #[derive(Serialize)]
 struct Line {
     precision: Precision,
-    execution: String,
+    engine: String,
     batch: usize,
     /// Positions and results in device memory, calls one after the other; none on the CPU back end.
     resident: Option<Times>,
@@ -92,7 +92,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         &[],
     )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let (batches, precisions) = chosen(&args.bench, device.backend());
     batches.iter().try_for_each(|&batch| network::check_batch(batch))?;
     let network = args.weights.load(args.output.quiet)?;
@@ -102,13 +102,13 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         common::print(format!("{} ({})\n{}", device.backend(), device.name(), head()))?;
     }
     let mut lines = Vec::new();
-    for &execution in &args.bench.execution {
+    for &engine in &args.bench.engine {
         for &precision in &precisions {
             for &batch in &batches {
                 if common::interrupted() {
                     break;
                 }
-                let line = measure(&args.bench, &device, &network, &positions, (precision, execution, batch))?;
+                let line = measure(&args.bench, &device, &network, &positions, (precision, engine, batch))?;
                 if !args.output.quiet {
                     common::print(text(&line))?;
                 }
@@ -124,7 +124,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
             weights: args.weights.name(),
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;
@@ -174,10 +174,10 @@ fn measure(
     device: &Device,
     network: &Network,
     positions: &Positions,
-    (precision, execution, batch): (Precision, Execution, usize),
+    (precision, engine, batch): (Precision, Engine, usize),
 ) -> Result<Line> {
-    let run = network::RunFlags { precision, execution, threads: flags.threads };
-    let mut evaluator = run.open(device, network, batch)?;
+    let options = EvaluatorOptions { precision, engine, max_batch: batch, threads: flags.threads.threads };
+    let mut evaluator = network::open(device, network, options)?;
     let (observations, masks) = positions.chunks(batch).next().unwrap_or_default();
     let mut into = evaluator.evaluate(observations, masks)?;
     anyhow::ensure!(into.values.len() == batch, "check failed: {} values of {batch}", into.values.len());
@@ -187,8 +187,8 @@ fn measure(
         _ => Some(resident(flags.seconds, device, &mut evaluator, observations, masks, batch)?),
     };
     let best = resident.unwrap_or(with_copies);
-    let execution = evaluator.execution().to_string();
-    Ok(Line { precision, execution, batch, resident, with_copies, positions_per_second: batch as f64 / best.median })
+    let engine = evaluator.engine().to_string();
+    Ok(Line { precision, engine, batch, resident, with_copies, positions_per_second: batch as f64 / best.median })
 }
 
 /// Calls whose positions and results stay on the device.
@@ -236,7 +236,7 @@ fn timed(seconds: f64, calls: usize, mut work: impl FnMut() -> Result<()>) -> Re
 fn head() -> String {
     format!(
         "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}\n",
-        "precision", "execution", "batch", "resident", "least", "with copies", "positions/s"
+        "precision", "engine", "batch", "resident", "least", "with copies", "positions/s"
     )
 }
 
@@ -248,7 +248,7 @@ fn text(line: &Line) -> String {
         text,
         "{:<9} {:<9} {:>7} {:>12} {:>12} {:>14} {:>14}",
         line.precision.to_string(),
-        line.execution,
+        line.engine,
         line.batch,
         time(line.resident.map(|times| times.median)),
         time(line.resident.map(|times| times.min)),

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
 
 use crate::azero::args::MatchArgs;
@@ -22,11 +21,9 @@ struct Record<'a> {
     kind: &'static str,
     a: &'a ContestantSpec,
     b: &'a ContestantSpec,
-    options: MatchOptions,
     #[serde(flatten)]
     report: &'a MatchReport,
     score: f64,
-    device: String,
     device_name: String,
     program: &'static str,
     version: &'static str,
@@ -38,14 +35,18 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     let [a, b] = [args.a.path(), args.b.path()];
     common::expect_apart(&[("--a", a), ("--b", b)], &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let options =
-        MatchOptions { games: args.games, opening_plies: args.opening_plies, parallel: args.parallel, seed: args.seed };
-    let device = Device::parse(&args.device.device)?;
+    let options = MatchOptions {
+        games: args.games,
+        opening_plies: args.opening_plies,
+        parallel: args.parallel,
+        seed: args.seed.seed.unwrap_or(MatchOptions::default().seed),
+    };
+    let device = args.device.open()?;
     let contestants = [args.a.open()?, args.b.open()?];
-    let mut games = Match::new(&device, contestants, options)?;
+    let mut games = Match::builder(contestants).options(options).build(&device)?;
     let bar = args.output.bar(u64::from(args.games));
-    let report = games.run_with(|report| {
-        bar.set_position(u64::from(report.results().games()));
+    let report = games.run(|progress| {
+        bar.set_position(progress.steps);
         if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     bar.finish_and_clear();
@@ -55,12 +56,10 @@ pub fn run(args: &MatchArgs) -> Result<()> {
             kind: "match",
             a: &args.a,
             b: &args.b,
-            options,
             report: &report,
             score: report.results().score(),
-            device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

@@ -8,11 +8,12 @@ use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::checkers::Checkers;
 use warpplay::azero::player::{Contestant, Estimator, Noise, SearchOptions};
-use warpplay::azero::{Evaluator, Execution, ObservationLayout};
+use warpplay::azero::{Engine, EvaluatorOptions, ObservationLayout};
 use warpplay::mcts::Search;
 use warpplay::{Error, Precision};
 
 use crate::azero::network::{self, RunFlags, WeightsFlags};
+use crate::common::flags::SeedFlag;
 
 /// How a search goes; what is not given has the command's own default.
 #[derive(clap::Args, Clone, Debug)]
@@ -22,11 +23,11 @@ pub struct SearchFlags {
     pub simulations: Option<u32>,
 
     /// Simulations that are evaluated together, 1 to 16
-    #[arg(long, value_name = "N", default_value_t = 4, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().leaves, allow_negative_numbers = true)]
     pub leaves: u32,
 
     /// Weight of the priors in the PUCT rule
-    #[arg(long, value_name = "C", default_value_t = 2.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "C", default_value_t = SearchOptions::default().c_puct, allow_negative_numbers = true)]
     pub c_puct: f32,
 
     /// Leave the network out: value 0, all moves equally likely
@@ -46,16 +47,15 @@ pub struct SearchFlags {
     pub noise_epsilon: Option<f32>,
 
     /// Temperature of the choice of a move in the first actions of a game
-    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", default_value_t = SearchOptions::default().temperature, allow_negative_numbers = true)]
     pub temperature: f32,
 
     /// So many actions of a game have it [default: 0; in selfplay and train 20]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub temperature_plies: Option<u32>,
 
-    /// Seed of all random numbers of the search
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub seed: SeedFlag,
 }
 
 impl SearchFlags {
@@ -78,7 +78,7 @@ impl SearchFlags {
             noise,
             temperature: self.temperature,
             temperature_plies: self.temperature_plies.unwrap_or(base.temperature_plies),
-            seed: self.seed,
+            seed: self.seed.seed.unwrap_or(base.seed),
             ..base
         };
         options.check()?;
@@ -95,7 +95,7 @@ impl SearchFlags {
         }
         let network = weights.load(quiet)?;
         let name = weights.name().to_string();
-        Ok(Estimator::Network { network: network.into(), evaluator: run.builder(), name })
+        Ok(Estimator::network(network, name).with_options(run.options()))
     }
 }
 
@@ -114,7 +114,7 @@ enum Kind {
         weights: String,
         observation: Option<ObservationLayout>,
         precision: Precision,
-        execution: Execution,
+        engine: Engine,
         options: SearchOptions,
     },
     Uniform {
@@ -169,7 +169,7 @@ impl FromStr for ContestantSpec {
                 weights: weights.to_string(),
                 observation: None,
                 precision: Precision::F32,
-                execution: Execution::Auto,
+                engine: Engine::Auto,
                 options,
             },
         };
@@ -198,7 +198,7 @@ impl Kind {
             (Self::Mcts { options }, "seed") => options.seed = parsed(key, value)?,
             (Self::Playouts { playouts, .. }, "playouts") => *playouts = parsed(key, value)?,
             (Self::Network { precision, .. }, "precision") => *precision = parsed(key, value)?,
-            (Self::Network { execution, .. }, "execution") => *execution = parsed(key, value)?,
+            (Self::Network { engine, .. }, "engine" | "execution") => *engine = parsed(key, value)?,
             (Self::Network { observation, .. }, "observation") => *observation = Some(parsed(key, value)?),
             (Self::Network { options, .. } | Self::Uniform { options } | Self::Playouts { options, .. }, _) => {
                 match key {
@@ -219,7 +219,7 @@ impl Kind {
     fn unknown(&self, key: &str) -> String {
         const SEARCH: &str = "simulations, leaves, c_puct, temperature, temperature_plies, seed";
         let allowed = match self {
-            Self::Network { .. } => format!("{SEARCH}, precision, execution, observation"),
+            Self::Network { .. } => format!("{SEARCH}, precision, engine, observation"),
             Self::Uniform { .. } => SEARCH.to_string(),
             Self::Playouts { .. } => format!("{SEARCH}, playouts"),
             Self::Mcts { .. } => "steps, trees, playouts, seed".to_string(),
@@ -244,11 +244,12 @@ impl ContestantSpec {
     /// [`Error::Option`] for a value that is not allowed; what reading the network says.
     pub fn open(&self) -> Result<Contestant> {
         Ok(match &self.kind {
-            Kind::Network { weights, observation, precision, execution, options } => {
+            Kind::Network { weights, observation, precision, engine, options } => {
                 options.check()?;
                 let network = network::load(weights, *observation)?;
-                let evaluator = Evaluator::builder().precision(*precision).execution(*execution);
-                let estimator = Estimator::Network { network: network.into(), evaluator, name: self.text.clone() };
+                let evaluation =
+                    EvaluatorOptions { precision: *precision, engine: *engine, ..EvaluatorOptions::default() };
+                let estimator = Estimator::network(network, self.text.clone()).with_options(evaluation);
                 Contestant::Search(*options, estimator)
             }
             Kind::Uniform { options } => Contestant::Search(*options, Estimator::Uniform),

@@ -8,15 +8,19 @@ use crate::common::{self, OutputFile};
 /// Runs the command.
 pub fn run(args: &ConvertArgs) -> Result<()> {
     args.output.start_log();
-    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &[("--out", Some(&args.out))], &[])?;
-    OutputFile::prepare(&args.out)?;
+    common::expect_apart(
+        &[("--weights", args.weights.path().as_deref())],
+        &[("--save-weights", Some(&args.save_weights))],
+        &[],
+    )?;
+    OutputFile::prepare(&args.save_weights)?;
     let network = args.weights.load(args.output.quiet)?;
-    network.save(&args.out)?;
+    network.save(&args.save_weights)?;
     if !args.output.quiet {
         let shape = network.shape();
         common::print(format!(
             "{}: {} blocks of width {}, observation {}, value of {}\n",
-            args.out.display(),
+            args.save_weights.display(),
             shape.depth,
             shape.width,
             network.observation(),

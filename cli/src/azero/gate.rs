@@ -1,5 +1,7 @@
 //! The gate: the new network must beat the old one.
 
+use std::ops::ControlFlow;
+
 use anyhow::Result;
 use warpplay::azero::Network;
 use warpplay::azero::player::{Contestant, Estimator, Match, MatchOptions, MatchReport, SearchOptions};
@@ -34,12 +36,12 @@ impl Gate {
     /// Plays it.
     pub fn play(&self, args: &TrainArgs, device: &Device, new: &Network, old: &Network) -> Result<MatchReport> {
         let contestant = |network: &Network, name: &str| {
-            let evaluator = args.run.builder();
-            let estimator = Estimator::Network { network: network.clone().into(), evaluator, name: name.to_string() };
+            let estimator = Estimator::network(network.clone(), name).with_options(args.run.options());
             Contestant::Search(self.search, estimator)
         };
         let contestants = [contestant(new, "the new network"), contestant(old, "the old one")];
-        let report = Match::new(device, contestants, self.options)?.run()?;
+        let report =
+            Match::builder(contestants).options(self.options).build(device)?.run(|_| ControlFlow::Continue(()))?;
         let verdict = if self.passes(&report) { "passed" } else { "not passed" };
         let score = 100.0 * report.results().score();
         say(

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! warpplay azero play --simulations 400
-//! warpplay azero eval --weights NET.safetensors --moves "a3b4 b6a5"
-//! warpplay azero eval --weights NET.safetensors --inputs IO.safetensors --out OUT.safetensors --precision fp32
-//! warpplay azero selfplay --games 1000 --json games.jsonl
-//! warpplay azero train --games games.jsonl --out new.safetensors --gate 200
-//! warpplay azero learn --folder learned --iterations 10 --out best.safetensors
+//! warpplay azero analyse --weights NET.safetensors --moves "a3b4 b6a5"
+//! warpplay azero analyse --weights NET.safetensors --inputs IO.safetensors --out OUT.safetensors --precision f32
+//! warpplay azero selfplay --games 1000 --save-games games.jsonl
+//! warpplay azero train --records games.jsonl --save-weights new.safetensors --gate 200
+//! warpplay azero learn --folder learned --iterations 10 --save-weights best.safetensors
 //! warpplay azero match --a new.safetensors,simulations=100 --b seed:27,simulations=100 --games 200
 //! warpplay azero bench
-//! warpplay azero replay GAMES.jsonl
+//! warpplay azero verify GAMES.jsonl
 //! warpplay azero perft --depth 8
 //! ```
 //!
@@ -18,19 +18,19 @@
 //! `random` in more than 95 of 100 games; a network that has learned for some minutes wins most games against the one it began as. Every program
 //! checks what must hold: policies sum to 1 and illegal actions have none, games end by the rules, records replay.
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far (`eval` alone writes nothing then, and fails); 2 a wrong command line or
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far (`analyse` alone writes nothing then, and fails); 2 a wrong command line or
 //! an option that is not allowed; 1 everything else, with one line on stderr.
 //!
-//! # Source
+//! # Paper
 //! Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference"; the game and the network are OpenSpiel's.
 
+mod analyse;
 mod args;
 mod bench;
 mod board;
 mod contest;
 mod contestant;
 mod convert;
-mod eval;
 mod gate;
 mod learn;
 mod network;
@@ -42,11 +42,13 @@ mod train;
 
 pub use args::Args;
 use args::Command;
+#[cfg(feature = "papers")]
+pub use network::check_batch;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
-        Command::Eval(args) => eval::run(&args),
+        Command::Analyse(args) => analyse::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Selfplay(args) => selfplay::run(&args),
         Command::Train(args) => train::run(&args),
@@ -54,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Match(args) => contest::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Convert(args) => convert::run(&args),
-        Command::Replay(args) => rules::replay(&args),
+        Command::Verify(args) => rules::verify(&args),
         Command::Perft(args) => rules::perft(&args),
     }
 }

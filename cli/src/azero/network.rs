@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use warpplay::azero::{
-    Evaluation, Evaluator, EvaluatorBuilder, Execution, MAX_BATCH, Network, NetworkShape, ObservationLayout, Positions,
+    Engine, Evaluation, Evaluator, EvaluatorOptions, MAX_BATCH, Network, NetworkShape, ObservationLayout, Positions,
 };
-use warpplay::{Device, Error, Precision};
+use warpplay::{Device, Error};
 
 use crate::common;
+use crate::common::flags::{EngineFlag, PrecisionFlag, ThreadsFlag};
 
 /// The network where none is named.
 pub const DEFAULT: &str = "seed:27";
@@ -77,38 +78,41 @@ pub fn load(name: &str, observation: Option<ObservationLayout>) -> Result<Networ
 /// How a network runs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RunFlags {
-    /// Arithmetic of the convolutions: fp32, tf32, bf16, fp16, fp64 (cpu only)
-    #[arg(long, value_name = "P", default_value_t = Precision::F32)]
-    pub precision: Precision,
-
-    /// Which kernels: auto, fused, layers, paper, plain (cpu)
-    #[arg(long, value_name = "E", default_value_t = Execution::Auto)]
-    pub execution: Execution,
-
-    /// Threads of the device cpu; 1 is the sequential program; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub precision: PrecisionFlag,
+    #[command(flatten)]
+    pub engine: EngineFlag<Engine>,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
 }
 
 impl RunFlags {
-    /// A builder with these choices.
-    pub fn builder(&self) -> EvaluatorBuilder {
-        let builder = Evaluator::builder().precision(self.precision).execution(self.execution);
-        match self.threads {
-            Some(threads) => builder.threads(threads),
-            None => builder,
+    /// These choices, and the library's for what was not given.
+    pub fn options(&self) -> EvaluatorOptions {
+        let base = EvaluatorOptions::default();
+        EvaluatorOptions {
+            precision: self.precision.precision.unwrap_or(base.precision),
+            engine: self.engine.engine.unwrap_or(base.engine),
+            threads: self.threads.threads,
+            ..base
         }
     }
 
     /// An evaluator for `n` positions at once.
     pub fn open(&self, device: &Device, network: &Network, n: usize) -> Result<Evaluator> {
-        check_batch(n)?;
-        self.builder().max_batch(n).build(device, network).map_err(|error| match error {
-            // Which option asked for so much.
-            Error::OutOfMemory { .. } => anyhow::Error::new(error).context(format!("--batch {n}")),
-            error => error.into(),
-        })
+        open(device, network, EvaluatorOptions { max_batch: n, ..self.options() })
     }
+}
+
+/// An evaluator with these options; `max_batch` came from --batch.
+pub fn open(device: &Device, network: &Network, options: EvaluatorOptions) -> Result<Evaluator> {
+    let n = options.max_batch;
+    check_batch(n)?;
+    Evaluator::builder(network).options(options).build(device).map_err(|error| match error {
+        // Which option asked for so much.
+        Error::OutOfMemory { .. } => anyhow::Error::new(error).context(format!("--batch {n}")),
+        error => error.into(),
+    })
 }
 
 /// # Errors

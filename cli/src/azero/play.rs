@@ -1,8 +1,9 @@
 //! `play`: a game in the terminal.
 
+use std::ops::ControlFlow;
+
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::azero::checkers::Checkers;
 use warpplay::azero::player::{Decision, Player, SearchOptions};
 use warpplay::mcts::{Game, Notation, Player as Colour, check_playable};
@@ -63,8 +64,8 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     )?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
-    let device = Device::parse(&args.device.device)?;
-    let engine = Player::builder().options(options).estimator(estimator).build(&device)?;
+    let device = args.device.open()?;
+    let engine = Player::builder(estimator).options(options).build(&device)?;
     let mut table = Table { args, engine, positions: vec![start], actions: Vec::new() };
     let end = table.play()?;
     let position = table.position();
@@ -91,7 +92,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             options,
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;
@@ -177,7 +178,7 @@ impl Table<'_> {
                 if common::interrupted() {
                     return Ok(End::Left);
                 }
-                let text = format!("{} plays {}", colour(mover), Checkers::action_name(decision.action));
+                let text = format!("{} plays {}", colour(mover), decision.name);
                 self.make(decision.action);
                 // Where both sides are the engine's the boards are the game.
                 if self.args.white == Side::Engine && self.args.black == Side::Engine && !self.args.output.quiet {
@@ -193,7 +194,7 @@ impl Table<'_> {
 
     fn think(&mut self, position: &Checkers) -> Result<Decision> {
         let ply = self.actions.len() as u32;
-        let decision = self.engine.choose_at(position, 0, ply)?;
+        let decision = self.engine.run_at(position, 0, ply, |_| ControlFlow::Continue(()))?;
         anyhow::ensure!(
             position.is_legal(decision.action),
             "check failed: the search chose {}, which is illegal",
@@ -214,7 +215,7 @@ impl Table<'_> {
                 "board" | "b" => common::print(format!("\n{}", board::draw(position, self.last().as_deref())))?,
                 "hint" => {
                     let decision = self.think(position)?;
-                    let name = Checkers::action_name(decision.action);
+                    let name = &decision.name;
                     common::print(format!("{name}   ({})\n", opinion(&decision, position.to_move())))?;
                 }
                 "undo" | "u" => return Ok(Typed::Undo),
@@ -267,10 +268,7 @@ fn why_not(position: &Checkers, action: u32) -> String {
 fn opinion(decision: &Decision, mover: Colour) -> String {
     let mut actions = decision.actions.clone();
     actions.sort_by_key(|action| std::cmp::Reverse(action.visits));
-    let best: Vec<String> = actions
-        .iter()
-        .take(SHOWN)
-        .map(|action| format!("{} {}", Checkers::action_name(action.action), action.visits))
-        .collect();
+    let best: Vec<String> =
+        actions.iter().take(SHOWN).map(|action| format!("{} {}", action.name, action.visits)).collect();
     format!("value {:+.3} for {}; visits {}", decision.value, colour(mover), best.join(", "))
 }

@@ -1,4 +1,4 @@
-//! `replay` and `perft`: that games and counts are those of the rules.
+//! `verify` and `perft`: that games and counts are those of the rules.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -8,15 +8,15 @@ use serde::Serialize;
 use warpplay::azero::checkers::{self, MoveCount};
 use warpplay::azero::{GameRecord, read_records};
 
-use crate::azero::args::{PerftArgs, ReplayArgs};
+use crate::azero::args::{PerftArgs, VerifyArgs};
 use crate::common::table;
 use crate::common::{self, OutputFile};
 
 /// Version of the fields of [`Counts`].
 const SCHEMA: u32 = 1;
 
-/// Runs `replay`.
-pub fn replay(args: &ReplayArgs) -> Result<()> {
+/// Runs `verify`.
+pub fn verify(args: &VerifyArgs) -> Result<()> {
     args.output.start_log();
     for path in &args.games {
         // Games of self-play tell what the search found, recorded ones the legal actions.
@@ -87,7 +87,7 @@ pub fn perft(args: &PerftArgs) -> Result<()> {
             position: position.to_text(),
             depths: depths.collect(),
             seconds,
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

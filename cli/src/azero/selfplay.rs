@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use warpplay::azero::player::{SearchOptions, SelfPlay, SelfPlayReport};
+use serde::Serialize;
+use warpplay::azero::player::{GamesPlayed, SearchOptions, SelfPlay, SelfPlayOptions, SelfPlayReport};
 use warpplay::azero::{GameRecord, append_records};
 use warpplay::{Backend, Device};
 
@@ -16,46 +17,76 @@ use crate::common::{self, OutputFile};
 /// Games that are written at once.
 const WRITTEN_AT_ONCE: usize = 64;
 
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    #[serde(flatten)]
+    report: &'a SelfPlayReport,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
 /// Runs the command.
 pub fn run(args: &SelfplayArgs) -> Result<()> {
     args.output.start_log();
-    let json = args.output.json.as_deref();
-    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &[("--json", json)], &[])?;
-    let options = args.search.options(SearchOptions::self_play())?;
-    json.map(OutputFile::prepare).transpose()?;
+    let (saved, json) = (args.save_games.as_deref(), args.output.json.as_deref());
+    let written = [("--save-games", saved), ("--json", json)];
+    common::expect_apart(&[("--weights", args.weights.path().as_deref())], &written, &[])?;
+    let search = args.search.options(SearchOptions::self_play())?;
+    saved.map(OutputFile::prepare).transpose()?;
+    let json = OutputFile::prepare_option(json)?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
-    let device = Device::parse(&args.device.device)?;
-    let builder = SelfPlay::builder().estimator(estimator).options(options);
+    let device = args.device.open()?;
     // More trees than games would only take memory.
     let usual = if device.backend() == Backend::Cuda { 256 } else { 16 };
     let parallel = args.parallel.unwrap_or(usual).min(u32::try_from(args.games).unwrap_or(u32::MAX));
-    let mut games = builder.parallel(parallel).build(&device)?;
+    let options = SelfPlayOptions { games: args.games, first: args.first, parallel, search };
+    let mut games = SelfPlay::builder(estimator).options(options).build(&device)?;
     let bar = args.output.bar(args.games);
-    let mut file = json.map(RecordFile::begin).transpose()?;
-    let report = games.play_with(args.first, args.games, |record| {
-        bar.inc(1);
-        if let Some(file) = &mut file {
-            file.add(record)?;
+    let mut file = saved.map(RecordFile::begin).transpose()?;
+    let mut kept = Ok(());
+    let report = games.run(|progress| {
+        bar.set_position(progress.steps);
+        if let (Some(file), Some(record)) = (&mut file, &progress.latest) {
+            kept = file.add(record.clone());
         }
-        Ok(if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        if kept.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    kept?;
     bar.finish_and_clear();
     let written = match file {
         Some(file) => Some(file.finish()?),
         None => None,
     };
     if !args.output.quiet {
-        common::print(text(&report, &device))?;
-        if let (Some(written), Some(path)) = (written, json) {
+        common::print(text(&report.played, &device))?;
+        if let (Some(written), Some(path)) = (written, saved) {
             common::print(format!("{written} games are in {}\n", path.display()))?;
         }
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "selfplay",
+            report: &report,
+            device_name: device.name(),
+            program: "warpplay azero",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
     }
     Ok(())
 }
 
 /// What was played, in some lines.
-pub fn text(report: &SelfPlayReport, device: &Device) -> String {
-    let SelfPlayReport { games, plies, first_wins, second_wins, draws, seconds } = *report;
+pub fn text(played: &GamesPlayed, device: &Device) -> String {
+    let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = *played;
     format!(
         "{} games: {first_wins} won by White, {second_wins} by Black, {draws} drawn; {:.1} actions a game\n{}: {:.1} games/s, {} actions/s on {} ({})\n",
         table::thousands(games),

@@ -6,35 +6,27 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
+use warpplay::Error;
 use warpplay::azero::player::MatchReport;
 use warpplay::azero::train::{Checkpoint, EpochReport, Options, Samples, StoppedBy, TrainEvent, Trainer};
-use warpplay::{Device, Error};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::gate::Gate;
 use crate::common::table;
-use crate::common::{self, OutputFile, OutputFlags};
+use crate::common::{self, OutputFile, OutputFlags, Usage};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrainFlags {
-    /// Files of games that selfplay wrote, with commas between
-    #[arg(long, value_name = "FILES", value_delimiter = ',', required = true)]
-    pub games: Vec<PathBuf>,
+    /// Files of games that selfplay wrote, with commas between; a training that is resumed needs the same
+    #[arg(long, value_name = "FILES", value_delimiter = ',', required = true, alias = "games")]
+    pub records: Vec<PathBuf>,
 
     /// Write the network to this file; with a gate, only one that passed it
-    #[arg(long, value_name = "OUT.safetensors")]
-    pub out: PathBuf,
-
-    /// Write the training's state to this file at the end and on Ctrl-C
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-
-    /// Go on from this checkpoint, with the same --games; options that are not given are those of the checkpoint
-    #[arg(long, value_name = "FILE", conflicts_with = "weights")]
-    pub resume: Option<PathBuf>,
+    #[arg(long, value_name = "OUT.safetensors", alias = "out")]
+    pub save_weights: PathBuf,
 
     /// Games of the gate match between the new and the old network; 0 for none
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
@@ -57,20 +49,20 @@ pub struct TrainFlags {
     pub steps: Option<u64>,
 
     /// Adam's learning rate [default: 0.001]
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
-    pub lr: Option<f64>,
+    #[arg(long, value_name = "R", allow_negative_numbers = true, aliases = ["lr", "rate"])]
+    pub learning_rate: Option<f64>,
 
     /// Factor of the L2 term [default: 0.0001]
-    #[arg(long, value_name = "F", allow_negative_numbers = true)]
-    pub weight_decay: Option<f64>,
+    #[arg(long, value_name = "F", allow_negative_numbers = true, alias = "weight-decay")]
+    pub l2: Option<f64>,
 
     /// Factor of the value's loss [default: 1]
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub value_weight: Option<f64>,
 
-    /// Share of the games that are kept for validation [default: 0]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    pub validation: Option<f64>,
+    /// Share of the games that are held out for validation [default: 0]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, alias = "validation")]
+    pub held_out: Option<f64>,
 
     /// Seed of the order of positions [default: 1]
     #[arg(long, value_name = "N")]
@@ -91,10 +83,10 @@ impl TrainFlags {
             batch: self.batch.unwrap_or(base.batch),
             epochs: self.epochs.unwrap_or(base.epochs),
             steps: self.steps.or(base.steps),
-            learning_rate: self.lr.unwrap_or(base.learning_rate),
-            weight_decay: self.weight_decay.unwrap_or(base.weight_decay),
+            learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
+            weight_decay: self.l2.unwrap_or(base.weight_decay),
             value_weight: self.value_weight.unwrap_or(base.value_weight),
-            validation: self.validation.unwrap_or(base.validation),
+            validation: self.held_out.unwrap_or(base.validation),
             seed: self.order_seed.unwrap_or(base.seed),
             ..base
         };
@@ -109,7 +101,7 @@ struct Record<'a> {
     schema: u32,
     kind: &'static str,
     weights: &'a str,
-    games: &'a [PathBuf],
+    records: &'a [PathBuf],
     positions: usize,
     options: &'a Options,
     epochs: &'a [EpochReport],
@@ -125,14 +117,18 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
-    let (flags, quiet) = (&args.training, args.output.quiet);
+    let (flags, checkpoints, quiet) = (&args.training, &args.checkpoints, args.output.quiet);
+    if checkpoints.resume.is_some() && args.weights.weights.is_some() {
+        let text = "--resume cannot be used with --weights: the network is that of the checkpoint";
+        return Err(Usage(text.into()).into());
+    }
     // Everything that can be wrong is found before any work is done.
     expect_apart(args)?;
-    let checkpoint = flags.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let checkpoint = checkpoints.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let options = flags.options(base)?;
     let gate = Gate::new(args)?;
-    for path in [Some(&flags.out), flags.checkpoint.as_ref()].into_iter().flatten() {
+    for path in [Some(&flags.save_weights), checkpoints.checkpoint.as_ref()].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
@@ -140,21 +136,21 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         Some(checkpoint) => checkpoint.network().clone(),
         None => args.weights.load(quiet)?,
     };
-    let samples = Arc::new(Samples::read(&flags.games, old.observation(), old.value_of())?);
-    let device = Device::parse(&args.device.device)?;
-    let builder = Trainer::builder().options(options.clone());
-    let builder = match checkpoint {
-        Some(checkpoint) => builder.resume(checkpoint),
-        None => builder.network(old.clone()),
-    };
-    let mut trainer = builder.build(&device, &samples)?;
-    say(quiet, format!("{} positions, {}\n", table::thousands(samples.len() as u64), device.name()))?;
-    let ended = learn(&mut trainer, &args.output);
-    // What was learned is kept, also after a loss that is not finite: the trainer is back at the state before it.
-    if let Some(path) = &flags.checkpoint {
-        trainer.checkpoint()?.save(path)?;
+    let samples = Arc::new(Samples::read(&flags.records, old.observation(), old.value_of())?);
+    let device = args.device.open()?;
+    let mut builder = Trainer::builder(&old, &samples).options(options.clone());
+    if let Some(checkpoint) = checkpoint {
+        builder = builder.resume(checkpoint);
     }
-    let stopped_by = ended?;
+    if let Some(path) = &checkpoints.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(time) = checkpoints.checkpoint_every {
+        builder = builder.checkpoint_every(time);
+    }
+    let mut trainer = builder.build(&device)?;
+    say(quiet, format!("{} positions, {}\n", table::thousands(samples.len() as u64), device.name()))?;
+    let stopped_by = learn(&mut trainer, &args.output)?;
     let new = trainer.network()?;
     let report = match (&gate, stopped_by) {
         (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => Some(gate.play(args, &device, &new, &old)?),
@@ -164,7 +160,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     // A network that did not come to its gate has not passed it.
     let written = passed && (gate.is_none() || report.is_some());
     if written {
-        new.save(&flags.out)?;
+        new.save(&flags.save_weights)?;
     }
     say(quiet, ending(args, stopped_by, written))?;
     if let Some(json) = json {
@@ -172,7 +168,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
             schema: SCHEMA,
             kind: "train",
             weights: args.weights.name(),
-            games: &flags.games,
+            records: &flags.records,
             positions: samples.len(),
             options: &options,
             epochs: trainer.epochs(),
@@ -181,7 +177,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
             written,
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero_checkers",
+            program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;
@@ -195,15 +191,19 @@ fn ending(args: &TrainArgs, stopped_by: StoppedBy, written: bool) -> String {
     let mut text = String::new();
     if stopped_by == StoppedBy::Request {
         text += "stopped early";
-        if let Some(path) = &flags.checkpoint {
-            text += &format!(": go on with --resume {} and the same --games", path.display());
+        if let Some(path) = &args.checkpoints.checkpoint {
+            text += &format!(": go on with --resume {} and the same --records", path.display());
         }
         text.push('\n');
     }
     text + &match (written, stopped_by) {
-        (true, _) => format!("the network is in {}\n", flags.out.display()),
-        (false, StoppedBy::Request) => format!("{} is not written: there was no gate match\n", flags.out.display()),
-        (false, _) => format!("{} is not written: the new network did not pass the gate\n", flags.out.display()),
+        (true, _) => format!("the network is in {}\n", flags.save_weights.display()),
+        (false, StoppedBy::Request) => {
+            format!("{} is not written: there was no gate match\n", flags.save_weights.display())
+        }
+        (false, _) => {
+            format!("{} is not written: the new network did not pass the gate\n", flags.save_weights.display())
+        }
     }
 }
 
@@ -213,13 +213,13 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
     let bar = output.bar(u64::from(trainer.options().epochs) * per_epoch);
     // A reader of stdout that goes away does not end a training.
     let mut shown = Ok(());
-    let ended = trainer.run(|event| {
-        match event {
-            TrainEvent::Step { epoch, step, report, .. } => {
-                bar.set_position(u64::from(epoch - 1) * per_epoch + u64::from(step));
+    let ended = trainer.run(|progress| {
+        match &progress.latest {
+            Some(TrainEvent::Step { epoch, step, report, .. }) => {
+                bar.set_position(u64::from(epoch - 1) * per_epoch + u64::from(*step));
                 bar.set_message(format!("loss {:.4}", report.loss()));
             }
-            TrainEvent::Epoch(report) if shown.is_ok() => {
+            Some(TrainEvent::Epoch(report)) if shown.is_ok() => {
                 shown = bar.suspend(|| say(output.quiet, epoch_text(report)));
             }
             _ => {}
@@ -227,7 +227,7 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
         if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
-    Ok(ended?)
+    Ok(ended?.stopped_by)
 }
 
 /// Prints, unless told to be quiet.
@@ -239,14 +239,14 @@ pub fn say(quiet: bool, text: String) -> Result<()> {
 /// start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     let (flags, weights) = (&args.training, args.weights.path());
-    let mut read: Vec<_> = flags.games.iter().map(|path| ("--games", Some(path.as_path()))).collect();
-    read.extend([("--resume", flags.resume.as_deref()), ("--weights", weights.as_deref())]);
+    let mut read: Vec<_> = flags.records.iter().map(|path| ("--records", Some(path.as_path()))).collect();
+    read.extend([("--resume", args.checkpoints.resume.as_deref()), ("--weights", weights.as_deref())]);
     let written = [
-        ("--out", Some(flags.out.as_path())),
-        ("--checkpoint", flags.checkpoint.as_deref()),
+        ("--save-weights", Some(flags.save_weights.as_path())),
+        ("--checkpoint", args.checkpoints.checkpoint.as_deref()),
         ("--json", args.output.json.as_deref()),
     ];
-    common::expect_apart(&read, &written, &[("--out", "--weights"), ("--checkpoint", "--resume")])
+    common::expect_apart(&read, &written, &[("--save-weights", "--weights"), ("--checkpoint", "--resume")])
 }
 
 /// An epoch in a line.

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::cfr::{Algorithm, Numbers, Sampling};
+use warpplay::Precision;
+use warpplay::cfr::{Algorithm, Sampling};
 
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
+use crate::common::flags::{CheckpointFlags, PlotsFlag, SeedFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
@@ -28,9 +30,12 @@ pub enum Command {
     /// What a saved strategy does with a hand after a history; or all of it as JSON or CSV
     Query(QueryArgs),
     /// Solve hold'em spots: board, ranges, pot, stacks, bet sizes
+    #[command(after_help = SPOT)]
     Subgame(Box<SubgameArgs>),
-    /// Repeat the experiments of the source: its programs beside ours, on its four games
-    Thesis(Box<ThesisArgs>),
+    /// Moved: `warpplay papers cfr_thesis`
+    #[cfg(feature = "papers")]
+    #[command(hide = true)]
+    Thesis(Box<crate::papers::cfr_thesis::Args>),
     /// Play in the terminal against a saved strategy
     Play(PlayArgs),
     /// The exact value of one saved strategy against another
@@ -38,6 +43,18 @@ pub enum Command {
     /// Regret matching on a matrix game
     Matrix(MatrixArgs),
 }
+
+/// What a spot's file looks like.
+pub const SPOT: &str = r#"A spot, SPOT.json; seat 0 acts first on every street:
+
+  {"pot": 100, "effective_stack": 300, "bet_fraction_of_pot": 0.5,
+   "flop": "Qs Jh 2h", "turn": "2d", "river": "7c",
+   "ranges": ["AA,QQ:0.5,AKs,T9s", "KK,JJ,77:0.25,AQ"]}
+
+May be left out: turn and river (then they are dealt), bet_fraction_of_pot. May be added, by street (flop, turn, river):
+  "bet_sizes": {"river": [0.5, "all-in"]}, "raise_sizes": {...}, "max_raises": {"river": 2}, or "limit": {"river": 10}
+and "rake": {"part": 0.05, "cap": 3}, "locks": [{"history": "c", "seat": 1, "strategy": [0.25, 0.75]}].
+Several spots: {"spots": {"NAME": {...}}, ...fields in common...}"#;
 
 #[derive(clap::Args, Debug)]
 pub struct InfoArgs {
@@ -70,13 +87,8 @@ pub struct SolveArgs {
     #[arg(long, requires = "strategy")]
     pub compact: bool,
 
-    /// Write the solve's state to this file at the end, and on Ctrl-C
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-
-    /// Go on from this checkpoint until --iterations are done in all; the options are the checkpoint's
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "algorithm", "updates", "averaging", "sampling", "batch", "seed", "precision", "form"])]
-    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub checkpoint: CheckpointFlags,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -105,9 +117,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub device: DeviceFlag,
 
-    /// Draw exploitability against time to this file
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
 
     #[command(flatten)]
     pub output: OutputFlags,
@@ -117,8 +128,8 @@ pub struct CompareArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeasureFlags {
     /// Arithmetic: f32, f64
-    #[arg(long, value_name = "P", default_value_t = Numbers::F64)]
-    pub precision: Numbers,
+    #[arg(long, value_name = "P", default_value_t = Precision::F64)]
+    pub precision: Precision,
 }
 
 #[derive(clap::Args, Debug)]
@@ -167,7 +178,7 @@ pub struct QueryArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct SubgameArgs {
-    /// Spots: pot, effective_stack, bet_fraction_of_pot, flop, turn, river, ranges; sizes a street, rake, locks
+    /// Spots as JSON; --help shows one
     #[arg(required = true, value_name = "SPOT.json")]
     pub spots: Vec<PathBuf>,
 
@@ -185,53 +196,9 @@ pub struct SubgameArgs {
     pub device: Vec<String>,
 
     /// Hands shown of each spot; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", alias = "rows", default_value_t = 10)]
     pub top: usize,
 
-    #[command(flatten)]
-    pub output: OutputFlags,
-}
-
-#[derive(clap::Args, Debug)]
-pub struct ThesisArgs {
-    /// Folder with variant_a.game to variant_d.game
-    #[arg(long, value_name = "DIR")]
-    pub games: PathBuf,
-
-    /// Iterations of each point, with commas between [default: 10,100,1000,10000; with --quick 10]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub iterations: Vec<u32>,
-
-    /// Only these games, with commas between: a, b, c, d
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub only: Vec<String>,
-
-    /// Runs of each point
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeats: u32,
-
-    /// Threads of the iterative program on the CPU; the source used 8
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: u32,
-
-    /// Threads of a block; the source used 64
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..=1024))]
-    pub block: u32,
-
-    /// Longest time of one run in seconds: points that would take longer are left out, and that is said
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
-    pub limit: f64,
-
-    /// Few iterations, one run: shows that everything runs
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Draw the four figures to this folder, which is made if it is missing
-    #[arg(long, value_name = "DIR")]
-    pub plots: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub device: DeviceFlag,
     #[command(flatten)]
     pub output: OutputFlags,
 }
@@ -246,9 +213,8 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seat: usize,
 
-    /// Seed of cards and choices [default: another every time]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub seed: SeedFlag,
 
     /// Hands [default: until you leave]
     #[arg(long, value_name = "N")]

@@ -8,8 +8,7 @@ use warpplay::Device;
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
 
 use crate::cfr::args::CompareArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, games, solve};
+use crate::cfr::{chart, check, games, solve};
 use crate::common::chart::Line;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};
@@ -47,10 +46,10 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
     }
     let problem = games::read(&args.game)?;
-    let written = [("--json", args.output.json.as_deref()), ("--plot", args.plot.as_deref())];
+    let written = [("--json", args.output.json.as_deref()), ("--plots", args.plots.plots.as_deref())];
     common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(args.plot.as_deref())?;
+    let plot = OutputFile::prepare_option(chart::file(args.plots.plots.as_deref(), "compare").as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let mut runs = Vec::new();
     for &sampling in &args.samplings {
@@ -58,8 +57,9 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             if common::interrupted() {
                 break;
             }
-            let batch = if sampling == Sampling::None { 1 } else { args.solve.batch };
-            let options = Options { algorithm, sampling, batch, ..args.solve.options(&device) };
+            let asked = args.solve.options();
+            let batch = if sampling == Sampling::None { 1 } else { asked.batch };
+            let options = Options { algorithm, sampling, batch, ..asked };
             runs.push(one(args, &problem, &device, options)?);
         }
     }
@@ -81,7 +81,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             runs: &runs,
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;
@@ -94,25 +94,23 @@ pub fn run(args: &CompareArgs) -> Result<()> {
 
 /// One combination until its time is over; exploitability is found after 1, 2, 4, … iterations.
 fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options) -> Result<Run> {
-    let builder = Solver::builder(problem.clone()).options(options);
-    let mut solver = solve::build(builder, device, None, args.output.quiet)?;
-    let mut stop = 1u32;
+    let builder = Solver::builder(problem.clone()).options(Options { iterations: 1, ..options });
+    let mut solver = solve::build(builder, device, args.output.quiet)?;
     loop {
-        let missing = u64::from(stop) - solver.iterations();
-        let done = solver.run(missing as u32, |_| match common::interrupted() {
+        let report = solver.run(|_| match common::interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })?;
-        let point = solver.exploitability()?;
-        if point.seconds >= args.seconds || u64::from(done) < missing || stop > u32::MAX / 2 {
+        let limit = report.options.iterations;
+        if report.seconds >= args.seconds || report.iterations < limit || limit > u64::MAX / 2 {
             break;
         }
-        stop *= 2;
+        solver.set_limit(2 * limit);
     }
     let report = solver.report();
     check::trajectory(&report.trajectory, solve::slack(&report))?;
     let Options { algorithm, sampling, batch, .. } = options;
-    Ok(Run { algorithm, sampling, batch, engine: report.engine, trajectory: report.trajectory })
+    Ok(Run { algorithm, sampling, batch, engine: report.engine.to_string(), trajectory: report.trajectory })
 }
 
 /// The end of each run in a line.

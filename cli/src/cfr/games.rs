@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use warpplay::cfr::{GameDef, Goofspiel, LiarsDice, PrizeOrder, Problem, Tree};
+use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder};
+use warpplay::cfr::{GameDef, Problem, Tree};
 
 use crate::common::Usage;
 

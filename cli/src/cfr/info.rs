@@ -37,7 +37,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
             game: args.game.display().to_string(),
             definition: &game,
             counts: &counts,
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

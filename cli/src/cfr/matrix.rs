@@ -1,15 +1,12 @@
 //! `matrix`: regret matching on a game of one move each.
 
-use std::ops::ControlFlow;
-
 use anyhow::{Result, bail};
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::cfr::args::MatrixArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, query, solve};
+use crate::cfr::{chart, check, query, solve};
 use crate::common::chart::Line;
 use crate::common::{self, OutputFile, Usage};
 
@@ -36,26 +33,16 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &MatrixArgs) -> Result<()> {
     args.output.start_log();
-    let stops = args.report.stops()?;
+    let stops = args.report.stops(args.report.iterations())?;
     let tree = Tree::build(&game(&args.game)?)?;
-    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&[], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
+    let plot = OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "matrix").as_deref())?;
     let device = Device::parse(&args.device.device)?;
-    let builder = Solver::builder(tree).options(args.solve.options(&device));
-    let mut solver = solve::build(builder, &device, None, args.output.quiet)?;
-    for stop in stops {
-        let missing = u64::from(stop).saturating_sub(solver.iterations());
-        solver.run(missing as u32, |_| match common::interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        })?;
-        solver.exploitability()?;
-        if common::interrupted() {
-            break;
-        }
-    }
+    let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
+    let mut solver = solve::build(builder, &device, args.output.quiet)?;
+    solve::iterate(&mut solver, &args.output)?;
     let report = solver.report();
     check::trajectory(&report.trajectory, solve::slack(&report))?;
     let mut strategy = Vec::new();
@@ -79,7 +66,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
             device: device.backend().to_string(),
             device_name: device.name(),
             report: &report,
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

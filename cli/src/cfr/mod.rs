@@ -3,28 +3,27 @@
 //! ```text
 //! warpplay cfr info GAME.game
 //! warpplay cfr solve GAME.game --algorithm cfr_plus --iterations 1000 --report 1,10,100,1000 --strategy game.strategy
-//! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plot compare.svg
+//! warpplay cfr compare GAME.game --samplings none,public_chance,opponent_public,self_public --plots compare.svg
 //! warpplay cfr exploitability game.strategy
 //! warpplay cfr query game.strategy --history cr --hand Kc
 //! warpplay cfr subgame SPOT.json --iterations 1000 --json spot.json
-//! warpplay cfr thesis --games DIR --json thesis.json --plots plots
 //! warpplay cfr play game.strategy
 //! warpplay cfr match a.strategy b.strategy
 //! warpplay cfr matrix rock-paper-scissors
 //! ```
 //!
-//! A good result: `solve` of Leduc hold'em (`leduc.limit.2p.game`) with `cfr_plus` says a NashConv of 0.0268 after 100 iterations, and the value of the
+//! A good result: `solve` of Leduc hold'em (`leduc.limit.2p.game`) with `--algorithm cfr_plus` says a NashConv of 0.0268 after 100 iterations, and the value of the
 //! game for the first player comes to -0.0856; of Kuhn poker to -1/18. After every solve the program checks what must hold whatever was solved: no
 //! best response is worth less than the strategy it answers, all numbers are finite, and what two players win sums to 0 where nobody takes a share.
 //!
 //! The memory that a solve needs is said before it is taken. Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong
 //! command line or an option that is not allowed; 1 everything else, with one line on stderr.
 //!
-//! # Source
+//! # Paper
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;
-mod chart;
+pub mod chart;
 mod check;
 mod compare;
 mod exploitability;
@@ -36,7 +35,6 @@ mod query;
 mod solve;
 mod solve_flags;
 mod subgame;
-mod thesis;
 
 pub use args::Args;
 use args::Command;
@@ -51,7 +49,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Query(args) => query::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Subgame(args) => subgame::run(&args),
-        Command::Thesis(args) => thesis::run(&args),
+        #[cfg(feature = "papers")]
+        Command::Thesis(args) => crate::papers::cfr_thesis::run(&args),
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     }

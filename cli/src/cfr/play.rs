@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
-use warpplay::cfr::{BettingKind, BettingTree, GameDef, Problem, Ranking, Strategy, category, set_of};
+use warpplay::cfr::game::{BettingKind, category, set_of};
+use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;
@@ -56,7 +57,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         let allowed = format!("option seat: {} is not allowed (0 to {})", args.seat, game.n_players - 1);
         return Err(common::Usage(allowed).into());
     }
-    let seed = args.seed.unwrap_or_else(|| {
+    let seed = args.seed.seed.unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(1, |now| now.as_nanos() as u64)
     });
@@ -82,7 +83,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             seed,
             hands: &hands,
             won,
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

@@ -51,7 +51,7 @@ pub fn run(args: &QueryArgs) -> Result<()> {
             strategy: args.strategy.display().to_string(),
             iterations: strategy.iterations(),
             answers: &answers,
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::cfr::{Checkpoint, Counts, Point, Problem, Report, Solver, SolverBuilder};
+use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder};
 
 use crate::cfr::args::SolveArgs;
-use crate::cfr::chart;
-use crate::cfr::{check, games};
+use crate::cfr::{chart, check, games};
 use crate::common::chart::Line;
 use crate::common::table::{count, seconds, thousands};
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, OutputFlags};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -40,8 +39,10 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &SolveArgs) -> Result<()> {
     args.output.start_log();
-    let stops = args.report.stops()?;
-    let checkpoint = args.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.options().iterations);
+    let iterations = args.report.iterations.or(kept).unwrap_or(Options::default().iterations);
+    let stops = args.report.stops(iterations)?;
     let problem = match (&args.game, &checkpoint) {
         (Some(game), _) => games::read(game)?,
         (None, Some(checkpoint)) => {
@@ -50,37 +51,41 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
     common::expect_apart(
-        &[("FILE.game", args.game.as_deref()), ("--resume", args.resume.as_deref())],
+        &[("FILE.game", args.game.as_deref()), ("--resume", args.checkpoint.resume.as_deref())],
         &[
             ("--json", args.output.json.as_deref()),
-            ("--plot", args.report.plot.as_deref()),
+            ("--plots", args.report.plots.plots.as_deref()),
             ("--strategy", args.strategy.as_deref()),
-            ("--checkpoint", args.checkpoint.as_deref()),
+            ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
         &[("--checkpoint", "--resume")],
     )?;
     let files = Files {
         json: OutputFile::prepare_option(args.output.json.as_deref())?,
-        plot: OutputFile::prepare_option(args.report.plot.as_deref())?,
+        plot: OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "solve").as_deref())?,
     };
-    for path in [&args.strategy, &args.checkpoint].into_iter().flatten() {
+    for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
     let device = Device::parse(&args.device.device)?;
-    let builder = match &checkpoint {
-        Some(checkpoint) => Solver::builder(problem).options(*checkpoint.options()).threads(args.solve.threads),
-        None => Solver::builder(problem).options(args.solve.options(&device)),
-    };
-    let mut solver = build(builder, &device, checkpoint.as_ref(), args.output.quiet)?;
-    let points = iterate(&mut solver, &stops, args)?;
+    let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);
+    if let Some(checkpoint) = checkpoint {
+        builder = builder.resume(checkpoint);
+    }
+    if let Some(path) = &args.checkpoint.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(time) = args.checkpoint.checkpoint_every {
+        builder = builder.checkpoint_every(time);
+    }
+    let mut solver = build(builder, &device, args.output.quiet)?;
+    iterate(&mut solver, &args.output)?;
     let report = solver.report();
-    check::trajectory(&points, slack(&report))?;
+    let points = &report.trajectory;
+    check::trajectory(points, slack(&report))?;
     if let Some(path) = &args.strategy {
         let strategy = solver.strategy()?;
         if args.compact { strategy.save_compact(path)? } else { strategy.save(path)? }
-    }
-    if let Some(path) = &args.checkpoint {
-        solver.save_checkpoint(path)?;
     }
     let game = args.game.as_ref().map_or_else(|| report.game.clone(), |game| game.display().to_string());
     if let Some(plot) = files.plot {
@@ -104,7 +109,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             device: device.backend().to_string(),
             device_name: device.name(),
             report: &report,
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;
@@ -122,42 +127,28 @@ struct Files {
 }
 
 /// Says what will be taken, and takes it.
-pub fn build(builder: SolverBuilder, device: &Device, checkpoint: Option<&Checkpoint>, quiet: bool) -> Result<Solver> {
+pub fn build(builder: SolverBuilder, device: &Device, quiet: bool) -> Result<Solver> {
     let plan = builder.plan(device)?;
     if !quiet {
         common::print(format!("{plan}; {device}, {}\n", device.name()))?;
     }
-    Ok(match checkpoint {
-        Some(checkpoint) => builder.resume(device, checkpoint)?,
-        None => builder.build_plan(device, plan)?,
-    })
+    Ok(builder.build_plan(device, plan)?)
 }
 
-/// Iterates from stop to stop; Ctrl-C ends it at the next chance.
-fn iterate(solver: &mut Solver, stops: &[u32], args: &SolveArgs) -> Result<Vec<Point>> {
-    let bar = args.output.bar(args.report.iterations.into());
-    for &stop in stops {
-        let before = solver.iterations();
-        let missing = u64::from(stop).saturating_sub(before);
-        if missing == 0 && stop > 0 {
-            // A resumed solve has been there.
-            if stop == args.report.iterations {
-                solver.exploitability()?;
-            }
-            continue;
+/// Runs to the limit; Ctrl-C ends it at the next chance, and what is there is measured.
+pub fn iterate(solver: &mut Solver, output: &OutputFlags) -> Result<()> {
+    let bar = output.bar(solver.options().iterations);
+    solver.run(|progress| {
+        bar.set_position(progress.steps);
+        if let Some(point) = &progress.latest {
+            bar.set_message(format!("NashConv {:.3e}", point.nash_conv));
         }
-        solver.run(missing as u32, |progress| {
-            bar.set_position(before + progress.steps);
-            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        let point = solver.exploitability()?;
-        bar.set_message(format!("NashConv {:.3e}", point.nash_conv));
-        if common::interrupted() {
-            break;
-        }
-    }
+        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    // Of no cost where the run has measured.
+    solver.exploitability()?;
     bar.finish_and_clear();
-    Ok(solver.report().trajectory)
+    Ok(())
 }
 
 /// Chips by which rounding may make a best response worth less than the strategy: single precision, on the scale of what is won.
@@ -171,7 +162,7 @@ pub fn slack(report: &Report) -> f64 {
 fn draw(game: &str, report: &Report) -> Result<String> {
     let points = report.trajectory.iter().map(|point| (point.seconds, point.nash_conv)).collect();
     let title = format!("{game}: {} on {}", report.options.algorithm, report.device_name);
-    chart::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.clone(), points }])
+    chart::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.to_string(), points }])
 }
 
 /// A solve in some lines.

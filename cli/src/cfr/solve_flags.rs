@@ -1,66 +1,85 @@
-//! Flags of every command that solves.
+//! Flags of every command that solves. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
-use std::path::PathBuf;
-
-use warpplay::cfr::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
-use warpplay::{Backend, Device};
+use warpplay::Precision;
+use warpplay::cfr::{Algorithm, Averaging, Engine, Options, Sampling, SolverBuilder, Updates};
 
 use crate::common::Usage;
+use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct SolveFlags {
-    /// How regrets become strategies: cfr, cfr_plus, lcfr, dcfr, pcfr_plus, cfr_br
-    #[arg(long, value_name = "A", default_value_t = Algorithm::CfrPlus)]
-    pub algorithm: Algorithm,
+    /// How regrets become strategies: cfr, cfr_plus, lcfr, dcfr, pcfr_plus, cfr_br [default: cfr]
+    #[arg(long, value_name = "A")]
+    pub algorithm: Option<Algorithm>,
 
-    /// Who learns in an iteration: alternating, simultaneous
-    #[arg(long, value_name = "U", default_value_t = Updates::Alternating)]
-    pub updates: Updates,
+    /// Who learns in an iteration: alternating, simultaneous [default: alternating]
+    #[arg(long, value_name = "U")]
+    pub updates: Option<Updates>,
 
-    /// Weight of iteration t in the average: auto (the algorithm's own), uniform, linear, quadratic
-    #[arg(long, value_name = "W", default_value_t = Averaging::Auto)]
-    pub averaging: Averaging,
+    /// Weight of iteration t in the average: auto (the algorithm's own), uniform, linear, quadratic [default: auto]
+    #[arg(long, value_name = "W")]
+    pub averaging: Option<Averaging>,
 
-    /// What is sampled: none, chance, public_chance, opponent_public, self_public, external, outcome
-    #[arg(long, value_name = "S", default_value_t = Sampling::None)]
-    pub sampling: Sampling,
+    /// What is sampled: none, chance, public_chance, opponent_public, self_public, external, outcome [default: none]
+    #[arg(long, value_name = "S")]
+    pub sampling: Option<Sampling>,
 
-    /// Deals, boards or traversals of an iteration, where something is sampled
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
-    pub batch: u32,
-
-    /// Seed of what is sampled
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-
-    /// Arithmetic: f32, f64, i16 (f32 stored as 16-bit integers) [default: f64 on cpu, else f32]
-    #[arg(long, value_name = "P")]
-    pub precision: Option<Numbers>,
-
-    /// Layout: auto, explicit, block, street, subset
-    #[arg(long, value_name = "F", default_value_t = Form::Auto)]
-    pub form: Form,
-
-    /// Threads of the device cpu [default: all cores]
+    /// Deals, boards or traversals of an iteration, where something is sampled [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    pub batch: Option<u32>,
+
+    /// Arithmetic: f32, f64, i16 (f32 stored as 16-bit integers) [default: f32]
+    #[arg(long, value_name = "P")]
+    pub precision: Option<Precision>,
+
+    #[command(flatten)]
+    pub engine: EngineFlag<Engine>,
+    #[command(flatten)]
+    pub seed: SeedFlag,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
 }
 
 impl SolveFlags {
-    /// The options on a device.
-    pub fn options(&self, device: &Device) -> Options {
-        let default = if device.backend() == Backend::Cpu { Numbers::F64 } else { Numbers::F32 };
+    /// The library's options with what was given.
+    pub fn options(&self) -> Options {
+        let default = Options::default();
         Options {
+            algorithm: self.algorithm.unwrap_or(default.algorithm),
+            updates: self.updates.unwrap_or(default.updates),
+            averaging: self.averaging.unwrap_or(default.averaging),
+            sampling: self.sampling.unwrap_or(default.sampling),
+            batch: self.batch.unwrap_or(default.batch),
+            seed: self.seed.seed.unwrap_or(default.seed),
+            precision: self.precision.unwrap_or(default.precision),
+            engine: self.engine.engine.unwrap_or(default.engine),
+            threads: self.threads.threads,
+            ..default
+        }
+    }
+
+    /// Asks a builder for what was given, and for nothing else.
+    pub fn ask(&self, mut builder: SolverBuilder) -> SolverBuilder {
+        macro_rules! ask {
+            ($($setter:ident: $given:expr),+ $(,)?) => {
+                $(if let Some(given) = $given {
+                    builder = builder.$setter(given);
+                })+
+            };
+        }
+        ask! {
             algorithm: self.algorithm,
             updates: self.updates,
             averaging: self.averaging,
             sampling: self.sampling,
             batch: self.batch,
-            seed: self.seed,
-            numbers: self.precision.unwrap_or(default),
-            form: self.form,
-            threads: self.threads,
-            ..Options::default()
+            seed: self.seed.seed,
+            precision: self.precision,
+            engine: self.engine.engine,
+        }
+        match self.threads.threads {
+            None => builder,
+            given => builder.threads(given),
         }
     }
 }
@@ -68,36 +87,40 @@ impl SolveFlags {
 /// How long, and what is said on the way.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReportFlags {
-    /// Iterations
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub iterations: u32,
+    /// Iterations in all, those before a resume included [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub iterations: Option<u64>,
 
     /// Find the exploitability after these iterations, with commas between [default: 1,10,100 and so on, and the last]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub report: Vec<u32>,
+    pub report: Vec<u64>,
 
-    /// Draw exploitability against time to this file
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
 }
 
 impl ReportFlags {
-    /// Iterations after which the exploitability is found, in order, the last among them.
+    /// Iterations in all.
+    pub fn iterations(&self) -> u64 {
+        self.iterations.unwrap_or(Options::default().iterations)
+    }
+
+    /// Iterations after which the exploitability is found, in order, the last of `iterations` among them.
     ///
     /// # Errors
     /// A number that is not among the iterations.
-    pub fn stops(&self) -> anyhow::Result<Vec<u32>> {
+    pub fn stops(&self, iterations: u64) -> anyhow::Result<Vec<u64>> {
         let mut stops = match self.report.is_empty() {
-            true => std::iter::successors(Some(1u32), |at| at.checked_mul(10))
-                .take_while(|&at| at <= self.iterations)
-                .collect(),
+            true => {
+                std::iter::successors(Some(1u64), |at| at.checked_mul(10)).take_while(|&at| at <= iterations).collect()
+            }
             false => self.report.clone(),
         };
-        if let Some(wrong) = stops.iter().find(|&&at| at > self.iterations) {
-            let text = format!("option report: {wrong} is not allowed (0 to the {} iterations)", self.iterations);
+        if let Some(wrong) = stops.iter().find(|&&at| at > iterations) {
+            let text = format!("option report: {wrong} is not allowed (0 to the {iterations} iterations)");
             return Err(Usage(text).into());
         }
-        stops.push(self.iterations);
+        stops.push(iterations);
         stops.sort_unstable();
         stops.dedup();
         Ok(stops)

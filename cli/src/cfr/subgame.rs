@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::cfr::{HandReport, Solver, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::cfr::spot::HandReport;
+use warpplay::cfr::{Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
 
 use crate::cfr::args::SubgameArgs;
 use crate::cfr::chart;
@@ -33,7 +34,7 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
-    let stops = args.report.stops()?;
+    let stops = args.report.stops(args.report.iterations())?;
     let mut spots = Vec::new();
     for path in &args.spots {
         let all = Spot::read_all(path)?.into_iter();
@@ -43,13 +44,13 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
     }
     let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
-    let written = [("--json", args.output.json.as_deref()), ("--plot", args.report.plot.as_deref())];
+    let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(args.report.plot.as_deref())?;
+    let plot = OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "subgame").as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
-    let options = args.solve.options(device);
+    let options = Options { iterations: args.report.iterations(), ..args.solve.options() };
     // Wrong spots, and those that do not fit, are found before any is solved.
     for (name, spot) in &spots {
         let plan = Solver::builder(spot).options(options).plan(device).with_context(|| name.clone())?;
@@ -58,7 +59,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         }
     }
     let bar = args.output.bar(spots.len() as u64);
-    let run = SpotRun { options, iterations: args.report.iterations, report: stops };
+    let run = SpotRun { options, measure_at: stops };
     let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
     let solved = solve_spots(&devices, &list, &run, |n| bar.set_position(n as u64))?;
     bar.finish_and_clear();
@@ -85,7 +86,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
             report: only,
             spots: several.collect(),
             device_name: device.name(),
-            program: "warpplay cfr_poker",
+            program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
         json.write(&common::to_json_text(&record)?)?;

@@ -8,6 +8,7 @@ use warpplay::mcts::{Engine, Options, Variant};
 use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
+use crate::mcts::limits::default_seconds;
 use crate::mcts::player::PlayerSpec;
 
 /// Monte Carlo tree search on the GPU, and on the CPU where there is none
@@ -100,14 +101,6 @@ impl SearchFlags {
             engine: self.engine.engine.unwrap_or(defaults.engine),
             threads: self.threads.threads,
         }
-    }
-}
-
-/// The paper's time limit where neither limit is given.
-pub fn default_seconds(steps: Option<u64>, seconds: Option<f64>) -> Option<f64> {
-    match (steps, seconds) {
-        (None, None) => Options::default().seconds,
-        _ => seconds,
     }
 }
 

@@ -23,6 +23,7 @@ mod chart;
 mod check;
 mod contest;
 mod games;
+mod limits;
 mod play;
 mod player;
 mod replay;

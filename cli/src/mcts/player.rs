@@ -12,8 +12,8 @@ use warpplay::mcts::{Adapted, Engine, KernelSet, Notation, Options, Search, Vari
 use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 
 use crate::common;
-use crate::mcts::args::default_seconds;
 use crate::mcts::check;
+use crate::mcts::limits::default_seconds;
 
 /// A player as written on the command line, such as `acp_prodigal,trees=8,seconds=0.2` or `vanilla,seconds=1`.
 #[derive(Clone, Debug)]

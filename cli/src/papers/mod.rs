@@ -1,9 +1,15 @@
 //! `warpplay papers NAME`: the tables and figures of the publications, beside ours.
 
+#[cfg(feature = "cfr")]
+pub mod cfr_thesis;
+#[cfg(feature = "azero")]
+pub mod checkers_conv;
 #[cfg(feature = "mcts")]
 pub mod mctsnc;
 #[cfg(feature = "mlp")]
 pub mod mnist_mlp;
+#[cfg(feature = "shogi")]
+pub mod shogi_bonanza;
 
 use clap::{Parser, Subcommand};
 
@@ -20,9 +26,18 @@ pub enum Paper {
     #[cfg(feature = "mcts")]
     #[command(name = "mctsnc")]
     Mctsnc(mctsnc::Args),
+    #[cfg(feature = "azero")]
+    #[command(name = "checkers_conv")]
+    CheckersConv(Box<checkers_conv::Args>),
     #[cfg(feature = "mlp")]
     #[command(name = "mnist_mlp")]
     MnistMlp(mnist_mlp::Args),
+    #[cfg(feature = "shogi")]
+    #[command(name = "shogi_bonanza")]
+    ShogiBonanza(shogi_bonanza::Args),
+    #[cfg(feature = "cfr")]
+    #[command(name = "cfr_thesis")]
+    CfrThesis(cfr_thesis::Args),
 }
 
 /// Runs a publication's commands.
@@ -30,8 +45,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match args.paper {
         #[cfg(feature = "mcts")]
         Paper::Mctsnc(args) => mctsnc::run(&args),
+        #[cfg(feature = "azero")]
+        Paper::CheckersConv(args) => checkers_conv::run(&args),
         #[cfg(feature = "mlp")]
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
+        #[cfg(feature = "shogi")]
+        Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
+        #[cfg(feature = "cfr")]
+        Paper::CfrThesis(args) => cfr_thesis::run(&args),
     }
 }
 

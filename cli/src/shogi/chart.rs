@@ -7,7 +7,7 @@ use warpplay::shogi::learner::LearnRow;
 use crate::common::chart::{Line, Panel, panels};
 use crate::shogi::table::NAMES;
 
-/// The source's figure of convergence: the twelve values against iterations.
+/// The paper's figure of convergence: the twelve values against iterations.
 ///
 /// # Errors
 /// The drawing library refuses; it has no reason to.

@@ -3,14 +3,14 @@
 use anyhow::{Result, ensure};
 use warpplay::shogi::Row;
 
-/// Checks a trajectory of the source's rule.
+/// Checks a trajectory of the paper's rule.
 ///
 /// # Errors
 /// The first thing that does not hold: a fault of the program, not of its user.
 pub fn trajectory(rows: &[Row]) -> Result<()> {
     ensure!(!rows.is_empty(), "check failed: there is no row");
     for (row, number) in rows.iter().zip(0..) {
-        ensure!(row.iteration == number, "check failed: iteration {} stands at place {number}", row.iteration);
+        ensure!(row.iteration == number, "check failed: iteration {} is row {number}", row.iteration);
         share("objective", number, row.j)?;
         finite(number, row.values.iter().chain(&row.differences))?;
     }

@@ -33,14 +33,14 @@ impl Data {
     /// # Errors
     /// Those of the library; a part of a data set.
     pub fn read(source: &SourceFlags) -> Result<Self> {
-        match (&source.games, &source.data) {
-            (Some(games), None) => Self::of_games(games, &source.part),
+        match (&source.records, &source.data) {
+            (Some(records), None) => Self::of_games(records, &source.part),
             (None, Some(data)) if source.part.given() => {
-                let text = "--data with --first, --game-range, --plies or --shard: a data set holds what was chosen when it was built";
+                let text = "--data with --limit, --game-range, --plies or --shard: a data set holds what was chosen when it was built";
                 Err(Usage(format!("{text} ({})", data.display())).into())
             }
             (None, Some(data)) => Self::timed(data, || Ok(Dataset::open(data)?)),
-            _ => Err(Usage("either --games or --data is needed".into()).into()),
+            _ => Err(Usage("either --records or --data is needed".into()).into()),
         }
     }
 
@@ -70,8 +70,8 @@ impl Data {
         }
         // What build-dataset writes has this file in it; everything else is records.
         let source = match path.join("dataset.json").is_file() {
-            true => SourceFlags { games: None, data: Some(path), part: Default::default() },
-            false => SourceFlags { games: Some(path), data: None, part: source.part.clone() },
+            true => SourceFlags { records: None, data: Some(path), part: Default::default() },
+            false => SourceFlags { records: Some(path), data: None, part: source.part.clone() },
         };
         Ok((all, Some(Self::read(&source)?)))
     }
@@ -160,7 +160,7 @@ impl Data {
 /// The builder for a part of some records.
 ///
 /// # Errors
-/// `--first 0`.
+/// `--limit 0`.
 pub fn builder(part: &PartFlags) -> Result<Builder> {
     let mut builder = Dataset::builder().plies(part.plies());
     if let Some(games) = part.games()? {

@@ -6,15 +6,15 @@ use warpplay::shogi::Window;
 
 use crate::common::Usage;
 
-/// Half-moves that the source learnt from.
+/// Half-moves that the paper learnt from, as `Dataset::builder()` has them.
 const PLIES: Window = Window { start: 40, end: 80, step: 1 };
 
 /// Records, and the part of them that is taken.
 #[derive(clap::Args, Clone, Debug)]
 pub struct GameFlags {
     /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz)
-    #[arg(long, value_name = "PATH")]
-    pub games: PathBuf,
+    #[arg(long, value_name = "PATH", alias = "games")]
+    pub records: PathBuf,
 
     #[command(flatten)]
     pub part: PartFlags,
@@ -24,8 +24,8 @@ pub struct GameFlags {
 #[derive(clap::Args, Clone, Debug)]
 pub struct SourceFlags {
     /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz)
-    #[arg(long, value_name = "PATH", required_unless_present = "data", conflicts_with = "data")]
-    pub games: Option<PathBuf>,
+    #[arg(long, value_name = "PATH", alias = "games", required_unless_present = "data", conflicts_with = "data")]
+    pub records: Option<PathBuf>,
 
     /// A data set that build-dataset has made
     #[arg(long, value_name = "DIR")]
@@ -39,8 +39,8 @@ pub struct SourceFlags {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PartFlags {
     /// The first games only
-    #[arg(long, value_name = "N", conflicts_with = "game_range")]
-    pub first: Option<u32>,
+    #[arg(long, value_name = "N", alias = "first", conflicts_with = "game_range")]
+    pub limit: Option<u32>,
 
     /// Games from START to before END, every STEP-th: START..END or START..END/STEP
     #[arg(long, value_name = "RANGE")]
@@ -59,10 +59,10 @@ impl PartFlags {
     /// The games.
     ///
     /// # Errors
-    /// `--first 0`.
+    /// `--limit 0`.
     pub fn games(&self) -> anyhow::Result<Option<Window>> {
-        match (self.first, self.game_range) {
-            (Some(0), _) => Err(Usage("option first: 0 is not allowed (1 or more games)".into()).into()),
+        match (self.limit, self.game_range) {
+            (Some(0), _) => Err(Usage("option limit: 0 is not allowed (1 or more games)".into()).into()),
             (Some(end), _) => Ok(Some(Window { start: 0, end, step: 1 })),
             (None, range) => Ok(range),
         }
@@ -75,6 +75,6 @@ impl PartFlags {
 
     /// Whether any of them was given: they have no meaning for a data set, which holds what was chosen when it was built.
     pub fn given(&self) -> bool {
-        self.first.is_some() || self.game_range.is_some() || self.plies.is_some() || self.shard.is_some()
+        self.limit.is_some() || self.game_range.is_some() || self.plies.is_some() || self.shard.is_some()
     }
 }

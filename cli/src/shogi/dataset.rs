@@ -35,7 +35,7 @@ impl<'a> Record<'a> {
             source: &data.source,
             facts: &data.facts,
             seconds: data.seconds,
-            program: "warpplay shogi_learn",
+            program: crate::shogi::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -49,12 +49,12 @@ pub fn build(args: &BuildArgs) -> Result<()> {
         ("--out", Some(args.out.as_path())),
         ("--held-out-dir", args.held_out_dir.as_deref()),
     ];
-    common::expect_apart(&[("--games", Some(&args.games.games))], &written, &[])?;
+    common::expect_apart(&[("--records", Some(&args.games.records))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let builder = data::builder(&args.games.part)?;
     let mut held_out = None;
-    let data = Data::timed(&args.games.games, || {
-        let mut records = records::read(&args.games.games)?;
+    let data = Data::timed(&args.games.records, || {
+        let mut records = records::read(&args.games.records)?;
         if let (Some(share), Some(folder)) = (args.held_out, &args.held_out_dir) {
             let (train, test) = records.split(share)?;
             held_out = Some((builder.write(&test, folder)?, folder.display()));
@@ -80,7 +80,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
 /// Runs `inspect`.
 pub fn inspect(args: &InspectArgs) -> Result<()> {
     args.output.start_log();
-    let read = [("--games", args.source.games.as_deref()), ("--data", args.source.data.as_deref())];
+    let read = [("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())];
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
     let data = Data::read(&args.source)?;

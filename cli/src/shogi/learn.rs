@@ -1,11 +1,12 @@
 //! `learn`: an evaluation of any features, with games held out.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use indicatif::ProgressBar;
 use serde::Serialize;
+use warpplay::Progress;
 use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::learner::{self, Checkpoint, LearnReport, LearnRow, Learner, Options, Weights};
 use warpplay::shogi::ranks::{self, Ranks};
@@ -57,45 +58,39 @@ pub fn run(args: &LearnArgs) -> Result<()> {
 
 fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     // Everything that can be wrong is found before any work is done.
-    let checkpoint = args.resume.as_ref().map(Checkpoint::load).transpose()?;
-    let options = match &checkpoint {
-        // Only when to stop may be told anew.
-        Some(checkpoint) => {
-            let given = args.learn.early_stopping();
-            let options = checkpoint.options().clone();
-            Options { early_stopping: given.or(options.early_stopping), ..options }
-        }
-        None => args.learn.options()?,
-    };
+    let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
+    let options = args.learn.options(base)?;
     let leads = ranks.rank() == 0;
-    let prepare = |path: &Option<std::path::PathBuf>| OutputFile::prepare_option(path.as_deref().filter(|_| leads));
-    let SourceFlags { games, data: set, .. } = &args.source;
+    let prepare = |path: &Option<PathBuf>| OutputFile::prepare_option(path.as_deref().filter(|_| leads));
+    let plot = args.plots.plots.as_deref().map(plot_of);
+    let SourceFlags { records, data: set, .. } = &args.source;
     let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
     common::expect_apart(
         &[
-            ("--games", games.as_deref()),
+            ("--records", records.as_deref()),
             ("--data", set.as_deref()),
             ("--held-out", held_out),
-            ("--resume", args.resume.as_deref()),
+            ("--resume", args.checkpoint.resume.as_deref()),
             ("--start", args.learn.start.as_deref()),
         ],
         &[
             ("--json", args.output.json.as_deref()),
-            ("--plot", args.plot.as_deref()),
+            ("--plots", plot.as_deref()),
             ("--table", args.table.as_deref()),
             ("--rust", args.rust.as_deref()),
-            ("--weights", args.weights.as_deref()),
-            ("--checkpoint", args.checkpoint.as_deref()),
+            ("--save-weights", args.save_weights.as_deref()),
+            ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
-        &[("--checkpoint", "--resume"), ("--weights", "--start")],
+        &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
     )?;
     let files = Files {
         json: prepare(&args.output.json)?,
-        plot: prepare(&args.plot)?,
+        plot: prepare(&plot)?,
         table: prepare(&args.table)?,
         rust: prepare(&args.rust)?,
     };
-    for path in [&args.weights, &args.checkpoint] {
+    for path in [&args.save_weights, &args.checkpoint.checkpoint] {
         prepare(path)?;
     }
     let says = leads && !args.output.quiet;
@@ -104,11 +99,17 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     let device = ranks::device(ranks, &args.device.device)?;
     if says {
         train.say_skipped();
-        common::print(head(&options, &train, held_out.as_ref()))?;
+        common::print(head(&train, held_out.as_ref()))?;
     }
-    let mut builder = Learner::builder().options(options).engine(args.learn.engine());
-    if let Some(path) = &args.checkpoint {
-        builder = builder.checkpoint(path, args.checkpoint_every);
+    let mut builder = Learner::builder(&train.dataset).ranks(ranks).options(options);
+    if let Some(held_out) = &held_out {
+        builder = builder.held_out(&held_out.dataset);
+    }
+    if let Some(path) = &args.checkpoint.checkpoint {
+        builder = builder.checkpoint(path);
+    }
+    if let Some(time) = args.checkpoint.checkpoint_every {
+        builder = builder.checkpoint_every(time);
     }
     if let Some(weights) = start {
         builder = builder.weights(weights);
@@ -116,10 +117,14 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
     }
-    let lent = held_out.as_ref().map(|data| data.dataset.views()).unwrap_or_default();
-    let mut learner = builder.build(&device, &train.dataset.views(), &lent, ranks)?;
-    let (done, wanted) = (learner.iteration(), args.learn.iterations);
-    if says && args.resume.is_some() && done >= wanted {
+    let mut learner = builder.build(&device)?;
+    let Options { features, optimizer, iterations: wanted, .. } = *learner.options();
+    if says {
+        let weights = thousands(features.len() as u64);
+        common::print(format!("features     {features}, {weights} weights; {optimizer}\n\n"))?;
+    }
+    let done = learner.iteration();
+    if says && args.checkpoint.resume.is_some() && done >= wanted {
         common::print(format!("{done} iterations are done: --iterations {wanted} leaves nothing to do\n"))?;
     }
     let report = iterate(&mut learner, args, leads)?;
@@ -134,7 +139,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         Some(best) => best,
         None => learner.weights()?,
     };
-    if let Some(path) = &args.weights {
+    if let Some(path) = &args.save_weights {
         weights.save(path)?;
     }
     write(&files, &report, &weights, &train, held_out.as_ref())?;
@@ -147,7 +152,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
 /// Learns until the iterations are done, or until Ctrl-C.
 fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<LearnReport> {
     let says = leads && !args.output.quiet;
-    let bar = if leads { args.output.bar(args.learn.iterations.into()) } else { ProgressBar::hidden() };
+    let bar = if leads { args.output.bar(learner.options().iterations.into()) } else { ProgressBar::hidden() };
     if says {
         common::print(format!(
             "{:>6} {:>12} {:>9} {:>9} {:>12} {:>9} {:>9} {:>9}\n",
@@ -155,7 +160,8 @@ fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<L
         ))?;
     }
     let mut shown = Ok(());
-    let report = learner.run(args.learn.iterations, |row| {
+    let report = learner.run(|progress: &Progress<LearnRow>| {
+        let Some(row) = &progress.latest else { return ControlFlow::Continue(()) };
         bar.set_position(row.iteration.into());
         bar.set_message(format!("J {:.6}", row.train.j));
         if says && shown.is_ok() {
@@ -204,19 +210,23 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         device: &report.device,
         device_name: &report.device_name,
         report,
-        program: "warpplay shogi_learn",
+        program: crate::shogi::PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };
     file.write(&common::to_json_text(&record)?)
 }
 
-fn head(options: &Options, train: &Data, held_out: Option<&Data>) -> String {
-    let mut text = train.text();
-    if let Some(held_out) = held_out {
-        text += &held_out.held_out_text(train);
+fn head(train: &Data, held_out: Option<&Data>) -> String {
+    let held_out = held_out.map(|held_out| held_out.held_out_text(train)).unwrap_or_default();
+    train.text() + &held_out
+}
+
+/// Where the one plot goes: the file, or into the folder.
+fn plot_of(path: &Path) -> PathBuf {
+    match path.extension().is_some_and(|extension| extension == "svg") {
+        true => path.to_path_buf(),
+        false => path.join("learning.svg"),
     }
-    let weights = thousands(options.features.len() as u64);
-    text + &format!("features     {}, {weights} weights; {}\n\n", options.features, options.optimizer)
 }
 
 /// A row of the table.

@@ -41,7 +41,7 @@ pub fn run(args: &MovesArgs) -> Result<()> {
             positions: report.positions,
             moves: report.moves,
             differ: &report.disagreements,
-            program: "warpplay shogi_learn",
+            program: crate::shogi::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
         })?)?;
     }

@@ -1,11 +1,11 @@
-//! The source's objective and update, as flags.
+//! The paper's objective and update, as flags.
 
 use warpplay::shogi::{Objective, Values};
 
 /// Values that shogi books give for orientation, in pawns: L N S G B R +P +L +N +S +B +R.
 pub const USUAL: &str = "3,4,5,6,8,10,7,6,6,6,10,12";
 
-/// What is not given is as the source has it.
+/// What is not given is as the paper has it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RuleFlags {
     /// First values: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; the pawn's is 1

@@ -9,12 +9,12 @@ use crate::common::table::grid;
 /// The learnt kinds in the order of [`Values`].
 pub const NAMES: [&str; 12] = ["L", "N", "S", "G", "B", "R", "+P", "+L", "+N", "+S", "+B", "+R"];
 
-/// The source's names of them.
+/// The paper's names of them.
 pub const JAPANESE: [&str; 12] = ["香", "桂", "銀", "金", "角", "飛", "と", "成香", "成桂", "成銀", "馬", "龍"];
 
 /// Head of the lines of [`progress`].
 pub fn progress_head() -> String {
-    let mut text = format!("{:>5} {:>18}", "iter", "J");
+    let mut text = format!("{:>5} {:>12}", "iter", "J");
     for name in NAMES {
         // Writing to a string cannot fail.
         let _ = write!(text, " {name:>7}");
@@ -22,9 +22,9 @@ pub fn progress_head() -> String {
     text + "\n"
 }
 
-/// The line that the source prints in every iteration: its number, the objective, the values.
+/// The line that the paper prints in every iteration: its number, the objective, the values.
 pub fn progress(row: &Row) -> String {
-    let mut text = format!("{:>5} {:>18.15}", row.iteration, row.j);
+    let mut text = format!("{:>5} {:>12.9}", row.iteration, row.j);
     for value in row.values {
         // Writing to a string cannot fail.
         let _ = write!(text, " {value:>7.4}");

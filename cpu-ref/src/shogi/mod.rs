@@ -3,7 +3,7 @@
 //! | module | what | source |
 //! | --- | --- | --- |
 //! | [`rules`] | legal moves on a board of bytes, children of a position | the rules of the game |
-//! | [`source`] | 12 values by the sign of differences: from positions, from differences of material, from their histogram | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
+//! | [`material`] | 12 values by the sign of differences: from positions, from differences of material, from their histogram | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009 |
 //! | [`sparse`] | any set of features by the analytic gradient | Hoki, 「局面評価の学習を目指した探索結果の最適制御」, 2006 |
 //!
 //! A *parent* is a position of a game, its *children* are the positions after the move that was played (child 0) and after every legal move, the played
@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use warpplay_cpu_ref::shogi::rules::{Move, Position, children};
-//! use warpplay_cpu_ref::shogi::source::{Program, Sequential, Settings, histogram_of, learn};
+//! use warpplay_cpu_ref::shogi::material::{Program, Sequential, Settings, histogram_of, learn};
 //!
 //! // The rook takes a promoted pawn; every other move leaves it where it is.
 //! let position = Position::from_sfen("4k4/9/9/9/9/4+p4/4R4/9/4K4 b - 1")?;
@@ -29,8 +29,8 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod material;
 pub mod rules;
-pub mod source;
 pub mod sparse;
 
 /// Kinds of pieces with a value: P L N S G B R +P +L +N +S +B +R.

@@ -2,7 +2,6 @@
 //!
 //! | module | feature | what | made for |
 //! |---|---|---|---|
-//! | `paper` | `azero-paper` | the source's three kernels in all their forms, and what the model needs besides | reading, and comparing with the source; fp32 |
 //! | `layers` | `azero-layers` | a kernel a layer, plain or by tensor cores | any shape, any GPU of compute capability 7.5 or newer |
 //! | `fused` | `azero-fused` | all convolutions in one launch, activations in shared memory | 8×8 boards, 128 channels, compute capability 9.0 |
 //! | `search` | `azero-search` | PUCT: trees, noise, playouts, the choice of a move | many games at once |
@@ -14,8 +13,6 @@ pub mod fused;
 #[cfg(feature = "azero-layers")]
 pub mod layers;
 pub mod observation;
-#[cfg(feature = "azero-paper")]
-pub mod paper;
 #[cfg(feature = "azero-search")]
 pub mod search;
 #[cfg(feature = "azero-train")]

@@ -12,7 +12,5 @@ pub mod small;
 pub mod street;
 #[cfg(feature = "cfr-subset")]
 pub mod subset;
-#[cfg(feature = "cfr-thesis")]
-pub mod thesis;
 #[cfg(feature = "cfr-walk")]
 pub mod walk;

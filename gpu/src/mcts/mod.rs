@@ -37,7 +37,27 @@
 //! | `mcts_draw_below` | any | any | 1 | [`playout::draw_below`] |
 //!
 //! Block sizes are rounded up to whole warps (and the paper's to powers of two); `board` is the larger of squares and extra bytes, at most 512.
-//! Twin: `warpplay_cpu_ref::mcts`. Paper: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
+//!
+//! | stage | kernel and launch shape here | twin in `cpu-ref/src/mcts` |
+//! | --- | --- | --- |
+//! | reset | `reset.rs` | `tree.rs`, `Tree::new` |
+//! | selection by upper confidence bounds | `select.rs` | `seq.rs`, `select`; `tree.rs`, `best_child` |
+//! | expansion | `expand.rs` | `seq.rs`, `expand` |
+//! | playouts | `playout.rs` | `seq.rs`, `playouts` |
+//! | backup | `backup.rs` | `seq.rs`, `backup` |
+//! | reduction | `reduce.rs` | `statistics.rs` |
+//! | a step in two kernels | `step.rs` | the same as the stages' |
+//!
+//! | of every stage | where |
+//! | --- | --- |
+//! | entry points of a game | `instantiate.rs` |
+//! | launch, device arrays | `host/src/mcts/engines/gpu/kernels.rs` |
+//! | order of the launches | `host/src/mcts/engines/gpu/mod.rs` |
+//! | test, node by node and search by search | `tests/tests/mcts/agree.rs`; faults of the original: `faults.rs` |
+//! | bench | `host/benches/mcts/stages.rs` |
+//! | option `--trees` and the others | `cli/src/mcts/args.rs`, then `host/src/mcts/options.rs` |
+//!
+//! Paper: Klęsk, "MCTS-NC: A thorough GPU parallelization of Monte Carlo Tree Search", SoftwareX.
 
 pub mod backup;
 pub mod expand;

@@ -4,7 +4,7 @@
 //! so a thread reaches its stream by the binary digits of `k`: the jump by 2⁶⁴⁺ʲ steps is the polynomial x^(2^(64+j)) modulo the
 //! generator's characteristic polynomial, applied to the state.
 //!
-//! Kernel  [`seed_streams`].   Host  [`jump_polynomials`].   Paper  Blackman and Vigna, "Scrambled linear pseudorandom number generators", section 10.
+//! Kernel  [`seed_streams`].   Host  [`jump_polynomials`].   Paper  Blackman and Vigna, "Scrambled linear pseudorandom number generators", section 10.   Twin  cpu-ref `rng`.
 
 use rand_xoshiro::Xoroshiro128Plus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

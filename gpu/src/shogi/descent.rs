@@ -1,4 +1,4 @@
-//! The source's descent inside one launch: evaluations of the objective, each followed by a step of all values.
+//! The paper's descent inside one launch: evaluations of the objective, each followed by a step of all values.
 //!
 //! A cooperative grid makes all iterations. In each, every block adds its sums of T to the evaluation's line of `sums`, the grid meets once, and then every
 //! block makes the same step from the same sums, so that the new values need not be sent. A line is used once: nothing has to be cleared between two
@@ -9,7 +9,7 @@
 //!  rows   evaluation 0: | 12 values | 4 |                             evaluation 1: …        the values of each evaluation
 //! ```
 //!
-//! Twin: `warpplay_cpu_ref::shogi::source::learn`.   Source: the paper's equations (1) to (6).
+//! Twin: `warpplay_cpu_ref::shogi::material::learn`.   Source: the paper's equations (1) to (6).
 
 use super::difference::{KINDS, float, float_of_four, learnt_kinds};
 use super::fixed::fixed;
@@ -73,7 +73,7 @@ impl Descent {
         }
     }
 
-    /// The wanted kinds, as bits in the places of [`learnt_kinds`].
+    /// The wanted kinds, as bits at the positions of [`learnt_kinds`].
     #[inline(always)]
     pub fn kinds(&self) -> u64 {
         let below = |kind: u32| (1u64 << (4 * kind.clamp(1, KINDS) - 4)) - 1;
@@ -241,7 +241,7 @@ pub unsafe fn add_fused<const BLOCK: u32>(
     while left != 0 {
         let shift = left.trailing_zeros();
         let number = (packed >> (8 + shift)) as u32 & 15;
-        // SAFETY: a set bit is one of the twelve, at a multiple of 4, so the place is 12 at most; 13 values are the caller's promise.
+        // SAFETY: a set bit is one of the twelve, at a multiple of 4, so the slot is 12 at most; 13 values are the caller's promise.
         x += unsafe { values.get_unchecked(shift / 4 + 1) } * float_of_four(number);
         left &= left - 1;
     }

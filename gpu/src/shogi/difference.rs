@@ -42,7 +42,7 @@ pub const fn float(packed: u64, kind: u32) -> f64 {
     }
 }
 
-/// 2⁵², as bits: its last place is 1, so that a whole number in the low bits is that many above it.
+/// 2⁵², as bits: its last bit is 1, so that a whole number in the low bits is that many above it.
 const WHOLE: u64 = 0x4330_0000_0000_0000;
 
 /// The number in four bits, two's complement, as a float.

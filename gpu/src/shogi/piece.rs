@@ -1,6 +1,6 @@
 //! Numbers of pieces: which piece, of which side, where.
 //!
-//! A position has 40 places in a list: 38 for pieces, in no particular order, and two for the kings. A piece keeps its place when it moves. The number of a piece:
+//! A position has 40 slots in a list: 38 for pieces, in no particular order, and two for the kings. A piece keeps its slot when it moves. The number of a piece:
 //!
 //! | numbers | what |
 //! | --- | --- |
@@ -9,15 +9,15 @@
 //! | 77 to 2182 | on the board: `77 + (kind * 2 + side) * 81 + square` with the 13 kinds of `kind`, side 0 Black, 1 White |
 //!
 //! A side with `n` pawns in hand has its pawn numbers 1 to `n`, so that what is in hand counts piece by piece. Squares are numbered down the files from the right as
-//! Black sees the board: `(file - 1) * 9 + (rank - 1)`. The kings' places, [`BLACK_KING`] and [`WHITE_KING`], hold their squares alone.
+//! Black sees the board: `(file - 1) * 9 + (rank - 1)`. The kings' slots, [`BLACK_KING`] and [`WHITE_KING`], hold their squares alone.
 
-/// Places of a position's list.
-pub const PLACES: u32 = 40;
-/// Places for pieces other than kings.
+/// Slots of a position's list.
+pub const SLOTS: u32 = 40;
+/// Slots for pieces other than kings.
 pub const PIECES: u32 = 38;
-/// Place of Black's king: its square.
+/// Slot of Black's king: its square.
 pub const BLACK_KING: u32 = 38;
-/// Place of White's king: its square.
+/// Slot of White's king: its square.
 pub const WHITE_KING: u32 = 39;
 /// Squares of the board.
 pub const SQUARES: u32 = 81;
@@ -54,20 +54,20 @@ pub const fn on_board(kind: u32, side: u32, square: u32) -> u32 {
 
 /// Where a number stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// On a square.
     Board(u32),
     /// In hand, with how many of the kind before it.
     Hand(u32),
 }
 
-/// Kind, side and place of a number; `None` for 0 and beyond the last.
-pub const fn parts(number: u32) -> Option<(u32, u32, Place)> {
+/// Kind, side and location of a number; `None` for 0 and beyond the last.
+pub const fn parts(number: u32) -> Option<(u32, u32, Location)> {
     if number == 0 || number >= NUMBERS {
         None
     } else if number >= BOARD {
         let rest = number - BOARD;
-        Some((rest / SQUARES / 2, rest / SQUARES % 2, Place::Board(rest % SQUARES)))
+        Some((rest / SQUARES / 2, rest / SQUARES % 2, Location::Board(rest % SQUARES)))
     } else {
         let (kind, rest) = if number < 37 {
             (0, number - 1)
@@ -76,7 +76,7 @@ pub const fn parts(number: u32) -> Option<(u32, u32, Place)> {
         } else {
             (5 + (number - 69) / 4, (number - 69) % 4)
         };
-        Some((kind, rest / most_in_hand(kind), Place::Hand(rest % most_in_hand(kind))))
+        Some((kind, rest / most_in_hand(kind), Location::Hand(rest % most_in_hand(kind))))
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
             for side in 0..2 {
                 for n in 0..most_in_hand(kind) {
                     assert_eq!(in_hand(kind, side, n), next);
-                    assert_eq!(parts(next), Some((kind, side, Place::Hand(n))));
+                    assert_eq!(parts(next), Some((kind, side, Location::Hand(n))));
                     next += 1;
                 }
             }
@@ -101,7 +101,7 @@ mod tests {
             for side in 0..2 {
                 for square in 0..SQUARES {
                     assert_eq!(on_board(kind, side, square), next);
-                    assert_eq!(parts(next), Some((kind, side, Place::Board(square))));
+                    assert_eq!(parts(next), Some((kind, side, Location::Board(square))));
                     next += 1;
                 }
             }

@@ -1,11 +1,10 @@
 //! What the sections share: device, network, positions, times.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, observation};
-use warpplay::azero::{Evaluator, Execution, Inputs, Network, ObservationLayout, Outputs};
+use warpplay::azero::{Engine, Evaluator, Inputs, Network, ObservationLayout, Outputs};
 use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Error, Event, Precision, Result, Stream};
 
@@ -17,7 +16,6 @@ pub struct Bench {
     pub quick: bool,
     pub batches: Vec<usize>,
     pub games: usize,
-    pub svg: Option<PathBuf>,
     pub network: Network,
     pub positions: Positions,
     pub output: Output,
@@ -154,20 +152,14 @@ impl Bench {
     /// Precisions that kernels have.
     pub const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16];
 
-    pub fn evaluator(
-        &self,
-        network: &Network,
-        precision: Precision,
-        execution: Execution,
-        n: usize,
-    ) -> Result<Evaluator> {
-        let builder = Evaluator::builder().precision(precision).execution(execution).max_batch(n);
-        builder.build(&self.device, network)
+    pub fn evaluator(&self, network: &Network, precision: Precision, engine: Engine, n: usize) -> Result<Evaluator> {
+        let builder = Evaluator::builder(network).precision(precision).engine(engine).max_batch(n);
+        builder.build(&self.device)
     }
 
     /// An evaluator of the bench's network with `n` positions on the device.
-    pub fn ready(&self, network: &Network, precision: Precision, execution: Execution, n: usize) -> Result<Ready> {
-        let evaluator = self.evaluator(network, precision, execution, n)?;
+    pub fn ready(&self, network: &Network, precision: Precision, engine: Engine, n: usize) -> Result<Ready> {
+        let evaluator = self.evaluator(network, precision, engine, n)?;
         let stream = self.device.stream()?;
         let (observations, masks) = self.positions.first(n);
         let shape = network.shape();

@@ -1,18 +1,18 @@
-//! Games played with the network: how far its answers are off from the first action to the last, and what the published kernels change.
+//! Games played with the network: how far its answers are off from the first action to the last.
 //!
 //! All games are played side by side, an evaluation of all positions an action; each action is drawn from the policy. Beside the player, a sample of the same
-//! positions is evaluated in double precision, as the network is and without its convolutions' bias, which the published kernels leave out.
+//! positions is evaluated in double precision. `warpplay papers checkers-conv games` shows what the published kernels change.
 
 use serde_json::json;
 use warpplay::Precision;
-use warpplay::azero::Execution;
+use warpplay::azero::Engine;
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, legal_mask, observation};
 use warpplay::mcts::Game;
 use warpplay_cpu_ref::azero::{Parallel, Pass};
 
 use crate::measure::{Bench, Draw};
-use crate::output::{Table, number, percent};
-use crate::plain::{converted, without_bias};
+use crate::output::Table;
+use crate::plain::converted;
 
 /// Actions that one row of the table stands for.
 const ACTIONS: usize = 25;
@@ -26,31 +26,11 @@ struct Stretch {
     largest_logit_error: f64,
     largest_value_error: f64,
     invalid: u64,
-    without_bias: WithoutBias,
-}
-
-/// What leaving the bias out changes.
-#[derive(Clone, Copy, Default, serde::Serialize)]
-struct WithoutBias {
-    sampled: u64,
-    largest_logit_change: f64,
-    largest_value_change: f64,
-    other_best_action: u64,
 }
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let precisions: &[Precision] = if bench.has_kernels() { &Bench::PRECISIONS } else { &[Precision::F32] };
-    let headers = [
-        "precision",
-        "actions",
-        "positions",
-        "invalid",
-        "logit error",
-        "value error",
-        "no bias: logits by",
-        "value by",
-        "other best action",
-    ];
+    let headers = ["precision", "actions", "positions", "invalid", "logit error", "value error"];
     let mut table = Table::new(&format!("PLAYER, {} games drawn from the policy", bench.games), 2, &headers);
     for &precision in precisions {
         bench.output.progress(&format!("games in {precision}"));
@@ -61,7 +41,6 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
                         "section": "player", "precision": precision, "first_action": number_of_stretch * ACTIONS, "games": bench.games, "stretch": stretch,
                         "device": bench.device.to_string(),
                     }))?;
-                    let no_bias = stretch.without_bias;
                     table.row(vec![
                         precision.to_string(),
                         format!("{} to {}", number_of_stretch * ACTIONS, (number_of_stretch + 1) * ACTIONS - 1),
@@ -69,9 +48,6 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
                         stretch.invalid.to_string(),
                         format!("{:.1e}", stretch.largest_logit_error),
                         format!("{:.1e}", stretch.largest_value_error),
-                        number(no_bias.largest_logit_change),
-                        number(no_bias.largest_value_change),
-                        percent(no_bias.other_best_action as f64 / no_bias.sampled as f64),
                     ]);
                 }
             }
@@ -95,9 +71,9 @@ fn largest(found: &[f64], expected: &[f64]) -> f64 {
 }
 
 fn play(bench: &Bench, precision: Precision) -> warpplay::Result<Vec<Stretch>> {
-    let mut evaluator = bench.evaluator(&bench.network, precision, Execution::Auto, bench.games)?;
-    let (exact, no_bias) = (converted::<f64>(&bench.network), without_bias(&bench.network));
-    let (mut expected, mut other) = (Pass::default(), Pass::default());
+    let mut evaluator = bench.evaluator(&bench.network, precision, Engine::Auto, bench.games)?;
+    let exact = converted::<f64>(&bench.network);
+    let mut expected = Pass::default();
     let layout = bench.network.observation();
     let mut games = vec![Checkers::new(); bench.games];
     let (mut draw, mut stretches) = (Draw::new(27), Vec::<Stretch>::new());
@@ -117,17 +93,9 @@ fn play(bench: &Bench, precision: Precision) -> warpplay::Result<Vec<Stretch>> {
         let (observations, masks) = (&observations[..n * each], &masks[..n * N_ACTIONS]);
         let observations: Vec<f64> = observations.iter().map(|&value| value.into()).collect();
         exact.forward::<Parallel>(&observations, masks, &mut expected);
-        no_bias.forward::<Parallel>(&observations, masks, &mut other);
         let error = largest(&found.policy_logits[..n * N_ACTIONS], &expected.policy_logits);
         stretch.largest_logit_error = stretch.largest_logit_error.max(error);
         stretch.largest_value_error = stretch.largest_value_error.max(largest(&found.values[..n], &expected.value));
-        let change = &mut stretch.without_bias;
-        change.sampled += n as u64;
-        change.largest_logit_change =
-            change.largest_logit_change.max(largest(&other.policy_logits, &expected.policy_logits));
-        change.largest_value_change = change.largest_value_change.max(largest(&other.value, &expected.value));
-        let pairs = other.policy.chunks_exact(N_ACTIONS).zip(expected.policy.chunks_exact(N_ACTIONS));
-        change.other_best_action += pairs.filter(|(other, exact)| best(other) != best(exact)).count() as u64;
 
         for (game, policy) in games.iter_mut().zip(found.policies.chunks_exact(N_ACTIONS)) {
             let mut left = draw.share() * policy.iter().sum::<f64>();

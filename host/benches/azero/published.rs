@@ -28,14 +28,6 @@ pub const PYTORCH: [Figure; 4] = [
 /// PyTorch as most use it.
 pub const PYTORCH_EAGER: Figure = figure(Precision::F32, "eager", [1005.0, 1195.0], 149e3);
 
-/// What is to be reached on that card.
-pub const REACH: [Figure; 4] = [
-    figure(Precision::F32, "at 1e-5; by Winograd or 3×tf32 with a bound 400,000", [80.0, 600.0], 230e3),
-    figure(Precision::Tf32, "stretch 1.8 million", [45.0, 130.0], 1.6e6),
-    figure(Precision::Bf16, "stretch 3.5 million", [35.0, 90.0], 3e6),
-    figure(Precision::F16, "stretch 3.5 million", [35.0, 90.0], 3e6),
-];
-
 impl Figure {
     /// Seconds of a call of `batch` positions, where that was measured.
     pub fn seconds(&self, batch: usize) -> Option<f64> {
@@ -52,6 +44,3 @@ impl Figure {
 pub fn of(figures: &[Figure], precision: Precision) -> Option<&Figure> {
     figures.iter().find(|figure| figure.precision == precision)
 }
-
-/// What the source says of its own kernels against the library's: speed-up of the input kernel alone, and of the whole model.
-pub const SOURCE_SPEEDUPS: [(&str, f64); 2] = [("input kernel", 4.97), ("whole model", 0.549)];

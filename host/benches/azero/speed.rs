@@ -1,46 +1,32 @@
-//! Every precision, execution and batch.
+//! Every precision, engine and batch.
 
 use std::time::Instant;
 
 use serde_json::json;
-use warpplay::azero::{Evaluation, Evaluator, Execution};
+use warpplay::azero::{Engine, Evaluation, Evaluator};
 use warpplay::{Backend, Device, Precision, Result};
 
 use crate::measure::{Bench, Times};
 use crate::output::{Table, maybe, number};
-use crate::published::{PYTORCH, PYTORCH_EAGER, REACH, of};
+use crate::published::{PYTORCH, PYTORCH_EAGER, of};
 
 /// Largest batch that the CPU is timed at: beyond it a row would take minutes and say nothing new.
 const CPU_BATCH: usize = 128;
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    let headers = [
-        "precision",
-        "execution",
-        "batch",
-        "us min",
-        "median",
-        "positions/s",
-        "from host us",
-        "to PyTorch",
-        "to reach",
-    ];
+    let headers = ["precision", "engine", "batch", "us min", "median", "positions/s", "from host us", "to PyTorch"];
     let mut table = Table::new("SPEED of the whole model", 2, &headers);
     let batches = bench.batches.clone();
-    let executions: &[Execution] = match bench.has_kernels() {
-        true => &[Execution::Auto, Execution::Fused, Execution::Layers, Execution::Paper],
+    let engines: &[Engine] = match bench.has_kernels() {
+        true => &[Engine::Auto, Engine::Fused, Engine::Layers],
         false => &[],
     };
     for precision in Bench::PRECISIONS {
-        for &execution in executions {
+        for &engine in engines {
             for &batch in &batches {
-                // The source's kernels take a millisecond a position on the card, and minutes a position on the CPU.
-                if execution == Execution::Paper && (precision != Precision::F32 || batch > 1024) {
-                    continue;
-                }
-                bench.output.progress(&format!("{precision} {execution} batch {batch}"));
-                let found = kernels(bench, precision, execution, batch);
-                if row(bench, &mut table, precision, execution, batch, found)? {
+                bench.output.progress(&format!("{precision} {engine} batch {batch}"));
+                let found = kernels(bench, precision, engine, batch);
+                if row(bench, &mut table, precision, engine, batch, found)? {
                     // What is not offered at one batch is at none.
                     break;
                 }
@@ -52,25 +38,25 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for threads in [Some(1), None] {
             for &batch in batches.iter().filter(|&&batch| batch <= CPU_BATCH) {
                 bench.output.progress(&format!("cpu {precision} batch {batch}"));
-                let builder = Evaluator::builder().precision(precision).max_batch(batch);
+                let builder = Evaluator::builder(&bench.network).precision(precision).max_batch(batch);
                 let builder = if let Some(threads) = threads { builder.threads(threads) } else { builder };
-                let found = builder.build(&cpu, &bench.network).and_then(|mut evaluator| {
+                let found = builder.build(&cpu).and_then(|mut evaluator| {
                     let times = from_host(bench, &mut evaluator, batch)?;
-                    Ok(Row { chosen: evaluator.execution(), device: times, host: times })
+                    Ok(Row { chosen: evaluator.engine(), device: times, host: times })
                 });
-                let execution = Execution::Plain;
+                let engine = Engine::Cpu;
                 let name = if threads.is_some() { "cpu-ref, 1 thread" } else { "cpu-ref, all cores" };
                 match found {
                     Ok(found) => print(bench, &mut table, precision, name, batch, &found)?,
                     Err(error) => {
-                        row(bench, &mut table, precision, execution, batch, Err(error))?;
+                        row(bench, &mut table, precision, engine, batch, Err(error))?;
                     }
                 }
             }
         }
     }
     let figures = PYTORCH.iter().map(|figure| ("PyTorch", figure)).chain([("PyTorch", &PYTORCH_EAGER)]);
-    for (who, figure) in figures.chain(REACH.iter().map(|figure| ("reach", figure))) {
+    for (who, figure) in figures {
         for batch in [1, 128, 8192] {
             if let Some(seconds) = figure.seconds(batch) {
                 let cells = [number(seconds * 1e6), number(batch as f64 / seconds)];
@@ -85,26 +71,25 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
                     rate,
                     "-".into(),
                     "-".into(),
-                    "-".into(),
                 ]);
             }
         }
     }
-    table.note("us: device time of a call, calls back to back, positions on the device. From host: wall time of a call with both copies. To PyTorch and to reach: how many times faster than PyTorch's best on an H200, and than what is to be reached there.".into());
+    table.note("us: device time of a call, calls back to back, positions on the device. From host: wall time of a call with both copies. To PyTorch: how many times faster than PyTorch's best on an H200.".into());
     table.print(&bench.output)
 }
 
 struct Row {
-    chosen: Execution,
+    chosen: Engine,
     device: Times,
     host: Times,
 }
 
-fn kernels(bench: &Bench, precision: Precision, execution: Execution, batch: usize) -> Result<Row> {
-    let mut ready = bench.ready(&bench.network, precision, execution, batch)?;
+fn kernels(bench: &Bench, precision: Precision, engine: Engine, batch: usize) -> Result<Row> {
+    let mut ready = bench.ready(&bench.network, precision, engine, batch)?;
     let device = ready.times(bench.seconds)?;
     let host = from_host(bench, &mut ready.evaluator, batch)?;
-    Ok(Row { chosen: ready.evaluator.execution(), device, host })
+    Ok(Row { chosen: ready.evaluator.engine(), device, host })
 }
 
 /// Wall seconds of calls with positions in host memory.
@@ -126,14 +111,14 @@ fn row(
     bench: &mut Bench,
     table: &mut Table,
     precision: Precision,
-    execution: Execution,
+    engine: Engine,
     batch: usize,
     found: Result<Row>,
 ) -> anyhow::Result<bool> {
     match found {
         Ok(found) => {
-            let name = match execution {
-                Execution::Auto => format!("auto ({})", found.chosen),
+            let name = match engine {
+                Engine::Auto => format!("auto ({})", found.chosen),
                 named => named.to_string(),
             };
             print(bench, table, precision, &name, batch, &found)?;
@@ -141,7 +126,7 @@ fn row(
         }
         Err(error) => {
             let cell = bench.refused(&error);
-            table.row(vec![precision.to_string(), execution.to_string(), batch.to_string(), cell]);
+            table.row(vec![precision.to_string(), engine.to_string(), batch.to_string(), cell]);
             Ok(true)
         }
     }
@@ -158,11 +143,11 @@ fn print(
     let seconds = row.device.median;
     let ratio = |figures| of(figures, precision).and_then(|figure| Some(figure.seconds(batch)? / seconds));
     let gpu = bench.device.backend() == Backend::Cuda && !name.starts_with("cpu");
-    let (pytorch, reach) = if gpu { (ratio(&PYTORCH), ratio(&REACH)) } else { (None, None) };
+    let pytorch = if gpu { ratio(&PYTORCH) } else { None };
     let rate = batch as f64 / seconds;
     bench.output.json(&json!({
-        "section": "speed", "precision": precision, "execution": name, "batch": batch, "seconds": row.device, "from_host_seconds": row.host,
-        "positions_per_second": rate, "to_pytorch": pytorch, "to_reach": reach, "device": bench.device.to_string(),
+        "section": "speed", "precision": precision, "engine": name, "batch": batch, "seconds": row.device, "from_host_seconds": row.host,
+        "positions_per_second": rate, "to_pytorch": pytorch, "device": bench.device.to_string(),
     }))?;
     let us = |seconds: f64| number(seconds * 1e6);
     table.row(vec![
@@ -174,7 +159,6 @@ fn print(
         number(rate),
         us(row.host.median),
         maybe(pytorch),
-        maybe(reach),
     ]);
     Ok(())
 }

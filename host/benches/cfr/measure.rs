@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use serde_json::json;
-use warpplay::cfr::{Algorithm, Numbers, Options, Problem, Sampling, Solver};
-use warpplay::{Backend, Device, Error, Result};
+use warpplay::cfr::{Algorithm, Options, Problem, Sampling, Solver};
+use warpplay::{Backend, Device, Error, Precision, Result};
 
 use crate::output::{Output, Table, maybe, number, percent};
 use crate::published::COPY;
@@ -48,10 +48,10 @@ pub struct Timed {
 /// Bytes that an iteration of alternating updates has to move for an infoset-action: regrets and averages read and written at the seat's own pass, regrets
 /// read once more at the other's.
 pub fn moved_bytes(options: &Options) -> f64 {
-    let value = match options.numbers {
-        Numbers::F32 => 4.0,
-        Numbers::F64 => 8.0,
-        Numbers::I16 => 2.0,
+    let value = match options.precision {
+        Precision::F64 => 8.0,
+        Precision::I16 => 2.0,
+        _ => 4.0,
     };
     value * if options.algorithm == Algorithm::PcfrPlus { 8.0 } else { 5.0 }
 }
@@ -59,8 +59,8 @@ pub fn moved_bytes(options: &Options) -> f64 {
 impl Bench {
     /// CFR+ with the device's usual arithmetic.
     pub fn options(&self, device: &Device) -> Options {
-        let numbers = if device.backend() == Backend::Cpu { Numbers::F64 } else { Numbers::F32 };
-        Options { algorithm: Algorithm::CfrPlus, numbers, ..Options::default() }
+        let precision = if device.backend() == Backend::Cpu { Precision::F64 } else { Precision::F32 };
+        Options { algorithm: Algorithm::CfrPlus, precision, ..Options::default() }
     }
 
     /// Seconds of an iteration and how many were timed: two to warm up, then as many as fit.
@@ -90,15 +90,23 @@ impl Bench {
     /// As the solver says.
     pub fn solve(&self, device: &Device, problem: impl Into<Problem>, options: Options) -> Result<Timed> {
         let problem = problem.into();
-        self.output.progress(&format!("{} {} {} on {device}", problem.describe(), options.algorithm, options.numbers));
-        let mut solver = Solver::builder(problem).options(options).build(device)?;
-        let (seconds, n) = self.clock(|n| solver.run(n, |_| ControlFlow::Continue(())).map(|_| ()))?;
+        self.output.progress(&format!(
+            "{} {} {} on {device}",
+            problem.describe(),
+            options.algorithm,
+            options.precision
+        ));
+        let mut solver = Solver::builder(problem).options(options).measure_at([]).build(device)?;
+        let (seconds, n) = self.clock(|n| {
+            solver.set_limit(solver.iterations() + u64::from(n));
+            solver.run(|_| ControlFlow::Continue(())).map(|_| ())
+        })?;
         let report = solver.report();
         let sampled = options.sampling != Sampling::None;
         Ok(Timed {
             seconds,
             units: options.batch.into(),
-            engine: report.engine,
+            engine: report.engine.to_string(),
             infoset_actions: report.infoset_actions,
             bytes: report.bytes,
             moved: if sampled { f64::NAN } else { report.infoset_actions as f64 * moved_bytes(&options) },

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use peer_cfr::{Game, GameTree, Moves, NodeType, Outcomes, PlayerNum, RegretParams, SolveMethod, SolveParams};
-use warpplay::cfr::{BettingKind, BettingTree};
+use warpplay::cfr::BettingTree;
+use warpplay::cfr::game::BettingKind;
 
 /// Ranks of the deck, and cards of each.
 const RANKS: u8 = 3;

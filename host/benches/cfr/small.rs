@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use warpplay::cfr::{BettingTree, GameDef, Numbers, Options, SmallBatch, VectorGame};
-use warpplay::{Backend, Device, Result};
+use warpplay::cfr::engines::SmallBatch;
+use warpplay::cfr::layout::VectorGame;
+use warpplay::cfr::{BettingTree, GameDef, Options};
+use warpplay::{Backend, Device, Precision, Result};
 
 use crate::games::LEDUC;
 use crate::measure::{Bench, HEADERS, Timed, moved_bytes};
@@ -17,10 +19,10 @@ pub fn leduc(bench: &mut Bench) -> anyhow::Result<()> {
     let game = GameDef::parse(LEDUC)?;
     let device = bench.device.clone();
     if device.backend() != Backend::Cpu {
-        for numbers in [Numbers::F32, Numbers::F64] {
-            let options = Options { numbers, ..bench.options(&device) };
+        for precision in [Precision::F32, Precision::F64] {
+            let options = Options { precision, ..bench.options(&device) };
             let timed = bench.solve(&device, &game, options);
-            bench.row(&mut table, "leduc", &format!("one game, {numbers}"), &device, timed)?;
+            bench.row(&mut table, "leduc", &format!("one game, {precision}"), &device, timed)?;
         }
     }
     if device.backend() != Backend::Cpu {

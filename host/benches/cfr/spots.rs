@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use warpplay::cfr::{Numbers, Options, Solver, Spot, SpotRun, solve_spots};
-use warpplay::{Backend, Device, Result};
+use warpplay::cfr::{Options, Solver, Spot, SpotRun, solve_spots};
+use warpplay::{Backend, Device, Precision, Result};
 
 use crate::measure::{Bench, HEADERS, Timed, moved_bytes};
 use crate::output::Table;
@@ -29,16 +29,16 @@ fn rows(
     section: &str,
     title: &str,
     spot: &Spot,
-    numbers: &[Numbers],
+    precision: &[Precision],
     cpu: bool,
 ) -> anyhow::Result<()> {
     let mut table = Table::new(title, 3, &HEADERS);
     let device = bench.device.clone();
     if device.backend() == Backend::Cuda || (device.backend() == Backend::Simt && section == "river" && !bench.quick) {
-        for &numbers in numbers {
-            let options = Options { numbers, ..bench.options(&device) };
+        for &precision in precision {
+            let options = Options { precision, ..bench.options(&device) };
             let timed = bench.solve(&device, spot.clone(), options);
-            bench.row(&mut table, section, &format!("one spot, {numbers}"), &device, timed)?;
+            bench.row(&mut table, section, &format!("one spot, {precision}"), &device, timed)?;
         }
     }
     if cpu {
@@ -58,7 +58,8 @@ fn many(bench: &Bench, device: &Device, spot: &Spot, n_spots: usize) -> Result<T
     let spots = vec![spot.clone(); n_spots];
     let devices = [device.clone()];
     let time = |iterations: u32| -> Result<f64> {
-        let run = SpotRun { options, iterations, report: Vec::new() };
+        let options = Options { iterations: iterations.into(), ..options };
+        let run = SpotRun { options, measure_at: Vec::new() };
         let start = Instant::now();
         let reports = solve_spots(&devices, &spots, &run, |_| {})?;
         reports.into_iter().collect::<Result<Vec<_>>>()?;
@@ -74,7 +75,7 @@ fn many(bench: &Bench, device: &Device, spot: &Spot, n_spots: usize) -> Result<T
         units: n_spots as f64,
         engine: plan.engine().to_string(),
         infoset_actions,
-        bytes: plan.table_bytes() * n_spots as u64,
+        bytes: plan.memory_needed().device() * n_spots as u64,
         moved: infoset_actions as f64 * moved_bytes(&options),
         n: u64::from(many - few),
     })
@@ -91,18 +92,32 @@ pub fn river(bench: &mut Bench) -> anyhow::Result<()> {
         }
         table.print(&bench.output)?;
     }
-    rows(bench, "river", "RIVER, full ranges, CFR+ alternating (wall time)", &spot, &[Numbers::F32, Numbers::I16], true)
+    rows(
+        bench,
+        "river",
+        "RIVER, full ranges, CFR+ alternating (wall time)",
+        &spot,
+        &[Precision::F32, Precision::I16],
+        true,
+    )
 }
 
 pub fn turn(bench: &mut Bench) -> anyhow::Result<()> {
     let spot = no_limit(r#""turn": "2d","#)?;
     let cpu = !bench.quick;
-    rows(bench, "turn", "TURN, full ranges, CFR+ alternating (wall time)", &spot, &[Numbers::F32, Numbers::I16], cpu)
+    rows(
+        bench,
+        "turn",
+        "TURN, full ranges, CFR+ alternating (wall time)",
+        &spot,
+        &[Precision::F32, Precision::I16],
+        cpu,
+    )
 }
 
 pub fn flop(bench: &mut Bench) -> anyhow::Result<()> {
     let title = "FLOP, full ranges, CFR+ alternating (wall time)";
-    rows(bench, "flop", title, &no_limit("")?, &[Numbers::F32, Numbers::I16], false)
+    rows(bench, "flop", title, &no_limit("")?, &[Precision::F32, Precision::I16], false)
 }
 
 pub fn limit_flop(bench: &mut Bench) -> anyhow::Result<()> {
@@ -110,5 +125,5 @@ pub fn limit_flop(bench: &mut Bench) -> anyhow::Result<()> {
         return bench.output.text("\nLIMIT is left out with --quick: it takes 43 GB.\n");
     }
     let title = "LIMIT hold'em from a flop on, full ranges, CFR+ alternating (wall time)";
-    rows(bench, "limit", title, &limit()?, &[Numbers::F32, Numbers::I16], false)
+    rows(bench, "limit", title, &limit()?, &[Precision::F32, Precision::I16], false)
 }

@@ -149,7 +149,7 @@ fn make(bench: &Bench, work: Work, threads: usize, folder: &Path) -> Result<(u64
             // Some thousand parents are enough to tell the rate.
             let shards = bench.shards_of(300_000.min(bench.n_job_children()));
             let values = MaterialValues::new(&[1.0, 3.0, 3.5, 5.0, 5.5, 8.0, 10.0, 4.0, 4.5, 5.0, 5.5, 11.0, 12.0])?;
-            let options = Options { depth: 6, threads, ..Options::default() };
+            let options = Options { depth: 6, threads: Some(threads), ..Options::default() };
             let seconds = bench.clock(false, || {
                 for shard in &shards {
                     std::hint::black_box(rebuild(shard, &values, &options)?);

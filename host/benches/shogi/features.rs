@@ -16,15 +16,15 @@ const CPU_CHILDREN: u64 = 400_000;
 /// Weights as learning has them: values of material, and small ones that look random in the table.
 fn weights(features: FeatureSet) -> Vec<f32> {
     let mut weights = features.weights_of(&[3.0, 3.5, 5.0, 5.5, 8.0, 10.0, 4.0, 4.5, 5.0, 5.5, 11.0, 12.0]);
-    for (place, weight) in weights.iter_mut().enumerate().skip(features.n_values()) {
-        let mixed = (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    for (index, weight) in weights.iter_mut().enumerate().skip(features.n_values()) {
+        let mixed = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         *weight = (mixed as f32 / (1 << 24) as f32 - 0.5) * 0.02;
     }
     weights
 }
 
 fn open(device: &Device, features: FeatureSet, options: &SparseOptions) -> Result<Sparse> {
-    let mut sparse = Sparse::build(device, features, options)?;
+    let mut sparse = Sparse::builder(features).options(*options).build(device)?;
     sparse.set_weights(&weights(features))?;
     Ok(sparse)
 }
@@ -57,7 +57,7 @@ fn row(bench: &Bench, features: FeatureSet) -> Result<(Vec<String>, serde_json::
         let mut sparse = open(&Device::cpu(), features, &SparseOptions { threads, ..SparseOptions::default() })?;
         Ok(n / bench.clock(false, || sparse.pass(&some, &Loss::default(), true).map(|_| ()))?)
     };
-    let (one, all, two) = (on_cpu(1)?, on_cpu(0)?, n / ranks::pass(&some, features, 2)?);
+    let (one, all, two) = (on_cpu(Some(1))?, on_cpu(None)?, n / ranks::pass(&some, features, 2)?);
     let device = match bench.kernels() {
         None => None,
         Some(device) => {
@@ -121,7 +121,7 @@ fn device_row(bench: &Bench, device: &Device, features: FeatureSet) -> Result<(V
     let update = Update {
         optimizer: Optimizer::Adam,
         step: 1,
-        rate: 1e-6,
+        learning_rate: 1e-6,
         l1: 0.0,
         l2: 0.0,
         beta1: 0.9,

@@ -55,7 +55,7 @@ impl Bench {
         Ok(Self { device, seconds, quick, output, records, whole, small, wanted })
     }
 
-    /// Shards of the source's job, some of them several times.
+    /// Shards of the paper's job, some of them several times.
     pub fn job(&self) -> Vec<&Shard> {
         self.shards_of(self.wanted)
     }

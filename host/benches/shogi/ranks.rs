@@ -1,61 +1,11 @@
-//! The source's job divided over ranks, which are threads here: what MPI adds is measured by `cargo xtask run shogi --ranks N`.
+//! Passes divided over ranks, which are threads here: what MPI adds is measured by `cargo xtask run shogi --ranks N`.
 
-use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use serde_json::json;
-use warpplay::shogi::material::{Form, Material};
-use warpplay::shogi::ranks::{Ranks, Split, Threads, ideal_speed_up, part, reproduce, share};
-use warpplay::shogi::{FeatureSet, Loss, Objective, Row, Shard, Sparse, SparseOptions};
+use warpplay::shogi::ranks::{Ranks, Threads, share};
+use warpplay::shogi::{FeatureSet, Loss, Shard, Sparse};
 use warpplay::{Device, Result};
-
-use crate::measure::{Bench, n_children};
-use crate::output::{Table, number};
-
-/// Groups, as the source's and those that do not divide twelve.
-const SIZES: [usize; 5] = [1, 2, 3, 4, 5];
-
-pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
-    const HEADERS: [&str; 6] = ["split", "ranks", "ms an iteration", "M positions/s", "speed-up", "ideal"];
-    let mut table = Table::new("RANKS of one core each, differences in f64", 1, &HEADERS);
-    for split in [Split::Features, Split::Data] {
-        let mut one = None;
-        for size in SIZES {
-            bench.output.progress(&format!("{size} ranks, split {split}"));
-            let measured = job(&bench.job(), split, size).map(|seconds| {
-                let one = *one.get_or_insert(seconds);
-                let ideal = if split == Split::Features { ideal_speed_up(size) } else { size as f64 };
-                // An iteration evaluates every position thirteen times.
-                let rate = 13.0 * n_children(&bench.job()) as f64 / seconds;
-                let cells = [seconds * 1e3, rate / 1e6, one / seconds, ideal].map(number).to_vec();
-                let (speed_up, positions) = (one / seconds, "positions_per_second");
-                (cells, json!({ "seconds": seconds, positions: rate, "speed_up": speed_up, "ideal": ideal }))
-            });
-            let names = [("split", split.to_string()), ("ranks", size.to_string())];
-            let names = names.each_ref().map(|(name, value)| (*name, value.as_str()));
-            bench.row(&mut table, "ranks", &names, measured)?;
-        }
-    }
-    table.note(format!("there are {} threads: more ranks share them", rayon::current_num_threads()));
-    table.print(&bench.output)
-}
-
-/// Seconds of an iteration.
-fn job(shards: &[&Shard], split: Split, size: usize) -> Result<f64> {
-    let times = Threads::run(size, |ranks| {
-        let mut work = part(ranks, split, shards, |shards| {
-            Material::build(&Device::cpu(), Form::Plain, shards, Objective::default(), 1)
-        })?;
-        ranks.gather(&[])?;
-        let start = Instant::now();
-        // One row is one iteration's evaluations.
-        let go_on = |_: &Row| ControlFlow::Continue(());
-        reproduce(&mut *work, ranks, split, &Objective::default(), &[3.0; 12], 0, go_on)?;
-        Ok(start.elapsed().as_secs_f64())
-    })?;
-    Ok(times.into_iter().fold(0.0, f64::max))
-}
 
 /// Seconds of a pass with gradient, summed over ranks of one core each.
 ///
@@ -69,8 +19,7 @@ pub fn pass(shards: &[&Shard], features: FeatureSet, size: usize) -> Result<f64>
         let parts: Vec<&Shard> = parts.iter().map(AsRef::as_ref).collect();
         let mut sparse = {
             let _one = memory.lock();
-            let options = SparseOptions { threads: 1, ..SparseOptions::default() };
-            Sparse::build(&Device::cpu(), features, &options)?
+            Sparse::builder(features).threads(1).build(&Device::cpu())?
         };
         sparse.set_weights(&features.weights_of(&[3.0; 12]))?;
         ranks.gather(&[])?;

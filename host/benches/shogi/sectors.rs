@@ -2,7 +2,7 @@
 
 use warpplay::shogi::{FeatureSet, Shard};
 
-/// Places of pieces in a list; the kings' come after them.
+/// Slots of pieces in a list; the kings' come after them.
 const PIECES: usize = 38;
 
 /// Weights of the table that are read, and sums that are added to.
@@ -25,7 +25,7 @@ pub fn accesses(features: FeatureSet, shards: &[&Shard]) -> Option<Accesses> {
     for shard in shards {
         for parent in 0..shard.n_parents() {
             for king in [PIECES, PIECES + 1] {
-                let of = perspective(shard, parent, pairs, |place| place == king || both_kings && place >= PIECES);
+                let of = perspective(shard, parent, pairs, |slot| slot == king || both_kings && slot >= PIECES);
                 sum.reads += of.reads;
                 sum.adds += of.adds;
             }
@@ -34,7 +34,7 @@ pub fn accesses(features: FeatureSet, shards: &[&Shard]) -> Option<Accesses> {
     Some(sum)
 }
 
-/// One parent as one side sees it; `anew` are the places whose change turns over everything.
+/// One parent as one side sees it; `anew` are the slots whose change turns over everything.
 fn perspective(shard: &Shard, parent: usize, pairs: bool, anew: impl Fn(usize) -> bool) -> Accesses {
     let list = &shard.pieces[parent];
     let there = |number: u16| u64::from(number != 0);
@@ -47,14 +47,14 @@ fn perspective(shard: &Shard, parent: usize, pairs: bool, anew: impl Fn(usize) -
         let changes = shard.changes_of(child);
         let split = |change: &u32| ((change >> 16) as usize, *change as u16);
         let pieces = || changes.iter().map(split).filter(|change| change.0 < PIECES);
-        let gone: u64 = pieces().map(|(place, _)| there(list[place])).sum();
+        let gone: u64 = pieces().map(|(slot, _)| there(list[slot])).sum();
         let come: u64 = pieces().map(|(_, number)| there(number)).sum();
         let new = if changes.iter().any(|change| anew(split(change).0)) {
             all = true;
             whole(n - gone + come)
         } else {
-            for (place, _) in pieces() {
-                removed[place] = true;
+            for (slot, _) in pieces() {
+                removed[slot] = true;
             }
             come * row(n - gone) + if pairs { whole(come) } else { 0 }
         };

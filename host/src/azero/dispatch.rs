@@ -1,15 +1,15 @@
-//! Which engine evaluates: the one place where [`Execution`] is decided.
+//! Which engine evaluates: the one place where [`Engine`] is decided.
 
-use super::engine::Engine;
+use super::engines::{Evaluate, cpu, fused, layers};
 use super::folded::FoldedNetwork;
-use super::{Execution, Network, fused, layers, paper};
-use crate::{Backend, Device, Error, Precision, Result, Stream};
+use super::{Engine, Network, resident};
+use crate::{Backend, Device, Error, Memory, Precision, Result, Stream};
 
 /// What an evaluation is to be, once its options are known to be allowed by themselves.
 pub(super) struct Setup<'a> {
     pub network: &'a Network,
     pub precision: Precision,
-    pub execution: Execution,
+    pub engine: Engine,
     /// Most positions of a call.
     pub capacity: usize,
 }
@@ -18,54 +18,61 @@ impl Setup<'_> {
     /// Whether a device can evaluate so at all.
     ///
     /// # Errors
-    /// [`Error::Option`] for a precision or an execution that its back end does not have.
+    /// [`Error::Option`] for a precision or an engine that its back end does not have.
     pub fn check(&self, device: &Device) -> Result<()> {
-        let (precision, execution) = (self.precision, self.execution);
+        let (precision, engine) = (self.precision, self.engine);
         if device.backend() == Backend::Cpu {
             if !matches!(precision, Precision::F32 | Precision::F64) {
-                return Err(Error::option("precision", precision, "fp32 or fp64 on the cpu back end"));
+                return Err(Error::option("precision", precision, "f32 or f64 on the cpu back end"));
             }
-            if !matches!(execution, Execution::Auto | Execution::Plain) {
-                let allowed = "auto or plain on the cpu back end, which runs no kernels";
-                return Err(Error::option("execution", execution, allowed));
+            if !matches!(engine, Engine::Auto | Engine::Cpu) {
+                let allowed = "auto or cpu on the cpu back end, which runs no kernels";
+                return Err(Error::option("engine", engine, allowed));
             }
             return Ok(());
         }
-        if precision == Precision::F64 {
-            let allowed = "fp32, tf32, bf16 or fp16 where kernels run; fp64 on the cpu";
+        if matches!(precision, Precision::F64 | Precision::I16) {
+            let allowed = "f32, tf32, bf16 or f16 where kernels run; f64 on the cpu";
             return Err(Error::option("precision", precision, allowed));
         }
-        if execution == Execution::Plain {
-            let allowed = "auto, fused, layers or paper where kernels run; plain on the cpu";
-            return Err(Error::option("execution", execution, allowed));
+        if engine == Engine::Cpu {
+            let allowed = "auto, fused or layers where kernels run; cpu on the cpu back end";
+            return Err(Error::option("engine", engine, allowed));
         }
         Ok(())
     }
 
-    /// The execution that [`Execution::Auto`] stands for on this device; another stands for itself.
-    pub fn chosen(&self, device: &Device) -> Execution {
-        match self.execution {
-            Execution::Auto if device.backend() == Backend::Cpu => Execution::Plain,
+    /// The engine that [`Engine::Auto`] stands for on this device; another stands for itself.
+    pub fn chosen(&self, device: &Device) -> Engine {
+        match self.engine {
+            Engine::Auto if device.backend() == Backend::Cpu => Engine::Cpu,
             // Thread by thread on the CPU tensor cores are slower than plain arithmetic.
-            Execution::Auto if device.backend() == Backend::Simt => Execution::Layers,
-            Execution::Auto => match fused::fits(device, self.network.shape(), self.precision) {
-                Ok(()) => Execution::Fused,
-                Err(_) => Execution::Layers,
+            Engine::Auto if device.backend() == Backend::Simt => Engine::Layers,
+            Engine::Auto => match fused::fits(device, self.network.shape(), self.precision) {
+                Ok(()) => Engine::Fused,
+                Err(_) => Engine::Layers,
             },
             named => named,
         }
     }
 
-    /// The engine of an execution with kernels.
+    /// What the evaluation needs where `chosen` runs.
+    pub fn memory(&self, chosen: Engine) -> Memory {
+        let shape = self.network.shape();
+        match (chosen, self.precision) {
+            (Engine::Cpu, Precision::F64) => cpu::memory(shape, size_of::<f64>(), self.capacity),
+            (Engine::Cpu, _) => cpu::memory(shape, size_of::<f32>(), self.capacity),
+            _ => resident::memory(shape, self.capacity),
+        }
+    }
+
+    /// Opens an engine with kernels.
     ///
     /// # Errors
     /// [`Error::Option`] or [`Error::Unsupported`] where it does not evaluate this shape in this precision; [`Error::OutOfMemory`]; what the driver says.
-    pub fn open(&self, device: &Device, stream: &Stream, chosen: Execution) -> Result<Box<dyn Engine>> {
-        if chosen == Execution::Paper {
-            return paper::build(device, stream, self.network, self.precision, self.capacity);
-        }
+    pub fn open(&self, device: &Device, stream: &Stream, chosen: Engine) -> Result<Box<dyn Evaluate>> {
         let folded = FoldedNetwork::new(self.network);
-        if chosen == Execution::Fused {
+        if chosen == Engine::Fused {
             fused::fits(device, folded.shape, self.precision)?;
             return fused::build(device, stream, &folded, self.precision, self.capacity);
         }

@@ -1,93 +1,89 @@
 //! Evaluating positions.
 
-use super::cpu::{self, Plain};
 use super::dispatch::Setup;
-use super::engine::{BlockOutput, Inputs, Outputs};
-use super::resident::{self, Resident};
-use super::{Execution, Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::{Device, Error, L2Span, Precision, Result, Stream};
-
-/// Most positions that one call may evaluate.
-pub const MAX_BATCH: usize = 1 << 20;
-
-/// What the network says of some positions, in host memory; single-precision values are widened exactly.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evaluation {
-    /// `[n]`: expected result, -1 to 1.
-    pub values: Vec<f64>,
-    /// `[n, actions]`: logits of all actions, also of illegal ones.
-    pub policy_logits: Vec<f64>,
-    /// `[n, actions]`: softmax of the legal actions' logits; illegal ones have 0.
-    pub policies: Vec<f64>,
-}
+use super::engines::cpu::{self, Plain};
+use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
+use super::resident::Resident;
+use super::{Engine, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::{Device, Error, L2Span, Memory, Precision, Result, Stream};
 
 /// Choices for an [`Evaluator`].
 #[derive(Clone, Debug)]
-pub struct EvaluatorBuilder {
-    pub(in crate::azero) precision: Precision,
-    pub(in crate::azero) execution: Execution,
-    pub(in crate::azero) max_batch: usize,
-    pub(in crate::azero) threads: Option<usize>,
+pub struct EvaluatorBuilder<'a> {
+    network: &'a Network,
+    options: EvaluatorOptions,
 }
 
-impl Default for EvaluatorBuilder {
-    fn default() -> Self {
-        Self { precision: Precision::F32, execution: Execution::Auto, max_batch: 128, threads: None }
+impl<'a> EvaluatorBuilder<'a> {
+    /// All options at once.
+    pub fn options(mut self, options: EvaluatorOptions) -> Self {
+        self.options = options;
+        self
     }
-}
 
-impl EvaluatorBuilder {
-    /// Arithmetic of the convolutions. Default fp32.
+    /// Arithmetic of the convolutions. Default f32.
     pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
+        self.options.precision = precision;
         self
     }
 
-    /// Which kernels run. Default [`Execution::Auto`].
-    pub fn execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
+    /// Which implementation runs. Default [`Engine::Auto`].
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine;
         self
     }
 
-    /// Most positions of a call, 1 to [`MAX_BATCH`]: memory for them is taken at once. Default 128.
+    /// Most positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH): memory for them is taken at once. Default 128.
     pub fn max_batch(mut self, n: usize) -> Self {
-        self.max_batch = n;
+        self.options.max_batch = n;
         self
     }
 
-    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default all cores.
-    pub fn threads(mut self, n: usize) -> Self {
-        self.threads = Some(n);
+    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default (`None`) all cores.
+    pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
+        self.options.threads = n.into();
         self
     }
 
-    /// Puts a network on a device, with memory for [`EvaluatorBuilder::max_batch`] positions. What the network holds later does not matter.
+    fn setup(&self, device: &Device) -> Result<Setup<'a>> {
+        let EvaluatorOptions { engine, precision, max_batch, .. } = self.options;
+        self.options.check()?;
+        let setup = Setup { network: self.network, precision, engine, capacity: max_batch };
+        setup.check(device)?;
+        Ok(setup)
+    }
+
+    /// What an evaluation on a device needs for positions and results, beside the network and what its layers leave for each other where kernels run.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that is not allowed, or a precision or execution that the device does not offer for this network;
+    /// [`Error::Option`] for a value that is not allowed.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        let setup = self.setup(device)?;
+        Ok(setup.memory(setup.chosen(device)))
+    }
+
+    /// Puts the network on a device, with memory for [`EvaluatorBuilder::max_batch`] positions. What the network holds later does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a value that is not allowed, or a precision or engine that the device does not offer for this network;
     /// [`Error::OutOfMemory`] if the device has too little for so large a batch; what the driver says.
-    pub fn build(self, device: &Device, network: &Network) -> Result<Evaluator> {
-        let Self { precision, execution, max_batch, threads } = self;
-        if !(1..=MAX_BATCH).contains(&max_batch) {
-            return Err(Error::option("max_batch", max_batch, format!("1 to {MAX_BATCH}")));
-        }
-        if threads == Some(0) {
-            return Err(Error::option("threads", 0, "at least 1"));
-        }
-        let setup = Setup { network, precision, execution, capacity: max_batch };
-        setup.check(device)?;
-        let (shape, execution) = (network.shape(), setup.chosen(device));
-        let program = match execution {
-            Execution::Plain => Program::Plain(cpu::open(device, &setup, threads)?),
+    pub fn build(self, device: &Device) -> Result<Evaluator> {
+        let setup = self.setup(device)?;
+        let EvaluatorOptions { precision, max_batch, threads, .. } = self.options;
+        let (shape, engine) = (self.network.shape(), setup.chosen(device));
+        let memory = setup.memory(engine);
+        let program = match engine {
+            Engine::Cpu => Program::Plain(cpu::open(device, self.network, precision, max_batch, threads)?),
             kernels => {
-                resident::check_memory(device, shape, max_batch)?;
+                device.expect_memory(&memory)?;
                 let stream = device.stream()?;
                 let engine = setup.open(device, &stream, kernels)?;
                 Program::Kernels(Box::new(Resident::new(engine, stream, shape, max_batch)?))
             }
         };
-        let (observation, value_of) = (network.observation(), network.value_of());
-        Ok(Evaluator { program, device: device.clone(), shape, observation, value_of, precision, execution, max_batch })
+        let (observation, value_of) = (self.network.observation(), self.network.value_of());
+        let device = device.clone();
+        Ok(Evaluator { program, device, shape, observation, value_of, precision, engine, max_batch, memory })
     }
 }
 
@@ -104,7 +100,7 @@ enum Program {
 ///
 /// let shape = NetworkShape { width: 8, depth: 1, actions: 4, ..NetworkShape::default() };
 /// let network = Network::seeded(shape, 27)?;
-/// let mut evaluator = Evaluator::builder().build(&Device::cpu(), &network)?;
+/// let mut evaluator = Evaluator::builder(&network).build(&Device::cpu())?;
 /// let found = evaluator.evaluate(&vec![0.0; shape.n_observation()], &[1, 0, 1, 0])?;
 /// assert!(found.values[0].abs() <= 1.0);
 /// assert_eq!((found.policies[1], found.policies[3]), (0.0, 0.0)); // not legal
@@ -117,14 +113,15 @@ pub struct Evaluator {
     observation: ObservationLayout,
     value_of: ValueOf,
     precision: Precision,
-    execution: Execution,
+    engine: Engine,
     max_batch: usize,
+    memory: Memory,
 }
 
 impl Evaluator {
-    /// An evaluator with the default choices, to be changed.
-    pub fn builder() -> EvaluatorBuilder {
-        EvaluatorBuilder::default()
+    /// An evaluator of a network with the default choices, to be changed.
+    pub fn builder(network: &Network) -> EvaluatorBuilder<'_> {
+        EvaluatorBuilder { network, options: EvaluatorOptions::default() }
     }
 
     /// The device.
@@ -152,9 +149,14 @@ impl Evaluator {
         self.precision
     }
 
-    /// Which kernels run: never [`Execution::Auto`].
-    pub fn execution(&self) -> Execution {
-        self.execution
+    /// Which implementation runs: never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// What it took for positions and results, as [`EvaluatorBuilder::memory_needed`].
+    pub fn memory_needed(&self) -> Memory {
+        self.memory.clone()
     }
 
     /// Most positions of a call.
@@ -299,7 +301,7 @@ impl std::fmt::Debug for Evaluator {
             .field("device", &self.device)
             .field("shape", &self.shape)
             .field("precision", &self.precision)
-            .field("execution", &self.execution)
+            .field("engine", &self.engine)
             .field("max_batch", &self.max_batch)
             .finish_non_exhaustive()
     }

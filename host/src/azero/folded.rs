@@ -102,8 +102,8 @@ mod tests {
         let observations: Vec<f32> = (0..3 * shape.n_observation()).map(|at| (at * at % 7 == 1).into()).collect();
         let masks = [1; 3 * 40];
         let evaluate = |network: &Network| -> Evaluation {
-            let builder = Evaluator::builder().precision(Precision::F64);
-            builder.build(&Device::cpu(), network).unwrap().evaluate(&observations, &masks).unwrap()
+            let builder = Evaluator::builder(network).precision(Precision::F64);
+            builder.build(&Device::cpu()).unwrap().evaluate(&observations, &masks).unwrap()
         };
         let (folded, expected) = (evaluate(&unfolded(&network)), evaluate(&network));
         let pairs = folded.values.iter().zip(&expected.values);

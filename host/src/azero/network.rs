@@ -82,7 +82,7 @@ pub struct TorsoBlock {
 /// logits = policy_linear(relu(policy_norm(policy_conv(x))))      policy = softmax of the legal ones
 /// ```
 ///
-/// # Source
+/// # Paper
 /// OpenSpiel's `ResInputBlock`, `ResTorsoBlock`, `ResOutputBlock`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -197,6 +197,26 @@ impl Network {
         self
     }
 
+    /// The first convolution and its norm.
+    pub fn input(&self) -> (&Conv, &Norm) {
+        (&self.input_conv, &self.input_norm)
+    }
+
+    /// The residual blocks in order.
+    pub fn torso(&self) -> &[TorsoBlock] {
+        &self.torso
+    }
+
+    /// The value's head: 1×1 convolution, norm, and its two linear layers.
+    pub fn value_head(&self) -> (&Conv, &Norm, [&Linear; 2]) {
+        (&self.value_conv, &self.value_norm, [&self.value_linear_1, &self.value_linear_2])
+    }
+
+    /// The policy's head: 1×1 convolution, norm, linear layer.
+    pub fn policy_head(&self) -> (&Conv, &Norm, &Linear) {
+        (&self.policy_conv, &self.policy_norm, &self.policy_linear)
+    }
+
     /// Calls `see` with name (libtorch's), dimensions and values of every tensor, in the order of the network: convolutions of a block before its norms.
     pub fn visit<'a>(&'a self, mut see: impl FnMut(&str, &[usize], &'a [f32])) {
         for (name, dims, field) in tensors(self.shape) {
@@ -211,6 +231,9 @@ impl Network {
         }
     }
 }
+
+/// What the names of Adam's tensors begin with in a checkpoint, which is a weight file too; 1 or 2 and a point follow.
+pub(in crate::azero) const MOMENTS: &str = "moment";
 
 /// SplitMix64's finaliser.
 fn finalize(mut z: u64) -> u64 {
@@ -290,7 +313,7 @@ impl Field {
     field_of!(of_mut, &mut Network, &mut Vec<f32>, &mut);
 }
 
-/// Name, dimensions and place of every tensor of a network, in order.
+/// Name, dimensions and field of every tensor of a network, in order.
 fn tensors(shape: NetworkShape) -> Vec<(String, Vec<usize>, Field)> {
     let size = |value: u32| value as usize;
     let (planes, width, cells) = (size(shape.planes), size(shape.width), shape.cells());

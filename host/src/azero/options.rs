@@ -1,19 +1,60 @@
 //! What can be chosen about an evaluation.
 
+use serde::{Deserialize, Serialize};
+
+use super::evaluation::MAX_BATCH;
 use crate::runtime::named::named;
+use crate::{Error, Precision, Result};
 
 named! {
-    /// Which kernels evaluate.
-    Execution, "execution":
-    /// The fastest that device, shape and precision allow: [`Execution::Fused`] where it fits, else [`Execution::Layers`]; on the CPU
-    /// [`Execution::Plain`].
+    /// Which implementation evaluates.
+    Engine, "engine":
+    /// The fastest that device, shape and precision allow: [`Engine::Fused`] where it fits, else [`Engine::Layers`]; on the CPU [`Engine::Cpu`].
     Auto = "auto",
     /// All convolutions in one launch, activations in shared memory.
     Fused = "fused",
     /// A kernel a layer; any shape.
     Layers = "layers",
-    /// The kernels of the source, one by one.
-    Paper = "paper",
     /// No kernels: the plain implementation, on the CPU back end only.
-    Plain = "plain",
+    Cpu = "cpu" | "plain",
+}
+
+/// Choices for an [`Evaluator`](super::Evaluator), with their defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluatorOptions {
+    /// Which implementation runs. Default [`Engine::Auto`].
+    pub engine: Engine,
+    /// Arithmetic of the convolutions: f32, tf32, bf16 and f16 where kernels run, f32 and f64 on the CPU. Default f32.
+    pub precision: Precision,
+    /// Most positions of a call, 1 to [`MAX_BATCH`]: memory for them is taken at once. Default 128.
+    pub max_batch: usize,
+    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default all cores.
+    pub threads: Option<usize>,
+}
+
+impl Default for EvaluatorOptions {
+    fn default() -> Self {
+        Self { engine: Engine::Auto, precision: Precision::F32, max_batch: 128, threads: None }
+    }
+}
+
+impl EvaluatorOptions {
+    /// Checks every option by itself; what a device offers, `build` says.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for the first that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=MAX_BATCH).contains(&self.max_batch) {
+            return Err(Error::option("max_batch", self.max_batch, format!("1 to {MAX_BATCH}")));
+        }
+        if self.precision == Precision::I16 {
+            let allowed = "f32, tf32, bf16 or f16 where kernels run; f32 or f64 on the cpu";
+            return Err(Error::option("precision", self.precision, allowed));
+        }
+        match self.threads {
+            Some(0) => Err(Error::option("threads", 0, "at least 1")),
+            _ => Ok(()),
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! any other is an error. Values are nodes of one list and refer to each other by number, so an object that is filled after it was remembered is
 //! filled everywhere.
 //!
-//! # Source
+//! # Reference
 //! Python's `pickletools`, protocols 2 to 4.
 
 use std::collections::HashMap;
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn what_is_wrong_is_said_with_its_offset() {
         for (bytes, text) in [
             (&b""[..], "byte 0: the end comes too early"),
             (b"\x80\x01.", "byte 0: protocol 1, 2 to 5 are read"),

@@ -6,11 +6,11 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
 use super::checkers::{Checkers, legal_mask, observation};
-use super::{Evaluation, NetworkShape, ObservationLayout};
+use super::{NetworkShape, ObservationLayout};
 use crate::mcts::Game;
 use crate::runtime::atomic_file;
-use crate::runtime::tensors::{self, Tensor};
-use crate::{Error, Precision, Result};
+use crate::runtime::tensors;
+use crate::{Error, Result};
 
 /// Some positions as [`Evaluator::evaluate`](super::Evaluator::evaluate) takes them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,34 +113,4 @@ fn tensor<'a>(path: &Path, file: &SafeTensors<'a>, name: &str) -> Result<TensorV
         names.sort_unstable();
         Error::file(path, None, format!("tensor {name} is missing (the file has: {})", names.join(", ")))
     })
-}
-
-impl Evaluation {
-    /// Adds the positions of another evaluation.
-    pub fn append(&mut self, mut other: Self) {
-        self.values.append(&mut other.values);
-        self.policy_logits.append(&mut other.policy_logits);
-        self.policies.append(&mut other.policies);
-    }
-
-    /// Writes the tensors `value` `[n]`, `policy_logits` `[n, actions]` and `policy` `[n, actions]`: F64 for [`Precision::F64`], else F32, which loses nothing. The
-    /// file is written whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>, precision: Precision) -> Result<()> {
-        let path = path.as_ref();
-        let n = self.values.len();
-        let actions = self.policies.len() / n.max(1);
-        let write = |name: &str, shape: Vec<usize>, values: &[f64]| match precision {
-            Precision::F64 => Tensor::double(name.into(), shape, values.iter().copied()),
-            _ => Tensor::single(name.into(), shape, values.iter().map(|&value| value as f32)),
-        };
-        let tensors = [
-            write("value", vec![n], &self.values),
-            write("policy_logits", vec![n, actions], &self.policy_logits),
-            write("policy", vec![n, actions], &self.policies),
-        ];
-        atomic_file::write(path, &tensors::to_bytes(path, &tensors, "precision", &precision.to_string())?)
-    }
 }

@@ -1,12 +1,13 @@
 //! Evaluation where kernels run: an engine with a stream, its buffers, and host memory to copy from and to.
 
-use super::engine::{BlockOutput, Engine, Inputs, Outputs};
-use super::{Evaluation, NetworkShape};
-use crate::{Device, Error, Pinned, Result, Stream};
+use super::NetworkShape;
+use super::engines::Evaluate;
+use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
+use crate::{Memory, Pinned, Result, Stream};
 
 /// An engine and all that a call from host memory needs; nothing is allocated per call.
 pub(super) struct Resident {
-    pub engine: Box<dyn Engine>,
+    pub engine: Box<dyn Evaluate>,
     stream: Stream,
     inputs: Inputs,
     outputs: Outputs,
@@ -19,18 +20,15 @@ pub(super) struct Resident {
     n_actions: usize,
 }
 
-/// Checks that a device has memory for the inputs and outputs of `capacity` positions.
-///
-/// # Errors
-/// [`Error::OutOfMemory`] if not.
-pub(super) fn check_memory(device: &Device, shape: NetworkShape, capacity: usize) -> Result<()> {
-    let a_position = 4 * shape.n_observation() + 4 + 9 * shape.actions as usize;
-    let (needed, free) = (a_position as u64 * capacity as u64, device.memory()?.free);
-    if needed > free { Err(Error::OutOfMemory { device: device.to_string(), needed, free }) } else { Ok(()) }
+/// What the inputs and outputs of `capacity` positions need.
+pub(super) fn memory(shape: NetworkShape, capacity: usize) -> Memory {
+    let (capacity, actions) = (capacity as u64, u64::from(shape.actions));
+    let positions = capacity * (4 * shape.n_observation() as u64 + actions);
+    Memory::default().on_device("positions", positions).on_device("results", capacity * (4 + 8 * actions))
 }
 
 impl Resident {
-    pub fn new(engine: Box<dyn Engine>, stream: Stream, shape: NetworkShape, capacity: usize) -> Result<Self> {
+    pub fn new(engine: Box<dyn Evaluate>, stream: Stream, shape: NetworkShape, capacity: usize) -> Result<Self> {
         let (n_observation, n_actions) = (shape.n_observation(), shape.actions as usize);
         let resident = Self {
             engine,

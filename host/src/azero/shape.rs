@@ -19,9 +19,9 @@ pub const MAX_VALUE_HIDDEN: u32 = 4096;
 /// Most actions.
 pub const MAX_ACTIONS: u32 = 65_536;
 
-/// Board, planes, width, depth, heads and actions of a residual network. The default is the source's network for checkers.
+/// Board, planes, width, depth, heads and actions of a residual network. The default is OpenSpiel's network for checkers.
 ///
-/// # Source
+/// # Paper
 /// OpenSpiel's AlphaZero network: `nn_width` is `width`, `nn_depth` is `depth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NetworkShape {

@@ -236,16 +236,16 @@ impl View {
             .map_err(|error| Error::file(path, None, format!("tensor {name}: {error}")))?;
         let stored = tensors::values(path, name, &view)?;
         let mut values = Vec::with_capacity(self.len);
-        let mut place = vec![0; self.dims.len()];
+        let mut index = vec![0; self.dims.len()];
         for _ in 0..self.len {
-            let at: usize = place.iter().zip(&self.strides).map(|(&place, &stride)| place * stride).sum();
+            let at: usize = index.iter().zip(&self.strides).map(|(&index, &stride)| index * stride).sum();
             values.push(stored[self.offset + at]);
-            for (place, &size) in place.iter_mut().zip(&self.dims).rev() {
-                *place += 1;
-                if *place < size {
+            for (index, &size) in index.iter_mut().zip(&self.dims).rev() {
+                *index += 1;
+                if *index < size {
                     break;
                 }
-                *place = 0;
+                *index = 0;
             }
         }
         Ok(values)

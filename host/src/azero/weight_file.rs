@@ -6,9 +6,9 @@ use std::path::Path;
 use safetensors::SafeTensors;
 use safetensors::tensor::Metadata;
 
-use super::network::NORM_EPSILON;
+use super::network::{MOMENTS, NORM_EPSILON};
 use super::shape::MAX_DEPTH;
-use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive, train};
+use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive};
 use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
@@ -48,7 +48,7 @@ impl Network {
         let mut found = BTreeMap::new();
         for (name, view) in file.tensors() {
             // A training's checkpoint also holds what its optimiser remembers.
-            if name.ends_with(BATCH_COUNT) || name.starts_with(train::MOMENTS) {
+            if name.ends_with(BATCH_COUNT) || name.starts_with(MOMENTS) {
                 continue;
             }
             let values = narrowed(path, &name, tensors::values(path, &name, &view)?)?;

@@ -3,36 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::engine::Engine;
-use super::extensive::{Game, Poker};
-use super::game_file::GameDef;
-use super::options::{Algorithm, Form, Numbers, Options, Sampling};
-use super::solver::Problem;
-use super::strategy::{Layout, LayoutKind};
-use super::vector::VectorGame;
-use super::walk::{self, Information};
-use super::{cpu, explicit, mccfr, small, street, subset};
-use crate::runtime::named::named;
-use crate::{Backend, Device, Error, Result};
-
-named! {
-    /// The engines, by the folder that holds each.
-    EngineName, "engine":
-    /// Vector form, a whole game in one block.
-    Small = "small",
-    /// Vector form, a block a betting round on a board.
-    Street = "street",
-    /// Betting tree × cards, all deals by a recurrence over subsets.
-    Subset = "subset",
-    /// Explicit tree, level by level.
-    Explicit = "explicit",
-    /// Explicit tree, sampled traversals.
-    Mccfr = "mccfr",
-    /// Betting tree, sampled deals, a warp a subtree.
-    Walk = "walk",
-    /// Vector form on the CPU.
-    Cpu = "cpu",
-}
+use crate::cfr::engines::walk::{self, Information};
+use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::{BettingTree, Game, Poker, Tree};
+use crate::cfr::layout::{Buckets, Layout, LayoutKind, VectorGame};
+use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
+use crate::cfr::problem::Problem;
+use crate::{Backend, Device, Error, Memory, Precision, Result};
 
 /// Most nodes of an explicit tree that is chosen where the recurrence over sets of cards is another way.
 const MOST_HISTORIES: u128 = 4_000_000;
@@ -41,26 +19,34 @@ const MOST_HISTORIES: u128 = 4_000_000;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(in crate::cfr) layout: Layout,
-    pub(in crate::cfr) engine: EngineName,
+    pub(in crate::cfr) engine: Engine,
     pub(in crate::cfr) isomorphism: bool,
     infoset_actions: u64,
-    table_bytes: u64,
+    tables: u64,
+    memory: Memory,
 }
 
 impl Plan {
-    fn new(layout: Layout, engine: EngineName, isomorphism: bool, options: &Options) -> Self {
+    /// `needed` are the bytes of the engine in all; the tables are among them.
+    fn new(layout: Layout, engine: Engine, isomorphism: bool, options: &Options, needed: u64) -> Self {
         let infoset_actions = layout.len() as u64;
-        let tables = if options.algorithm == Algorithm::PcfrPlus { 3 } else { 2 };
-        let value = match options.numbers {
-            Numbers::F32 => 4,
-            Numbers::F64 => 8,
-            Numbers::I16 => 2,
+        let n_tables = if options.algorithm == Algorithm::PcfrPlus { 3 } else { 2 };
+        let value = match options.precision {
+            Precision::F64 => 8,
+            Precision::I16 => 2,
+            _ => 4,
         };
-        Self { layout, engine, isomorphism, infoset_actions, table_bytes: infoset_actions * tables * value }
+        let tables = infoset_actions * n_tables * value;
+        let memory = Memory::default().on_device("regrets and averages", tables);
+        let memory = match needed.saturating_sub(tables) {
+            0 => memory,
+            rest => memory.on_device("the rest of the engine", rest),
+        };
+        Self { layout, engine, isomorphism, infoset_actions, tables, memory }
     }
 
-    /// The engine.
-    pub fn engine(&self) -> EngineName {
+    /// The engine; never `auto`.
+    pub fn engine(&self) -> Engine {
         self.engine
     }
 
@@ -69,60 +55,103 @@ impl Plan {
         self.infoset_actions
     }
 
-    /// Bytes of regrets and averages, and of last regrets where the algorithm predicts. What an engine needs besides is small.
-    pub fn table_bytes(&self) -> u64 {
-        self.table_bytes
+    /// Memory that the solve takes.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Bytes of regrets and averages, and of last regrets where the algorithm predicts.
+    pub(in crate::cfr) fn tables(&self) -> u64 {
+        self.tables
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { engine, infoset_actions, table_bytes, .. } = self;
-        write!(
-            f,
-            "engine {engine}, {infoset_actions} infoset-actions, {} of tables",
-            crate::runtime::error::bytes(*table_bytes)
-        )
+        let Self { engine, infoset_actions, tables, .. } = self;
+        let tables = crate::runtime::error::bytes(*tables);
+        write!(f, "engine {engine}, {infoset_actions} infoset-actions, {tables} of tables")
     }
 }
 
 /// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can.
 pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options, isomorphism: bool) -> Result<Plan> {
-    if device.backend() == Backend::Cpu && !matches!(options.form, Form::Auto | Form::Explicit) {
-        return Err(Error::option("form", options.form, "auto or explicit on the CPU"));
+    let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Cpu);
+    match device.backend() {
+        Backend::Cpu if !on_cpu => {
+            return Err(Error::option("engine", options.engine, "auto, cpu, explicit or mccfr on the CPU"));
+        }
+        Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => {
+            return Err(Error::option(
+                "engine",
+                options.engine,
+                "another than cpu where kernels run, or the device cpu",
+            ));
+        }
+        _ => {}
     }
     let kind = layout_kind(problem, options, device)?;
-    let layout = Layout::of(problem, kind, isomorphism)?;
+    let layout = layout_of(problem, kind, isomorphism)?;
     plan_layout(device, &layout, options, isomorphism)
 }
 
 /// Which layout suits a problem.
 fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<LayoutKind> {
-    let wrong_form = |allowed: &str| Err(Error::option("form", options.form, allowed));
+    let wrong = |allowed: &str| Err(Error::option("engine", options.engine, allowed));
     let walks_tree = matches!(options.sampling, Sampling::External | Sampling::Outcome);
-    match (problem, options.form) {
-        (Problem::Tree(_), Form::Auto | Form::Explicit) => Ok(LayoutKind::Tree),
-        (Problem::Tree(_), _) => wrong_form("auto or explicit for a tree"),
-        (Problem::Spot(_), Form::Explicit | Form::Subset) => wrong_form("auto, block or street for a spot"),
-        (Problem::Spot(_), _) if walks_tree => Err(Error::option(
-            "sampling",
-            options.sampling,
-            "none or chance, public_chance, opponent_public, self_public for a spot",
-        )),
-        (Problem::Spot(_), _) => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Form::Explicit) => Ok(LayoutKind::Tree),
-        (Problem::Poker(_), Form::Auto) if walks_tree => Ok(LayoutKind::Tree),
-        (Problem::Poker(_), _) if walks_tree => wrong_form("auto or explicit with external or outcome sampling"),
-        (Problem::Poker(rules), Form::Block | Form::Street) if rules.n_players != 2 => {
-            wrong_form("auto, explicit or subset for more than two players")
+    if options.engine == Engine::Mccfr && options.sampling == Sampling::None {
+        return Err(Error::option("sampling", options.sampling, "external, outcome or chance with engine mccfr"));
+    }
+    match (problem, options.engine) {
+        (Problem::Tree(_), Engine::Auto | Engine::Explicit | Engine::Mccfr) => Ok(LayoutKind::Tree),
+        (Problem::Tree(_), _) => wrong("auto, explicit or mccfr for a tree"),
+        (Problem::Spot(_), Engine::Auto | Engine::Small | Engine::Street | Engine::Cpu) if walks_tree => {
+            Err(Error::option(
+                "sampling",
+                options.sampling,
+                "none or chance, public_chance, opponent_public, self_public for a spot",
+            ))
         }
-        (Problem::Poker(_), Form::Block | Form::Street) => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Form::Subset) => Ok(LayoutKind::Buckets),
-        (Problem::Poker(rules), Form::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Form::Auto) if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu => {
+        (Problem::Spot(_), Engine::Auto | Engine::Small | Engine::Street | Engine::Cpu) => Ok(LayoutKind::Vector),
+        (Problem::Spot(_), _) => wrong("auto, small, street or cpu for a spot"),
+        (Problem::Poker(_), Engine::Explicit | Engine::Mccfr) => Ok(LayoutKind::Tree),
+        (Problem::Poker(_), Engine::Auto) if walks_tree => Ok(LayoutKind::Tree),
+        (Problem::Poker(_), _) if walks_tree => wrong("auto, mccfr or explicit with external or outcome sampling"),
+        (Problem::Poker(rules), Engine::Small | Engine::Street | Engine::Cpu) if rules.n_players != 2 => {
+            wrong("auto, explicit, mccfr, subset or walk for more than two players")
+        }
+        (Problem::Poker(_), Engine::Small | Engine::Street | Engine::Cpu) => Ok(LayoutKind::Vector),
+        (Problem::Poker(_), Engine::Subset) => Ok(LayoutKind::Buckets),
+        (Problem::Poker(_), Engine::Walk) => Ok(LayoutKind::Padded),
+        (Problem::Poker(rules), Engine::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
+        (Problem::Poker(_), Engine::Auto)
+            if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu =>
+        {
             Ok(LayoutKind::Padded)
         }
-        (Problem::Poker(rules), Form::Auto) => exact_kind(rules, device),
+        (Problem::Poker(rules), Engine::Auto) => exact_kind(rules, device),
+    }
+}
+
+/// Lays a problem out.
+pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism: bool) -> Result<Layout> {
+    let unknown = || Error::option("engine", kind, format!("another layout for {}", problem.describe()));
+    match (kind, problem) {
+        (LayoutKind::Vector, Problem::Poker(rules)) => {
+            let tree = BettingTree::new(rules)?;
+            let game = VectorGame::from_game(rules, &tree, isomorphism)?;
+            Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+        }
+        (LayoutKind::Vector, Problem::Spot(spot)) => {
+            let (game, tree) = spot.build(isomorphism)?;
+            Ok(Layout::Vector { game: Arc::new(game), tree: Arc::new(tree) })
+        }
+        (LayoutKind::Tree, Problem::Poker(rules)) => Ok(Layout::Tree(Arc::new(Tree::build(&Poker::new(rules)?)?))),
+        (LayoutKind::Tree, Problem::Tree(tree)) => Ok(Layout::Tree(Arc::clone(tree))),
+        (LayoutKind::Buckets | LayoutKind::Padded, Problem::Poker(rules)) => {
+            Ok(Layout::Buckets(Arc::new(Buckets::new(rules, kind == LayoutKind::Padded)?)))
+        }
+        (_, Problem::Tree(_) | Problem::Spot(_)) => Err(unknown()),
     }
 }
 
@@ -149,58 +178,39 @@ pub(in crate::cfr) fn plan_layout(
     options: &Options,
     isomorphism: bool,
 ) -> Result<Plan> {
-    let engine = match layout {
+    let (engine, needed) = match layout {
         Layout::Vector { game, .. } => vector_engine(device, game, options)?,
         Layout::Buckets(buckets) if buckets.padded => {
-            walk::fits(device, &buckets.rules, &Information::Exact, options)?;
-            EngineName::Walk
+            (Engine::Walk, walk::fits(device, &buckets.rules, &Information::Exact, options)?)
         }
-        Layout::Buckets(buckets) => {
-            subset::fits(device, &buckets.rules, options)?;
-            EngineName::Subset
-        }
+        Layout::Buckets(buckets) => (Engine::Subset, subset::fits(device, &buckets.rules, options)?),
         Layout::Tree(tree) => match options.sampling {
-            Sampling::None => {
-                explicit::fits(device, tree, options)?;
-                EngineName::Explicit
-            }
-            _ => {
-                mccfr::fits(device, tree, options)?;
-                EngineName::Mccfr
-            }
+            Sampling::None => (Engine::Explicit, explicit::fits(device, tree, options)?),
+            _ => (Engine::Mccfr, mccfr::fits(device, tree, options)?),
         },
     };
-    Ok(Plan::new(layout.clone(), engine, isomorphism, options))
+    Ok(Plan::new(layout.clone(), engine, isomorphism, options, needed))
 }
 
-/// The engine for a game in vector form.
-fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<EngineName> {
+/// The engine for a game in vector form, and the bytes that it needs: here `small` or `street` is chosen.
+fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<(Engine, u64)> {
     if device.backend() == Backend::Cpu {
-        cpu::fits(device, game, options)?;
-        return Ok(EngineName::Cpu);
+        return Ok((Engine::Cpu, cpu::fits(device, game, options)?));
     }
-    match options.form {
-        Form::Block => {
-            small::fits(device, game, options)?;
-            Ok(EngineName::Small)
-        }
-        Form::Auto if small::fits(device, game, options).is_ok() => Ok(EngineName::Small),
-        _ => {
-            street::fits(device, game, options)?;
-            Ok(EngineName::Street)
-        }
+    match options.engine {
+        Engine::Small => Ok((Engine::Small, small::fits(device, game, options)?)),
+        Engine::Auto => match small::fits(device, game, options) {
+            Ok(needed) => Ok((Engine::Small, needed)),
+            Err(_) => Ok((Engine::Street, street::fits(device, game, options)?)),
+        },
+        _ => Ok((Engine::Street, street::fits(device, game, options)?)),
     }
 }
 
-fn build_engine(
-    device: &Device,
-    engine: EngineName,
-    game: &Arc<VectorGame>,
-    options: &Options,
-) -> Result<Box<dyn Engine>> {
+fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     match engine {
-        EngineName::Small => small::build(device, Arc::clone(game), options),
-        EngineName::Street => street::build(device, Arc::clone(game), options),
+        Engine::Small => small::build(device, Arc::clone(game), options),
+        Engine::Street => street::build(device, Arc::clone(game), options),
         _ => cpu::build(device, Arc::clone(game), options),
     }
 }
@@ -210,19 +220,17 @@ pub(in crate::cfr) fn build_vector(
     device: &Device,
     game: &Arc<VectorGame>,
     options: &Options,
-) -> Result<Box<dyn Engine>> {
-    build_engine(device, vector_engine(device, game, options)?, game, options)
+) -> Result<Box<dyn Solve>> {
+    build_engine(device, vector_engine(device, game, options)?.0, game, options)
 }
 
 /// Takes the memory.
-pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Engine>> {
+pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Solve>> {
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
-        (Layout::Buckets(buckets), EngineName::Walk) => {
-            walk::build(device, &buckets.rules, &Information::Exact, options)
-        }
+        (Layout::Buckets(buckets), Engine::Walk) => walk::build(device, &buckets.rules, &Information::Exact, options),
         (Layout::Buckets(buckets), _) => subset::build(device, Arc::clone(&buckets.rules), options),
-        (Layout::Tree(tree), EngineName::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
+        (Layout::Tree(tree), Engine::Mccfr) => mccfr::build(device, Arc::clone(tree), options),
         (Layout::Tree(tree), _) => explicit::build(device, Arc::clone(tree), options),
     }
 }

@@ -3,20 +3,20 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use warpplay::Device;
-//! use warpplay::cfr::{Algorithm, GameDef, Numbers, Solver};
+//! use warpplay::cfr::{Algorithm, GameDef, Solver};
+//! use warpplay::{Device, Precision};
 //!
 //! // Kuhn poker: three cards, ante 1, one bet of 1.
 //! let game = GameDef::parse(
 //!     "GAMEDEF\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 3\n\
 //!      numHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
 //! )?;
-//! let builder = Solver::builder(game).algorithm(Algorithm::CfrPlus).precision(Numbers::F64);
+//! let builder = Solver::builder(game).algorithm(Algorithm::CfrPlus).precision(Precision::F64);
 //! let mut solver = builder.build(&Device::cpu())?;
-//! solver.run(1000, |_| ControlFlow::Continue(()))?;
+//! let report = solver.run(|_| ControlFlow::Continue(()))?;
 //!
 //! // Nobody can win much against the average strategy, and the game is worth -1/18 to the first seat.
-//! let point = solver.exploitability()?;
+//! let point = report.trajectory.last().expect("a run measures at its end");
 //! assert!(point.nash_conv < 0.001 && (point.value[0] + 1.0 / 18.0).abs() < 0.001);
 //!
 //! // The king calls a bet.
@@ -53,7 +53,7 @@
 //! | more players, chance sampling | `walk` | not offered |
 //! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
-//! [`Form`] asks for a layout by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
+//! [`Engine`] asks for one by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
 //! something else.
 //!
 //! | engine | what it is |
@@ -66,63 +66,44 @@
 //! | `walk` | sampled deals, a warp a subtree of the betting, up to 32 deals at once |
 //! | `cpu` | the vector form in plain Rust on all cores |
 //!
-//! The programs of the dissertation that this family began with are in [`thesis`].
+//! The programs of the dissertation that this family began with are repeated in the crate `warpplay-papers`.
 //!
 //! # Where to go on
 //!
 //! | to | see |
 //! | --- | --- |
-//! | read a game, play its betting, rank hands, count | [`GameDef`], [`BettingTree`], [`Ranking`], [`Counts`] |
+//! | read a game, play its betting, rank hands, count | [`GameDef`], [`BettingTree`], [`Ranking`], [`Counts`]; the rest in [`game`] |
 //! | choose algorithm, updates, averaging, sampling, arithmetic | [`Options`] |
 //! | solve, stop early, measure, go on later | [`Solver`], [`Checkpoint`] |
 //! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`] |
-//! | solve hold'em spots, on several GPUs | [`Spot`] |
+//! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
 //! | solve another game | [`Game`], [`Tree`] |
-//! | merge hands that are alike | [`Abstraction`] |
+//! | merge hands that are alike | [`Abstraction`], [`abstraction`] |
+//! | solve many small games at once, or with buckets of one's own | [`engines`] |
+//! | know how tables are laid out | [`layout`] |
 //!
-//! # Source
+//! # Papers
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015). Zinkevich et al., "Regret Minimization in Games with Incomplete Information"
 //! (2007), and the papers named at [`Algorithm`] and [`Sampling`].
 
-mod abstraction;
-mod betting;
-mod cards;
-mod counts;
-mod cpu;
-mod deal;
+pub mod abstraction;
 mod dispatch;
-mod engine;
-mod explicit;
-mod extensive;
-mod game_file;
-mod mccfr;
+pub mod engines;
+pub mod game;
+pub mod layout;
 mod options;
-mod ranking;
-mod small;
+mod problem;
+mod report;
 mod solver;
-mod spot;
-mod strategy;
-mod street;
-mod subset;
-pub mod thesis;
-mod vector;
-pub mod walk;
+pub mod spot;
+pub mod strategy;
 
-pub use abstraction::{Abstraction, Classes, Method, Recipe, RoundBuckets};
-pub use betting::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
-pub use cards::{CardSet, Deck, RANKS, SUITS, choose, colex_rank, members, set_of, subsets};
-pub use counts::Counts;
-pub use deal::{Deal, Deals, Lcg};
-pub use dispatch::{EngineName, Plan};
-pub use extensive::{Game, Goofspiel, InformationSet, LiarsDice, MatrixGame, Poker, PrizeOrder, Tree, Turn};
-pub use game_file::GameDef;
-pub use options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
-pub use ranking::{Category, Ranking, category};
-pub use small::{GameMeasure, SmallBatch};
-pub use solver::{Point, Problem, Report, Solver, SolverBuilder};
-pub use spot::{
-    BetSize, HandReport, LockStrategy, Range, SeatSizes, Spot, SpotLock, SpotReport, SpotRun, Streets, solve_spots,
-};
-pub use strategy::{Answer, Checkpoint, Choice, HeadToHead, Profile, Strategy, head_to_head};
-pub use subset::{SeatMeasure, SubsetSolver};
-pub use vector::{Board, Entry, Lock, Node, Place, Street, SuitMap, VectorGame, VectorSize};
+pub use abstraction::{Abstraction, Recipe};
+pub use dispatch::Plan;
+pub use game::{BettingTree, CardSet, Counts, Game, GameDef, MatrixGame, Poker, Ranking, Tree};
+pub use options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
+pub use problem::Problem;
+pub use report::{Point, Report};
+pub use solver::{Solver, SolverBuilder};
+pub use spot::{Spot, SpotReport, SpotRun, solve_spots};
+pub use strategy::{Answer, Checkpoint, HeadToHead, Profile, Strategy, head_to_head};

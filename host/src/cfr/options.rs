@@ -1,6 +1,7 @@
 //! What a solver is asked to do.
 
 use crate::runtime::named::named;
+use crate::{Error, Precision, Result};
 
 named! {
     /// How regrets become strategies.
@@ -61,33 +62,31 @@ named! {
 }
 
 named! {
-    /// How a game is laid out for the solver.
-    Form, "form":
-    /// By the rule of `dispatch`.
+    /// Which engine solves, by the folder that holds it.
+    Engine, "engine":
+    /// By the rule of [`cfr`](super).
     Auto = "auto",
-    /// Every history a node; any number of players.
-    Explicit = "explicit",
     /// Public tree × hands, the whole solve in one block's shared memory; two players.
-    Block = "block",
+    Small = "small" | "block",
     /// Public tree × hands, a block a betting round on a board; two players.
     Street = "street",
     /// Betting tree × cards, all deals by a recurrence over subsets; one hole card, one suit, no board.
     Subset = "subset",
-}
-
-named! {
-    /// Arithmetic and storage of regrets and averages.
-    Numbers, "precision":
-    /// Single precision.
-    F32 = "f32",
-    /// Double precision.
-    F64 = "f64",
-    /// Single precision, stored as 16-bit integers with a scale for each vector of hands (form `street`).
-    I16 = "i16",
+    /// Every history a node; any number of players. Where something is sampled, the same as `mccfr`.
+    Explicit = "explicit",
+    /// Every history a node, sampled traversals; any number of players.
+    Mccfr = "mccfr",
+    /// Betting tree, sampled deals, a warp a subtree.
+    Walk = "walk",
+    /// Public tree × hands on all cores of the CPU; two players.
+    Cpu = "cpu",
 }
 
 /// Options of a solve.
+///
+/// [`Options::default`] is what the library and the program start from.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// The algorithm.
     pub algorithm: Algorithm,
@@ -105,10 +104,15 @@ pub struct Options {
     pub exploration: f64,
     /// Seed of what is sampled.
     pub seed: u64,
-    /// Arithmetic.
-    pub numbers: Numbers,
-    /// Layout.
-    pub form: Form,
+    /// Arithmetic and storage of regrets and averages: `f32`, `f64`, or `i16`, which is single precision stored with a scale for each vector of hands (engine
+    /// `street`).
+    #[serde(alias = "numbers")]
+    pub precision: Precision,
+    /// Which engine.
+    #[serde(alias = "form")]
+    pub engine: Engine,
+    /// Iterations in all, those before a resume included.
+    pub iterations: u64,
     /// Threads of the CPU back end; `None` for all cores.
     pub threads: Option<usize>,
 }
@@ -124,8 +128,9 @@ impl Default for Options {
             discounts: [1.5, 0.0, 2.0],
             exploration: 0.6,
             seed: 1,
-            numbers: Numbers::F32,
-            form: Form::Auto,
+            precision: Precision::F32,
+            engine: Engine::Auto,
+            iterations: 1000,
             threads: None,
         }
     }
@@ -145,6 +150,50 @@ pub(in crate::cfr) struct Step {
 }
 
 impl Options {
+    /// That the options can be used at all, and together. What a game or a device does not allow is found when the solver is built.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the first that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        // Exhaustive, so that a new option is thought of here.
+        let Self {
+            algorithm,
+            updates: _,
+            averaging: _,
+            sampling,
+            batch,
+            discounts,
+            exploration,
+            seed: _,
+            precision,
+            engine: _,
+            iterations: _,
+            threads,
+        } = *self;
+        if batch == 0 {
+            return Err(Error::option("batch", batch, "at least 1"));
+        }
+        if sampling == Sampling::None && batch != 1 {
+            return Err(Error::option("batch", batch, "1 where nothing is sampled"));
+        }
+        if let Some(exponent) = discounts.iter().find(|exponent| !exponent.is_finite()) {
+            return Err(Error::option("discounts", exponent, "finite numbers"));
+        }
+        if !(exploration > 0.0 && exploration <= 1.0) {
+            return Err(Error::option("exploration", exploration, "above 0, at most 1"));
+        }
+        if !matches!(precision, Precision::F32 | Precision::F64 | Precision::I16) {
+            return Err(Error::option("precision", precision, "f32, f64 or i16"));
+        }
+        if threads == Some(0) {
+            return Err(Error::option("threads", 0, "at least 1"));
+        }
+        if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
+            return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
+        }
+        Ok(())
+    }
+
     /// The step of iteration `t`, from 1.
     pub(in crate::cfr) fn step(&self, t: u64) -> Step {
         let t = t as f64;

@@ -1,27 +1,26 @@
 //! The solver: one builder for every game, layout, engine and device.
 
-mod problem;
-mod report;
+mod builder;
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-pub use problem::Problem;
-pub(in crate::cfr) use problem::Stored;
-pub use report::{Point, Report};
+pub use builder::SolverBuilder;
 
-use super::dispatch::{self, Plan};
-use super::engine::Engine;
-use super::options::{Algorithm, Averaging, Form, Numbers, Options, Sampling, Updates};
-use super::strategy::{Checkpoint, Strategy};
-use crate::{Device, Error, Progress, Result};
+use crate::cfr::dispatch::Plan;
+use crate::cfr::engines::Solve;
+use crate::cfr::options::Options;
+use crate::cfr::problem::Problem;
+use crate::cfr::report::{Point, Report};
+use crate::cfr::strategy::{Checkpoint, State, Strategy};
+use crate::{Device, Memory, Progress, Result};
 
-/// Builds a [`Solver`].
+/// Where the state is written while a solver runs, and how often.
 #[derive(Clone, Debug)]
-pub struct SolverBuilder {
-    problem: Problem,
-    options: Options,
-    isomorphism: bool,
+struct Keep {
+    path: Option<PathBuf>,
+    every: Duration,
 }
 
 /// A solve that can be run on, looked at, stored and gone on with.
@@ -32,9 +31,9 @@ pub struct SolverBuilder {
 /// use warpplay::cfr::{Algorithm, GameDef, Solver};
 ///
 /// let game = GameDef::read("kuhn.limit.2p.game")?;
-/// let mut solver = Solver::builder(game).algorithm(Algorithm::CfrPlus).build(&Device::auto())?;
-/// solver.run(1000, |_| ControlFlow::Continue(()))?;
-/// println!("{:?}", solver.exploitability()?);
+/// let mut solver = Solver::builder(game).algorithm(Algorithm::CfrPlus).iterations(1000).build(&Device::auto())?;
+/// let report = solver.run(|_| ControlFlow::Continue(()))?;
+/// println!("{report}");
 /// solver.strategy()?.save("kuhn.strategy")?;
 /// # Ok::<(), warpplay::Error>(())
 /// ```
@@ -46,11 +45,13 @@ pub struct Solver {
     problem: Problem,
     options: Options,
     plan: Plan,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Solve>,
     iteration: u64,
     seconds: f64,
     exploitability_seconds: f64,
     trajectory: Vec<Point>,
+    measure_at: Option<Vec<u64>>,
+    keep: Keep,
 }
 
 impl std::fmt::Debug for Solver {
@@ -64,148 +65,40 @@ impl std::fmt::Debug for Solver {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident => $field:ident: $kind:ty),+ $(,)?) => {
-        $($(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $field: $kind) -> Self {
-            self.options.$field = $field;
-            self
-        })+
-    };
-}
-
-impl SolverBuilder {
-    setters! {
-        /// How regrets become strategies; `Cfr` unless said.
-        algorithm => algorithm: Algorithm,
-        /// Who learns in an iteration; `Alternating` unless said.
-        updates => updates: Updates,
-        /// Weights of the average; what the algorithm is published with unless said.
-        averaging => averaging: Averaging,
-        /// What is sampled; nothing unless said.
-        sampling => sampling: Sampling,
-        /// Deals, boards or traversals of an iteration, where something is sampled; at least 1, and 1 unless said.
-        batch => batch: u32,
-        /// Exponents α, β, γ of discounted CFR; 1.5, 0, 2 unless said.
-        discounts => discounts: [f64; 3],
-        /// Exploration ε of outcome sampling, above 0 and at most 1; 0.6 unless said.
-        exploration => exploration: f64,
-        /// Seed of what is sampled.
-        seed => seed: u64,
-        /// Arithmetic; `F32` unless said.
-        precision => numbers: Numbers,
-        /// Layout; by the rule of [`cfr`](crate::cfr) unless said.
-        form => form: Form,
-        /// Threads of the CPU back end; all cores unless said.
-        threads => threads: Option<usize>,
-    }
-
-    /// All options at once.
-    #[must_use]
-    pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// Whether boards that differ by names of suits only are solved once; yes unless said.
-    #[must_use]
-    pub fn isomorphism(mut self, isomorphism: bool) -> Self {
-        self.isomorphism = isomorphism;
-        self
-    }
-
-    /// What would solve it on `device` and how much memory the tables need. Takes none of the device's memory.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build).
-    pub fn plan(&self, device: &Device) -> Result<Plan> {
-        check(&self.options, self.problem.n_players())?;
-        dispatch::plan(device, &self.problem, &self.options, self.isomorphism)
-    }
-
-    /// Lays the game out and takes the memory.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for options that are not allowed, or not for this game on this device; [`Error::OutOfMemory`] where the tables do not fit, before
-    /// anything is taken; as the device says.
-    pub fn build(self, device: &Device) -> Result<Solver> {
-        let plan = self.plan(device)?;
-        self.build_plan(device, plan)
-    }
-
-    /// As [`build`](Self::build), from a plan that [`plan`](Self::plan) gave for the same device and options.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn build_plan(self, device: &Device, plan: Plan) -> Result<Solver> {
-        let free = device.memory()?.free;
-        if plan.table_bytes() > free {
-            return Err(Error::OutOfMemory { device: device.to_string(), needed: plan.table_bytes(), free });
-        }
-        let engine = dispatch::build(device, &plan, &self.options)?;
-        Ok(Solver {
-            device: device.clone(),
-            problem: self.problem,
-            options: self.options,
-            plan,
-            engine,
-            iteration: 0,
-            seconds: 0.0,
-            exploitability_seconds: 0.0,
-            trajectory: Vec::new(),
-        })
-    }
-
-    /// Goes on from a checkpoint of the same problem. The options are the checkpoint's; of this builder's only `threads` counts.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build); [`Error::Shape`] where the checkpoint is of another problem or another engine's.
-    pub fn resume(mut self, device: &Device, checkpoint: &Checkpoint) -> Result<Solver> {
-        let threads = self.options.threads;
-        self.options = Options { threads, ..*checkpoint.options() };
-        self.isomorphism = checkpoint.isomorphism();
-        let mut solver = self.build(device)?;
-        checkpoint.check_fits(&solver.plan)?;
-        solver.engine.set_tables(checkpoint.tables())?;
-        solver.iteration = checkpoint.iteration();
-        (solver.seconds, solver.exploitability_seconds) = checkpoint.seconds();
-        solver.trajectory = checkpoint.trajectory().to_vec();
-        Ok(solver)
-    }
-}
-
 impl Solver {
     /// A solver of a game: a [`GameDef`](super::GameDef) or another [`Problem`].
     pub fn builder(problem: impl Into<Problem>) -> SolverBuilder {
-        SolverBuilder { problem: problem.into(), options: Options::default(), isomorphism: true }
+        SolverBuilder::new(problem.into())
     }
 
-    /// Does `n` more iterations, and calls `progress` about ten times a second; where it answers `Break` the solver stops early. Returns the iterations
-    /// done by this call.
+    /// Iterates until [`iterations`](SolverBuilder::iterations) are done in all, and finds the exploitability where
+    /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that was measured; where it answers `Break`
+    /// the solver stops early, and can be run on.
     ///
     /// # Errors
-    /// As the device says; the solver is of no more use then.
-    pub fn run(&mut self, n: u32, mut progress: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<u32> {
-        let began = Instant::now();
-        let (mut done, mut part) = (0, 1);
-        while done < n {
-            let now = part.min(n - done);
+    /// As the device says: the solver is of no more use then; [`Error::File`] if a checkpoint cannot be written.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
+        let (began, limit) = (Instant::now(), self.options.iterations);
+        let mut written = Instant::now();
+        let mut part = 1u32;
+        let mut go_on = true;
+        if self.iteration == 0 && self.measure_at.as_ref().is_some_and(|at| at.contains(&0)) {
+            self.exploitability()?;
+        }
+        while go_on && self.iteration < limit {
+            let stops = self.measure_at.iter().flatten().copied().filter(|&at| at > self.iteration && at < limit);
+            let stop = stops.min().unwrap_or(limit);
+            let now = (stop - self.iteration).min(u64::from(part)) as u32;
             let start = Instant::now();
             self.engine.run(now)?;
             let seconds = start.elapsed().as_secs_f64();
             self.seconds += seconds;
             self.iteration += u64::from(now);
-            done += now;
-            let state = Progress {
-                steps: done.into(),
-                n_steps: Some(n.into()),
-                elapsed: began.elapsed(),
-                time_limit: None,
-                latest: None,
-            };
-            if progress(&state).is_break() {
-                break;
+            let latest = if self.is_measured() { Some(self.exploitability()?) } else { None };
+            go_on = watch(&self.progress(began, latest)).is_continue();
+            if let Some(path) = self.keep.path.clone().filter(|_| written.elapsed() >= self.keep.every) {
+                self.save_checkpoint(path)?;
+                written = Instant::now();
             }
             // Large enough that the calls cost nothing, small enough that a caller is heard.
             if seconds < 0.05 {
@@ -214,10 +107,41 @@ impl Solver {
                 part = (part / 2).max(1);
             }
         }
-        Ok(done)
+        if self.measure_at.is_none() {
+            self.exploitability()?;
+        }
+        if let Some(path) = self.keep.path.clone() {
+            self.save_checkpoint(path)?;
+        }
+        Ok(self.report())
     }
 
-    /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory.
+    /// Whether the exploitability is to be found after the iterations so far.
+    fn is_measured(&self) -> bool {
+        match &self.measure_at {
+            Some(at) => at.contains(&self.iteration),
+            None => self.iteration == self.options.iterations,
+        }
+    }
+
+    fn progress(&self, began: Instant, latest: Option<Point>) -> Progress<Point> {
+        let n_steps = Some(self.options.iterations);
+        Progress { steps: self.iteration, n_steps, elapsed: began.elapsed(), time_limit: None, latest }
+    }
+
+    /// Sets the iterations after which [`run`](Self::run) ends, in all.
+    pub fn set_limit(&mut self, iterations: u64) {
+        self.options.iterations = iterations;
+    }
+
+    /// Memory that the solve has taken.
+    pub fn memory_needed(&self) -> Memory {
+        let (tables, all) = (self.plan.tables(), self.engine.bytes());
+        let memory = Memory::default().on_device("regrets and averages", tables);
+        if all > tables { memory.on_device("the rest of the engine", all - tables) } else { memory }
+    }
+
+    /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory. A run finds it by itself.
     ///
     /// # Errors
     /// As the device says.
@@ -251,7 +175,7 @@ impl Solver {
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
         let tables = self.engine.tables()?;
         let seconds = (self.seconds, self.exploitability_seconds);
-        Ok(Checkpoint::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
+        Ok(State::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
     }
 
     /// [`checkpoint`](Self::checkpoint), written to a file; it replaces the file whole or not at all.
@@ -266,7 +190,7 @@ impl Solver {
     pub fn report(&self) -> Report {
         Report {
             game: self.problem.describe(),
-            engine: self.plan.engine().to_string(),
+            engine: self.plan.engine(),
             options: self.options,
             device: self.device.to_string(),
             device_name: self.device.name(),
@@ -274,7 +198,7 @@ impl Solver {
             seconds: self.seconds,
             exploitability_seconds: self.exploitability_seconds,
             infoset_actions: self.plan.infoset_actions(),
-            table_bytes: self.plan.table_bytes(),
+            table_bytes: self.plan.tables(),
             bytes: self.engine.bytes(),
             trajectory: self.trajectory.clone(),
         }
@@ -299,44 +223,4 @@ impl Solver {
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
-}
-
-/// That options can be used at all, and together.
-pub(in crate::cfr) fn check(options: &Options, n_players: usize) -> Result<()> {
-    // Exhaustive, so that a new option is thought of here.
-    let Options {
-        algorithm,
-        updates: _,
-        averaging: _,
-        sampling,
-        batch,
-        discounts,
-        exploration,
-        seed: _,
-        numbers: _,
-        form: _,
-        threads,
-    } = *options;
-    if batch == 0 {
-        return Err(Error::option("batch", batch, "at least 1"));
-    }
-    if sampling == Sampling::None && batch != 1 {
-        return Err(Error::option("batch", batch, "1 where nothing is sampled"));
-    }
-    if let Some(exponent) = discounts.iter().find(|exponent| !exponent.is_finite()) {
-        return Err(Error::option("discounts", exponent, "finite numbers"));
-    }
-    if !(exploration > 0.0 && exploration <= 1.0) {
-        return Err(Error::option("exploration", exploration, "above 0, at most 1"));
-    }
-    if threads == Some(0) {
-        return Err(Error::option("threads", 0, "at least 1"));
-    }
-    if algorithm == Algorithm::CfrBr && n_players != 2 {
-        return Err(Error::option("algorithm", algorithm, "another than cfr_br, which is for two players"));
-    }
-    if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
-        return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Files mapped into memory: the only place of the data sets that needs `unsafe`.
+//! Files mapped into memory: the only file of the data sets that needs `unsafe`.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -16,7 +16,7 @@ pub(super) struct Mapping(Mmap);
 impl Mapping {
     /// Maps a whole file.
     ///
-    /// The file must not be changed or cut while it is mapped: data sets are replaced by new files under new names, never written in place.
+    /// The file must not be changed or cut while it is mapped: data sets are replaced by new files under new names, never overwritten.
     ///
     /// # Errors
     /// [`Error::File`] with the path and the system's reason.

@@ -1,18 +1,19 @@
-//! What is minimised, and the source's way to do it.
+//! What is minimised, and the paper's way to do it.
 
 use crate::{Error, Result};
 
-/// Values that are learnt by the source: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
+/// Values that are learnt by the paper: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
 pub type Values = [f64; 12];
 
 /// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
 pub const LARGEST: f64 = 1e6;
 
-/// The objective and the update of the source, equations (1) to (6).
+/// The objective and the update of the paper, equations (1) to (6).
 ///
 /// `J(v) = Σ T(σ (f(child) − f(played child))) / K` over all `K` children with `T(x) = 1 / (1 + exp(−a x))`; after each iteration every value moves by `h` against the sign of
 /// `J(v + Δ e) − J(v)` (an exact tie raises it), then `h` shrinks by its factor.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Objective {
     /// Slope `a` of the sigmoid.
     pub a: f64,
@@ -25,7 +26,7 @@ pub struct Objective {
 }
 
 impl Default for Objective {
-    /// The source's: a = 3, Δ = 0.05, h = 0.3, factor 0.97.
+    /// The paper's: a = 3, Δ = 0.05, h = 0.3, factor 0.97.
     fn default() -> Self {
         Self { a: 3.0, delta: 0.05, h: 0.3, factor: 0.97 }
     }
@@ -61,7 +62,7 @@ pub(in crate::shogi) fn check_values(values: &Values) -> Result<()> {
 }
 
 /// One row of a trajectory: the state before an iteration.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Row {
     /// Updates done before it.
     pub iteration: u32,

@@ -32,7 +32,7 @@ pub struct Shard {
     pub differences: Column<u64>,
     /// First change of each child, and after the last child the number of changes: `[n_children + 1]`.
     pub first_change: Column<u32>,
-    /// What changes in the parent's list: `place << 16 | new number`, places ascending within a child, each at most once.
+    /// What changes in the parent's list: `slot << 16 | new number`, slots ascending within a child, each at most once.
     pub changes: Column<u32>,
 }
 
@@ -102,6 +102,46 @@ impl Shard {
             }
         }
         sum.value()
+    }
+}
+
+/// Shards that are lent to what learns from them: a slice or a vector of references, one shard, or a [`Dataset`](super::dataset::Dataset).
+#[derive(Clone, Debug, Default)]
+pub struct Shards<'a>(pub(in crate::shogi) Vec<&'a Shard>);
+
+impl<'a> From<&'a Shard> for Shards<'a> {
+    fn from(shard: &'a Shard) -> Self {
+        Self(vec![shard])
+    }
+}
+
+impl<'a> From<&'a [Shard]> for Shards<'a> {
+    fn from(shards: &'a [Shard]) -> Self {
+        Self(shards.iter().collect())
+    }
+}
+
+impl<'a> From<&[&'a Shard]> for Shards<'a> {
+    fn from(shards: &[&'a Shard]) -> Self {
+        Self(shards.to_vec())
+    }
+}
+
+impl<'a, const N: usize> From<&[&'a Shard; N]> for Shards<'a> {
+    fn from(shards: &[&'a Shard; N]) -> Self {
+        Self(shards.to_vec())
+    }
+}
+
+impl<'a> From<&Vec<&'a Shard>> for Shards<'a> {
+    fn from(shards: &Vec<&'a Shard>) -> Self {
+        Self(shards.clone())
+    }
+}
+
+impl<'a> From<Vec<&'a Shard>> for Shards<'a> {
+    fn from(shards: Vec<&'a Shard>) -> Self {
+        Self(shards)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use rayon::prelude::*;
-use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, PLACES, SQUARES};
+use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, SLOTS, SQUARES};
 
 use super::Shard;
 use crate::{Error, Result};
@@ -11,16 +11,16 @@ use crate::{Error, Result};
 /// Most children of a parent: their number within it must fit 16 bits.
 const MOST_CHILDREN: u32 = 1 << 16;
 
-/// First number that a place of a list cannot hold.
-const fn numbers_of(place: u32) -> u32 {
-    if place < PIECES { NUMBERS } else { SQUARES }
+/// First number that a slot of a list cannot hold.
+const fn numbers_of(slot: u32) -> u32 {
+    if slot < PIECES { NUMBERS } else { SQUARES }
 }
 
 impl Shard {
     /// Refuses columns that do not belong together or name what there is not: after it nothing that follows the indices goes beyond a column.
     ///
     /// # Errors
-    /// [`Error::Shape`] with the column, the place and what is allowed there.
+    /// [`Error::Shape`] with the column, the slot and what is allowed there.
     pub(in crate::shogi) fn expect_columns(&self) -> Result<()> {
         // Nothing at all is an empty shard too.
         if *self == Self::default() {
@@ -48,7 +48,7 @@ impl Shard {
         let children = (0..children).into_par_iter().with_min_len(1 << 12);
         children.try_for_each(|child| match self.changes_of(child).is_sorted_by(|a, b| a >> 16 < b >> 16) {
             true => Ok(()),
-            false => Err(Error::shape(format!("changes of child {child}"), "places that ascend", "others")),
+            false => Err(Error::shape(format!("changes of child {child}"), "slots that ascend", "others")),
         })
     }
 
@@ -75,10 +75,10 @@ impl Shard {
         if self.sides[parent] > 1 {
             return Err(Error::shape(format!("side of parent {parent}"), "0 or 1", self.sides[parent]));
         }
-        match (0..).zip(&self.pieces[parent]).find(|&(place, &number)| u32::from(number) >= numbers_of(place)) {
-            Some((place, number)) => {
-                let what = format!("place {place} of parent {parent}");
-                Err(Error::shape(what, format!("below {}", numbers_of(place)), number))
+        match (0..).zip(&self.pieces[parent]).find(|&(slot, &number)| u32::from(number) >= numbers_of(slot)) {
+            Some((slot, number)) => {
+                let what = format!("slot {slot} of parent {parent}");
+                Err(Error::shape(what, format!("below {}", numbers_of(slot)), number))
             }
             None => Ok(()),
         }
@@ -99,13 +99,13 @@ impl Shard {
 }
 
 fn expect_change(at: usize, change: u32) -> Result<()> {
-    let (place, number) = (change >> 16, change & 0xFFFF);
-    if place >= PLACES {
-        return Err(Error::shape(format!("place of change {at}"), format!("below {PLACES}"), place));
+    let (slot, number) = (change >> 16, change & 0xFFFF);
+    if slot >= SLOTS {
+        return Err(Error::shape(format!("slot of change {at}"), format!("below {SLOTS}"), slot));
     }
-    if number >= numbers_of(place) {
-        let what = format!("number of change {at} at place {place}");
-        return Err(Error::shape(what, format!("below {}", numbers_of(place)), number));
+    if number >= numbers_of(slot) {
+        let what = format!("number of change {at} at slot {slot}");
+        return Err(Error::shape(what, format!("below {}", numbers_of(slot)), number));
     }
     Ok(())
 }

@@ -26,6 +26,7 @@
 //! [`published`] holds the tables. [`measure`] searches with their settings: `warpplay papers mctsnc`. The published figures are means over the positions of
 //! whole games on an A100; ours are of one search of the empty board.
 
+mod options;
 pub mod published;
 mod report;
 
@@ -35,52 +36,9 @@ use std::time::Instant;
 use warpplay::mcts::{Connect4, Gomoku, KernelSet, Notation, Options as SearchOptions, Search};
 use warpplay::{Backend, Device, Progress, Result};
 
-use published::{GameId, Published, TOURNAMENTS};
+pub use options::Options;
+use published::{GameId, TOURNAMENTS};
 pub use report::{Measured, Report, Row};
-
-/// How the settings are measured.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Options {
-    /// Seconds of each search; `None`: those of the paper, 5 and 30.
-    pub seconds: Option<f64>,
-    /// Seed of the searches.
-    pub seed: u64,
-    /// GiB for the trees; `None`: 16 as in the paper, or what the device has free, on a GPU, and 2 elsewhere.
-    pub memory_gb: Option<f64>,
-}
-
-impl Default for Options {
-    /// The paper's time, and its seed.
-    fn default() -> Self {
-        Self { seconds: None, seed: 0, memory_gb: None }
-    }
-}
-
-impl Options {
-    /// Checks them.
-    ///
-    /// # Errors
-    /// [`warpplay::Error::Option`] for the first that is not allowed.
-    pub fn check(&self) -> Result<()> {
-        TOURNAMENTS.iter().try_for_each(|published| self.of(published, self.memory_gb.unwrap_or(2.0)).check())
-    }
-
-    /// Options of one search.
-    fn of(&self, published: &Published, memory_gb: f64) -> SearchOptions {
-        SearchOptions {
-            variant: published.variant,
-            n_trees: published.n_trees,
-            n_playouts: published.n_playouts,
-            steps: None,
-            seconds: Some(self.seconds.unwrap_or(published.seconds)),
-            ucb_c: 2.0,
-            draw_value: 0.0,
-            device_memory_gb: memory_gb,
-            seed: self.seed,
-            ..SearchOptions::default()
-        }
-    }
-}
 
 /// Searches the empty board with the settings of each row of [`TOURNAMENTS`]. `watch` is told how far it is in rows, with each row that is done; when it
 /// answers `Break`, the report holds the rows done so far.
@@ -143,8 +101,10 @@ fn search<G: KernelSet + Notation>(
     watch: impl FnMut(&Progress) -> ControlFlow<()> + Send,
 ) -> Result<Measured> {
     let mut search = Search::<G>::builder().options(options).profile_steps(0).build(device)?;
-    // One step first: it brings up the device's clocks and the threads.
-    search.run(&G::start(), |_| ControlFlow::Break(()))?;
+    // A few steps first bring up the clocks of a GPU. On a CPU a step of Gomoku takes seconds, and there is nothing to gain.
+    if device.backend() == Backend::Cuda {
+        search.run(&G::start(), |_| ControlFlow::Break(()))?;
+    }
     let report = search.run(&G::start(), watch)?;
     Ok(Measured {
         engine: report.engine,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use warpplay::mcts::Engine;
 
-use super::Options;
+use super::options::Options;
 use super::published::{GameId, Published};
 
 /// What one search of ours reached.

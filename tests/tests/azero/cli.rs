@@ -1,4 +1,4 @@
-//! The program `azero_checkers` as others use it: its files and JSON, its exit codes, its one-line errors; and that what was there stays where
+//! The commands `warpplay azero` as others use it: its files and JSON, its exit codes, its one-line errors; and that what was there stays where
 //! something is wrong.
 
 use std::collections::HashMap;
@@ -71,27 +71,27 @@ fn agrees(out: &Path, reference: &Path, n: usize, bounds: [f64; 3]) {
 }
 
 #[test]
-fn eval_writes_what_the_reference_network_says() {
+fn analyse_writes_what_the_reference_network_says() {
     let place = new_place();
     let inputs = golden_path("az_checkers_4.safetensors");
     let eval = |precision: &str| {
         let line = format!(
-            "eval --weights seed:27 --inputs \"{}\" --out out.safetensors --precision {precision} --device cpu --execution auto",
+            "analyse --weights seed:27 --inputs \"{}\" --out out.safetensors --precision {precision} --device cpu --engine auto",
             inputs.display()
         );
         place.ok(&line)
     };
-    eval("fp64");
+    eval("f64");
     agrees(&place.path("out.safetensors"), &inputs, 4, [1e-12, 1e-12, 1e-12]);
     assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F64));
-    assert!(eval("fp32").contains("4 positions"));
+    assert!(eval("f32").contains("4 positions"));
     agrees(&place.path("out.safetensors"), &inputs, 4, [1e-5, 2e-5, 1e-5]);
     assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F32));
     assert_eq!(place.names(), ["out.safetensors"], "nothing else is left");
 }
 
 #[test]
-fn eval_agrees_with_the_large_set_of_positions() {
+fn analyse_agrees_with_the_large_set_of_positions() {
     let (Some(inputs), Some(weights)) =
         (golden::shared("vectors/az_checkers_io.safetensors"), golden::shared("vectors/az_checkers_net.safetensors"))
     else {
@@ -100,7 +100,7 @@ fn eval_agrees_with_the_large_set_of_positions() {
     let place = new_place();
     for weights in [weights.display().to_string(), "seed:27".to_string()] {
         let line = format!(
-            "eval --weights \"{weights}\" --inputs \"{}\" --out out.safetensors --precision fp64 --device cpu --batch 24",
+            "analyse --weights \"{weights}\" --inputs \"{}\" --out out.safetensors --precision f64 --device cpu --batch 24",
             inputs.display()
         );
         place.ok(&line);
@@ -109,15 +109,16 @@ fn eval_agrees_with_the_large_set_of_positions() {
 }
 
 #[test]
-fn eval_shows_value_and_moves_of_positions() {
+fn analyse_shows_value_and_moves_of_positions() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
-    let shown = place.ok("eval --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
+    let shown =
+        place.ok("analyse --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
     assert!(shown.contains("White to move, value ") && shown.contains("and 5 more"), "{shown}");
     let record = place.json("out.json");
     assert_eq!(
         (&record["kind"], &record["observation"], &record["value_of"]),
-        (&"eval".into(), &"egocentric".into(), &"mover".into())
+        (&"analyse".into(), &"egocentric".into(), &"mover".into())
     );
     let moves = record["positions"][0]["moves"].as_array().expect("a list");
     assert_eq!(moves.len(), 7);
@@ -126,7 +127,7 @@ fn eval_shows_value_and_moves_of_positions() {
     // A file of positions: moves, and boards as the records write them.
     let board = record["positions"][0]["position"].as_str().expect("a text");
     fs::write(place.path("positions.txt"), format!("a3b4 # first\n\n{board}\n")).expect("written");
-    place.ok("eval --device cpu --weights net.safetensors --positions positions.txt --json both.json");
+    place.ok("analyse --device cpu --weights net.safetensors --positions positions.txt --json both.json");
     let both = place.json("both.json");
     assert_eq!(both["positions"][1], record["positions"][0]);
     assert_eq!(both["positions"].as_array().map(Vec::len), Some(2));
@@ -135,11 +136,11 @@ fn eval_shows_value_and_moves_of_positions() {
 #[test]
 fn without_weights_the_seeded_network_is_used_and_that_is_said() {
     let place = new_place();
-    let shown = place.ok("eval --device cpu");
+    let shown = place.ok("analyse --device cpu");
     assert!(shown.starts_with("no --weights: the seeded default network, seed:27"), "{shown}");
     // The first move of the reference network's liking.
     assert!(shown.contains("g3h4    80.9"), "{shown}");
-    assert_eq!(place.ok("eval --device cpu --quiet"), "");
+    assert_eq!(place.ok("analyse --device cpu --quiet"), "");
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
     tiny(&place, "net.safetensors", 3);
     fs::copy(golden_path("az_checkers_4.safetensors"), place.path("io.safetensors")).expect("copied");
     fs::write(place.path("out.safetensors"), "what was there").expect("written");
-    let line = "eval --weights bad.safetensors --inputs io.safetensors --out out.safetensors --device cpu";
+    let line = "analyse --weights bad.safetensors --inputs io.safetensors --out out.safetensors --device cpu";
     let good = read(&place.path("net.safetensors"));
     let name = "layers.1.res_0_conv_2.weight";
     let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
@@ -195,7 +196,7 @@ fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
     fs::write(place.path("out.safetensors"), "what was there").expect("written");
-    let line = "eval --weights net.safetensors --inputs bad.safetensors --out out.safetensors --device cpu";
+    let line = "analyse --weights net.safetensors --inputs bad.safetensors --out out.safetensors --device cpu";
     let good = read(&golden_path("az_checkers_4.safetensors"));
     let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
         let mut tensors = good.clone();
@@ -253,13 +254,13 @@ fn options_that_are_wrong_are_refused_by_name() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
     for (line, words) in [
-        ("eval --batch 0 --device cpu", "option batch: 0 is not allowed (1 to 1048576)"),
-        ("eval --batch 1048577 --device cpu", "option batch: 1048577"),
+        ("analyse --batch 0 --device cpu", "option batch: 0 is not allowed (1 to 1048576)"),
+        ("analyse --batch 1048577 --device cpu", "option batch: 1048577"),
         ("bench --batch 1,0 --device cpu", "option batch: 0"),
-        ("eval --precision fp64 --device simt", "option precision: fp64"),
-        ("eval --execution fused --device cpu", "option execution: fused"),
-        ("eval --device gpu", "option device: gpu"),
-        ("eval --position ........", "option position: ........ is not allowed (board: 8 characters, expected 64)"),
+        ("analyse --precision f64 --device simt", "option precision: f64"),
+        ("analyse --engine fused --device cpu", "option engine: fused"),
+        ("analyse --device gpu", "option device: gpu"),
+        ("analyse --position ........", "option position: ........ is not allowed (board: 8 characters, expected 64)"),
         ("selfplay --simulations 0 --device cpu", "option simulations: 0"),
         ("selfplay --uniform --leaves 17 --device cpu", "option leaves: 17"),
         ("selfplay --uniform --parallel 0 --device cpu", "option parallel: 0"),
@@ -268,44 +269,44 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("perft --depth 0", "option depth: 0 is not allowed (1 to 14)"),
         ("match --games 3 --device cpu", "option games: 3"),
         ("match --a uniform,simulations=0 --device cpu", "option simulations: 0"),
-        ("eval --inputs io --out io --device cpu", "--out and --inputs name the same file io"),
+        ("analyse --inputs io --out io --device cpu", "--out and --inputs name the same file io"),
         (
-            "eval --weights net.safetensors --json ./net.safetensors --device cpu",
+            "analyse --weights net.safetensors --json ./net.safetensors --device cpu",
             "--json and --weights name the same file",
         ),
-        ("train --games games.jsonl --out games.jsonl", "--out and --games name the same file"),
-        ("train --games games.jsonl --out net --gate 1", "option gate: 1"),
-        ("train --games games.jsonl --out net --lr 0", "option learning_rate: 0"),
+        ("train --records games.jsonl --save-weights games.jsonl", "--save-weights and --records name the same file"),
+        ("train --records games.jsonl --save-weights net --gate 1", "option gate: 1"),
+        ("train --records games.jsonl --save-weights net --learning-rate 0", "option learning_rate: 0"),
         ("learn --folder run --width 0 --device cpu", "option width: 0"),
     ] {
         let said = place.fails(2, line);
         assert!(said.contains(words), "{line}: {said}");
     }
     for (line, words) in [
-        ("eval --moves a3c5 --device cpu", "moves of checkers: move 1 (`a3c5`) is illegal"),
-        ("eval --moves a3a4 --device cpu", "`a3a4` is not a move"),
+        ("analyse --moves a3c5 --device cpu", "moves of checkers: move 1 (`a3c5`) is illegal"),
+        ("analyse --moves a3a4 --device cpu", "`a3a4` is not a move"),
         ("play --moves zz --device cpu", "`z` is not a move"),
-        ("eval --out nowhere/out.safetensors --device cpu", "nowhere/out.safetensors: cannot be written"),
-        ("selfplay --uniform --json nowhere/games.jsonl --device cpu", "nowhere/games.jsonl: cannot be written"),
-        ("eval --positions none.txt --device cpu", "none.txt: cannot be read"),
+        ("analyse --out nowhere/out.safetensors --device cpu", "nowhere/out.safetensors: cannot be written"),
+        ("selfplay --uniform --save-games nowhere/games.jsonl --device cpu", "nowhere/games.jsonl: cannot be written"),
+        ("analyse --positions none.txt --device cpu", "none.txt: cannot be read"),
     ] {
         let said = place.fails(1, line);
         assert!(said.contains(words), "{line}: {said}");
     }
     fs::write(place.path("positions.txt"), "a3b4\na3b4 b6a5 b4a5\n").expect("written");
-    let line = "eval --positions positions.txt --device cpu";
+    let line = "analyse --positions positions.txt --device cpu";
     assert!(place.fails(1, line).contains("positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal"));
     fs::write(place.path("positions.txt"), format!("{} 0 40\n", ".".repeat(63) + ".")).expect("written");
     assert!(place.fails(1, line).contains("positions.txt, line 1: the game is over there"));
     for line in [
-        "eval --batch -1",
-        "eval --precision fp8",
+        "analyse --batch -1",
+        "analyse --precision fp8",
         "selfplay --games 0",
         "match --a net,foo=1",
         "match --b random,seed=1",
-        "replay",
+        "verify",
         "convert",
-        "train --out x",
+        "train --save-weights x",
     ] {
         let output = place.run(line);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -316,13 +317,13 @@ fn options_that_are_wrong_are_refused_by_name() {
 }
 
 #[test]
-fn replay_agrees_or_names_the_first_place_that_does_not() {
+fn verify_agrees_or_names_the_first_place_that_does_not() {
     let place = new_place();
     let games = golden_path("checkers_games.jsonl");
-    let shown = place.ok(&format!("replay \"{}\"", games.display()));
+    let shown = place.ok(&format!("verify \"{}\"", games.display()));
     assert!(shown.contains("8 games, 664 states") && shown.contains("all agree"), "{shown}");
     if let Some(path) = golden::shared("vectors/checkers_random_games.jsonl") {
-        assert!(place.ok(&format!("replay \"{}\"", path.display())).contains("60 games, 4226 states"));
+        assert!(place.ok(&format!("verify \"{}\"", path.display())).contains("60 games, 4226 states"));
     }
     let text = fs::read_to_string(&games).expect("readable");
     // The third game's second action becomes one that is not legal.
@@ -330,10 +331,10 @@ fn replay_agrees_or_names_the_first_place_that_does_not() {
     lines[2]["actions"][1] = 511.into();
     fs::write(place.path("bad.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
         .expect("written");
-    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: "));
+    assert!(place.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: "));
     fs::write(place.path("bad.jsonl"), "{}\n").expect("written");
-    assert!(place.fails(1, "replay bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
-    assert!(place.fails(1, "replay none.jsonl").contains("none.jsonl: cannot be read"));
+    assert!(place.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
+    assert!(place.fails(1, "verify none.jsonl").contains("none.jsonl: cannot be read"));
 }
 
 #[test]
@@ -351,14 +352,14 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
     let play = |more: &str| {
-        let line = "selfplay --games 4 --simulations 8 --weights net.safetensors --seed 5 --device cpu --json";
+        let line = "selfplay --games 4 --simulations 8 --weights net.safetensors --seed 5 --device cpu --save-games";
         place.ok(&format!("{line} {more}"))
     };
     let shown = play("games.jsonl");
     assert!(shown.contains("4 games are in games.jsonl"), "{shown}");
     play("again.jsonl --parallel 2");
     assert_eq!(place.text("games.jsonl"), place.text("again.jsonl"), "games do not depend on their neighbours");
-    assert!(place.ok("replay games.jsonl").contains("4 games of self-play"));
+    assert!(place.ok("verify games.jsonl").contains("4 games of self-play"));
     let first: Value = serde_json::from_str(place.text("games.jsonl").lines().next().expect("a line")).expect("JSON");
     for field in
         ["game", "seed", "actions", "players", "boards", "visits", "root_values", "returns", "plies", "network"]
@@ -368,11 +369,11 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     // Half of a file is no games.
     let text = place.text("games.jsonl");
     fs::write(place.path("half.jsonl"), &text[..text.len() / 2]).expect("written");
-    assert!(place.fails(1, "replay half.jsonl").contains("half.jsonl, line "));
-    let line = "train --games half.jsonl --weights net.safetensors --out new.safetensors --device cpu";
+    assert!(place.fails(1, "verify half.jsonl").contains("half.jsonl, line "));
+    let line = "train --records half.jsonl --weights net.safetensors --save-weights new.safetensors --device cpu";
     assert!(place.fails(1, line).contains("half.jsonl, line "));
 
-    let train = "train --games games.jsonl --device cpu --batch 32 --out new.safetensors";
+    let train = "train --records games.jsonl --device cpu --batch 32 --save-weights new.safetensors";
     let shown = place
         .ok(&format!("{train} --weights net.safetensors --epochs 2 --checkpoint state.safetensors --json train.json"));
     assert!(shown.contains("epoch   2") && shown.contains("the network is in new.safetensors"), "{shown}");
@@ -388,7 +389,7 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"), "resumed equals uninterrupted");
     // A gate that nothing passes: what was there stays.
     let shown = place.ok(&format!(
-        "{train} --epochs 1 --lr 0.00001 --weights net.safetensors --gate 2 --gate-score 1 --simulations 2 --json gate.json"
+        "{train} --epochs 1 --learning-rate 0.00001 --weights net.safetensors --gate 2 --gate-score 1 --simulations 2 --json gate.json"
     ));
     let gate = place.json("gate.json");
     assert_eq!(gate["written"].as_bool(), Some(shown.contains("the network is in")), "{shown}");
@@ -396,7 +397,7 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     if gate["written"] == false {
         assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"));
     }
-    let line = "train --games games.jsonl --weights net.safetensors --device cpu --batch 60000 --out new.safetensors";
+    let line = "train --records games.jsonl --weights net.safetensors --device cpu --batch 60000 --save-weights new.safetensors";
     assert!(place.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
 }
 
@@ -420,14 +421,18 @@ fn a_match_counts_both_colours() {
 fn the_observation_is_stored_with_the_weights() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
-    place.ok("convert --weights net.safetensors --observation legacy --out other.safetensors");
+    place.ok("convert --weights net.safetensors --observation legacy --save-weights other.safetensors");
     let network = Network::load(place.path("other.safetensors")).expect("a network");
     assert_eq!(network.observation(), ObservationLayout::Legacy);
-    place.ok("eval --device cpu --weights other.safetensors --json a.json");
-    place.ok("eval --device cpu --weights net.safetensors --observation legacy --json b.json");
+    place.ok("analyse --device cpu --weights other.safetensors --json a.json");
+    place.ok("analyse --device cpu --weights net.safetensors --observation legacy --json b.json");
     assert_eq!(place.json("a.json")["observation"], "legacy");
     assert_eq!(place.json("a.json")["positions"], place.json("b.json")["positions"]);
-    assert!(place.fails(2, "convert --weights net.safetensors --out net.safetensors").contains("name the same file"));
+    assert!(
+        place
+            .fails(2, "convert --weights net.safetensors --save-weights net.safetensors")
+            .contains("name the same file")
+    );
 }
 
 /// Plays with these lines typed.
@@ -484,7 +489,7 @@ fn bench_measures_every_line() {
     let place = new_place();
     tiny(&place, "net.safetensors", 3);
     place.ok(
-        "bench --weights net.safetensors --device cpu --batch 1,3 --precision fp32,fp64 --seconds 0 --json bench.json",
+        "bench --weights net.safetensors --device cpu --batch 1,3 --precision f32,f64 --seconds 0 --json bench.json",
     );
     let record = place.json("bench.json");
     let lines = record["lines"].as_array().expect("a list");
@@ -495,7 +500,7 @@ fn bench_measures_every_line() {
 #[test]
 fn learning_goes_on_in_its_folder() {
     let place = new_place();
-    let line = "learn --folder run --width 4 --depth 1 --games 4 --simulations 4 --gate 2 --batch 32 --device cpu --out best.safetensors";
+    let line = "learn --folder run --width 4 --depth 1 --games 4 --simulations 4 --gate 2 --batch 32 --device cpu --save-weights best.safetensors";
     let shown = place.ok(&format!("{line} --iterations 1"));
     assert!(shown.contains("iteration 1 of 1"), "{shown}");
     let shown = place.ok(&format!("{line} --iterations 2 --json learn.json"));

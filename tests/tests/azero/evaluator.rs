@@ -45,8 +45,8 @@ fn refused<T>(result: Result<T, Error>, text: &str) {
 fn batches_of_any_size_agree_with_the_cpu() {
     for_each_device(|device| {
         let network = Network::seeded(ODD, 4)?;
-        let mut evaluator = Evaluator::builder().max_batch(5).build(device, &network)?;
-        let mut plain = Evaluator::builder().build(&Device::cpu(), &network)?;
+        let mut evaluator = Evaluator::builder(&network).max_batch(5).build(device)?;
+        let mut plain = Evaluator::builder(&network).build(&Device::cpu())?;
         for n in [5, 1, 4] {
             let (observations, masks) = positions(ODD, n);
             let found = evaluator.evaluate(&observations, &masks)?;
@@ -70,7 +70,7 @@ fn batches_of_any_size_agree_with_the_cpu() {
 fn positions_in_device_memory_give_the_same_bits_and_nothing_is_allocated() {
     for_each_device(|device| {
         let network = Network::seeded(ODD, 4)?;
-        let mut evaluator = Evaluator::builder().max_batch(4).build(device, &network)?;
+        let mut evaluator = Evaluator::builder(&network).max_batch(4).build(device)?;
         let (observations, masks) = positions(ODD, 4);
         let mut found = evaluator.evaluate(&observations, &masks)?;
         let stream = device.stream()?;
@@ -116,7 +116,7 @@ fn every_precision_is_within_its_bounds() {
         let positions = four_positions();
         let n = if device.backend() == Backend::Simt { 1 } else { positions.n };
         for precision in [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16] {
-            let built = Evaluator::builder().precision(precision).max_batch(n).build(device, &network);
+            let built = Evaluator::builder(&network).precision(precision).max_batch(n).build(device);
             let mut evaluator = match built {
                 // Tensor cores of short formats came with compute capability 8.0.
                 Err(Error::Option { name: "precision", .. }) if precision != Precision::F32 => continue,
@@ -124,7 +124,7 @@ fn every_precision_is_within_its_bounds() {
             };
             let (observations, masks) = positions.first(n);
             let found = evaluator.evaluate(observations, masks)?;
-            positions.check(&format!("{precision} by {}", evaluator.execution()), &found, n, bounds(precision));
+            positions.check(&format!("{precision} by {}", evaluator.engine()), &found, n, bounds(precision));
         }
         Ok(())
     });
@@ -137,7 +137,7 @@ fn overflow_of_a_narrow_precision_is_an_error_and_not_a_result() {
         let (mut observations, masks) = positions(ODD, 2);
         observations[ODD.n_observation()..].fill(3e38);
         for precision in [Precision::F32, Precision::F16] {
-            let built = Evaluator::builder().precision(precision).max_batch(2).build(device, &network);
+            let built = Evaluator::builder(&network).precision(precision).max_batch(2).build(device);
             let mut evaluator = match built {
                 Err(Error::Option { name: "precision", .. }) if precision == Precision::F16 => continue,
                 built => built?,
@@ -158,7 +158,7 @@ fn overflow_of_a_narrow_precision_is_an_error_and_not_a_result() {
 #[test]
 fn wrong_positions_are_refused_before_they_are_sent() -> Checked {
     let network = Network::seeded(ODD, 4)?;
-    let mut evaluator = Evaluator::builder().max_batch(2).build(&Device::simt(), &network)?;
+    let mut evaluator = Evaluator::builder(&network).max_batch(2).build(&Device::simt())?;
     let (observations, mut masks) = positions(ODD, 2);
     masks[37..].fill(0);
     refused(

@@ -1,6 +1,6 @@
 //! The network with all convolutions in one launch, on the reference network. Every form of its kernels is held to the plain network in `host/src/azero/fused`.
 
-use warpplay::azero::{Evaluator, Execution};
+use warpplay::azero::{Engine, Evaluator};
 use warpplay::{Backend, Precision};
 use warpplay_tests::azero::{FP32, all_positions, bounds, four_positions, reference_network};
 use warpplay_tests::backends::for_each_device;
@@ -33,8 +33,9 @@ fn logits_are_within_the_guide_of_every_precision() {
             &[Precision::F32, SHORT[0], SHORT[1], SHORT[2]]
         };
         for &precision in precisions {
-            let builder = Evaluator::builder().precision(precision).execution(Execution::Fused).max_batch(64);
-            let mut evaluator = builder.build(device, &reference_network())?;
+            let network = reference_network();
+            let builder = Evaluator::builder(&network).precision(precision).engine(Engine::Fused).max_batch(64);
+            let mut evaluator = builder.build(device)?;
             for &n in batches {
                 let (observations, masks) = positions.first(n);
                 let found = evaluator.evaluate(observations, masks)?;
@@ -54,9 +55,10 @@ fn every_block_of_the_reference_network_is_within_1e_5_in_single_precision() {
     for_each_device(|device| {
         let Some(positions) = all_positions() else { return Ok(()) };
         let n = if device.backend() == Backend::Simt { 1 } else { 4 };
-        let builder = Evaluator::builder().execution(Execution::Fused).max_batch(n);
+        let network = reference_network();
+        let builder = Evaluator::builder(&network).engine(Engine::Fused).max_batch(n);
         let (observations, _) = positions.first(n);
-        for block in builder.build(device, &reference_network())?.blocks(observations)? {
+        for block in builder.build(device)?.blocks(observations)? {
             // The reference has whole blocks but for the later blocks' middles and the heads.
             if block.name.contains("head") || (block.name.ends_with("_mid") && block.name != "torso_0_mid") {
                 continue;

@@ -1,7 +1,7 @@
 //! The network layer by layer does what the plain program does: any shape, every precision, alone or among others, by every one of its kernels.
 
 use proptest::prelude::*;
-use warpplay::azero::{BlockOutput, Evaluator, Execution, Inputs, Network, NetworkShape, Outputs};
+use warpplay::azero::{BlockOutput, Engine, Evaluator, Inputs, Network, NetworkShape, Outputs};
 use warpplay::{Backend, Device, Module, Precision, Stream};
 use warpplay_gpu::azero::layers::board::{
     self, NARROW, PAIR, SINGLE, azero_layers_conv_board_narrow, azero_layers_conv_board_pair,
@@ -53,7 +53,7 @@ fn layers(
     precision: Precision,
     max_batch: usize,
 ) -> Result<Evaluator, warpplay::Error> {
-    Evaluator::builder().precision(precision).execution(Execution::Layers).max_batch(max_batch).build(device, network)
+    Evaluator::builder(network).precision(precision).engine(Engine::Layers).max_batch(max_batch).build(device)
 }
 
 fn widened(values: &[f32]) -> Vec<f64> {
@@ -74,7 +74,7 @@ fn bound(precision: Precision) -> Tolerance {
 fn check_network(device: &Device, shape: NetworkShape, n: usize, precision: Precision) -> Checked {
     let network = Network::seeded(shape, 5)?;
     let (observations, masks) = positions(shape, n, 3);
-    let mut plain = Evaluator::builder().precision(Precision::F64).build(&Device::cpu(), &network)?;
+    let mut plain = Evaluator::builder(&network).precision(Precision::F64).build(&Device::cpu())?;
     let mut evaluator = layers(device, &network, precision, n)?;
     let what = format!("{precision}, {n} positions of {shape:?} on {device}");
     let bound = bound(precision);

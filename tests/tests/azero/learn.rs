@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpplay::azero::player::{MatchOptions, SearchOptions, SelfPlay};
-use warpplay::azero::train::learn::{LearnEvent, LearnOptions, Learner};
-use warpplay::azero::train::{Options, Samples, StoppedBy, Trainer, initial};
+use warpplay::azero::learn::{LearnEvent, LearnOptions, Learner};
+use warpplay::azero::player::{Estimator, MatchOptions, SearchOptions, SelfPlay};
+use warpplay::azero::train::{Options, Samples, Trainer, initial};
 use warpplay::azero::{GameRecord, Network, NetworkShape, ObservationLayout, ValueOf, read_records, write_records};
 use warpplay::{Device, Precision};
 use warpplay_tests::backends::gpu;
@@ -14,7 +14,14 @@ use warpplay_tests::backends::gpu;
 /// Games of the search without a network.
 fn games(n: u64) -> Vec<GameRecord> {
     let options = SearchOptions { simulations: 8, seed: 5, ..SearchOptions::self_play() };
-    SelfPlay::builder().options(options).build(&Device::cpu()).expect("self-play").play(0, n).expect("games")
+    let builder = SelfPlay::builder(Estimator::Uniform).search(options).games(n);
+    let mut records = Vec::new();
+    let report = builder.build(&Device::cpu()).expect("self-play").run(|progress| {
+        records.extend(progress.latest.clone());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.expect("games").played.games, n);
+    records
 }
 
 #[test]
@@ -73,8 +80,8 @@ fn games_teach_a_network_what_was_played() {
     let samples = Samples::from_records(&records, ObservationLayout::Egocentric, ValueOf::Mover).expect("positions");
     let shape = NetworkShape { width: 8, depth: 1, value_hidden: 8, ..NetworkShape::default() };
     let network = initial(shape, 1).expect("a network").with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
-    let builder = Trainer::builder().network(network).batch(64).epochs(8).learning_rate(0.01);
-    let mut trainer = builder.build(&Device::cpu(), &Arc::new(samples)).expect("a trainer");
+    let builder = Trainer::builder(&network, &Arc::new(samples)).batch(64).epochs(8).learning_rate(0.01);
+    let mut trainer = builder.build(&Device::cpu()).expect("a trainer");
     trainer.run(|_| ControlFlow::Continue(())).expect("a training");
     let (first, last) = (&trainer.epochs()[0].train, &trainer.epochs()[7].train);
     // Eight simulations leave visits nearly even: the cross-entropy cannot fall far.
@@ -108,19 +115,19 @@ fn bytes(folder: &Path, name: &str) -> Vec<u8> {
 fn a_run_that_was_stopped_again_and_again_ends_as_one_that_was_not() {
     let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
     let device = Device::cpu();
-    let mut whole = Learner::open(&device, folders[0].path(), small()).expect("a learner");
-    assert_eq!(whole.run(|_| ControlFlow::Continue(())).expect("a run"), StoppedBy::Epochs);
+    let mut whole = Learner::builder(folders[0].path()).options(small()).build(&device).expect("a learner");
+    assert!(whole.run(|_| ControlFlow::Continue(())).expect("a run").is_done());
     let mut runs = 0;
     let stopped = loop {
-        let mut learner = Learner::open(&device, folders[1].path(), small()).expect("a learner");
+        let mut learner = Learner::builder(folders[1].path()).options(small()).build(&device).expect("a learner");
         let mut events = 0;
-        let stopped_by = learner.run(|_| {
+        let report = learner.run(|_| {
             events += 1;
             if events < 7 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         runs += 1;
         assert!(runs < 50, "it does not come to an end");
-        if stopped_by.expect("a run") == StoppedBy::Epochs {
+        if report.expect("a run").is_done() {
             break learner;
         }
     };
@@ -143,9 +150,10 @@ fn a_run_that_was_stopped_again_and_again_ends_as_one_that_was_not() {
 fn a_folder_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let device = Device::cpu();
-    drop(Learner::open(&device, folder.path(), small()).expect("a learner"));
-    let open =
-        |options: LearnOptions| Learner::open(&device, folder.path(), options).map(|learner| learner.report().best());
+    drop(Learner::builder(folder.path()).options(small()).build(&device).expect("a learner"));
+    let open = |options: LearnOptions| {
+        Learner::builder(folder.path()).options(options).build(&device).map(|learner| learner.report().best())
+    };
     assert_eq!(open(LearnOptions { iterations: 9, ..small() }).expect("more of the same"), 0);
     let error = open(LearnOptions { games: 4, seed: 2, ..small() }).unwrap_err().to_string();
     assert!(error.contains("games 4, there 3; seed 2, there 1"), "{error}");
@@ -157,7 +165,8 @@ fn a_folder_of_another_run_is_refused() {
         assert_eq!(open(options).unwrap_err().to_string(), expected);
     }
     let other = initial(NetworkShape::default(), 1).expect("a network");
-    let error = Learner::open_with(&device, folder.path(), small(), other).unwrap_err().to_string();
+    let error =
+        Learner::builder(folder.path()).options(small()).network(&other).build(&device).unwrap_err().to_string();
     assert!(error.contains("initial network"), "{error}");
     std::fs::write(folder.path().join("learn.json"), "{").expect("written");
     let error = open(small()).unwrap_err().to_string();
@@ -171,10 +180,10 @@ fn a_short_run_beats_the_initial_network() {
     let Some(device) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let options = LearnOptions { iterations: 8, ..LearnOptions::default() };
-    let mut learner = Learner::open(&device, folder.path(), options).expect("a learner");
+    let mut learner = Learner::builder(folder.path()).options(options).build(&device).expect("a learner");
     learner
-        .run(|event| {
-            if let LearnEvent::Iteration(report) = event {
+        .run(|progress| {
+            if let Some(LearnEvent::Iteration(report)) = &progress.latest {
                 let last = report.training.last().expect("an epoch");
                 println!(
                     "iteration {}: {:.0} s, {} plies; policy {:.3} value {:.3} accuracy {:.3}, {:.0} positions/s; gate {}{}",

@@ -6,7 +6,7 @@ mod files;
 mod fused;
 mod layers;
 mod learn;
-mod paper;
+mod old_files;
 mod player;
 mod reference;
 mod rules;

@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use warpplay::azero::checkers::Checkers;
 use warpplay::azero::player::{
-    ActionVisits, Contestant, Decision, Estimator, Match, MatchOptions, Noise, Player, SearchOptions, SelfPlay, Trees,
+    ActionVisits, Contestant, Decision, Estimator, Match, MatchOptions, Noise, Player, SearchOptions, SelfPlay,
+    SelfPlayBuilder, Trees,
 };
 use warpplay::azero::{
     GameRecord, Network, NetworkShape, ObservationLayout, ValueOf, append_records, read_records, write_records,
 };
-use warpplay::mcts::{Game as _, Search};
-use warpplay::{Device, Error};
+use warpplay::mcts::{Game as _, Notation as _, Search};
+use warpplay::{Device, Error, Progress};
 use warpplay_cpu_ref::azero::search as reference;
 use warpplay_cpu_ref::mcts::games::checkers::Checkers as PlainCheckers;
 use warpplay_cpu_ref::mcts::{Game as _, GameResult, Stream};
@@ -33,6 +34,22 @@ impl Both {
         self.kernels.apply(action as u32);
         self.plain.apply(action);
     }
+}
+
+/// Nobody looks.
+fn on<R>(_: &Progress<R>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// The records of `n` games from game `first` on.
+fn records(builder: SelfPlayBuilder, device: &Device, first: u64, n: u64) -> Result<Vec<GameRecord>, Error> {
+    let mut records = Vec::new();
+    let report = builder.first(first).games(n).build(device)?.run(|progress| {
+        records.extend(progress.latest.clone());
+        ControlFlow::Continue(())
+    })?;
+    assert_eq!(report.played.games, n);
+    Ok(records)
 }
 
 /// Every position of a random game, without its end.
@@ -72,12 +89,14 @@ fn plain_search(both: &Both, options: &SearchOptions, estimator: &Estimator, gam
     let found = found.expect("nothing fails").remove(0);
     let actions = found.actions.iter().map(|action| ActionVisits {
         action: action.action as u32,
+        name: Checkers::action_name(action.action as u32),
         visits: action.visits,
         prior: action.prior,
         value: action.value,
     });
     Decision {
         action: found.action as u32,
+        name: Checkers::action_name(found.action as u32),
         value: found.value,
         actions: actions.collect(),
         n_nodes: found.n_nodes as u32,
@@ -105,11 +124,11 @@ fn kernels_and_the_plain_search_agree_bit_for_bit() {
     ];
     for_each_device(|device| {
         for (number, (options, estimator)) in cases.iter().enumerate() {
-            let mut player = Player::builder().options(*options).estimator(estimator.clone()).build(device)?;
+            let mut player = Player::builder(estimator).options(*options).build(device)?;
             let game = random_game(number as u64);
             for at in [0, game.len() / 3, game.len() * 2 / 3, game.len() - 1] {
                 let (game_number, ply) = (number as u64, at as u32);
-                let found = player.choose_at(&game[at].kernels, game_number, ply)?;
+                let found = player.run_at(&game[at].kernels, game_number, ply, on)?;
                 let expected = plain_search(&game[at], options, estimator, game_number, ply);
                 assert_eq!(found, expected, "case {number}, ply {at}");
                 let visits: u32 = found.actions.iter().map(|action| action.visits).sum();
@@ -155,7 +174,7 @@ fn self_play_keeps_the_rules_and_does_not_depend_on_the_games_beside() {
     for_each_device(|device| {
         let games = |parallel: u32, first, n, trees| {
             let options = SearchOptions { trees, ..quick(3) };
-            SelfPlay::builder().options(options).parallel(parallel).build(device)?.play(first, n)
+            records(SelfPlay::builder(Estimator::Uniform).search(options).parallel(parallel), device, first, n)
         };
         let together = games(3, 0, 3, Trees::Device)?;
         assert_eq!(together.len(), 3);
@@ -169,15 +188,15 @@ fn self_play_keeps_the_rules_and_does_not_depend_on_the_games_beside() {
     });
     // Many more where they are quick.
     let play = |parallel| {
-        let builder = SelfPlay::builder().options(quick(11)).parallel(parallel).estimator(Estimator::Playouts(4));
-        builder.build(&Device::cpu()).and_then(|mut games| games.play(0, 40)).expect("nothing fails")
+        let builder = SelfPlay::builder(Estimator::Playouts(4)).search(quick(11)).parallel(parallel);
+        records(builder, &Device::cpu(), 0, 40).expect("nothing fails")
     };
-    let records = play(40);
-    records.iter().for_each(check_record);
-    assert_eq!(play(7), records);
-    assert!(records.iter().any(|record| record.returns == [1, -1]));
-    assert!(records.iter().any(|record| record.returns == [-1, 1]));
-    assert!(records.windows(2).all(|pair| pair[0].actions != pair[1].actions));
+    let all = play(40);
+    all.iter().for_each(check_record);
+    assert_eq!(play(7), all);
+    assert!(all.iter().any(|record| record.returns == [1, -1]));
+    assert!(all.iter().any(|record| record.returns == [-1, 1]));
+    assert!(all.windows(2).all(|pair| pair[0].actions != pair[1].actions));
 }
 
 /// Actions after which the player to move wins within `depth` further actions, whatever the other does.
@@ -241,15 +260,15 @@ fn with_playouts_it_agrees_with_the_tree_search_on_forced_wins() {
     let positions = forced_wins(24);
     let check = |device: &Device| -> Checked {
         let options = SearchOptions { simulations: 4000, leaves: 4, c_puct: 1.0, seed: 2, ..SearchOptions::default() };
-        let mut player = Player::builder().options(options).estimator(Estimator::Playouts(16)).build(device)?;
+        let mut player = Player::builder(Estimator::Playouts(16)).options(options).build(device)?;
         let builder = Search::<Checkers>::builder().n_trees(4).n_playouts(32).steps(400).no_seconds();
         let mut search = builder.profile_steps(0).build(device)?;
         let mut agreed = 0;
         for (both, winning) in &positions {
             // A longer win is as good.
             let wins = |action: u32| winning.contains(&(action as usize)) || wins_later(&both.plain, action as usize);
-            if wins(search.run(&both.kernels)?.best.index) {
-                let found = player.choose(&both.kernels)?;
+            if wins(search.run(&both.kernels, |_| ControlFlow::Continue(()))?.best.index) {
+                let found = player.run(&both.kernels, on)?;
                 assert!(wins(found.action), "{}: {winning:?} win, not {found:?}", both.kernels.to_text());
                 agreed += 1;
             }
@@ -272,14 +291,14 @@ fn a_network_plays_whole_games() {
     let estimator = Estimator::network(small_network(), "small");
     let play = |parallel| {
         let options = SearchOptions { simulations: 12, leaves: 4, ..SearchOptions::self_play() };
-        let builder = SelfPlay::builder().options(options).parallel(parallel).estimator(estimator.clone());
-        builder.build(&Device::cpu()).and_then(|mut games| games.play(0, 6)).expect("nothing fails")
+        let builder = SelfPlay::builder(&estimator).search(options).parallel(parallel);
+        records(builder, &Device::cpu(), 0, 6).expect("nothing fails")
     };
-    let records = play(6);
-    records.iter().for_each(check_record);
-    assert!(records.iter().all(|record| record.network == "small"));
-    assert!(records.iter().flat_map(|record| &record.root_values).any(|&value| value != 0.0));
-    assert_eq!(play(2), records);
+    let all = play(6);
+    all.iter().for_each(check_record);
+    assert!(all.iter().all(|record| record.network == "small"));
+    assert!(all.iter().flat_map(|record| &record.root_values).any(|&value| value != 0.0));
+    assert_eq!(play(2), all);
 }
 
 #[test]
@@ -297,10 +316,10 @@ fn trees_of_the_device_and_of_the_host_agree_with_a_network() {
                     trees,
                     ..SearchOptions::default()
                 };
-                let mut player = Player::builder().options(options).estimator(estimator.clone()).build(device)?;
+                let mut player = Player::builder(&estimator).options(options).build(device)?;
                 let game = random_game(77);
-                let places = [0, game.len() / 2 + 1, game.len() - 4];
-                places.map(|at| player.choose_at(&game[at].kernels, 3, at as u32)).into_iter().collect()
+                let plies = [0, game.len() / 2 + 1, game.len() - 4];
+                plies.map(|at| player.run_at(&game[at].kernels, 3, at as u32, on)).into_iter().collect()
             };
             assert_eq!(search(Trees::Device)?, search(Trees::Host)?, "{layout}, {value_of}");
         }
@@ -316,7 +335,8 @@ fn matches_count_both_colours() {
         Contestant::Search(options, Estimator::Playouts(8))
     };
     let options = MatchOptions { games: 20, parallel: 20, ..MatchOptions::default() };
-    let run = |contestants| Match::new(&device, contestants, options).and_then(|mut the_match| the_match.run());
+    let run =
+        |contestants| Match::builder(contestants).options(options).build(&device).and_then(|mut games| games.run(on));
     let report = run([strong(1), Contestant::Random]).expect("nothing fails");
     assert_eq!(report.by_colour.map(|results| results.games()), [10, 10]);
     assert!(report.results().score() >= 0.95, "{report}");
@@ -326,7 +346,7 @@ fn matches_count_both_colours() {
     let builder = Search::<Checkers>::builder().n_trees(1).n_playouts(32).steps(20).no_seconds().profile_steps(0);
     let options = MatchOptions { games: 2, ..options };
     let contestants = [Contestant::Mcts(Box::new(builder)), Contestant::Random];
-    let report = Match::new(&device, contestants, options).and_then(|mut the_match| the_match.run());
+    let report = Match::builder(contestants).options(options).build(&device).and_then(|mut games| games.run(on));
     assert_eq!(report.expect("nothing fails").results().games(), 2);
 }
 
@@ -334,11 +354,8 @@ fn matches_count_both_colours() {
 fn records_are_read_as_they_were_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("games.jsonl");
-    let records = SelfPlay::builder()
-        .options(quick(1))
-        .build(&Device::cpu())
-        .and_then(|mut games| games.play(0, 4))
-        .expect("nothing fails");
+    let builder = SelfPlay::builder(Estimator::Uniform).search(quick(1));
+    let records = records(builder, &Device::cpu(), 0, 4).expect("nothing fails");
     write_records(&path, &records[..2]).expect("written");
     append_records(&path, &records[2..]).expect("added");
     assert_eq!(read_records(&path).expect("valid"), records);
@@ -377,7 +394,7 @@ fn records_are_read_as_they_were_written() {
 #[test]
 fn wrong_options_are_named() {
     let device = Device::cpu();
-    let text = |options: SearchOptions| match Player::builder().options(options).build(&device) {
+    let text = |options: SearchOptions| match Player::builder(Estimator::Uniform).options(options).build(&device) {
         Err(error) => error.to_string(),
         Ok(_) => "no error".to_string(),
     };
@@ -402,23 +419,24 @@ fn wrong_options_are_named() {
     ] {
         assert_eq!(text(options), expected);
     }
-    let error = Player::builder().estimator(Estimator::Playouts(0)).build(&device).err().expect("none");
+    let error = Player::builder(Estimator::Playouts(0)).build(&device).err().expect("none");
     assert_eq!(error.to_string(), "option playouts: 0 is not allowed (1 to 32768)");
     let other = NetworkShape { width: 8, depth: 1, actions: 7, ..NetworkShape::default() };
     let network = Network::seeded(other, 1).expect("an allowed shape");
-    let error = Player::builder().estimator(Estimator::network(network, "other")).build(&device).err().expect("shape");
+    let error = Player::builder(&network).build(&device).err().expect("shape");
     assert_eq!(
         error.to_string(),
         "network for checkers: expected 5 planes of 8 x 8, 512 actions, got 5 planes of 8 x 8, 7 actions"
     );
-    let error = SelfPlay::builder().parallel(0).build(&device).err().expect("none");
+    let error = SelfPlay::builder(Estimator::Uniform).parallel(0).build(&device).err().expect("none");
     assert_eq!(error.to_string(), "option parallel: 0 is not allowed (1 to 65536)");
     let odd = MatchOptions { games: 3, ..MatchOptions::default() };
-    let error = Match::new(&device, [Contestant::Random, Contestant::Random], odd).err().expect("odd");
+    let error =
+        Match::builder([Contestant::Random, Contestant::Random]).options(odd).build(&device).err().expect("odd");
     assert_eq!(error.to_string(), "option games: 3 is not allowed (an even number, 2 to 16777216)");
     let over = Checkers::from_text(&format!(".+{}", ".".repeat(62))).expect("a lone man");
-    let mut player = Player::builder().build(&device).expect("the defaults");
-    let error = player.choose(&over).expect_err("nobody to move").to_string();
+    let mut player = Player::builder(Estimator::Uniform).build(&device).expect("the defaults");
+    let error = player.run(&over, on).expect_err("nobody to move").to_string();
     assert_eq!(error, "position of checkers is finished (Win(Second)): search a position where somebody can move");
 }
 
@@ -428,16 +446,16 @@ fn a_thousand_games_end_by_the_rules() {
     let Some(device) = gpu() else { return };
     let options = SearchOptions { simulations: 32, leaves: 4, seed: 27, ..SearchOptions::self_play() };
     for estimator in [Estimator::Uniform, Estimator::Playouts(32)] {
-        let builder = SelfPlay::builder().options(options).parallel(1000).estimator(estimator);
+        let builder = SelfPlay::builder(estimator).search(options).parallel(1000).games(1000);
         let mut games = builder.build(&device).expect("memory for 1,000 trees");
         let mut n = 0;
-        let report = games.play_with(0, 1000, |record| {
-            check_record(&record);
+        let report = games.run(|progress| {
+            progress.latest.iter().for_each(check_record);
             n += 1;
-            Ok(ControlFlow::Continue(()))
+            ControlFlow::Continue(())
         });
         let report = report.expect("no illegal action, no NaN, no failure");
-        assert_eq!((n, report.games), (1000, 1000));
-        println!("{report:?}");
+        assert_eq!((n, report.played.games), (1000, 1000));
+        println!("{report}");
     }
 }

@@ -1,6 +1,6 @@
 //! The plain network, and the CPU back end that evaluates with it, against OpenSpiel's network in double precision.
 
-use warpplay::azero::{Evaluator, Execution, Network, NetworkShape};
+use warpplay::azero::{Engine, Evaluator, Network, NetworkShape};
 use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::azero::{self as reference, Parallel, Pass, Program, Real, Sequential, Shape};
 use warpplay_tests::Checked;
@@ -120,16 +120,16 @@ fn the_cpu_back_end_evaluates_as_the_reference() -> Checked {
     let network = reference_network();
     for (positions, _) in sets() {
         for precision in [Precision::F32, Precision::F64] {
-            let builder = Evaluator::builder().precision(precision).max_batch(positions.n);
-            let mut evaluator = builder.clone().build(&Device::cpu(), &network)?;
+            let builder = Evaluator::builder(&network).precision(precision).max_batch(positions.n);
+            let mut evaluator = builder.clone().build(&Device::cpu())?;
             let found = evaluator.evaluate(&positions.observations, &positions.masks)?;
             positions.check(precision.name(), &found, positions.n, bounds(precision));
-            assert_eq!((evaluator.execution(), evaluator.precision()), (Execution::Plain, precision));
+            assert_eq!((evaluator.engine(), evaluator.precision()), (Engine::Cpu, precision));
             if positions.n > 4 {
                 // More than go through the network at once, with other numbers of threads: the same bits.
                 let (observations, masks) = positions.first(33);
                 for threads in [1, 3] {
-                    let mut evaluator = builder.clone().threads(threads).build(&Device::cpu(), &network)?;
+                    let mut evaluator = builder.clone().threads(threads).build(&Device::cpu())?;
                     let again = evaluator.evaluate(observations, masks)?;
                     same("values", &again.values, &found.values[..33]);
                     same("policies", &again.policies, &found.policies[..33 * 512]);
@@ -144,7 +144,7 @@ fn the_cpu_back_end_evaluates_as_the_reference() -> Checked {
 fn blocks_are_named_and_whole() -> Checked {
     let network = reference_network();
     let positions = four_positions();
-    let mut evaluator = Evaluator::builder().build(&Device::cpu(), &network)?;
+    let mut evaluator = Evaluator::builder(&network).build(&Device::cpu())?;
     let blocks = evaluator.blocks(&positions.observations)?;
     let names: Vec<&str> = blocks.iter().map(|block| &block.name[..]).collect();
     let torso = (0..5).flat_map(|block| [format!("torso_{block}_mid"), format!("torso_{block}")]);
@@ -179,7 +179,7 @@ fn refused<T>(result: Result<T, Error>, text: &str) {
 
 #[test]
 fn wrong_positions_are_named() -> Checked {
-    let mut evaluator = Evaluator::builder().max_batch(3).build(&Device::cpu(), &small())?;
+    let mut evaluator = Evaluator::builder(&small()).max_batch(3).build(&Device::cpu())?;
     let (observations, masks) = ([0.5; 72], [1; 15]);
     let expected = "observations: expected 24 values (2 x 3 x 4) for each of 1 to 3 positions, got";
     refused(evaluator.evaluate(&observations[..23], &masks[..5]), &format!("{expected} 23 values"));
@@ -211,12 +211,12 @@ fn wrong_positions_are_named() -> Checked {
 fn results_beyond_numbers_are_an_error() -> Checked {
     let mut observations = [0.5; 48];
     observations[24..].fill(f32::MAX);
-    let mut evaluator = Evaluator::builder().build(&Device::cpu(), &small())?;
+    let mut evaluator = Evaluator::builder(&small()).build(&Device::cpu())?;
     let error = evaluator.evaluate(&observations, &[1; 10]).expect_err("it overflows");
     let Error::NotFinite { position: 1, precision: Precision::F32, .. } = &error else { panic!("{error:?}") };
     let text = error.to_string();
-    assert!(text.contains(" of position 1 is ") && text.contains(" in fp32: use a wider precision"), "{text}");
-    let mut wide = Evaluator::builder().precision(Precision::F64).build(&Device::cpu(), &small())?;
+    assert!(text.contains(" of position 1 is ") && text.contains(" in f32: use a wider precision"), "{text}");
+    let mut wide = Evaluator::builder(&small()).precision(Precision::F64).build(&Device::cpu())?;
     assert_eq!(wide.evaluate(&observations, &[1; 10])?.values.len(), 2);
     Ok(())
 }
@@ -225,30 +225,29 @@ fn results_beyond_numbers_are_an_error() -> Checked {
 fn wrong_options_are_named() {
     let network = small();
     let cpu = Device::cpu();
-    let build = |builder: warpplay::azero::EvaluatorBuilder| builder.build(&cpu, &network);
+    let build = |builder: warpplay::azero::EvaluatorBuilder<'_>| builder.build(&cpu);
     for (n, name) in [(0, "0"), (1 << 20 | 1, "1048577"), (usize::MAX, "18446744073709551615")] {
         let text = format!("option max_batch: {name} is not allowed (1 to 1048576)");
-        refused(build(Evaluator::builder().max_batch(n)), &text);
+        refused(build(Evaluator::builder(&network).max_batch(n)), &text);
     }
-    refused(build(Evaluator::builder().threads(0)), "option threads: 0 is not allowed (at least 1)");
+    refused(build(Evaluator::builder(&network).threads(0)), "option threads: 0 is not allowed (at least 1)");
     for precision in [Precision::Tf32, Precision::Bf16, Precision::F16] {
-        let text = format!("option precision: {precision} is not allowed (fp32 or fp64 on the cpu back end)");
-        refused(build(Evaluator::builder().precision(precision)), &text);
+        let text = format!("option precision: {precision} is not allowed (f32 or f64 on the cpu back end)");
+        refused(build(Evaluator::builder(&network).precision(precision)), &text);
     }
-    for execution in [Execution::Fused, Execution::Layers, Execution::Paper] {
-        let text = format!(
-            "option execution: {execution} is not allowed (auto or plain on the cpu back end, which runs no kernels)"
-        );
-        refused(build(Evaluator::builder().execution(execution)), &text);
+    for engine in [Engine::Fused, Engine::Layers] {
+        let text =
+            format!("option engine: {engine} is not allowed (auto or cpu on the cpu back end, which runs no kernels)");
+        refused(build(Evaluator::builder(&network).engine(engine)), &text);
     }
-    let simt = |builder: warpplay::azero::EvaluatorBuilder| builder.build(&Device::simt(), &network);
+    let simt = |builder: warpplay::azero::EvaluatorBuilder<'_>| builder.build(&Device::simt());
     refused(
-        simt(Evaluator::builder().precision(Precision::F64)),
-        "option precision: fp64 is not allowed (fp32, tf32, bf16 or fp16 where kernels run; fp64 on the cpu)",
+        simt(Evaluator::builder(&network).precision(Precision::F64)),
+        "option precision: f64 is not allowed (f32, tf32, bf16 or f16 where kernels run; f64 on the cpu)",
     );
     refused(
-        simt(Evaluator::builder().execution(Execution::Plain)),
-        "option execution: plain is not allowed (auto, fused, layers or paper where kernels run; plain on the cpu)",
+        simt(Evaluator::builder(&network).engine(Engine::Cpu)),
+        "option engine: cpu is not allowed (auto, fused or layers where kernels run; cpu on the cpu back end)",
     );
 }
 
@@ -258,7 +257,7 @@ fn more_positions_than_memory_holds_are_refused() {
     let shape = NetworkShape { width: 1, depth: 0, actions: 65_536, value_hidden: 1, ..NetworkShape::default() };
     let network = Network::seeded(shape, 1).expect("the shape is allowed");
     for device in [Device::cpu(), Device::simt()] {
-        let built = Evaluator::builder().max_batch(1 << 20).build(&device, &network);
+        let built = Evaluator::builder(&network).max_batch(1 << 20).build(&device);
         let error = built.expect_err("no machine has so much");
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
         assert!(error.to_string().contains("TiB needed") || error.to_string().contains("GiB needed"), "{error}");
@@ -267,7 +266,7 @@ fn more_positions_than_memory_holds_are_refused() {
 
 #[test]
 fn positions_in_device_memory_need_a_device() -> Checked {
-    let mut evaluator = Evaluator::builder().build(&Device::cpu(), &small())?;
+    let mut evaluator = Evaluator::builder(&small()).build(&Device::cpu())?;
     let stream = Device::simt().stream()?;
     let shape = evaluator.shape();
     let inputs = warpplay::azero::Inputs::new(&stream, shape, 1)?;

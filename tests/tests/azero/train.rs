@@ -86,11 +86,11 @@ const GRADIENT_SHARE: f64 = 2e-5;
 fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
     let network = Network::seeded(shape, 3).expect("a network");
     let order: Vec<u32> = (0..batch).rev().collect();
-    let builder = Trainer::builder().network(network).batch(batch);
-    let mut plain = builder.clone().build(&Device::cpu(), samples).expect("a trainer");
+    let builder = Trainer::builder(&network, samples).batch(batch);
+    let mut plain = builder.clone().build(&Device::cpu()).expect("a trainer");
     let expected = plain.gradient(&order).expect("a gradient");
     for_each_device(|device| {
-        let mut trainer = builder.clone().build(device, samples)?;
+        let mut trainer = builder.clone().build(device)?;
         let before = trainer.network()?;
         let found = trainer.gradient(&order)?;
         compare("gradient", &found, &expected, GRADIENT_SHARE, 1e-7);
@@ -98,19 +98,13 @@ fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
         assert_eq!(trainer.network()?, before, "nothing changed");
         // A part of a batch, whose statistics are its own.
         let few = &order[..batch as usize / 2];
-        compare(
-            "gradient of few",
-            &trainer.gradient(few)?,
-            &plain_gradient(&builder, samples, few),
-            GRADIENT_SHARE,
-            1e-7,
-        );
+        compare("gradient of few", &trainer.gradient(few)?, &plain_gradient(&builder, few), GRADIENT_SHARE, 1e-7);
         Ok(())
     });
 }
 
-fn plain_gradient(builder: &warpplay::azero::train::TrainerBuilder, samples: &Arc<Samples>, order: &[u32]) -> Network {
-    let mut plain = builder.clone().build(&Device::cpu(), samples).expect("a trainer");
+fn plain_gradient(builder: &warpplay::azero::train::TrainerBuilder, order: &[u32]) -> Network {
+    let mut plain = builder.clone().build(&Device::cpu()).expect("a trainer");
     plain.gradient(order).expect("a gradient")
 }
 
@@ -133,13 +127,13 @@ fn gradients_of_large_tiles_agree_with_the_plain_program() {
 /// Trains to the end and gives what every step reported.
 fn train(trainer: &mut Trainer) -> Result<Vec<StepReport>, Error> {
     let mut reports = Vec::new();
-    let stopped_by = trainer.run(|event| {
-        if let TrainEvent::Step { report, .. } = event {
-            reports.push(report);
+    let report = trainer.run(|progress| {
+        if let Some(TrainEvent::Step { report, .. }) = &progress.latest {
+            reports.push(*report);
         }
         ControlFlow::Continue(())
     })?;
-    assert_eq!(stopped_by, StoppedBy::Epochs);
+    assert_eq!(report.stopped_by, StoppedBy::Epochs);
     Ok(reports)
 }
 
@@ -149,14 +143,14 @@ fn a_few_steps_go_the_way_of_the_plain_program() {
     let samples = positions(shape, n, 5);
     let options = Options { batch: 8, epochs: 3, learning_rate: 0.002, weight_decay: 0.01, ..Options::default() };
     let network = Network::seeded(shape, 8).expect("a network");
-    let builder = Trainer::builder().options(options).network(network);
-    let mut plain = builder.clone().build(&Device::cpu(), &samples).expect("a trainer");
+    let builder = Trainer::builder(&network, &samples).options(options);
+    let mut plain = builder.clone().build(&Device::cpu()).expect("a trainer");
     let expected = train(&mut plain).expect("a training");
     assert_eq!(expected.len(), 9);
     let all: Vec<u32> = (0..n as u32).collect();
     let (network, evaluation) = (plain.network().expect("a network"), plain.evaluate(&all).expect("losses"));
     for_each_device(|device| {
-        let mut trainer = builder.clone().build(device, &samples)?;
+        let mut trainer = builder.clone().build(device)?;
         let found = train(&mut trainer)?;
         let numbers = |reports: &[StepReport]| -> Vec<f64> {
             reports
@@ -190,11 +184,11 @@ fn a_handful_of_positions_is_learned_by_heart() {
     let samples = Arc::new(samples);
     let network =
         Network::seeded(shape, 2).expect("a network").with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
-    let builder = Trainer::builder().network(network).batch(6).learning_rate(0.02).weight_decay(0.0).momentum(0.5);
+    let builder = Trainer::builder(&network, &samples).batch(6).learning_rate(0.02).weight_decay(0.0).momentum(0.5);
     for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
         // Thread by thread a step takes long.
         let epochs = if device.backend() == Backend::Simt { 30 } else { 120 };
-        let mut trainer = builder.clone().epochs(epochs).build(&device, &samples).expect("a trainer");
+        let mut trainer = builder.clone().epochs(epochs).build(&device).expect("a trainer");
         trainer.run(|_| ControlFlow::Continue(())).expect("a training");
         let last = trainer.epochs().last().expect("an epoch");
         assert!(last.train.policy_loss < 0.1 && last.train.value_loss < 0.05, "{device}: {last:?}");
@@ -210,28 +204,29 @@ fn stopped_and_resumed_gives_the_same_bits() {
     let samples = positions(shape, 45, 6);
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { batch: 6, epochs: 3, validation: 0.2, ..Options::default() };
-    let builder = Trainer::builder().options(options).network(Network::seeded(shape, 1).expect("a network"));
+    let network = Network::seeded(shape, 1).expect("a network");
+    let builder = Trainer::builder(&network, &samples).options(options);
     for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
-        let mut whole = builder.clone().build(&device, &samples).expect("a trainer");
+        let mut whole = builder.clone().build(&device).expect("a trainer");
         train(&mut whole).expect("a training");
         let validation = whole.epochs()[2].validation.expect("there are games for it");
         assert!(validation.policy_loss > 0.0 && whole.n_positions().1 > 0, "{validation:?}");
         let whole = whole.checkpoint().expect("a checkpoint");
         // Stopped in the second epoch; on a device all steps of an epoch are one piece.
-        let mut first = builder.clone().build(&device, &samples).expect("a trainer");
+        let mut first = builder.clone().build(&device).expect("a trainer");
         let mut seen = 0;
-        let stopped_by = first.run(|event| {
-            seen += u32::from(matches!(event, TrainEvent::Step { .. }));
+        let report = first.run(|progress| {
+            seen += u32::from(matches!(progress.latest, Some(TrainEvent::Step { .. })));
             if seen < 8 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        assert_eq!(stopped_by.expect("it stops"), StoppedBy::Request);
+        assert_eq!(report.expect("it stops").stopped_by, StoppedBy::Request);
         assert!((8..15).contains(&first.updates()), "{}", first.updates());
         let path = folder.path().join("training.safetensors");
         first.checkpoint().expect("a checkpoint").save(&path).expect("it is written");
         let read = Checkpoint::load(&path).expect("it is read");
         assert_eq!(read, first.checkpoint().expect("a checkpoint"));
         assert_eq!(&Network::load(&path).expect("a weight file too"), read.network());
-        let mut second = builder.clone().resume(read).build(&device, &samples).expect("a trainer");
+        let mut second = builder.clone().resume(read).build(&device).expect("a trainer");
         train_rest(&mut second);
         let resumed = second.checkpoint().expect("a checkpoint");
         assert_eq!(resumed.network(), whole.network(), "{device}");
@@ -251,26 +246,29 @@ fn stopped_and_resumed_gives_the_same_bits() {
 }
 
 fn train_rest(trainer: &mut Trainer) {
-    assert_eq!(trainer.run(|_| ControlFlow::Continue(())).expect("a training"), StoppedBy::Epochs);
+    let report = trainer.run(|_| ControlFlow::Continue(())).expect("a training");
+    assert_eq!(report.stopped_by, StoppedBy::Epochs);
 }
 
 #[test]
 fn what_a_checkpoint_does_not_fit_is_refused() {
     let shape = odd_shape();
     let samples = positions(shape, 12, 7);
-    let builder = Trainer::builder().network(Network::seeded(shape, 1).expect("a network")).batch(6).epochs(1);
-    let mut trainer = builder.clone().build(&Device::cpu(), &samples).expect("a trainer");
+    let network = Network::seeded(shape, 1).expect("a network");
+    let builder = Trainer::builder(&network, &samples).batch(6).epochs(1);
+    let mut trainer = builder.clone().build(&Device::cpu()).expect("a trainer");
     train_rest(&mut trainer);
     let checkpoint = trainer.checkpoint().expect("a checkpoint");
-    let refused = |builder: warpplay::azero::train::TrainerBuilder, samples: &Arc<Samples>| {
-        builder.resume(checkpoint.clone()).build(&Device::cpu(), samples).unwrap_err().to_string()
+    let refused = |builder: warpplay::azero::train::TrainerBuilder| {
+        builder.resume(checkpoint.clone()).build(&Device::cpu()).unwrap_err().to_string()
     };
-    assert_eq!(refused(builder.clone().batch(4), &samples), "option batch: 4 is not allowed (6 as in the checkpoint)");
-    let text = refused(builder.clone().learning_rate(0.5), &samples);
+    assert_eq!(refused(builder.clone().batch(4)), "option batch: 4 is not allowed (6 as in the checkpoint)");
+    let text = refused(builder.clone().learning_rate(0.5));
     assert_eq!(text, "option learning_rate: 0.5 is not allowed (0.001 as in the checkpoint)");
-    assert!(refused(builder.clone(), &positions(shape, 12, 8)).contains("positions with checksum"));
+    let other = Trainer::builder(&network, &positions(shape, 12, 8)).batch(6).epochs(1);
+    assert!(refused(other).contains("positions with checksum"));
     // More epochs are no other training.
-    let mut more = builder.epochs(2).resume(checkpoint.clone()).build(&Device::cpu(), &samples).expect("a trainer");
+    let mut more = builder.epochs(2).resume(checkpoint.clone()).build(&Device::cpu()).expect("a trainer");
     train_rest(&mut more);
     assert_eq!((more.epochs().len(), more.updates()), (2, 4));
 }
@@ -280,9 +278,9 @@ fn a_training_that_diverges_says_so_and_keeps_the_state() {
     let shape = odd_shape();
     let samples = positions(shape, 24, 9);
     let network = Network::seeded(shape, 1).expect("a network");
-    let builder = Trainer::builder().network(network.clone()).batch(8).epochs(2).learning_rate(1e38);
+    let builder = Trainer::builder(&network, &samples).batch(8).epochs(2).learning_rate(1e38);
     for device in [Device::cpu()].into_iter().chain(warpplay_tests::backends::kernel_devices()) {
-        let mut trainer = builder.clone().build(&device, &samples).expect("a trainer");
+        let mut trainer = builder.clone().build(&device).expect("a trainer");
         let error = trainer.run(|_| ControlFlow::Continue(())).unwrap_err();
         assert!(matches!(error, Error::Diverged { epoch: 1, steps: 3, .. }), "{device}: {error}");
         assert_eq!((trainer.network().expect("a network"), trainer.updates()), (network.clone(), 0), "{device}");
@@ -318,17 +316,15 @@ fn positions_that_cannot_be_are_refused() {
     samples.push(0, &seen, &legal, &[(2, 1)], -1.0).expect("a position");
     let samples = Arc::new(samples);
     let network = Network::seeded(shape, 1).expect("a network");
-    let builder = || Trainer::builder().network(network.clone());
-    let error = builder().batch(2).build(&Device::cpu(), &samples).unwrap_err().to_string();
+    let builder = || Trainer::builder(&network, &samples);
+    let error = builder().batch(2).build(&Device::cpu()).unwrap_err().to_string();
     assert_eq!(error, "option batch: 2 is not allowed (at most the 1 training positions)");
     let mover = network.clone().with_meaning(ObservationLayout::Default, ValueOf::Mover);
-    let error = Trainer::builder().network(mover).build(&Device::cpu(), &samples).unwrap_err().to_string();
+    let error = Trainer::builder(&mover, &samples).build(&Device::cpu()).unwrap_err().to_string();
     assert!(
         error.contains("expected observation default, value of mover, got observation default, value of first"),
         "{error}"
     );
-    let error = Trainer::builder().build(&Device::cpu(), &samples).unwrap_err().to_string();
-    assert!(error.contains("there is no network to train"), "{error}");
     for (options, expected) in [
         (Options { batch: 1, ..Options::default() }, "option batch: 1 is not allowed (2 to 65536)"),
         (Options { learning_rate: 0.0, ..Options::default() }, "option learning_rate: 0 is not allowed (above 0)"),
@@ -336,7 +332,7 @@ fn positions_that_cannot_be_are_refused() {
         (Options { momentum: f64::NAN, ..Options::default() }, "option momentum: NaN is not allowed (0 to 1)"),
         (Options { steps: Some(0), ..Options::default() }, "option steps: 0 is not allowed (at least 1)"),
     ] {
-        let error = builder().options(options).build(&Device::cpu(), &samples).unwrap_err().to_string();
+        let error = builder().options(options).build(&Device::cpu()).unwrap_err().to_string();
         assert_eq!(error, expected);
     }
 }
@@ -398,8 +394,8 @@ fn speed_of_the_default_network() {
     let samples = positions(shape, 16_384, 1);
     for batch in [128, 1024, 4096] {
         let network = Network::seeded(shape, 1).expect("a network");
-        let builder = Trainer::builder().network(network).batch(batch).epochs(4);
-        let mut trainer = builder.build(&device, &samples).expect("a trainer");
+        let builder = Trainer::builder(&network, &samples).batch(batch).epochs(4);
+        let mut trainer = builder.build(&device).expect("a trainer");
         trainer.run(|_| ControlFlow::Continue(())).expect("a training");
         let rates: Vec<String> =
             trainer.epochs().iter().map(|epoch| format!("{:.0}", epoch.positions_per_second)).collect();

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use warpplay::cfr::walk::{Information, Sampler};
-use warpplay::cfr::{
-    Abstraction, Algorithm, CardSet, Classes, Deck, GameDef, Method, Options, Ranking, Recipe, RoundBuckets, Sampling,
-    members, set_of, subsets,
-};
+use warpplay::cfr::abstraction::{Classes, Method, RoundBuckets};
+use warpplay::cfr::engines::walk::{Information, Sampler};
+use warpplay::cfr::game::{Deck, members, set_of, subsets};
+use warpplay::cfr::{Abstraction, Algorithm, CardSet, GameDef, Options, Ranking, Recipe, Sampling};
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;
@@ -221,7 +220,7 @@ fn sampled_traversals_play_buckets() {
             let buckets = Abstraction::build(device, &rules, &recipe)?;
             let counts: Vec<u32> = buckets.rounds.iter().map(RoundBuckets::n_buckets).collect();
             let mut sampler = Sampler::build(device, &rules, &Information::Buckets(Arc::new(buckets)), &options)?;
-            sampler.iterate(300)?;
+            sampler.run(300)?;
             Ok::<_, Error>((counts, sampler.nash_conv()?.0))
         };
         let (counts, exact) = solved(Method::Lossless)?;

@@ -1,4 +1,4 @@
-//! The program `cfr_poker` as others use it: its JSON, its exit codes, its one-line errors, strategies, checkpoints.
+//! The commands `warpplay cfr` as others use them: its JSON, its exit codes, its one-line errors, strategies, checkpoints.
 
 use std::fs;
 use std::io::Write;
@@ -67,7 +67,7 @@ fn the_json_of_solve_has_the_fields_that_others_rely_on() {
     let place = new_place();
     // Every flag of the agreed command line.
     let line = "solve leduc.limit.2p.game --algorithm cfr_plus --updates alternating --iterations 100 --report 1,10,100 --device cpu \
-                --precision f64 --json run.json --plot run.svg";
+                --precision f64 --json run.json --plots run.svg";
     let shown = place.ok(line);
     // The memory is said before it is taken.
     assert!(shown.contains("infoset-actions") && shown.contains("of tables"), "{shown}");
@@ -116,7 +116,7 @@ fn every_algorithm_and_update_of_the_agreed_line_runs() {
 #[test]
 fn a_strategy_is_written_measured_asked_and_exported() {
     let place = new_place();
-    place.ok("solve kuhn.limit.2p.game --iterations 1000 --device cpu --strategy k.strategy --json run.json --quiet");
+    place.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy k.strategy --json run.json --quiet");
     let solved = place.json("run.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     place.ok("exploitability k.strategy --device cpu --json e.json");
     close(&place.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-6);
@@ -136,7 +136,7 @@ fn a_strategy_is_written_measured_asked_and_exported() {
     let csv = fs::read_to_string(place.path("all.csv")).expect("a file");
     assert_eq!((csv.lines().next(), csv.lines().count()), (Some("key,seat,reached,action,probability"), 25));
     // Half the size, and all but as good.
-    place.ok("solve kuhn.limit.2p.game --iterations 1000 --device cpu --strategy c.strategy --compact --quiet");
+    place.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy c.strategy --compact --quiet");
     place.ok("exploitability c.strategy --device cpu --json e.json --quiet");
     close(&place.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-3);
 }
@@ -144,8 +144,11 @@ fn a_strategy_is_written_measured_asked_and_exported() {
 #[test]
 fn a_match_of_a_strategy_with_itself_is_worth_nothing() {
     let place = new_place();
-    place.ok("solve leduc.limit.2p.game --iterations 100 --device cpu --strategy a.strategy --quiet");
-    place.ok("solve leduc.limit.2p.game --iterations 1 --device cpu --strategy b.strategy --quiet");
+    place.ok(
+        "solve leduc.limit.2p.game --algorithm cfr_plus --iterations 100 --device cpu --strategy a.strategy --quiet",
+    );
+    place
+        .ok("solve leduc.limit.2p.game --algorithm cfr_plus --iterations 1 --device cpu --strategy b.strategy --quiet");
     place.ok("match a.strategy a.strategy --device cpu --json m.json --quiet");
     close(&place.json("m.json")["value"], 0.0, 1e-9);
     place.ok("match a.strategy b.strategy --device cpu --json m.json --quiet");
@@ -173,6 +176,35 @@ fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
             .collect::<Vec<_>>()
     };
     assert_eq!(course("whole.json"), course("resumed.json"));
+}
+
+#[test]
+fn a_checkpoint_is_not_gone_on_from_with_other_options() {
+    let place = new_place();
+    place.ok(
+        "solve kuhn.limit.2p.game --algorithm cfr_plus --iterations 5 --device cpu --checkpoint k.checkpoint --quiet",
+    );
+    let error = place.fails(2, "solve --resume k.checkpoint --algorithm cfr --device cpu");
+    assert!(error.contains("option algorithm: cfr is not allowed (cfr_plus, as in the checkpoint"), "{error}");
+    // Five of seven are done; the form of old lines is the engine of new ones.
+    place.ok("solve --resume k.checkpoint --iterations 7 --form auto --plot p.svg --device cpu --json k.json --quiet");
+    assert_eq!(place.json("k.json")["report"]["options"]["iterations"], 7);
+    assert_eq!(place.json("k.json")["iterations"], 7);
+}
+
+#[test]
+fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
+    let place = new_place();
+    let help = place.ok("subgame --help");
+    let start = help.find("{\"pot\"").unwrap_or_else(|| panic!("no spot in {help}"));
+    let end = start + help[start..].find("]}").expect("its end") + 2;
+    fs::write(place.path("spot.json"), &help[start..end]).expect("a file");
+    place.ok("subgame spot.json --iterations 2 --device cpu --json s.json --quiet");
+    assert_eq!(place.json("s.json")["iterations"], 2);
+    fs::write(place.path("wrong.json"), help[start..end].replace("\"turn\"", "\"trun\"")).expect("a file");
+    let error = place.fails(1, "subgame wrong.json --device cpu");
+    assert!(error.contains("trun") && error.contains("bet_fraction_of_pot"), "{error}");
+    assert!(!error.contains("trajectory") && !error.contains("equity"), "{error}");
 }
 
 #[test]
@@ -237,7 +269,7 @@ fn matrix_games_end_where_the_books_say() {
 fn compare_measures_every_combination() {
     let place = new_place();
     let line =
-        "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plot c.svg";
+        "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plots c.svg";
     let shown = place.ok(line);
     assert!(shown.contains("cfr_plus"), "{shown}");
     let runs = place.json("c.json")["runs"].as_array().expect("a list").clone();
@@ -252,7 +284,7 @@ fn compare_measures_every_combination() {
 #[test]
 fn other_games_have_names() {
     let place = new_place();
-    place.ok("solve goofspiel:3 --iterations 100 --device cpu --json g.json --quiet");
+    place.ok("solve goofspiel:3 --algorithm cfr_plus --iterations 100 --device cpu --json g.json --quiet");
     let last = place.json("g.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     // Symmetric: worth nothing to anybody.
     close(&last["value"][0], 0.0, 0.05);
@@ -292,4 +324,22 @@ fn errors_are_one_line_and_say_where() {
     assert!(error.contains("Ah"), "{error}");
     let error = place.fails(1, "query k.strategy --history rx");
     assert!(error.contains("column 2"), "{error}");
+}
+
+/// What was typed for version 0.1 still runs; `commands.rs` runs the new lines.
+#[test]
+fn every_old_line_of_the_table_of_commands_runs() {
+    let place = new_place();
+    let golden = golden::path("");
+    let golden = golden.to_str().expect("a name").trim_end_matches('/');
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/cfr.tsv");
+    let table = fs::read_to_string(table).expect("the table");
+    for line in table.lines().skip(1) {
+        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("no tab in {line}"));
+        // The publications are commands of a program that has them.
+        if !new.starts_with("warpplay papers ") {
+            let old = old.strip_prefix("cfr ").unwrap_or_else(|| panic!("{old}: not of this family"));
+            place.ok(&old.replace("GOLDEN", golden));
+        }
+    }
 }

@@ -1,16 +1,14 @@
 //! Explicit trees: full and sampled traversals of poker and of other games, against the reference and the plain program.
 
-use std::ops::ControlFlow;
-
 use serde_json::Value;
+use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder, Turn};
 use warpplay::cfr::{
-    Algorithm, Form, Game, GameDef, Goofspiel, LiarsDice, MatrixGame, Numbers, Poker, PrizeOrder, Sampling, Solver,
-    SolverBuilder, Tree, Turn, Updates,
+    Algorithm, Engine, Game, GameDef, MatrixGame, Poker, Sampling, Solver, SolverBuilder, Tree, Updates,
 };
-use warpplay::{Backend, Device, Error};
+use warpplay::{Backend, Device, Error, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::golden;
+use warpplay_tests::cfr::{TRAJECTORIES, floats, run_on, small_reference};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Double precision with sums in another order.
@@ -25,8 +23,8 @@ const TIES: [(&str, &str, u64, f64); 2] =
 const UNLIMITED: &str = "leduc.nolimit.2p";
 
 /// How far a point of a trajectory may be off: 1e-6 up to iteration 10 in single precision, but for discounts, which bring ties to it too.
-fn tolerance(name: &str, label: &str, iteration: u64, precision: Numbers) -> Tolerance {
-    if precision == Numbers::F32 {
+fn tolerance(name: &str, label: &str, iteration: u64, precision: Precision) -> Tolerance {
+    if precision == Precision::F32 {
         let rel = if label.starts_with("cfr") { 1e-6 } else { 5e-5 };
         return Tolerance { abs: 1e-6, rel };
     }
@@ -38,43 +36,24 @@ fn tolerance(name: &str, label: &str, iteration: u64, precision: Numbers) -> Tol
     tied.map_or(DOUBLE, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
 }
 
-fn reference() -> Value {
-    serde_json::from_str(&golden::text("cfr/reference.json")).expect("the reference is JSON")
-}
-
-/// The reference's names of algorithms.
-const ALGORITHMS: [(&str, Algorithm, Updates); 7] = [
-    ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
-    ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
-    ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
-    ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
-    ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
-    ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
-    ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
-];
-
 fn rules(game: &Value) -> GameDef {
     GameDef::parse(game["gamedef"].as_str().expect("text")).expect("rules")
 }
 
-fn numbers(list: &Value) -> Vec<f64> {
-    list.as_array().expect("an array").iter().map(|value| value.as_f64().expect("a number")).collect()
-}
-
-fn explicit(rules: &GameDef, algorithm: Algorithm, updates: Updates, numbers: Numbers) -> SolverBuilder {
-    Solver::builder(rules).form(Form::Explicit).algorithm(algorithm).updates(updates).precision(numbers)
+fn explicit(rules: &GameDef, algorithm: Algorithm, updates: Updates, precision: Precision) -> SolverBuilder {
+    Solver::builder(rules).engine(Engine::Explicit).algorithm(algorithm).updates(updates).precision(precision)
 }
 
 fn run(solver: &mut Solver, n: u32) -> Result<(), Error> {
-    solver.run(n, |_| ControlFlow::Continue(())).map(drop)
+    run_on(solver, n.into()).map(drop)
 }
 
 /// Follows a game's trajectories up to iteration `last`.
-fn follow(device: &Device, name: &str, last: u64, precision: Numbers) -> Checked {
-    let reference = reference();
+fn follow(device: &Device, name: &str, last: u64, precision: Precision) -> Checked {
+    let reference = small_reference();
     let game = &reference["games"][name];
     let rules = rules(game);
-    for (label, algorithm, updates) in ALGORITHMS {
+    for (label, algorithm, updates) in TRAJECTORIES {
         let Some(points) = game["trajectories"][label].as_object() else { continue };
         let mut at: Vec<u64> = points.keys().map(|t| t.parse().expect("a number")).filter(|&t| t <= last).collect();
         at.sort_unstable();
@@ -89,7 +68,7 @@ fn follow(device: &Device, name: &str, last: u64, precision: Numbers) -> Checked
             let nash_conv = expected["nash_conv"].as_f64().expect("a number");
             close(&format!("NashConv of {what}"), &[point.nash_conv], &[nash_conv], tolerance);
             let within = Tolerance { abs: tolerance.abs + tolerance.rel * nash_conv, ..tolerance };
-            close(&format!("values of {what}"), &point.value, &numbers(&expected["average_profile_value"]), within);
+            close(&format!("values of {what}"), &point.value, &floats(&expected["average_profile_value"]), within);
         }
         let Some(tables) = game["tables"][label].as_object() else { continue };
         for (t, table) in tables {
@@ -110,7 +89,7 @@ fn follow(device: &Device, name: &str, last: u64, precision: Numbers) -> Checked
                 close(
                     &format!("{key} of {name}, {label}, iteration {t} on {device}"),
                     &got,
-                    &numbers(&set["avg"]),
+                    &floats(&set["avg"]),
                     stored,
                 );
             }
@@ -120,47 +99,47 @@ fn follow(device: &Device, name: &str, last: u64, precision: Numbers) -> Checked
 }
 
 #[test]
-fn small_games_follow_the_reference() {
+fn small_games_follow_the_small_reference() {
     for_each_device(|device| {
-        follow(device, "kuhn.limit.2p", 100, Numbers::F64)?;
-        follow(device, "variant_a", 100, Numbers::F64)
+        follow(device, "kuhn.limit.2p", 100, Precision::F64)?;
+        follow(device, "variant_a", 100, Precision::F64)
     });
-    follow(&Device::cpu(), "kuhn.limit.2p", 100, Numbers::F64).expect("on the CPU");
+    follow(&Device::cpu(), "kuhn.limit.2p", 100, Precision::F64).expect("on the CPU");
 }
 
 #[test]
-fn three_players_follow_the_reference() {
+fn three_players_follow_the_small_reference() {
     for_each_device(|device| {
         let last = if device.backend() == Backend::Simt { 10 } else { 100 };
-        follow(device, "kuhn.limit.3p", last, Numbers::F64)
+        follow(device, "kuhn.limit.3p", last, Precision::F64)
     });
-    follow(&Device::cpu(), "kuhn.limit.3p", 100, Numbers::F64).expect("on the CPU");
+    follow(&Device::cpu(), "kuhn.limit.3p", 100, Precision::F64).expect("on the CPU");
 }
 
 #[test]
-fn leduc_follows_the_reference() {
+fn leduc_follows_the_small_reference() {
     for_each_device(|device| {
         let last = if device.backend() == Backend::Simt { 10 } else { 100 };
-        follow(device, "leduc.limit.2p", last, Numbers::F64)
+        follow(device, "leduc.limit.2p", last, Precision::F64)
     });
-    follow(&Device::cpu(), "leduc.limit.2p", 100, Numbers::F64).expect("on the CPU");
+    follow(&Device::cpu(), "leduc.limit.2p", 100, Precision::F64).expect("on the CPU");
 }
 
 #[test]
-fn single_precision_follows_the_reference() {
+fn single_precision_follows_the_small_reference() {
     for_each_device(|device| {
-        follow(device, "kuhn.limit.2p", 10, Numbers::F32)?;
+        follow(device, "kuhn.limit.2p", 10, Precision::F32)?;
         let last = if device.backend() == Backend::Simt { 2 } else { 10 };
-        follow(device, "leduc.limit.2p", last, Numbers::F32)
+        follow(device, "leduc.limit.2p", last, Precision::F32)
     });
 }
 
 /// Too large for `simt`.
 #[test]
-fn large_games_follow_the_reference() {
+fn large_games_follow_the_small_reference() {
     let Some(device) = gpu() else { return };
-    follow(&device, UNLIMITED, 10, Numbers::F64).expect("no-limit Leduc");
-    follow(&device, "leduc.limit.3p", 10, Numbers::F64).expect("Leduc for three");
+    follow(&device, UNLIMITED, 10, Precision::F64).expect("no-limit Leduc");
+    follow(&device, "leduc.limit.3p", 10, Precision::F64).expect("Leduc for three");
 }
 
 /// Kuhn's game, written by hand.
@@ -216,12 +195,12 @@ impl Game for Kuhn {
 
 #[test]
 fn a_game_written_by_hand_is_solved_like_its_definition_file() {
-    let reference = reference();
+    let reference = small_reference();
     let rules = rules(&reference["games"]["kuhn.limit.2p"]);
     for_each_device(|device| {
         let tree = Tree::build(&Kuhn)?;
-        let mut by_hand = Solver::builder(tree).algorithm(Algorithm::Dcfr).precision(Numbers::F64).build(device)?;
-        let mut by_file = explicit(&rules, Algorithm::Dcfr, Updates::Alternating, Numbers::F64).build(device)?;
+        let mut by_hand = Solver::builder(tree).algorithm(Algorithm::Dcfr).precision(Precision::F64).build(device)?;
+        let mut by_file = explicit(&rules, Algorithm::Dcfr, Updates::Alternating, Precision::F64).build(device)?;
         run(&mut by_hand, 50)?;
         run(&mut by_file, 50)?;
         let (by_hand, by_file) = (by_hand.exploitability()?, by_file.exploitability()?);
@@ -257,7 +236,7 @@ fn other_games_are_solved() {
 
 #[test]
 fn many_sampled_traversals_solve_kuhn() {
-    let reference = reference();
+    let reference = small_reference();
     let rules = rules(&reference["games"]["kuhn.limit.2p"]);
     for_each_device(|device| {
         for (sampling, most) in [(Sampling::External, 0.05), (Sampling::Outcome, 0.1), (Sampling::Chance, 0.05)] {
@@ -273,9 +252,9 @@ fn many_sampled_traversals_solve_kuhn() {
 
 /// Means of 12 seeds on the GPU, at the largest counts of the reference.
 #[test]
-fn long_sampled_solves_have_the_means_of_the_reference() {
+fn long_sampled_solves_have_the_means_of_the_small_reference() {
     let Some(device) = gpu() else { return };
-    let reference = reference();
+    let reference = small_reference();
     for (game, label, sampling) in [
         ("kuhn.limit.2p", "external_sampling", Sampling::External),
         ("kuhn.limit.2p", "outcome_sampling_eps0.6", Sampling::Outcome),
@@ -287,7 +266,7 @@ fn long_sampled_solves_have_the_means_of_the_reference() {
         let expected = &reference["mccfr"][game][label]["10000"];
         let all = (1..=12).map(|seed| {
             let builder = Solver::builder(std::sync::Arc::clone(&tree)).sampling(sampling).seed(seed);
-            let mut solver = builder.precision(Numbers::F64).build(&device).expect("an engine");
+            let mut solver = builder.precision(Precision::F64).build(&device).expect("an engine");
             run(&mut solver, 10_000).expect("iterations");
             solver.exploitability().expect("a measure").nash_conv
         });
@@ -304,7 +283,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     let device = Device::simt();
     let kuhn = Tree::build(&Kuhn).expect("a tree");
     let with = |builder: SolverBuilder| builder.build(&device).map(drop).expect_err("not offered").to_string();
-    let text = with(Solver::builder(kuhn.clone()).precision(Numbers::I16));
+    let text = with(Solver::builder(kuhn.clone()).precision(Precision::I16));
     assert!(text.contains("precision") && text.contains("f32 or f64"), "{text}");
     let text = with(Solver::builder(kuhn.clone()).sampling(Sampling::PublicChance));
     assert!(text.contains("sampling: public_chance"), "{text}");

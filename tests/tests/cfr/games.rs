@@ -1,30 +1,13 @@
 //! Rules of poker: game files, counts, betting, ranking of hands, deals.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::Value;
 use warpplay::Error;
-use warpplay::cfr::{
-    Action, BettingKind, BettingState, BettingTree, Category, Counts, Deals, Deck, GameDef, Ranking, Size, category,
-    set_of, subsets,
-};
-use warpplay_tests::golden;
-
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/cfr/games").join(format!("{name}.game"))
-}
-
-fn game(name: &str) -> GameDef {
-    GameDef::read(file(name)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn reference() -> Option<Value> {
-    let path = golden::shared("vectors/cfr_reference.json")?;
-    let text = std::fs::read_to_string(&path).expect("the reference can be read");
-    Some(serde_json::from_str(&text).expect("the reference is JSON"))
-}
+use warpplay::cfr::game::{Action, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets};
+use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
+use warpplay_tests::cfr::{game, reference};
 
 /// The tables of the games' README and of the dissertation.
 #[test]
@@ -438,7 +421,7 @@ fn plain_rank(deck: Deck, cards: u64) -> (usize, Vec<u8>) {
     subsets(cards, n)
         .map(|hand| {
             let cards: Vec<(u8, u8)> =
-                warpplay::cfr::members(hand).map(|card| (deck.rank(card), deck.suit(card))).collect();
+                warpplay::cfr::game::members(hand).map(|card| (deck.rank(card), deck.suit(card))).collect();
             let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
             cards.iter().for_each(|card| *counts.entry(card.0).or_default() += 1);
             let mut groups: Vec<(usize, u8)> = counts.iter().map(|(&rank, &count)| (count, rank)).collect();

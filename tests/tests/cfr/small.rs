@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use warpplay::Device;
-use warpplay::cfr::{
-    Algorithm, Averaging, BettingTree, GameDef, Lock, Node, Numbers, Options, Sampling, SmallBatch, Updates, VectorGame,
-};
+use warpplay::cfr::engines::SmallBatch;
+use warpplay::cfr::layout::{Lock, Node, VectorGame};
+use warpplay::cfr::{Algorithm, Averaging, BettingTree, GameDef, Options, Sampling, Updates};
+use warpplay::{Device, Precision};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::golden;
+use warpplay_tests::cfr::{TRAJECTORIES, game};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// A game of the reference file.
 fn reference(name: &str) -> Option<serde_json::Value> {
-    let path = golden::shared("vectors/cfr_reference.json")?;
-    let text = std::fs::read_to_string(path).expect("the reference");
-    let mut all: serde_json::Value = serde_json::from_str(&text).expect("the reference is JSON");
-    Some(all["games"][name].take())
+    Some(warpplay_tests::cfr::reference()?["games"][name].take())
 }
 
 fn vector(rules: &GameDef, isomorphism: bool) -> (VectorGame, BettingTree) {
@@ -23,33 +20,18 @@ fn vector(rules: &GameDef, isomorphism: bool) -> (VectorGame, BettingTree) {
     (VectorGame::from_game(rules, &tree, isomorphism).expect("two players"), tree)
 }
 
-fn rules(name: &str) -> GameDef {
-    GameDef::parse(&golden::text(&format!("cfr/games/{name}.game"))).expect("a game")
-}
-
 /// A golden game, every board for itself.
-fn game(name: &str) -> VectorGame {
-    vector(&rules(name), false).0
+fn whole(name: &str) -> VectorGame {
+    vector(&game(name), false).0
 }
-
-/// The README's names of trajectories.
-const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
-    ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
-    ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
-    ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
-    ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
-    ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
-    ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
-    ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
-];
 
 /// Sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
 /// Single precision over ten iterations.
 const SINGLE: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-fn options(algorithm: Algorithm, updates: Updates, numbers: Numbers) -> Options {
-    Options { algorithm, updates, numbers, ..Options::default() }
+fn options(algorithm: Algorithm, updates: Updates, precision: Precision) -> Options {
+    Options { algorithm, updates, precision, ..Options::default() }
 }
 
 fn one(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<SmallBatch, warpplay::Error> {
@@ -61,12 +43,12 @@ fn positive_regrets(regrets: &[Vec<f64>; 2]) -> f64 {
     regrets.iter().flatten().filter(|&&regret| regret > 0.0).sum()
 }
 
-fn follows_the_reference(name: &str, most: u64, numbers: Numbers, tolerance: Tolerance) {
+fn follows_the_reference(name: &str, most: u64, precision: Precision, tolerance: Tolerance) {
     let Some(reference) = reference(name) else { return };
-    let game = Arc::new(game(name));
+    let game = Arc::new(whole(name));
     for_each_device(|device| {
         for (trajectory, algorithm, updates) in TRAJECTORIES {
-            let mut batch = one(device, &game, &options(algorithm, updates, numbers))?;
+            let mut batch = one(device, &game, &options(algorithm, updates, precision))?;
             let mut done = 0;
             let points = reference["trajectories"][trajectory].as_object().expect("points");
             let mut points: Vec<(u64, &serde_json::Value)> =
@@ -81,7 +63,7 @@ fn follows_the_reference(name: &str, most: u64, numbers: Numbers, tolerance: Tol
                 let expected = [&point["nash_conv"], &values[0], &values[1]].map(|v| v.as_f64().expect("a number"));
                 close(&what, &[found.nash_conv(), found.values[0], found.values[1]], &expected, tolerance);
                 // Single precision adds much that nearly cancels.
-                if numbers == Numbers::F64 {
+                if precision == Precision::F64 {
                     let sum = positive_regrets(&batch.regrets(0)?);
                     let expected = point["regret_sum_positive"].as_f64().expect("a number");
                     close(&format!("positive regrets of {what}"), &[sum], &[expected], tolerance);
@@ -94,31 +76,31 @@ fn follows_the_reference(name: &str, most: u64, numbers: Numbers, tolerance: Tol
 
 #[test]
 fn kuhn_follows_the_reference() {
-    follows_the_reference("kuhn.limit.2p", 100, Numbers::F64, DOUBLE);
-    follows_the_reference("kuhn.limit.2p", 10, Numbers::F32, SINGLE);
+    follows_the_reference("kuhn.limit.2p", 100, Precision::F64, DOUBLE);
+    follows_the_reference("kuhn.limit.2p", 10, Precision::F32, SINGLE);
 }
 
 #[test]
 fn variant_a_follows_the_reference() {
-    follows_the_reference("variant_a", 100, Numbers::F64, DOUBLE);
+    follows_the_reference("variant_a", 100, Precision::F64, DOUBLE);
 }
 
 #[test]
 fn leduc_follows_the_reference() {
-    follows_the_reference("leduc.limit.2p", 10, Numbers::F64, DOUBLE);
-    follows_the_reference("leduc.limit.2p", 3, Numbers::F32, SINGLE);
+    follows_the_reference("leduc.limit.2p", 10, Precision::F64, DOUBLE);
+    follows_the_reference("leduc.limit.2p", 3, Precision::F32, SINGLE);
 }
 
 #[test]
 fn leduc_follows_the_reference_for_a_hundred_iterations() {
     let name = "leduc.limit.2p";
     let Some(reference) = reference(name) else { return };
-    let game = Arc::new(game(name));
+    let game = Arc::new(whole(name));
     for_each_device(|device| {
         for (trajectory, algorithm) in
             [("cfr_plus_alternating_linear", Algorithm::CfrPlus), ("cfr_alternating", Algorithm::Cfr)]
         {
-            let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Numbers::F64))?;
+            let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Precision::F64))?;
             batch.run(100)?;
             let found = batch.measure()?[0].nash_conv();
             let expected = reference["trajectories"][trajectory]["100"]["nash_conv"].as_f64().expect("a number");
@@ -132,13 +114,13 @@ fn leduc_follows_the_reference_for_a_hundred_iterations() {
 fn tables_are_those_of_the_reference() {
     for name in ["kuhn.limit.2p", "leduc.limit.2p"] {
         let Some(reference) = reference(name) else { return };
-        let (game, tree) = vector(&rules(name), false);
+        let (game, tree) = vector(&game(name), false);
         let game = Arc::new(game);
         for_each_device(|device| {
             for (trajectory, algorithm) in
                 [("cfr_alternating", Algorithm::Cfr), ("cfr_plus_alternating_linear", Algorithm::CfrPlus)]
             {
-                let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Numbers::F64))?;
+                let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Precision::F64))?;
                 batch.run(10)?;
                 let (regrets, averages) = (batch.regrets(0)?, batch.averages(0)?);
                 let table = reference["tables"][trajectory]["10"].as_object().expect("a table");
@@ -190,9 +172,9 @@ fn fixed_profiles_have_the_references_values() {
     // Before the first iteration every set is uniform.
     for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p"] {
         let Some(reference) = reference(name) else { return };
-        let game = Arc::new(game(name));
+        let game = Arc::new(whole(name));
         for_each_device(|device| {
-            let mut batch = one(device, &game, &Options { numbers: Numbers::F64, ..Options::default() })?;
+            let mut batch = one(device, &game, &Options { precision: Precision::F64, ..Options::default() })?;
             let found = batch.measure()?[0];
             let profile = &reference["profiles"]["uniform"];
             let pair = |name: &str| [0, 1].map(|seat| profile[name][seat].as_f64().expect("a number"));
@@ -206,9 +188,9 @@ fn fixed_profiles_have_the_references_values() {
 
 #[test]
 fn games_of_a_batch_do_not_know_of_each_other() {
-    let games = ["kuhn.limit.2p", "leduc.limit.2p", "variant_a"].map(|name| Arc::new(game(name)));
+    let games = ["kuhn.limit.2p", "leduc.limit.2p", "variant_a"].map(|name| Arc::new(whole(name)));
     let order = [0, 1, 0, 2, 1, 2, 2];
-    let options = options(Algorithm::PcfrPlus, Updates::Alternating, Numbers::F32);
+    let options = options(Algorithm::PcfrPlus, Updates::Alternating, Precision::F32);
     for_each_device(|device| {
         let many: Vec<Arc<VectorGame>> = order.iter().map(|&at: &usize| Arc::clone(&games[at])).collect();
         let mut batch = SmallBatch::new(device, &many, &options)?;
@@ -229,9 +211,9 @@ fn games_of_a_batch_do_not_know_of_each_other() {
 
 #[test]
 fn utilities_of_a_simultaneous_pass_sum_to_zero() {
-    let game = Arc::new(game("leduc.limit.2p"));
+    let game = Arc::new(whole("leduc.limit.2p"));
     for_each_device(|device| {
-        let mut batch = one(device, &game, &options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64))?;
+        let mut batch = one(device, &game, &options(Algorithm::Cfr, Updates::Simultaneous, Precision::F64))?;
         batch.run(1)?;
         let [first, second] = batch.utilities(0)?;
         // The first iteration is uniform: the value of the uniform profile.
@@ -245,9 +227,9 @@ fn utilities_of_a_simultaneous_pass_sum_to_zero() {
 
 #[test]
 fn a_best_responding_opponent_leads_to_the_equilibrium() {
-    let game = Arc::new(game("kuhn.limit.2p"));
+    let game = Arc::new(whole("kuhn.limit.2p"));
     for_each_device(|device| {
-        let mut batch = one(device, &game, &options(Algorithm::CfrBr, Updates::Alternating, Numbers::F64))?;
+        let mut batch = one(device, &game, &options(Algorithm::CfrBr, Updates::Alternating, Precision::F64))?;
         batch.run(400)?;
         let found = batch.measure()?[0];
         assert!(found.nash_conv() < 0.03, "{} on {device}", found.nash_conv());
@@ -268,13 +250,13 @@ fn sampled_iterations_come_near_the_equilibrium_and_repeat_their_bits() {
         ("leduc.limit.2p", Sampling::PublicChance, 120, 0.9),
         ("leduc.limit.2p", Sampling::Chance, 150, 4.0),
     ] {
-        let game = Arc::new(game(name));
+        let game = Arc::new(whole(name));
         for_each_device(|device| {
             let sampled = |seed: u64, batch: u32| Options {
                 sampling,
                 seed,
                 batch,
-                ..options(Algorithm::Cfr, Updates::Alternating, Numbers::F64)
+                ..options(Algorithm::Cfr, Updates::Alternating, Precision::F64)
             };
             let mut batch = one(device, &game, &sampled(7, 1))?;
             batch.run(iterations)?;
@@ -302,9 +284,9 @@ fn sampled_iterations_come_near_the_equilibrium_and_repeat_their_bits() {
 fn the_mean_over_draws_is_the_exact_regret() {
     // One iteration from the uniform strategy; drawn regrets are unbiased, so those of many seeds average to the exact ones.
     const SEEDS: u64 = 64;
-    let game = Arc::new(game("leduc.limit.2p"));
+    let game = Arc::new(whole("leduc.limit.2p"));
     for sampling in [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic] {
-        let exact_options = options(Algorithm::Cfr, Updates::Simultaneous, Numbers::F64);
+        let exact_options = options(Algorithm::Cfr, Updates::Simultaneous, Precision::F64);
         for_each_device(|device| {
             let mut exact = one(device, &game, &exact_options)?;
             exact.run(1)?;
@@ -359,7 +341,7 @@ fn renamed_suits_change_nothing() {
         let [plain, renamed] = [false, true].map(|isomorphism| Arc::new(vector(&rules, isomorphism).0));
         assert!(renamed.table_len(0) < plain.table_len(0));
         for_each_device(|device| {
-            let options = options(Algorithm::Dcfr, Updates::Alternating, Numbers::F64);
+            let options = options(Algorithm::Dcfr, Updates::Alternating, Precision::F64);
             let mut found = Vec::new();
             for game in [&plain, &renamed] {
                 let mut batch = one(device, game, &options)?;
@@ -375,7 +357,7 @@ fn renamed_suits_change_nothing() {
 
 #[test]
 fn drawn_boards_may_be_classes() {
-    let game = Arc::new(vector(&rules("leduc.limit.2p"), true).0);
+    let game = Arc::new(vector(&game("leduc.limit.2p"), true).0);
     for_each_device(|device| {
         let options = Options { sampling: Sampling::PublicChance, batch: 2, ..Options::default() };
         let mut batch = one(device, &game, &options)?;
@@ -388,7 +370,7 @@ fn drawn_boards_may_be_classes() {
 
 #[test]
 fn locked_nodes_keep_their_strategy() {
-    let (mut game, _) = vector(&rules("kuhn.limit.2p"), false);
+    let (mut game, _) = vector(&game("kuhn.limit.2p"), false);
     let given = vec![vec![1.0; 3], vec![0.0; 3]];
     game.locks = vec![Lock { street: 0, entry: 0, node: 0, strategy: given }];
     if let Node::Decision { locked, .. } = &mut game.streets[0].entries[0].nodes[0] {
@@ -396,7 +378,7 @@ fn locked_nodes_keep_their_strategy() {
     }
     let game = Arc::new(game);
     for_each_device(|device| {
-        let mut batch = one(device, &game, &options(Algorithm::CfrPlus, Updates::Alternating, Numbers::F64))?;
+        let mut batch = one(device, &game, &options(Algorithm::CfrPlus, Updates::Alternating, Precision::F64))?;
         batch.run(300)?;
         let found = batch.measure()?[0];
         assert!(found.nash_conv() < 1e-3, "{} on {device}", found.nash_conv());
@@ -411,11 +393,11 @@ fn locked_nodes_keep_their_strategy() {
 
 #[test]
 fn averaging_can_be_chosen() {
-    let game = Arc::new(game("kuhn.limit.2p"));
+    let game = Arc::new(whole("kuhn.limit.2p"));
     for_each_device(|device| {
         let mut found = Vec::new();
         for averaging in [Averaging::Uniform, Averaging::Linear, Averaging::Quadratic] {
-            let options = Options { averaging, ..options(Algorithm::Cfr, Updates::Alternating, Numbers::F64) };
+            let options = Options { averaging, ..options(Algorithm::Cfr, Updates::Alternating, Precision::F64) };
             let mut batch = one(device, &game, &options)?;
             batch.run(2)?;
             // Weight 1 of the first iteration's 1/2, then the second's.
@@ -431,13 +413,13 @@ fn averaging_can_be_chosen() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_a_reason() {
-    let kuhn = Arc::new(game("kuhn.limit.2p"));
+    let kuhn = Arc::new(whole("kuhn.limit.2p"));
     let device = Device::simt();
     let refused = |game: &Arc<VectorGame>, options: Options, part: &str| {
         let error = one(&device, game, &options).expect_err(part).to_string();
         assert!(error.contains(part), "`{part}` is not in: {error}");
     };
-    refused(&kuhn, Options { numbers: Numbers::I16, ..Options::default() }, "precision: i16");
+    refused(&kuhn, Options { precision: Precision::I16, ..Options::default() }, "precision: i16");
     refused(&kuhn, Options { sampling: Sampling::Outcome, ..Options::default() }, "sampling: outcome");
     let nothing = Options { sampling: Sampling::Chance, batch: 0, ..Options::default() };
     refused(&kuhn, nothing, "batch: 0");

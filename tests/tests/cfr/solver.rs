@@ -5,16 +5,11 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use serde_json::Value;
-use warpplay::cfr::{
-    Algorithm, Checkpoint, Form, GameDef, Numbers, Options, Sampling, Solver, Strategy, Updates, head_to_head,
-};
-use warpplay::{Backend, Device, Error};
-use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::golden;
 
-fn game(name: &str) -> GameDef {
-    GameDef::parse(&golden::text(&format!("cfr/games/{name}.game"))).expect("a game")
-}
+use warpplay::cfr::{Algorithm, Checkpoint, Engine, Options, Sampling, Solver, Strategy, Updates, head_to_head};
+use warpplay::{Backend, Device, Error, Precision};
+use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::cfr::{TRAJECTORIES, game, reference, run_on};
 
 /// Every device, the plain one too.
 fn devices() -> Vec<Device> {
@@ -33,14 +28,11 @@ const OPTIONS: Options = Options {
     discounts: [1.5, 0.0, 2.0],
     exploration: 0.6,
     seed: 1,
-    numbers: Numbers::F64,
-    form: Form::Auto,
+    precision: Precision::F64,
+    engine: Engine::Auto,
+    iterations: 1000,
     threads: None,
 };
-
-fn go() -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
 
 #[test]
 fn how_a_run_is_divided_does_not_matter() {
@@ -51,7 +43,7 @@ fn how_a_run_is_divided_does_not_matter() {
                 let mut solver =
                     Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
                 for &part in parts {
-                    assert_eq!(solver.run(part, |_| go()).expect("iterations"), part);
+                    run_on(&mut solver, part.into()).expect("iterations");
                 }
                 (solver.exploitability().expect("a point"), solver.strategy().expect("a strategy"))
             };
@@ -70,33 +62,33 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
     let path = folder.path().join("half.checkpoint");
     for device in devices() {
         for algorithm in [Algorithm::Cfr, Algorithm::PcfrPlus] {
-            for numbers in [Numbers::F64, Numbers::F32] {
-                if device.backend() == Backend::Cpu && numbers == Numbers::F32 {
+            for precision in [Precision::F64, Precision::F32] {
+                if device.backend() == Backend::Cpu && precision == Precision::F32 {
                     continue;
                 }
-                let options = Options { algorithm, numbers, ..OPTIONS };
+                let options = Options { algorithm, precision, ..OPTIONS };
                 let build =
                     || Solver::builder(game("kuhn.limit.2p")).options(options).build(&device).expect("a solver");
                 let mut whole = build();
-                whole.run(25, |_| go()).expect("iterations");
+                run_on(&mut whole, 25).expect("iterations");
                 let mut half = build();
-                half.run(10, |_| go()).expect("iterations");
+                run_on(&mut half, 10).expect("iterations");
                 half.exploitability().expect("a point");
                 half.save_checkpoint(&path).expect("a file");
                 let checkpoint = Checkpoint::load(&path).expect("a checkpoint");
                 assert_eq!((checkpoint.iteration(), checkpoint.trajectory().len()), (10, 1));
                 let problem = checkpoint.problem().expect("a game of poker");
-                let mut resumed = Solver::builder(problem).resume(&device, &checkpoint).expect("a solver");
-                resumed.run(15, |_| go()).expect("iterations");
+                let mut resumed = Solver::builder(problem).resume(checkpoint.clone()).build(&device).expect("a solver");
+                run_on(&mut resumed, 15).expect("iterations");
                 assert_eq!(resumed.iterations(), 25);
                 let state = |solver: &mut Solver| solver.checkpoint().expect("a state");
                 let point = |solver: &mut Solver| {
                     let point = solver.exploitability().expect("a point");
                     (point.nash_conv, point.value, point.best_response, point.average_utility)
                 };
-                assert_eq!(point(&mut whole), point(&mut resumed), "{device} {algorithm} {numbers}");
+                assert_eq!(point(&mut whole), point(&mut resumed), "{device} {algorithm} {precision}");
                 let [whole, resumed] = [state(&mut whole), state(&mut resumed)];
-                assert!(whole.same_tables(&resumed), "{device} {algorithm} {numbers}");
+                assert!(whole.same_tables(&resumed), "{device} {algorithm} {precision}");
             }
         }
     }
@@ -106,9 +98,9 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
 fn a_checkpoint_of_another_game_is_refused() {
     let device = Device::cpu();
     let mut solver = Solver::builder(game("kuhn.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
-    solver.run(1, |_| go()).expect("an iteration");
+    run_on(&mut solver, 1).expect("an iteration");
     let checkpoint = solver.checkpoint().expect("a checkpoint");
-    let error = Solver::builder(game("variant_a")).resume(&device, &checkpoint).expect_err("another game");
+    let error = Solver::builder(game("variant_a")).resume(checkpoint.clone()).build(&device).expect_err("another game");
     assert!(matches!(error, Error::Shape { .. }), "{error}");
 }
 
@@ -118,11 +110,11 @@ fn a_strategy_is_kept_in_a_file_without_loss_and_every_damage_is_found() {
     let path = folder.path().join("a.strategy");
     let device = Device::cpu();
     let mut solver = Solver::builder(game("leduc.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
-    solver.run(20, |_| go()).expect("iterations");
+    run_on(&mut solver, 20).expect("iterations");
     let strategy = solver.strategy().expect("a strategy");
     strategy.save(&path).expect("a file");
     let again = Strategy::load(&path).expect("a strategy");
-    assert_eq!((again.iterations(), again.options()), (20, &OPTIONS));
+    assert_eq!((again.iterations(), again.options()), (20, &Options { iterations: 20, ..OPTIONS }));
     let all = |strategy: &Strategy| {
         let mut answers = Vec::new();
         let visited: Result<(), ()> = strategy.each(|answer| {
@@ -169,14 +161,13 @@ fn a_strategy_is_kept_in_a_file_without_loss_and_every_damage_is_found() {
 
 #[test]
 fn the_reference_tables_come_out_of_queries() {
-    let Some(path) = golden::shared("vectors/cfr_reference.json") else { return };
-    let reference: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    let Some(reference) = reference() else { return };
     for device in devices() {
         for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p", "kuhn.limit.3p"] {
             let table = &reference["games"][name]["tables"]["cfr_plus_alternating_linear"]["10"];
             let table = table.as_object().expect("a table");
             let mut solver = Solver::builder(game(name)).options(OPTIONS).build(&device).expect("a solver");
-            solver.run(10, |_| go()).expect("iterations");
+            run_on(&mut solver, 10).expect("iterations");
             let strategy = solver.strategy().expect("a strategy");
             for (key, expected) in table {
                 let answer = strategy.query_key(key).unwrap_or_else(|error| panic!("{device} {name} {key}: {error}"));
@@ -199,20 +190,20 @@ fn one_strategy_against_another_is_exact_and_zero_sum() {
     for device in devices() {
         let strategy = |n: u32| {
             let mut solver = Solver::builder(game("leduc.limit.2p")).options(OPTIONS).build(&device).expect("a solver");
-            solver.run(n, |_| go()).expect("iterations");
+            run_on(&mut solver, n.into()).expect("iterations");
             (solver.strategy().expect("a strategy"), solver.exploitability().expect("a point"))
         };
         // After one iteration the average is uniform.
         let ((uniform, first), (good, second)) = (strategy(1), strategy(30));
-        let own = head_to_head(&device, &good, &good, Numbers::F64).expect("values");
+        let own = head_to_head(&device, &good, &good, Precision::F64).expect("values");
         assert!(own.value.abs() < 1e-9, "{own:?}");
         assert!((own.values[0] - second.value[0]).abs() < 1e-6, "{own:?} {second:?}");
-        let gain = head_to_head(&device, &good, &uniform, Numbers::F64).expect("values");
-        let loss = head_to_head(&device, &uniform, &good, Numbers::F64).expect("values");
+        let gain = head_to_head(&device, &good, &uniform, Precision::F64).expect("values");
+        let loss = head_to_head(&device, &uniform, &good, Precision::F64).expect("values");
         assert!((gain.value + loss.value).abs() < 1e-9 && gain.value > 0.0, "{gain:?} {loss:?}");
         // Nobody wins more than by a best response.
         assert!(gain.values[0] <= first.best_response[0] + 1e-9 && gain.values[1] <= first.best_response[1] + 1e-9);
-        let profile = uniform.profile(&device, Numbers::F64).expect("a profile");
+        let profile = uniform.profile(&device, Precision::F64).expect("a profile");
         assert!((profile.nash_conv - first.nash_conv).abs() < 1e-6, "{profile:?} {first:?}");
     }
 }
@@ -238,36 +229,28 @@ fn wrong_options_are_refused_with_their_name() {
 fn progress_stops_a_run() {
     let mut solver = Solver::builder(game("kuhn.limit.2p")).options(OPTIONS).build(&Device::cpu()).expect("a solver");
     let mut seen = Vec::new();
-    let done = solver
-        .run(1000, |progress| {
+    let report = solver
+        .run(|progress| {
+            assert_eq!(progress.n_steps, Some(1000));
             seen.push(progress.steps);
-            if seen.len() == 3 { ControlFlow::Break(()) } else { go() }
+            if seen.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .expect("iterations");
-    assert_eq!((seen.len(), u64::from(done), solver.iterations()), (3, seen[2], seen[2]));
-    assert!(done < 1000 && seen.is_sorted());
+    assert_eq!((seen.len(), report.iterations, solver.iterations()), (3, seen[2], seen[2]));
+    assert!(report.iterations < 1000 && seen.is_sorted());
 }
 
 #[test]
 fn the_cpu_follows_the_reference() {
-    let Some(path) = golden::shared("vectors/cfr_reference.json") else { return };
-    let reference: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
-    let trajectories = [
-        ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
-        ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
-        ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
-        ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
-        ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
-        ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
-        ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
-    ];
+    let Some(reference) = reference() else { return };
     for (name, last) in [("kuhn.limit.2p", 100), ("variant_a", 10), ("leduc.limit.2p", 10)] {
-        for (label, algorithm, updates) in trajectories {
+        for (label, algorithm, updates) in TRAJECTORIES {
             let points = &reference["games"][name]["trajectories"][label];
             let options = Options { algorithm, updates, ..OPTIONS };
             let mut solver = Solver::builder(game(name)).options(options).build(&Device::cpu()).expect("a solver");
             for t in [1, 2, 3, 5, 10, 100].into_iter().filter(|&t| t <= last) {
-                solver.run((t - solver.iterations()) as u32, |_| go()).expect("iterations");
+                let missing = t - solver.iterations();
+                run_on(&mut solver, missing).expect("iterations");
                 let point = solver.exploitability().expect("measured");
                 let expected = points[t.to_string()]["nash_conv"].as_f64().expect("a number");
                 let what = format!("{name} {label} at {t}: {}, {expected}", point.nash_conv);

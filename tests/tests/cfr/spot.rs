@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use warpplay::cfr::{
-    Algorithm, BettingKind, BettingTree, Node, Numbers, Options, Spot, SpotReport, SpotRun, solve_spots,
-};
-use warpplay::{Device, Error};
+use warpplay::cfr::game::BettingKind;
+use warpplay::cfr::layout::Node;
+use warpplay::cfr::{Algorithm, BettingTree, Options, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
+use warpplay_tests::cfr::holdem_reference;
 use warpplay_tests::golden;
 
 /// A small river spot, with changes.
@@ -32,18 +33,19 @@ fn parsed(changes: Value) -> Spot {
 }
 
 fn options(algorithm: Algorithm) -> Options {
-    Options { algorithm, numbers: Numbers::F64, ..Options::default() }
+    Options { algorithm, precision: Precision::F64, ..Options::default() }
 }
 
-fn solved(spot: &Spot, iterations: u32, report: &[u32]) -> SpotReport {
-    let run = SpotRun { options: options(Algorithm::Dcfr), iterations, report: report.to_vec() };
+fn solved(spot: &Spot, iterations: u64, report: &[u64]) -> SpotReport {
+    let options = Options { iterations, ..options(Algorithm::Dcfr) };
+    let run = SpotRun { options, measure_at: report.to_vec() };
     spot.solve(&Device::cpu(), &run).expect("solves")
 }
 
 #[test]
 fn the_reference_s_spots_come_out() {
     let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+    let Some(file) = holdem_reference() else { return };
     let spots = Spot::read_all(&path).expect("good spots");
     assert_eq!(spots.len(), 4);
     for (name, spot) in spots {
@@ -195,7 +197,7 @@ fn every_algorithm_solves_a_spot() {
     let spot = parsed(json!({}));
     let best = solved(&spot, 1000, &[]);
     for &algorithm in Algorithm::ALL {
-        let run = SpotRun { options: options(algorithm), iterations: 400, report: vec![100] };
+        let run = SpotRun { options: Options { iterations: 400, ..options(algorithm) }, measure_at: vec![100] };
         let report = spot.solve(&Device::cpu(), &run).expect("solves");
         let left = report.exploitability().expect("measured");
         assert!(left < 3.0, "{algorithm}: {:?}", report.trajectory);
@@ -212,7 +214,7 @@ fn every_algorithm_solves_a_spot() {
 fn batches_answer_in_order_whatever_the_devices() {
     let stacks = [50, 100, 200, 300, 400];
     let spots: Vec<Spot> = stacks.iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
-    let run = SpotRun { options: options(Algorithm::CfrPlus), iterations: 30, report: vec![10] };
+    let run = SpotRun { options: Options { iterations: 30, ..options(Algorithm::CfrPlus) }, measure_at: vec![10] };
     let calls = AtomicUsize::new(0);
     let solve = |n_devices: usize| -> Vec<SpotReport> {
         let devices = vec![Device::cpu(); n_devices];
@@ -311,7 +313,7 @@ fn plain_nodes(tree: &BettingTree) -> Vec<vector::Node> {
         let payoffs = tree.payoffs(&tree.nodes[node], &strengths);
         [payoffs[0], payoffs[1]]
     };
-    let node = |(at, node): (usize, &warpplay::cfr::BettingNode)| {
+    let node = |(at, node): (usize, &warpplay::cfr::game::BettingNode)| {
         let kind = match &node.kind {
             BettingKind::Decision { seat, children, .. } => vector::Kind::Decision {
                 seat: *seat,
@@ -377,14 +379,13 @@ fn the_reference_s_best_response_confirms_a_solved_river() {
 #[test]
 fn kernels_solve_batches_of_rivers() {
     let spots: Vec<Spot> = [60, 150, 300].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
-    let run = |numbers| SpotRun {
-        options: Options { algorithm: Algorithm::CfrPlus, numbers, ..Options::default() },
-        iterations: 8,
-        report: vec![1],
+    let run = |precision| SpotRun {
+        options: Options { algorithm: Algorithm::CfrPlus, precision, iterations: 8, ..Options::default() },
+        measure_at: vec![1],
     };
-    let expected = solve_spots(&[Device::cpu()], &spots, &run(Numbers::F64), drop).expect("devices");
+    let expected = solve_spots(&[Device::cpu()], &spots, &run(Precision::F64), drop).expect("devices");
     for_each_device(|device| {
-        let reports = solve_spots(std::slice::from_ref(device), &spots, &run(Numbers::F32), drop)?;
+        let reports = solve_spots(std::slice::from_ref(device), &spots, &run(Precision::F32), drop)?;
         for (report, expected) in reports.into_iter().zip(&expected) {
             let report = report?;
             let expected = expected.as_ref().expect("solved");

@@ -1,26 +1,20 @@
 //! Two-player games solved street by street on the device: the reference's trajectories and tables, hold'em spots, many spots at once.
 
-use std::ops::ControlFlow;
-
 use serde_json::Value;
-use warpplay::Device;
 use warpplay::cfr::{
-    Algorithm, Form, GameDef, Numbers, Options, Point, Sampling, Solver, SolverBuilder, Spot, SpotRun, Updates,
+    Algorithm, Engine, GameDef, Options, Point, Sampling, Solver, SolverBuilder, Spot, SpotRun, Updates,
 };
+use warpplay::{Device, Precision};
 use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::cfr::{TRAJECTORIES, holdem_reference, reference, run_on};
 use warpplay_tests::golden;
-
-fn reference() -> Option<Value> {
-    let path = golden::shared("vectors/cfr_reference.json")?;
-    Some(serde_json::from_str(&std::fs::read_to_string(path).expect("there")).expect("JSON"))
-}
 
 fn rules(reference: &Value, name: &str) -> GameDef {
     GameDef::parse(reference["games"][name]["gamedef"].as_str().expect("a text")).expect("good rules")
 }
 
 fn street(game: &GameDef, algorithm: Algorithm, updates: Updates) -> SolverBuilder {
-    Solver::builder(game).form(Form::Street).algorithm(algorithm).updates(updates)
+    Solver::builder(game).engine(Engine::Street).algorithm(algorithm).updates(updates)
 }
 
 /// What is measured after each of `at` iterations.
@@ -29,7 +23,7 @@ fn measured(builder: SolverBuilder, device: &Device, at: &[u32]) -> Result<Vec<P
     let mut done = 0;
     let mut points = Vec::new();
     for &t in at {
-        solver.run(t - done, |_| ControlFlow::Continue(()))?;
+        run_on(&mut solver, (t - done).into())?;
         done = t;
         points.push(solver.exploitability()?);
     }
@@ -40,17 +34,8 @@ fn measured(builder: SolverBuilder, device: &Device, at: &[u32]) -> Result<Vec<P
 fn leduc_runs_as_the_reference_s() {
     let Some(reference) = reference() else { return };
     let game = rules(&reference, "leduc.limit.2p");
-    let trajectories = [
-        ("cfr_alternating", Algorithm::Cfr, Updates::Alternating),
-        ("cfr_simultaneous", Algorithm::Cfr, Updates::Simultaneous),
-        ("cfr_plus_alternating_linear", Algorithm::CfrPlus, Updates::Alternating),
-        ("cfr_plus_simultaneous_linear", Algorithm::CfrPlus, Updates::Simultaneous),
-        ("lcfr_alternating", Algorithm::Lcfr, Updates::Alternating),
-        ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
-        ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
-    ];
     for_each_device(|device| {
-        for (name, algorithm, updates) in trajectories {
+        for (name, algorithm, updates) in TRAJECTORIES {
             let expected = &reference["games"]["leduc.limit.2p"]["trajectories"][name];
             let at = [1, 2, 3, 5, 10, 100];
             for (t, point) in at.into_iter().zip(measured(street(&game, algorithm, updates), device, &at)?) {
@@ -98,19 +83,24 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
     let Some(reference) = reference() else { return };
     let game = rules(&reference, "leduc.limit.2p");
     for_each_device(|device| {
-        for (numbers, sampling, batch) in [(Numbers::F32, Sampling::None, 1), (Numbers::I16, Sampling::PublicChance, 2)]
+        for (precision, sampling, batch) in
+            [(Precision::F32, Sampling::None, 1), (Precision::I16, Sampling::PublicChance, 2)]
         {
             let builder = || {
-                street(&game, Algorithm::Dcfr, Updates::Alternating).precision(numbers).sampling(sampling).batch(batch)
+                street(&game, Algorithm::Dcfr, Updates::Alternating)
+                    .precision(precision)
+                    .sampling(sampling)
+                    .batch(batch)
             };
             let mut straight = builder().build(device)?;
-            straight.run(12, |_| ControlFlow::Continue(()))?;
+            run_on(&mut straight, 12)?;
             let mut first = builder().build(device)?;
-            first.run(5, |_| ControlFlow::Continue(()))?;
-            let mut resumed = builder().resume(device, &first.checkpoint()?)?;
-            resumed.run(7, |_| ControlFlow::Continue(()))?;
-            let same = straight.checkpoint()?.same_tables(&resumed.checkpoint()?);
-            assert!(same, "{numbers} {sampling} on {device}");
+            run_on(&mut first, 5)?;
+            let mut resumed = builder().resume(first.checkpoint()?).build(device)?;
+            run_on(&mut resumed, 7)?;
+            let (straight, resumed) = (straight.checkpoint()?, resumed.checkpoint()?);
+            let same = straight.same_tables(&resumed);
+            assert!(same, "{precision} {sampling} on {device}");
         }
         Ok(())
     });
@@ -123,24 +113,24 @@ fn small_spot() -> Spot {
     Spot::parse(text).expect("good JSON")
 }
 
-fn run(algorithm: Algorithm, numbers: Numbers, iterations: u32) -> SpotRun {
-    let options = Options { algorithm, numbers, form: Form::Street, ..Options::default() };
-    SpotRun { options, iterations, report: vec![] }
+fn run(algorithm: Algorithm, precision: Precision, iterations: u32) -> SpotRun {
+    let options = Options { algorithm, precision, engine: Engine::Street, ..Options::default() };
+    SpotRun { options: Options { iterations: iterations.into(), ..options }, measure_at: vec![] }
 }
 
 #[test]
 fn a_small_spot_is_what_the_cpu_finds() {
-    let mut plain = run(Algorithm::CfrPlus, Numbers::F64, 400);
-    plain.options.form = Form::Auto;
+    let mut plain = run(Algorithm::CfrPlus, Precision::F64, 400);
+    plain.options.engine = Engine::Auto;
     let exact = small_spot().solve(&Device::cpu(), &plain).expect("solves");
     for_each_device(|device| {
-        for numbers in [Numbers::F32, Numbers::I16] {
-            let report = small_spot().solve(device, &run(Algorithm::CfrPlus, numbers, 200))?;
+        for precision in [Precision::F32, Precision::I16] {
+            let report = small_spot().solve(device, &run(Algorithm::CfrPlus, precision, 200))?;
             let left = report.exploitability().expect("measured");
-            assert!(left < 0.5, "{numbers} on {device}: {left}");
+            assert!(left < 0.5, "{precision} on {device}: {left}");
             for seat in 0..2 {
                 let (got, want) = (report.ev[seat], exact.ev[seat]);
-                assert!((got - want).abs() < 2.0 * left + 0.05, "{numbers} on {device}: {got}, {want}");
+                assert!((got - want).abs() < 2.0 * left + 0.05, "{precision} on {device}: {got}, {want}");
             }
         }
         Ok(())
@@ -150,18 +140,18 @@ fn a_small_spot_is_what_the_cpu_finds() {
 #[test]
 fn the_reference_s_spots_are_solved_on_the_gpu() {
     let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
+    let Some(file) = holdem_reference() else { return };
     let Some(device) = gpu() else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
     for (name, spot) in Spot::read_all(&path).expect("good spots") {
         let expected = &file["spots"][&name];
-        for numbers in [Numbers::F32, Numbers::I16] {
-            let report = spot.solve(&device, &run(Algorithm::Dcfr, numbers, 400)).expect("solves");
+        for precision in [Precision::F32, Precision::I16] {
+            let report = spot.solve(&device, &run(Algorithm::Dcfr, precision, 400)).expect("solves");
             let left = report.exploitability().expect("measured");
-            assert!(left < 0.5, "{name} {numbers}: {left}");
+            assert!(left < 0.5, "{name} {precision}: {left}");
             for seat in 0..2 {
                 let want = expected["ev"][seat].as_f64().expect("a number");
                 let got = report.ev[seat];
-                assert!((got - want).abs() < 2.0 * left + 0.05, "{name} {numbers}: ev {got}, expected {want}");
+                assert!((got - want).abs() < 2.0 * left + 0.05, "{name} {precision}: ev {got}, expected {want}");
             }
         }
     }

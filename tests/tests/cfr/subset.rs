@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use warpplay::Device;
-use warpplay::cfr::{Algorithm, GameDef, Numbers, Options, Sampling, SubsetSolver, Updates};
+use warpplay::cfr::engines::SubsetSolver;
+use warpplay::cfr::{Algorithm, GameDef, Options, Sampling, Updates};
+use warpplay::{Device, Precision};
 use warpplay_cpu_ref::cfr as plain;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::golden;
+use warpplay_tests::cfr::{floats, game};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Sums in another order.
@@ -14,23 +15,12 @@ const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
 /// Single precision over a few iterations.
 const SINGLE: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
 
-fn rules(name: &str) -> GameDef {
-    GameDef::parse(&golden::text(&format!("cfr/games/{name}.game"))).expect("a game")
-}
-
 fn reference(name: &str) -> Option<serde_json::Value> {
-    let path = golden::shared("vectors/cfr_reference.json")?;
-    let text = std::fs::read_to_string(path).expect("the reference");
-    let mut all: serde_json::Value = serde_json::from_str(&text).expect("the reference is JSON");
-    Some(all["games"][name].take())
+    Some(warpplay_tests::cfr::reference()?["games"][name].take())
 }
 
-fn options(algorithm: Algorithm, updates: Updates, numbers: Numbers) -> Options {
-    Options { algorithm, updates, numbers, ..Options::default() }
-}
-
-fn floats(value: &serde_json::Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+fn options(algorithm: Algorithm, updates: Updates, precision: Precision) -> Options {
+    Options { algorithm, updates, precision, ..Options::default() }
 }
 
 #[test]
@@ -43,29 +33,29 @@ fn small_games_follow_the_reference() {
         ("dcfr_alternating_1.5_0_2", Algorithm::Dcfr, Updates::Alternating),
         ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
     ];
-    for (name, numbers, tolerance) in [
-        ("kuhn.limit.2p", Numbers::F64, DOUBLE),
-        ("variant_a", Numbers::F64, DOUBLE),
-        ("kuhn.limit.3p", Numbers::F64, DOUBLE),
-        ("kuhn.limit.3p", Numbers::F32, SINGLE),
+    for (name, precision, tolerance) in [
+        ("kuhn.limit.2p", Precision::F64, DOUBLE),
+        ("variant_a", Precision::F64, DOUBLE),
+        ("kuhn.limit.3p", Precision::F64, DOUBLE),
+        ("kuhn.limit.3p", Precision::F32, SINGLE),
     ] {
         let Some(reference) = reference(name) else { return };
-        let rules = rules(name);
+        let rules = game(name);
         for_each_device(|device| {
             for (trajectory, algorithm, updates) in trajectories {
-                let mut solver = SubsetSolver::new(device, &rules, &options(algorithm, updates, numbers))?;
+                let mut solver = SubsetSolver::new(device, &rules, &options(algorithm, updates, precision))?;
                 let mut done = 0;
                 for t in [1u32, 2, 3, 10] {
                     solver.run(t - done)?;
                     done = t;
                     let found = solver.measure()?;
                     let point = &reference["trajectories"][trajectory][t.to_string()];
-                    let what = format!("{name} {trajectory} after {t} in {numbers} on {device}");
+                    let what = format!("{name} {trajectory} after {t} in {precision} on {device}");
                     let expected = point["nash_conv"].as_f64().expect("a number");
                     close(&what, &[found.nash_conv()], &[expected], tolerance);
                     let expected = floats(&point["average_profile_value"]);
                     close(&format!("values of {what}"), &found.values, &expected, tolerance);
-                    if numbers == Numbers::F64 {
+                    if precision == Precision::F64 {
                         let mut sum = 0.0;
                         for seat in 0..rules.n_players {
                             sum += solver.regrets(seat)?.iter().filter(|&&regret| regret > 0.0).sum::<f64>();
@@ -82,7 +72,7 @@ fn small_games_follow_the_reference() {
 
 /// The eight-player game with fewer players and cards.
 fn cousin(n_players: usize, n_cards: u8) -> (GameDef, plain::poker::Rules) {
-    let mut rules = rules("variant_d");
+    let mut rules = game("variant_d");
     rules.n_players = n_players;
     rules.stacks = rules.stacks.map(|stacks| stacks[..n_players].to_vec());
     rules.blinds.truncate(n_players);
@@ -111,7 +101,7 @@ fn cousins_of_the_eight_player_game_agree_with_the_plain_program() {
         let mut expected = plain::tree::Solver::new(tree, of_plain);
         expected.iterate(iterations.into());
         for_each_device(|device| {
-            let options = options(Algorithm::CfrPlus, Updates::Alternating, Numbers::F64);
+            let options = options(Algorithm::CfrPlus, Updates::Alternating, Precision::F64);
             let mut solver = SubsetSolver::new(device, &rules, &options)?;
             solver.run(iterations)?;
             let found = solver.measure()?;
@@ -126,11 +116,11 @@ fn cousins_of_the_eight_player_game_agree_with_the_plain_program() {
 #[test]
 fn the_eight_player_game_is_solved_over_all_deals() {
     let Some(device) = gpu() else { return };
-    let rules = rules("variant_d");
+    let rules = game("variant_d");
     let mut found = Vec::new();
-    for numbers in [Numbers::F32, Numbers::F64] {
+    for precision in [Precision::F32, Precision::F64] {
         let mut solver =
-            SubsetSolver::new(&device, &rules, &options(Algorithm::CfrPlus, Updates::Alternating, numbers))
+            SubsetSolver::new(&device, &rules, &options(Algorithm::CfrPlus, Updates::Alternating, precision))
                 .expect("it fits");
         solver.run(1).expect("an iteration");
         let first = solver.measure().expect("values");
@@ -148,9 +138,9 @@ fn the_eight_player_game_is_solved_over_all_deals() {
 
 #[test]
 fn runs_can_be_divided() {
-    let rules = rules("kuhn.limit.3p");
+    let rules = game("kuhn.limit.3p");
     for_each_device(|device| {
-        let options = options(Algorithm::PcfrPlus, Updates::Simultaneous, Numbers::F32);
+        let options = options(Algorithm::PcfrPlus, Updates::Simultaneous, Precision::F32);
         let mut whole = SubsetSolver::new(device, &rules, &options)?;
         whole.run(7)?;
         let mut parts = SubsetSolver::new(device, &rules, &options)?;
@@ -176,17 +166,17 @@ fn other_games_and_options_are_refused() {
         let error = SubsetSolver::new(&device, rules, &options).expect_err(part).to_string();
         assert!(error.contains(part), "`{part}` is not in: {error}");
     };
-    refused(&rules("leduc.limit.2p"), Options::default(), "2 betting rounds");
-    let mut large = rules("kuhn.limit.3p");
+    refused(&game("leduc.limit.2p"), Options::default(), "2 betting rounds");
+    let mut large = game("kuhn.limit.3p");
     large.deck.n_ranks = 9;
     refused(&large, Options::default(), "9 cards");
-    let mut suits = rules("kuhn.limit.2p");
+    let mut suits = game("kuhn.limit.2p");
     suits.deck.n_suits = 2;
     refused(&suits, Options::default(), "2 suits");
-    let kuhn = rules("kuhn.limit.3p");
+    let kuhn = game("kuhn.limit.3p");
     refused(&kuhn, Options { algorithm: Algorithm::CfrBr, ..Options::default() }, "cfr_br");
     refused(&kuhn, Options { sampling: Sampling::Chance, ..Options::default() }, "chance");
-    refused(&kuhn, Options { numbers: Numbers::I16, ..Options::default() }, "i16");
+    refused(&kuhn, Options { precision: Precision::I16, ..Options::default() }, "i16");
     let mut short = kuhn.clone();
     short.stacks = Some(vec![1, 2, 2]);
     refused(&short, Options::default(), "side pots");

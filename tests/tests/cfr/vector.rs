@@ -2,17 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use warpplay::cfr::{BettingTree, CardSet, GameDef, Node, VectorGame};
-use warpplay_tests::golden;
-
-/// Rules of `../shared/games/poker`.
-fn game(name: &str) -> Option<GameDef> {
-    let path = golden::shared(&format!("games/poker/{name}.game"))?;
-    Some(GameDef::read(path).expect("a good file"))
-}
+use warpplay::cfr::layout::{Node, VectorGame};
+use warpplay::cfr::{BettingTree, CardSet};
+use warpplay_tests::cfr::{game, reference};
 
 fn vector(name: &str, isomorphism: bool) -> Option<(BettingTree, VectorGame)> {
-    let game = game(name)?;
+    let game = game(name);
     let tree = BettingTree::new(&game).expect("small");
     let vector = VectorGame::from_game(&game, &tree, isomorphism).expect("two players");
     Some((tree, vector))
@@ -49,9 +44,7 @@ fn leduc_has_the_reference_s_information_sets() {
         }
     });
     assert_eq!(n_actions, [1092, 1092]);
-    let Some(path) = golden::shared("vectors/cfr_reference.json") else { return };
-    let reference: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(path).expect("there")).expect("JSON");
+    let Some(reference) = reference() else { return };
     let table = reference["games"]["leduc.limit.2p"]["tables"]["cfr_alternating"]["10"].as_object().expect("a table");
     assert_eq!(table.len(), keys.len());
     assert!(table.keys().all(|key| keys.contains(key)));
@@ -159,11 +152,11 @@ fn slots_and_children_are_in_order() {
 
 #[test]
 fn other_games_are_refused() {
-    let Some(three) = game("kuhn.limit.3p") else { return };
+    let three = game("kuhn.limit.3p");
     let tree = BettingTree::new(&three).expect("small");
     let error = VectorGame::from_game(&three, &tree, true).expect_err("three players").to_string();
     assert!(error.contains("3 players"), "{error}");
-    let holdem = game("holdem.limit.2p").expect("as before");
+    let holdem = game("holdem.limit.2p");
     let tree = BettingTree::new(&holdem).expect("small");
     for isomorphism in [false, true] {
         let error = VectorGame::from_game(&holdem, &tree, isomorphism).expect_err("10^13 values and more").to_string();

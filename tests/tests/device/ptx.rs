@@ -10,8 +10,8 @@ use warpplay_gpu::azero::search::SearchKernels;
 use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
-    AZERO_FUSED, AZERO_LAYERS, AZERO_PAPER, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL,
-    CFR_STREET, CFR_SUBSET, CFR_THESIS, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PAPER, SHOGI_SPARSE,
+    AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
+    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
 use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
@@ -46,7 +46,10 @@ fn families() -> Vec<Family> {
         Family { kernels: mnist_mlp::kernels::KERNELS.to_vec(), set: &warpplay_papers::ptx::MNIST_MLP },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
-        Family { kernels: azero::paper::KERNELS.to_vec(), set: &AZERO_PAPER },
+        Family {
+            kernels: warpplay_papers::checkers_conv::kernels::KERNELS.to_vec(),
+            set: &warpplay_papers::ptx::CHECKERS_CONV,
+        },
         Family { kernels: azero::layers::kernels(), set: &AZERO_LAYERS },
         Family { kernels: azero::fused::kernels(), set: &AZERO_FUSED },
         Family { kernels: <Checkers as SearchKernels>::kernels().to_vec(), set: &AZERO_SEARCH },
@@ -55,10 +58,14 @@ fn families() -> Vec<Family> {
         Family { kernels: cfr::street::kernels(), set: &CFR_STREET },
         Family { kernels: cfr::explicit::kernels(), set: &CFR_EXPLICIT },
         Family { kernels: cfr::subset::kernels(), set: &CFR_SUBSET },
-        Family { kernels: cfr::thesis::kernels(), set: &CFR_THESIS },
+        Family { kernels: warpplay_papers::cfr_thesis::kernels::kernels(), set: &warpplay_papers::ptx::CFR_THESIS },
         Family { kernels: cfr::walk::kernels(), set: &CFR_WALK },
         Family { kernels: cfr::abstraction::kernels(), set: &CFR_ABSTRACTION },
-        Family { kernels: shogi::paper::kernels(), set: &SHOGI_PAPER },
+        Family {
+            kernels: warpplay_papers::shogi_bonanza::kernels::kernels(),
+            set: &warpplay_papers::ptx::SHOGI_BONANZA,
+        },
+        Family { kernels: shogi::persistent::kernels(), set: &SHOGI_PERSISTENT },
         Family { kernels: shogi::material::kernels(), set: &SHOGI_MATERIAL },
         Family { kernels: shogi::sparse::kernels(), set: &SHOGI_SPARSE },
     ]

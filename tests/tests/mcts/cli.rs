@@ -378,6 +378,44 @@ fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
 }
 
 #[test]
+fn old_lines_and_their_translations_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mcts.tsv");
+    let table = std::fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
+    let mut lines = 0;
+    for line in table.lines().skip(1) {
+        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: two columns"));
+        for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
+            let mut run = Command::new(program());
+            run.args(command.split(' ')).current_dir(folder.path()).stdin(std::process::Stdio::null());
+            let output = run.output().expect("the program starts");
+            assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+            lines += 1;
+        }
+    }
+    assert!(lines >= 16, "{lines}");
+    assert!(folder.path().join("score.svg").is_file() && folder.path().join("found.json").is_file());
+}
+
+#[test]
+fn an_engine_is_chosen_by_name_and_plots_go_to_a_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut kept, mut kept_plots) = (PathBuf::new(), PathBuf::new());
+    let (file, plots) = (path(&folder, "found.json", &mut kept), path(&folder, "plots", &mut kept_plots));
+    for (given, ran) in [("auto", "graph"), ("stage_graph", "stage_graph"), ("stages", "stages")] {
+        let found = analysed(file, &["--device", "simt", "--engine", given]);
+        assert_eq!((&found["options"]["engine"], &found["engine"]), (&given.into(), &ran.into()));
+    }
+    assert_eq!(analysed(file, &["--device", "cpu"])["engine"], "cpu");
+    let said = fails(2, &[&["analyse", "--device", "cpu", "--engine", "graph"], &SMALL[..]].concat());
+    assert!(said.contains("option engine: graph is not allowed (auto, cpu for acp_prodigal on cpu)"), "{said}");
+    fails(2, &["analyse", "--engine", "fast"]);
+    let player = "acp_prodigal,trees=1,playouts=2,steps=2,engine=stages,device=simt";
+    ok(&["match", "--games", "1", "--a", player, "--b", "vanilla,steps=5", "--plots", plots]);
+    assert!(Path::new(plots).join("score.svg").is_file());
+}
+
+#[test]
 fn the_help_names_defaults_and_usual_constants() {
     let help = ok(&["analyse", "--help"]);
     for part in ["0.7071", "1.4142", "acp_prodigal", "[default: 8]", "[default: 128]", "[default: 2"] {

@@ -1,4 +1,7 @@
 //! The tests of the publications: published kernels against the plain references, programs, tables.
 
+mod cfr_thesis;
+mod checkers_conv;
 mod mctsnc;
 mod mnist_mlp;
+mod shogi_bonanza;

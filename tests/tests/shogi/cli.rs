@@ -1,4 +1,4 @@
-//! The program `shogi_learn` as others use it: its JSON, its exit codes, its one-line errors, data sets, checkpoints and Ctrl-C.
+//! The commands of `warpplay shogi` as others use them: their JSON, exit codes, one-line errors, data sets, checkpoints and Ctrl-C.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,185 +31,6 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
 }
 
-/// The trajectory of the reference for its first 100 games.
-#[track_caller]
-fn is_the_reference(report: &Value, reference: &Value) {
-    assert_eq!(report["parents"], reference["parents"]);
-    assert_eq!(report["children"], reference["children_K"]);
-    assert_eq!(report["distinct_vectors"], reference["distinct_differences"]);
-    let (found, expected) = (list(&report["trajectory"]), list(&reference["rows"]));
-    assert_eq!(found.len(), 11);
-    for (row, expected) in found.iter().zip(expected) {
-        has(row, &["iteration", "j", "values", "differences"]);
-        assert_eq!(row["iteration"], expected["iter"]);
-        close(&row["j"], &expected["J"], 1e-9);
-        for (value, expected) in list(&row["values"]).iter().zip(list(&expected["v"])) {
-            close(value, expected, 1e-9);
-        }
-    }
-}
-
-#[test]
-fn reproduce_is_the_reference_on_every_back_end() {
-    let games = golden::path("shogi/first_100.usi.txt.gz");
-    let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).expect("JSON");
-    let reference = &reference["first_100_games"];
-    let place = new_place();
-    let devices = kernel_devices().into_iter().map(|device| device.backend().to_string());
-    for device in devices.chain(["cpu".to_string(), "auto".to_string()]) {
-        // The agreed command line.
-        let line = format!(
-            "reproduce --games \"{}\" --first 100 --iterations 10 --init 3 --plies 40..80 --device {device} --json run.json",
-            games.display()
-        );
-        let shown = place.ok(&line);
-        let report = place.json("run.json");
-        has(
-            &report,
-            &["schema", "kind", "program", "version", "device", "device_name", "form", "seconds", "games", "skipped"],
-        );
-        is_the_reference(&report, reference);
-        assert!(shown.contains("3,823") && shown.contains("272,355"), "{shown}");
-    }
-    // The source's own way, on the CPU.
-    for form in ["paper", "plain"] {
-        place.ok(&format!(
-            "reproduce --games \"{}\" --first 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
-            games.display()
-        ));
-        is_the_reference(&place.json("run.json"), reference);
-    }
-}
-
-#[test]
-fn every_form_learns_the_same() {
-    let place = new_place();
-    let line = "reproduce --games six.usi --first 1 --plies 40..44 --iterations 2 --init 3,3,4,4,5,5,3,3,3,3,6,6 --quiet --json run.json";
-    place.ok(&format!("{line} --device cpu --form histogram"));
-    let expected = place.json("run.json")["trajectory"].clone();
-    assert_eq!(list(&expected).len(), 3);
-    let mut runs = vec![("cpu".to_string(), "paper"), ("cpu".to_string(), "plain")];
-    for device in kernel_devices() {
-        for form in ["paper", "paper95", "persistent", "plain", "fused", "histogram"] {
-            runs.push((device.backend().to_string(), form));
-        }
-    }
-    for (device, form) in runs {
-        place.ok(&format!("{line} --device {device} --form {form}"));
-        let report = place.json("run.json");
-        assert_eq!(report["form"], form);
-        for (row, expected) in list(&report["trajectory"]).iter().zip(list(&expected)) {
-            close(&row["j"], &expected["j"], 1e-11);
-            for (value, expected) in list(&row["values"]).iter().zip(list(&expected["values"])) {
-                close(value, expected, 1e-12);
-            }
-        }
-    }
-    // Threads change nothing.
-    place.ok(&format!("{line} --device cpu --form plain --threads 1"));
-    assert_eq!(place.json("run.json")["trajectory"], expected);
-}
-
-#[test]
-fn reproduce_draws_both_figures_and_prints_the_tables() {
-    let place = new_place();
-    let shown = place.ok(
-        "reproduce --games six.usi --plies 40..50 --iterations 3 --device cpu --plots plots --plot-iterations 5 --tables \
-         --table-iterations 1 --quiescence --quiescence-every 2 --json run.json",
-    );
-    for figure in ["plots/init3.svg", "plots/init5.svg"] {
-        assert!(place.text(figure).starts_with("<svg"), "{figure}");
-    }
-    for table in ["Table 2", "Table 6", "Table 7"] {
-        assert!(shown.contains(table), "{shown}");
-    }
-    for kind in ["歩", "成香", "龍"] {
-        assert!(shown.contains(kind), "{shown}");
-    }
-    let once = place.json("run.json");
-    let tables = &once["tables"];
-    has(tables, &["ranks", "times", "values", "values_with_quiescence", "published"]);
-    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
-    // One update of both measurements: thirteen evaluations of each child before it, and as many after it.
-    let evaluations = number(&once["children"]) * 26.0;
-    let ranks = list(&tables["ranks"]);
-    let alone = number(&ranks[0]["seconds"]);
-    for (row, size) in ranks.iter().zip(1..) {
-        let seconds = number(&row["seconds"]);
-        assert_eq!(row["ranks"], size);
-        assert_eq!(number(&row["speed_up"]), alone / seconds, "{row}");
-        assert_eq!(number(&row["rate"]), evaluations / seconds, "{row}");
-    }
-    assert_eq!(ranks.len(), 5);
-    close(&ranks[3]["ideal"], &json!(3.25), 1e-12);
-    // Three of twelve values are the largest share of four ranks, and of five.
-    close(&ranks[4]["ideal_of_whole"], &json!(3.25), 1e-12);
-    let times = list(&tables["times"]);
-    for time in times {
-        assert!(number(&time["seconds"]) > 0.0, "{time}");
-        assert_eq!((&time["device"], &time["iterations"]), (&json!("cpu"), &json!(1)));
-        assert_eq!(number(&time["evaluations"]), evaluations, "{time}");
-    }
-    for form in ["paper", "plain", "histogram"] {
-        assert!(times.iter().any(|time| time["form"] == form && time["threads"] == 1), "{form}: {times:?}");
-    }
-    // What was learnt; quiet positions teach something else.
-    assert_eq!(tables["values"], once["trajectory"][3]["values"]);
-    let quiet = &tables["values_with_quiescence"];
-    assert!(list(quiet).len() == 12 && *quiet != tables["values"], "{quiet}");
-    // Half as many again, twice the children, the same objective.
-    place.ok(
-        "reproduce --games six.usi --plies 40..50 --iterations 3 --device cpu --repeat 2 --quiet --json twice.json",
-    );
-    let twice = place.json("twice.json");
-    assert_eq!(twice["children"].as_u64(), once["children"].as_u64().map(|children| 2 * children));
-    assert_eq!(twice["trajectory"][3]["values"], once["trajectory"][3]["values"]);
-}
-
-#[test]
-fn objective_and_windows_are_parameters() {
-    let place = new_place();
-    let line = "reproduce --games six.usi --device cpu --iterations 1 --quiet --json run.json";
-    place.ok(&format!("{line} --plies 40..60/2 --game-range 0..6/2 --a 2 --h 0.5 --factor 0.5 --delta 0.1 --init 5"));
-    let report = place.json("run.json");
-    let (first, second) = (&report["trajectory"][0], &report["trajectory"][1]);
-    assert_eq!((&first["h"], &second["h"]), (&json!(0.5), &json!(0.25)));
-    for (value, difference) in list(&second["values"]).iter().zip(list(&first["differences"])) {
-        let expected = if difference.as_f64() > Some(0.0) { 4.5 } else { 5.5 };
-        close(value, &json!(expected), 1e-12);
-    }
-    assert_eq!(report["games"], 3);
-    // Ten half-moves of three games.
-    assert_eq!(report["parents"], 30);
-    assert_eq!(report["objective"], json!({ "a": 2.0, "delta": 0.1, "h": 0.5, "factor": 0.5 }));
-    let line = "reproduce --games six.usi --quiet";
-    for (wrong, said) in [
-        ("--init 1,2", "twelve"),
-        ("--init nan", "finite"),
-        ("--plies 80..40", "START < END"),
-        ("--plies 40..80/0", "STEP"),
-        ("--form fast", "histogram"),
-        ("--repeat 0", "0"),
-        ("--iterations -1", "--iterations"),
-    ] {
-        let stderr = place.misused(&format!("{line} {wrong}"));
-        assert!(stderr.contains(said), "{wrong}: {stderr}");
-    }
-    for (wrong, said) in [
-        ("--a 0", "option a: 0"),
-        ("--delta -1", "option delta: -1"),
-        ("--h nan", "option h: NaN"),
-        ("--factor inf", "option factor: inf"),
-        ("--first 0", "option first: 0"),
-        ("--device gpu", "option device: gpu"),
-        ("--device cpu --threads 18446744073709551615", "1 to 1024"),
-    ] {
-        let stderr = place.fails(2, &format!("{line} {wrong}"));
-        assert!(stderr.contains(said), "{wrong}: {stderr}");
-    }
-    assert!(place.fails(1, &format!("{line} --device cpu --form fused")).contains("fused"));
-}
-
 /// What a run of `learn` computes, without its times.
 fn course(report: &Value) -> Vec<Value> {
     let rows = list(&report["trajectory"]).iter().map(|row| {
@@ -220,7 +41,60 @@ fn course(report: &Value) -> Vec<Value> {
     rows.collect()
 }
 
-const LEARN: &str = "learn --games six.usi --plies 40..60 --held-out 0.4 --device cpu --quiet";
+#[test]
+fn fit_is_the_reference_on_every_back_end_by_every_engine() {
+    let games = golden::path("shogi/first_100.usi.txt.gz");
+    let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).expect("JSON");
+    let expected = list(&reference["first_100_games"]["rows"]);
+    let place = new_place();
+    let mut runs = vec![("cpu".to_string(), "auto"), ("cpu".to_string(), "plain")];
+    for device in kernel_devices() {
+        runs.push((device.backend().to_string(), "histogram"));
+    }
+    for (device, engine) in runs {
+        let shown = place.ok(&format!(
+            "fit --records \"{}\" --limit 100 --iterations 10 --device {device} --engine {engine} --json run.json --plots run.svg",
+            games.display()
+        ));
+        let report = place.json("run.json");
+        has(
+            &report,
+            &["schema", "kind", "program", "version", "device", "device_name", "report", "data", "trajectory"],
+        );
+        assert_eq!(report["children"], reference["first_100_games"]["children_K"]);
+        assert!(shown.contains("3,823") && shown.contains("龍"), "{shown}");
+        assert!(place.text("run.svg").starts_with("<svg"));
+        let found = list(&report["trajectory"]);
+        assert_eq!(found.len(), 11);
+        for (row, expected) in found.iter().zip(expected) {
+            close(&row["j"], &expected["J"], 1e-9);
+            for (value, expected) in list(&row["values"]).iter().zip(list(&expected["v"])) {
+                close(value, expected, 1e-9);
+            }
+        }
+    }
+    // A few positions by every engine of the devices that run kernels.
+    let line = "fit --records six.usi --limit 1 --plies 40..44 --iterations 2 --quiet --json run.json";
+    place.ok(&format!("{line} --device cpu"));
+    let expected = place.json("run.json")["trajectory"].clone();
+    for device in kernel_devices() {
+        for engine in ["auto", "histogram", "fused", "plain", "persistent"] {
+            place.ok(&format!("{line} --device {} --engine {engine}", device.backend()));
+            let report = place.json("run.json");
+            assert_eq!(report["report"]["engine"], if engine == "auto" { "histogram" } else { engine });
+            for (row, expected) in list(&report["trajectory"]).iter().zip(list(&expected)) {
+                close(&row["j"], &expected["j"], 1e-11);
+            }
+        }
+    }
+    place.ok(&format!("{line} --device cpu --engine plain --threads 1"));
+    assert_eq!(place.json("run.json")["trajectory"], expected);
+    assert!(place.fails(1, &format!("{line} --device cpu --engine fused")).contains("engine fused"));
+    assert!(place.misused(&format!("{line} --engine paper")).contains("histogram"));
+    assert!(place.fails(2, &format!("{line} --device cpu --threads 0")).contains("option threads: 0"));
+}
+
+const LEARN: &str = "learn --records six.usi --plies 40..60 --held-out 0.4 --device cpu --quiet";
 
 #[test]
 fn the_json_of_learn_has_the_fields_that_others_rely_on() {
@@ -270,7 +144,7 @@ fn the_json_of_learn_has_the_fields_that_others_rely_on() {
 fn every_option_of_learn_comes_back() {
     let place = new_place();
     place.ok(&format!(
-        "{LEARN} --features piece_square --optimizer adam --iterations 2 --json run.json --rate 0.25 --rate-factor 0.5 --init 4 --a 2.5 \
+        "{LEARN} --features piece_square --optimizer adam --iterations 2 --json run.json --learning-rate 0.25 --rate-factor 0.5 --init 4 --a 2.5 \
          --window 4.5 --siblings 9 --seed 5 --l1 0.001 --l2 0.01 --beta1 0.5 --beta2 0.75 --epsilon 0.001 --history 3 --keep-scale \
          --patience 7 --min-delta 0.125 --quiescence-every 1 --quiescence-depth 2"
     ));
@@ -280,7 +154,7 @@ fn every_option_of_learn_comes_back() {
     for (name, expected) in [
         ("features", json!("piece_square")),
         ("optimizer", json!("adam")),
-        ("rate", json!(0.25)),
+        ("learning_rate", json!(0.25)),
         ("rate_factor", json!(0.5)),
         ("init", json!(init)),
         ("a", json!(2.5)),
@@ -301,7 +175,7 @@ fn every_option_of_learn_comes_back() {
     }
     let rows = course(&report);
     assert_eq!(
-        rows.iter().map(|row| row["rate"].as_f64()).collect::<Vec<_>>(),
+        rows.iter().map(|row| row["learning_rate"].as_f64()).collect::<Vec<_>>(),
         [Some(0.25), Some(0.125), Some(0.0625)]
     );
     // Child 0 and nine others of each position at most.
@@ -324,7 +198,7 @@ fn every_optimizer_runs_and_exports() {
         assert!(last["j"].as_f64() < rows[0]["j"].as_f64(), "{optimizer}: {rows:?}");
     }
     place.ok(&format!(
-        "{LEARN} --iterations 2 --weights w.safetensors --table values.txt --rust values.rs --plot run.svg"
+        "{LEARN} --iterations 2 --save-weights w.safetensors --table values.txt --rust values.rs --plots run.svg"
     ));
     assert!(place.text("values.rs").contains("pub const"), "{}", place.text("values.rs"));
     assert!(place.text("values.txt").contains("+R"));
@@ -334,7 +208,7 @@ fn every_optimizer_runs_and_exports() {
     place.ok(&format!("{LEARN} --iterations 2 --json run.json"));
     let rows = course(&place.json("run.json"));
     assert_eq!(course(&place.json("again.json"))[0]["j"], rows[2]["j"]);
-    place.ok("evaluate startpos --weights w.safetensors --json e.json --quiet");
+    place.ok("analyse startpos --weights w.safetensors --json e.json --quiet");
     close(&place.json("e.json")["value"], &json!(0.0), 1e-9);
 }
 
@@ -342,10 +216,10 @@ fn every_optimizer_runs_and_exports() {
 fn a_learning_that_was_stopped_goes_on_with_the_same_bits() {
     let place = new_place();
     let line = format!("{LEARN} --features kp --optimizer adam --siblings 10 --seed 3");
-    place.ok(&format!("{line} --iterations 6 --json whole.json --weights whole.safetensors"));
+    place.ok(&format!("{line} --iterations 6 --json whole.json --save-weights whole.safetensors"));
     place.ok(&format!("{line} --iterations 3 --checkpoint half.checkpoint"));
     place.ok(&format!(
-        "{LEARN} --iterations 6 --resume half.checkpoint --json resumed.json --weights resumed.safetensors"
+        "{LEARN} --iterations 6 --resume half.checkpoint --json resumed.json --save-weights resumed.safetensors"
     ));
     let (whole, resumed) = (course(&place.json("whole.json")), course(&place.json("resumed.json")));
     assert_eq!(whole[3..], resumed[resumed.len() - 4..]);
@@ -361,8 +235,13 @@ fn a_learning_that_was_stopped_goes_on_with_the_same_bits() {
     fs::write(place.path("damaged.checkpoint"), &damaged).expect("a file");
     assert!(place.fails(1, &format!("{LEARN} --resume damaged.checkpoint")).contains("damaged.checkpoint"));
     // Its options are its own, and its games must be those.
-    assert!(place.misused(&format!("{LEARN} --features material --resume half.checkpoint")).contains("--resume"));
-    let other = "learn --games six.usi --plies 40..50 --held-out 0.4 --device cpu --resume half.checkpoint";
+    let stderr = place.fails(2, &format!("{LEARN} --features material --resume half.checkpoint"));
+    assert!(stderr.contains("option features: material is not allowed (kp, as in the checkpoint)"), "{stderr}");
+    assert!(place.misused(&format!("{LEARN} --start w.safetensors --resume half.checkpoint")).contains("--resume"));
+    // Without --iterations as far as the checkpoint's course was to go.
+    let shown = place.ok(&format!("{} --resume half.checkpoint", LEARN.replace(" --quiet", "")));
+    assert!(shown.contains("3 iterations are done: --iterations 3 leaves nothing to do"), "{shown}");
+    let other = "learn --records six.usi --plies 40..50 --held-out 0.4 --device cpu --resume half.checkpoint";
     assert!(place.fails(1, other).contains("checkpoint"));
 }
 
@@ -370,7 +249,7 @@ fn a_learning_that_was_stopped_goes_on_with_the_same_bits() {
 fn ctrl_c_keeps_what_there_is() {
     let place = new_place();
     let mut command = place.command(
-        "learn --games six.usi --plies 0..100 --device cpu --features kp --iterations 1000000 --checkpoint c --json run.json --quiet",
+        "learn --records six.usi --plies 0..100 --device cpu --features kp --iterations 1000000 --checkpoint c --checkpoint-every 0.05s --json run.json --quiet",
     );
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
     // Its first checkpoint says that it is learning.
@@ -382,15 +261,15 @@ fn ctrl_c_keeps_what_there_is() {
 #[test]
 fn evaluate_ranks_the_legal_moves() {
     let place = new_place();
-    let shown = place.ok("evaluate startpos --json e.json --top 0");
+    let shown = place.ok("analyse startpos --json e.json --top 0");
     let report = place.json("e.json");
     has(&report, &["sfen", "side", "value", "moves"]);
     assert_eq!(list(&report["moves"]).len(), 30);
     close(&report["value"], &json!(0.0), 1e-12);
-    assert!(shown.contains("7g7f"), "{shown}");
+    assert!(shown.contains("7g7f") && shown.contains("  l  n  s  g  k  g  s  n  l  a"), "{shown}");
     // A rook that hangs, seen from either side: the best move takes it, and is worth the rook twice (it changes hands).
     for (sfen, best) in [("4k4/9/9/4r4/4R4/9/9/9/4K4 b - 1", "5e5d"), ("4k4/9/9/4r4/4R4/9/9/9/4K4 w - 1", "5d5e")] {
-        place.ok(&format!("evaluate {sfen} --json e.json --quiet --values 3,4,5,6,8,10,7,6,6,6,10,12"));
+        place.ok(&format!("analyse {sfen} --json e.json --quiet --values 3,4,5,6,8,10,7,6,6,6,10,12"));
         let report = place.json("e.json");
         assert!(report["moves"][0]["usi"].as_str().is_some_and(|usi| usi.starts_with(best)), "{report}");
         close(&report["value"], &json!(0.0), 1e-12);
@@ -399,59 +278,60 @@ fn evaluate_ranks_the_legal_moves() {
         assert!(values.is_sorted_by(|a, b| a >= b) && values[0] >= 20.0, "{values:?}");
     }
     // After moves, as engines are told them.
-    place.ok("evaluate startpos moves 7g7f 3c3d 8h2b+ --json e.json --quiet --values 3,4,5,6,8,10,7,6,6,6,10,12");
+    place.ok("analyse startpos moves 7g7f 3c3d 8h2b+ --json e.json --quiet --values 3,4,5,6,8,10,7,6,6,6,10,12");
     let report = place.json("e.json");
     assert_eq!(report["sfen"], "lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B 4");
     close(&report["value"], &json!(8.0 + 8.0 + 2.0), 1e-12);
     assert!(report["moves"][0]["usi"].as_str().is_some_and(|usi| usi.ends_with("2b")), "{report}");
-    assert!(place.fails(2, "evaluate startpos moves 7g7f 7g7f").contains("7g7f is not allowed"));
-    assert!(place.fails(2, "evaluate nonsense").contains("nonsense"));
-    assert!(place.fails(2, "evaluate 4k4/9/9/9/9/9/9/9/4K4 b - 65535").contains("move number"));
+    assert!(place.fails(2, "analyse startpos moves 7g7f 7g7f").contains("7g7f is not allowed"));
+    assert!(place.fails(2, "analyse nonsense").contains("nonsense"));
+    assert!(place.fails(2, "analyse 4k4/9/9/9/9/9/9/9/4K4 b - 65535").contains("move number"));
     let many = "+R3k4/1+R7/2+R6/3+R5/4+R4/5+R3/6+R2/7+R1/4K3+R b RBGSNLP 1";
-    assert!(place.fails(2, &format!("evaluate {many}")).contains("10 rooks"));
-    assert!(place.misused("evaluate startpos --values 1,2,3").contains("twelve"));
-    assert!(place.fails(1, "evaluate startpos --weights missing.safetensors").contains("missing.safetensors"));
+    assert!(place.fails(2, &format!("analyse {many}")).contains("10 rooks"));
+    assert!(place.misused("analyse startpos --values 1,2,3").contains("twelve"));
+    assert!(place.fails(1, "analyse startpos --weights missing.safetensors").contains("missing.safetensors"));
 }
 
 #[test]
 fn a_data_set_is_built_inspected_and_learnt_from() {
     let place = new_place();
-    place.ok("build-dataset --games six.usi --plies 40..60 --out data --shard 50 --json build.json");
+    place.ok("build-dataset --records six.usi --plies 40..60 --out data --shard 50 --json build.json");
     let shown = place.ok("inspect --data data --json inspect.json");
     let facts = place.json("inspect.json");
     has(&facts, &["parents", "children", "distinct_vectors", "zero_share", "games", "shards"]);
     assert!(facts["shards"].as_u64() > Some(1) && shown.contains("children"), "{shown}");
-    place.ok("inspect --games six.usi --plies 40..60 --json games.json --quiet");
+    place.ok("inspect --records six.usi --plies 40..60 --json games.json --quiet");
     let games = place.json("games.json");
     for field in ["parents", "children", "distinct_vectors", "zero_share", "games"] {
         assert_eq!(facts[field], games[field], "{field}");
     }
     // Shards change nothing.
-    place.ok("learn --games six.usi --plies 40..60 --device cpu --iterations 3 --features kp --quiet --json one.json");
+    place
+        .ok("learn --records six.usi --plies 40..60 --device cpu --iterations 3 --features kp --quiet --json one.json");
     place.ok("learn --data data --device cpu --iterations 3 --features kp --quiet --json shards.json");
     assert_eq!(course(&place.json("one.json")), course(&place.json("shards.json")));
-    place.ok("reproduce --data data --device cpu --iterations 3 --quiet --json data.json");
-    place.ok("reproduce --games six.usi --plies 40..60 --device cpu --iterations 3 --quiet --json direct.json");
+    place.ok("fit --data data --device cpu --iterations 3 --quiet --json data.json");
+    place.ok("fit --records six.usi --plies 40..60 --device cpu --iterations 3 --quiet --json direct.json");
     assert_eq!(place.json("data.json")["trajectory"], place.json("direct.json")["trajectory"]);
     // Games held out when sets are built are those that are held out of records.
-    place.ok("build-dataset --games six.usi --plies 40..60 --out train --held-out 0.4 --held-out-dir test --quiet");
+    place.ok("build-dataset --records six.usi --plies 40..60 --out train --held-out 0.4 --held-out-dir test --quiet");
     place.ok("learn --data train --held-out test --device cpu --iterations 3 --quiet --json sets.json");
     place.ok(&format!("{LEARN} --iterations 3 --json split.json"));
     assert_eq!(course(&place.json("sets.json")), course(&place.json("split.json")));
-    assert!(place.misused("build-dataset --games six.usi --out train --held-out 0.4").contains("--held-out-dir"));
-    let same = "build-dataset --games six.usi --out train --held-out 0.4 --held-out-dir ./train";
+    assert!(place.misused("build-dataset --records six.usi --out train --held-out 0.4").contains("--held-out-dir"));
+    let same = "build-dataset --records six.usi --out train --held-out 0.4 --held-out-dir ./train";
     assert!(place.fails(2, same).contains("--held-out-dir and --out name the same file"));
-    // The source's rule, measured on them.
-    place.ok("reproduce --data train --held-out test --device cpu --iterations 3 --quiet --json sets.json");
+    // The paper's rule, measured on them.
+    place.ok("fit --data train --held-out test --device cpu --iterations 3 --quiet --json sets.json");
     place.ok(
-        "reproduce --games six.usi --plies 40..60 --held-out 0.4 --device cpu --iterations 3 --quiet --json split.json",
+        "fit --records six.usi --plies 40..60 --held-out 0.4 --device cpu --iterations 3 --quiet --json split.json",
     );
     let (sets, split) = (place.json("sets.json"), place.json("split.json"));
     assert_eq!((&sets["trajectory"], &sets["held_out"]), (&split["trajectory"], &split["held_out"]));
     assert_eq!(list(&sets["held_out"]["j"]).len(), 4);
-    assert!(place.fails(2, "reproduce --data test --held-out 0.001").contains("leaves one side without a game"));
+    assert!(place.fails(2, "fit --data test --held-out 0.001").contains("leaves one side without a game"));
     // What was chosen when it was built cannot be chosen again.
-    assert!(place.fails(2, "reproduce --data data --plies 40..50").contains("--data"));
+    assert!(place.fails(2, "fit --data data --plies 40..50").contains("--data"));
     // One bit, or a file cut short.
     let files: Vec<PathBuf> =
         fs::read_dir(place.path("data")).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -497,44 +377,45 @@ fn moves_must_all_agree() {
 #[test]
 fn bad_input_is_told_in_one_line() {
     let place = new_place();
-    for command in ["reproduce", "learn", "inspect"] {
-        assert!(place.fails(1, &format!("{command} --games missing.usi")).contains("missing.usi"));
+    for command in ["fit", "learn", "inspect"] {
+        assert!(place.fails(1, &format!("{command} --records missing.usi")).contains("missing.usi"));
         fs::create_dir_all(place.path("empty")).expect("a folder");
-        assert!(place.fails(1, &format!("{command} --games empty")).contains("empty"));
+        assert!(place.fails(1, &format!("{command} --records empty")).contains("empty"));
         // No game is so long.
-        assert!(place.fails(2, &format!("{command} --games six.usi --plies 900..901")).contains("900"));
+        assert!(place.fails(2, &format!("{command} --records six.usi --plies 900..901")).contains("900"));
         assert!(place.fails(1, &format!("{command} --data missing")).contains("missing"));
-        assert!(place.misused(command).contains("--games"));
+        assert!(place.misused(command).contains("--records"));
     }
     for (wrong, said) in [
-        ("--rate 0", "rate"),
-        ("--rate nan", "rate"),
+        ("--learning-rate 0", "learning_rate"),
+        ("--learning-rate nan", "learning_rate"),
         ("--l1 -1", "l1"),
         ("--a 0", "option a"),
         ("--held-out 1.5", "held"),
         ("--held-out missing", "held-out: \"missing\""),
         ("--init 2000", "2000"),
     ] {
-        let stderr = place.fails(2, &format!("learn --games six.usi --device cpu --iterations 1 {wrong}"));
+        let stderr = place.fails(2, &format!("learn --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
     for (wrong, said) in [("--init 1e300", "init"), ("--h 1e300", "option h"), ("--delta 0", "option delta")] {
-        let stderr = place.fails(2, &format!("reproduce --games six.usi --device cpu --iterations 1 {wrong}"));
+        let stderr = place.fails(2, &format!("fit --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
-    assert!(place.misused("learn --games six.usi --features all").contains("kpp"));
-    assert!(place.misused("learn --games six.usi --optimizer newton").contains("lbfgs"));
-    assert!(place.misused("learn --games six.usi --patience 3").contains("--held-out"));
-    assert!(place.fails(1, "reproduce --games six.usi --json missing/run.json").contains("missing/run.json"));
+    assert!(place.misused("learn --records six.usi --features all").contains("kpp"));
+    assert!(place.misused("learn --records six.usi --optimizer newton").contains("lbfgs"));
+    assert!(place.misused("learn --records six.usi --patience 3").contains("--held-out"));
+    assert!(place.fails(1, "fit --records six.usi --json missing/run.json").contains("missing/run.json"));
     // A game with an illegal move is skipped and named; the rest is learnt from.
     let games = golden::text("shogi/six.usi");
     let wrong = games.replacen(" 2g2f", " 2g2e", 1);
     assert_ne!(games, wrong);
     fs::write(place.path("wrong.usi"), wrong).expect("a file");
-    place.ok("reproduce --games wrong.usi --iterations 1 --device cpu --json run.json --quiet");
+    place.ok("fit --records wrong.usi --iterations 1 --device cpu --json run.json --quiet");
     let report = place.json("run.json");
-    assert_eq!((&report["games"], list(&report["skipped"]).len()), (&json!(5), 1));
-    has(&report["skipped"][0], &["source", "reason"]);
+    let data = &report["data"];
+    assert_eq!((&data["games"], list(&data["skipped"]).len()), (&json!(5), 1));
+    has(&data["skipped"][0], &["source", "reason"]);
 }
 
 #[test]
@@ -544,23 +425,26 @@ fn results_are_not_written_over_what_is_read() {
     fs::write(place.path("held.usi"), &games).expect("a file");
     for (line, said) in [
         (
-            "reproduce --games six.usi --held-out held.usi --device cpu --iterations 1 --json held.usi",
+            "fit --records six.usi --held-out held.usi --device cpu --iterations 1 --json held.usi",
             "--json and --held-out name the same file held.usi",
         ),
         (
-            "learn --games six.usi --held-out held.usi --device cpu --iterations 1 --weights ./held.usi",
-            "--weights and --held-out name the same file ./held.usi",
+            "learn --records six.usi --held-out held.usi --device cpu --iterations 1 --save-weights ./held.usi",
+            "--save-weights and --held-out name the same file ./held.usi",
         ),
         (
-            "reproduce --games six.usi --device cpu --iterations 1 --json six.usi",
-            "--json and --games name the same file six.usi",
+            "fit --records six.usi --device cpu --iterations 1 --json six.usi",
+            "--json and --records name the same file six.usi",
         ),
         (
-            "learn --games six.usi --device cpu --weights ./six.usi",
-            "--weights and --games name the same file ./six.usi",
+            "learn --records six.usi --device cpu --save-weights ./six.usi",
+            "--save-weights and --records name the same file ./six.usi",
         ),
-        ("learn --games six.usi --device cpu --json out --weights out", "--weights and --json name the same file out"),
-        ("inspect --games six.usi --json six.usi", "--json and --games name the same file six.usi"),
+        (
+            "learn --records six.usi --device cpu --json out --save-weights out",
+            "--save-weights and --json name the same file out",
+        ),
+        ("inspect --records six.usi --json six.usi", "--json and --records name the same file six.usi"),
     ] {
         let stderr = place.fails(2, &format!("{line} --quiet"));
         assert!(stderr.contains(said), "{line}: {stderr}");
@@ -577,7 +461,7 @@ fn results_are_not_written_over_what_is_read() {
 fn a_full_disk_leaves_what_was_there() {
     let place = new_place();
     let learn = "learn --data data --device cpu --features kp --iterations 2 --quiet --checkpoint c";
-    place.ok("build-dataset --games six.usi --plies 40..50 --out data --quiet");
+    place.ok("build-dataset --records six.usi --plies 40..50 --out data --quiet");
     place.ok(learn);
     let files = || {
         let mut files: Vec<(PathBuf, Vec<u8>)> = ["", "data"]
@@ -592,10 +476,10 @@ fn a_full_disk_leaves_what_was_there() {
     };
     let before = files();
     for (line, named) in [
-        ("build-dataset --games six.usi --plies 40..60 --out data --quiet", "shard-"),
+        ("build-dataset --records six.usi --plies 40..60 --out data --quiet", "shard-"),
         (learn, "c: "),
         (
-            "learn --data data --device cpu --features kp --iterations 1 --quiet --weights w.safetensors",
+            "learn --data data --device cpu --features kp --iterations 1 --quiet --save-weights w.safetensors",
             "w.safetensors",
         ),
     ] {
@@ -614,14 +498,14 @@ fn a_full_disk_leaves_what_was_there() {
 #[test]
 fn what_cannot_be_is_refused_before_it_takes_memory() {
     let place = new_place();
-    let stderr = place
-        .fails(1, "reproduce --games six.usi --device cpu --form paper --repeat 4000000000 --iterations 1 --quiet");
+    let stderr =
+        place.fails(1, "fit --records six.usi --device cpu --engine plain --repeat 4000000000 --iterations 1 --quiet");
     assert!(stderr.contains("memory free"), "{stderr}");
     // A histogram's counts are multiplied, which takes none.
     for device in ["cpu", "simt"] {
-        place.ok(&format!("reproduce --games six.usi --device {device} --repeat 4000000000 --iterations 1 --quiet"));
+        place.ok(&format!("fit --records six.usi --device {device} --repeat 4000000000 --iterations 1 --quiet"));
     }
     // Black moves, and White's king could be taken.
-    let stderr = place.fails(2, "evaluate 4k4/4R4/9/9/9/9/9/9/4K4 b - 1");
+    let stderr = place.fails(2, "analyse 4k4/4R4/9/9/9/9/9/9/4K4 b - 1");
     assert!(stderr.contains("stands in check"), "{stderr}");
 }

@@ -144,7 +144,7 @@ fn sets_on_disk_are_what_was_saved() {
     assert_eq!(opened.shards(), set.shards());
     assert_eq!(opened.origin(), set.origin());
     assert_eq!(opened.facts(), set.facts());
-    // Another set takes its place, while the first stays mapped.
+    // Another set takes its slot, while the first stays mapped.
     let written = Dataset::builder().shard_parents(64).write(&records, &path).unwrap();
     assert_eq!(flat(&written), flat(&opened));
     assert_eq!(std::fs::read_dir(&path).unwrap().count(), written.shards().len() + 1, "no file of the old set is left");

@@ -2,18 +2,21 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
-use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::learner::{
-    Checkpoint, EarlyStopping, LearnReport, LearnRow, Learner, LearnerBuilder, Options, StoppedBy, Weights,
+    Checkpoint, EarlyStopping, LearnReport, LearnRow, Learner, LearnerBuilder, Options, Weights,
 };
-use warpplay::shogi::ranks::{Alone, Ranks, Threads};
-use warpplay::shogi::{FeatureSet, Optimizer, Shard};
-use warpplay::{Device, Error, Result};
+use warpplay::shogi::ranks::{Ranks, Threads};
+use warpplay::shogi::{FeatureSet, Optimizer, Shard, StoppedBy};
+use warpplay::{Device, Error, Progress, Result};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::learning::{dataset, few, reference};
 
-fn on(_: &LearnRow) -> ControlFlow<()> {
+/// Between two checkpoints: one every iteration.
+const SOON: Duration = Duration::from_nanos(1);
+
+fn on(_: &Progress<LearnRow>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
@@ -22,19 +25,20 @@ fn timeless(mut report: LearnReport) -> LearnReport {
     for row in &mut report.rows {
         row.seconds = 0.0;
     }
-    LearnReport { device: String::new(), device_name: String::new(), ranks: 0, ..report }
+    LearnReport {
+        device: String::new(),
+        device_name: String::new(),
+        engine: String::new(),
+        seconds: 0.0,
+        ranks: 0,
+        ..report
+    }
 }
 
 /// A run's report and the bits of its weights.
-fn learn(
-    builder: LearnerBuilder,
-    device: &Device,
-    sets: (&Dataset, &Dataset),
-    ranks: &dyn Ranks,
-    iterations: u32,
-) -> Result<(LearnReport, Vec<u32>)> {
-    let mut learner = builder.build(device, &sets.0.views(), &sets.1.views(), ranks)?;
-    let report = learner.run(iterations, on)?;
+fn learn(builder: LearnerBuilder<'_>, device: &Device, iterations: u32) -> Result<(LearnReport, Vec<u32>)> {
+    let mut learner = builder.iterations(iterations).build(device)?;
+    let report = learner.run(on)?;
     Ok((timeless(report), bits(&learner.weights()?)))
 }
 
@@ -67,10 +71,8 @@ fn every_optimizer_lowers_the_objective() {
     let rows = &reference["first_100_games"]["rows"];
     let last = rows.as_array().unwrap().last().unwrap()["J"].as_f64().unwrap();
     for &optimizer in Optimizer::ALL {
-        let builder = Learner::builder().optimizer(optimizer);
-        let views = set.views();
-        let mut learner = builder.build(&Device::cpu(), &views, &[], &Alone).unwrap();
-        let report = learner.run(20, on).unwrap();
+        let builder = Learner::builder(&set).optimizer(optimizer).iterations(20);
+        let report = builder.build(&Device::cpu()).unwrap().run(on).unwrap();
         let (first, end) = (&report.rows[0], &report.rows[report.rows.len() - 1]);
         assert!((first.train.j - rows[0]["J"].as_f64().unwrap()).abs() < 1e-9, "{optimizer}");
         assert_eq!((first.train.children, first.train.parents), (272_355, 3823));
@@ -80,7 +82,7 @@ fn every_optimizer_lowers_the_objective() {
             first.train.j, end.train.j, first.train.agreement, end.train.agreement
         );
         if optimizer == Optimizer::Lbfgs {
-            assert!(end.train.j < last, "{} by the source's rule, {}", last, end.train.j);
+            assert!(end.train.j < last, "{} by the paper's rule, {}", last, end.train.j);
         }
         assert!(
             report.rows.iter().all(|row| row.held_out.is_none() && row.train.agreement <= row.train.agreement_of_three)
@@ -100,10 +102,10 @@ fn back_ends_learn_the_same_bits() {
         (FeatureSet::KingPiece, Optimizer::Sign, 2),
     ];
     for (features, optimizer, iterations) in cases {
-        let builder = Learner::builder().options(busy(features, optimizer));
-        let expected = learn(builder.clone(), &Device::cpu(), (&train, &held_out), &Alone, iterations).unwrap();
+        let builder = || Learner::builder(&train).held_out(&held_out).options(busy(features, optimizer));
+        let expected = learn(builder(), &Device::cpu(), iterations).unwrap();
         for_each_device(|device| {
-            let found = learn(builder.clone(), device, (&train, &held_out), &Alone, iterations)?;
+            let found = learn(builder(), device, iterations)?;
             assert!(
                 found == expected,
                 "{features}, {optimizer}: {:#?} instead of {:#?}",
@@ -120,12 +122,12 @@ fn shards_and_ranks_do_not_matter() {
     let ((train, held_out), whole) = (few(), dataset(0..8, 40..80, 13, 1000));
     assert!(train.shards().len() > 4 && whole.shards().len() == 1);
     for optimizer in [Optimizer::Adam, Optimizer::Lbfgs] {
-        let builder = Learner::builder().options(busy(FeatureSet::PieceSquare, optimizer));
+        let of = |set| Learner::builder(set).held_out(&held_out).options(busy(FeatureSet::PieceSquare, optimizer));
         let cpu = Device::cpu();
-        let expected = learn(builder.clone(), &cpu, (&train, &held_out), &Alone, 4).unwrap();
-        assert!(learn(builder.clone(), &cpu, (&whole, &held_out), &Alone, 4).unwrap() == expected, "{optimizer}");
+        let expected = learn(of(&train), &cpu, 4).unwrap();
+        assert!(learn(of(&whole), &cpu, 4).unwrap() == expected, "{optimizer}");
         for size in [1, 2, 3, 4, 5, 7, 40] {
-            let runs = Threads::run(size, |ranks| learn(builder.clone(), &cpu, (&train, &held_out), ranks, 4)).unwrap();
+            let runs = Threads::run(size, |ranks| learn(of(&train).ranks(ranks), &cpu, 4)).unwrap();
             assert!(runs.iter().all(|run| *run == expected), "{optimizer}, {size} ranks");
         }
     }
@@ -138,41 +140,51 @@ fn a_course_goes_on_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let cpu = Device::cpu();
-    let sets = (&train, &held_out);
     for &optimizer in Optimizer::ALL {
         let features = if optimizer == Optimizer::Adam { FeatureSet::KingPiece } else { FeatureSet::PieceSquare };
-        let builder = Learner::builder().options(busy(features, optimizer));
-        let whole = learn(builder.clone(), &cpu, sets, &Alone, 6).unwrap();
+        let builder = || Learner::builder(&train).held_out(&held_out).options(busy(features, optimizer)).iterations(6);
+        let whole = learn(builder(), &cpu, 6).unwrap();
         // Stopped by its caller before the fourth step, on two ranks, with the file that the learner itself wrote.
         let stopped = Threads::run(2, |ranks| {
-            let builder = builder.clone().checkpoint(&path, 2);
-            let mut learner = builder.build(&cpu, &train.views(), &held_out.views(), ranks)?;
+            let builder = builder().ranks(ranks).checkpoint(&path).checkpoint_every(SOON);
+            let mut learner = builder.build(&cpu)?;
             // One rank alone wants to stop.
-            let stop = |row: &LearnRow| match (ranks.rank(), row.iteration) {
+            let stop = |progress: &Progress<LearnRow>| match (ranks.rank(), progress.steps) {
                 (1, 3) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             };
-            learner.run(6, stop)
+            learner.run(stop)
         });
         for report in stopped.unwrap() {
             assert_eq!((report.stopped_by, report.rows.len()), (StoppedBy::Request, 4));
         }
         let checkpoint = Checkpoint::load(&path).unwrap();
         assert_eq!((checkpoint.iteration(), checkpoint.rows().len()), (3, 4));
-        let resumed = learn(builder.clone().resume(checkpoint.clone()), &cpu, sets, &Alone, 6).unwrap();
+        let resumed = learn(builder().resume(checkpoint.clone()), &cpu, 6).unwrap();
         assert!(resumed == whole, "{optimizer}: {:#?} instead of {:#?}", resumed.0.rows, whole.0.rows);
         // In the same learner too, and with one step a call.
-        let mut learner = builder.clone().build(&cpu, &train.views(), &held_out.views(), &Alone).unwrap();
+        let mut learner = builder().build(&cpu).unwrap();
         for iteration in 0..=6 {
-            learner.run(iteration, on).unwrap();
+            learner.set_limit(iteration);
+            learner.run(on).unwrap();
         }
         assert!(bits(&learner.weights().unwrap()) == whole.1, "{optimizer}");
+        // Without options: they are the checkpoint's, how far it was to go too.
+        let bare = || Learner::builder(&train).held_out(&held_out).resume(checkpoint.clone());
+        let mut learner = bare().build(&cpu).unwrap();
+        assert!((timeless(learner.run(on).unwrap()), bits(&learner.weights().unwrap())) == whole, "{optimizer}");
+        let mut learner = bare().iterations(4).threads(1).build(&cpu).unwrap();
+        assert_eq!(learner.run(on).unwrap().rows.len(), 5);
         // Not with other data or options.
-        let other = builder.clone().resume(checkpoint.clone()).build(&cpu, &held_out.views(), &[], &Alone);
+        let other = Learner::builder(&held_out).resume(checkpoint.clone()).build(&cpu);
         assert!(matches!(other, Err(Error::Shape { .. } | Error::Option { .. })));
-        let other = builder.clone().rate(0.5).resume(checkpoint).build(&cpu, &train.views(), &held_out.views(), &Alone);
-        let text = other.unwrap_err().to_string();
-        assert_eq!(text, "option rate: Some(0.5) is not allowed (None as in the checkpoint)");
+        let text = bare().learning_rate(0.5).build(&cpu).unwrap_err().to_string();
+        assert_eq!(text, "option learning_rate: 0.5 is not allowed (none, as in the checkpoint)");
+        let text = bare().window(2.5).build(&cpu).unwrap_err().to_string();
+        assert_eq!(text, "option window: 2.5 is not allowed (6.0, as in the checkpoint)");
+        let other = if optimizer == Optimizer::Sgd { Optimizer::Sign } else { Optimizer::Sgd };
+        let text = bare().optimizer(other).build(&cpu).unwrap_err().to_string();
+        assert_eq!(text, format!("option optimizer: {other} is not allowed ({optimizer}, as in the checkpoint)"));
     }
 }
 
@@ -181,8 +193,8 @@ fn damaged_checkpoints_are_refused() {
     let (train, _) = few();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    let mut learner = Learner::builder().build(&Device::cpu(), &train.views(), &[], &Alone).unwrap();
-    learner.run(2, on).unwrap();
+    let mut learner = Learner::builder(&train).iterations(2).build(&Device::cpu()).unwrap();
+    learner.run(on).unwrap();
     learner.checkpoint().unwrap().save(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let error = |bytes: &[u8]| {
@@ -217,8 +229,13 @@ fn options_do_what_they_say() {
     let (views, held) = (train.views(), held_out.views());
     // The scale is kept, the pawn's value is 1.
     let options = Options { keep_scale: true, features: FeatureSet::PieceSquare, ..Options::default() };
-    let mut learner = Learner::builder().options(options).build(&cpu, &views, &held, &Alone).unwrap();
-    let report = learner.run(5, on).unwrap();
+    let builder = || Learner::builder(&train).held_out(&held_out);
+    let mut learner = builder().options(options).iterations(5).build(&cpu).unwrap();
+    let report = learner.run(on).unwrap();
+    assert!(report.to_string().starts_with("5 iterations in ") && report.to_string().contains("held out"), "{report}");
+    let text = serde_json::to_string(&report).unwrap();
+    assert!(serde_json::from_str::<LearnReport>(&text).unwrap() == report);
+    assert!(learner.memory_needed().unwrap().device() == 20 * 1104);
     for row in &report.rows {
         assert!((row.values.iter().sum::<f64>() - 36.0).abs() < 1e-4, "{row:?}");
     }
@@ -229,13 +246,12 @@ fn options_do_what_they_say() {
     assert_eq!(Some(learner.measure(&held).unwrap()), report.rows[5].held_out);
     assert_eq!(learner.measure(&views).unwrap(), report.rows[5].train);
     // On from weights that were learnt.
-    let builder = Learner::builder().features(FeatureSet::PieceSquare).weights(weights.clone());
-    let mut second = builder.build(&cpu, &views, &held, &Alone).unwrap();
-    assert_eq!(second.run(0, on).unwrap().rows[0].train, report.rows[5].train);
+    let second = builder().features(FeatureSet::PieceSquare).weights(weights.clone()).iterations(0);
+    assert_eq!(second.build(&cpu).unwrap().run(on).unwrap().rows[0].train, report.rows[5].train);
     // Held-out J that only rises: steps so large that nothing good can come of them.
-    let builder = Learner::builder().optimizer(Optimizer::Sign).rate(20.0).early_stopping(3, 0.0);
-    let mut learner = builder.build(&cpu, &views, &held, &Alone).unwrap();
-    let report = learner.run(50, on).unwrap();
+    let wild = builder().optimizer(Optimizer::Sign).learning_rate(20.0).early_stopping(3, 0.0);
+    let mut learner = wild.build(&cpu).unwrap();
+    let report = learner.run(on).unwrap();
     assert_eq!(report.stopped_by, StoppedBy::EarlyStopping);
     let best = report.best_iteration.unwrap();
     assert_eq!(report.rows.len() as u32, best + 4);
@@ -245,19 +261,18 @@ fn options_do_what_they_say() {
     let values = best_weights.material();
     assert_eq!(values, report.rows[best as usize].values);
     // A rate that leaves the range is named.
-    let builder = Learner::builder().optimizer(Optimizer::Sign).rate(600.0);
-    let mut learner = builder.build(&cpu, &views, &[], &Alone).unwrap();
-    let error = learner.run(5, on).unwrap_err();
-    assert!(error.to_string().starts_with("option rate: 600 is not allowed (a smaller one: "), "{error}");
-    assert!(matches!(learner.run(5, on), Err(Error::Order { .. })));
+    let mut learner = builder().optimizer(Optimizer::Sign).learning_rate(600.0).iterations(5).build(&cpu).unwrap();
+    let error = learner.run(on).unwrap_err();
+    assert!(error.to_string().starts_with("option learning_rate: 600 is not allowed (a smaller one: "), "{error}");
+    assert!(matches!(learner.run(on), Err(Error::Order { .. })));
 }
 
 /// A course's weights on [`few`] games.
 fn learnt(options: &Options, iterations: u32) -> Vec<f32> {
     let (train, held_out) = few();
-    let builder = Learner::builder().options(options.clone());
-    let mut learner = builder.build(&Device::cpu(), &train.views(), &held_out.views(), &Alone).unwrap();
-    learner.run(iterations, on).unwrap();
+    let builder = Learner::builder(&train).held_out(&held_out).options(options.clone()).iterations(iterations);
+    let mut learner = builder.build(&Device::cpu()).unwrap();
+    learner.run(on).unwrap();
     learner.weights().unwrap().values().to_vec()
 }
 
@@ -285,7 +300,7 @@ fn every_option_reaches_what_is_learnt() {
     all_differ(
         &base,
         &[
-            ("rate", |o| o.rate = Some(0.02)),
+            ("learning_rate", |o| o.learning_rate = Some(0.02)),
             ("rate_factor", |o| o.rate_factor = 0.5),
             ("l1", |o| o.l1 = 1e-3),
             ("l2", |o| o.l2 = 1e-2),
@@ -304,7 +319,7 @@ fn every_option_reaches_what_is_learnt() {
     all_differ(
         &lbfgs,
         &[
-            ("rate", |o| o.rate = Some(0.1)),
+            ("learning_rate", |o| o.learning_rate = Some(0.1)),
             ("l2", |o| o.l2 = 1e-2),
             ("history", |o| o.history = 1),
             ("a", |o| o.a = 2.0),
@@ -331,10 +346,9 @@ fn every_option_reaches_what_is_learnt() {
 #[test]
 fn quiet_lines_are_searched_anew_when_they_are_due() {
     let (train, held_out) = few();
-    let sets = (&train, &held_out);
     // Steps so large that other lines become best.
-    let builder = Learner::builder().rate(0.5);
-    let course = |every: u32| learn(builder.clone().quiet(every, 4), &Device::cpu(), sets, &Alone, 5).unwrap();
+    let builder = || Learner::builder(&train).held_out(&held_out).learning_rate(0.5);
+    let course = |every: u32| learn(builder().quiet(every, 4), &Device::cpu(), 5).unwrap();
     let (each, second, once) = (course(1), course(2), course(100));
     for (found, every) in [(&each, 1), (&second, 2)] {
         assert_eq!(found.0.rows[..every], once.0.rows[..every], "every {every}");
@@ -348,39 +362,43 @@ fn quiet_lines_are_searched_anew_when_they_are_due() {
 fn bad_input_is_named() {
     let (train, held_out) = few();
     let cpu = Device::cpu();
-    let (views, held) = (train.views(), held_out.views());
-    let fails = |builder: LearnerBuilder, train: &[&Shard], held: &[&Shard]| {
-        builder.build(&cpu, train, held, &Alone).map(|_| ()).unwrap_err().to_string()
-    };
-    let builder = Learner::builder;
-    assert!(fails(builder(), &[], &held).starts_with("positions to learn from: expected 1 or more"));
-    assert!(fails(builder().init([f64::NAN; 12]), &views, &held).starts_with("option init: NaN"));
-    assert!(fails(builder().rate(f64::INFINITY), &views, &held).starts_with("option rate: inf"));
-    assert!(fails(builder().early_stopping(2, 0.0), &views, &[]).contains("only with held-out positions"));
-    assert!(fails(builder().checkpoint("state", 0), &views, &[]).starts_with("option checkpoint"));
+    let fails = |builder: LearnerBuilder<'_>| builder.build(&cpu).map(|_| ()).unwrap_err().to_string();
+    let builder = || Learner::builder(&train).held_out(&held_out);
+    let nothing: [&Shard; 0] = [];
+    assert!(
+        fails(Learner::builder(&nothing).held_out(&held_out))
+            .starts_with("positions to learn from: expected 1 or more")
+    );
+    assert!(fails(builder().init([f64::NAN; 12])).starts_with("option init: NaN"));
+    assert!(fails(builder().learning_rate(f64::INFINITY)).starts_with("option learning_rate: inf"));
+    assert!(fails(builder().threads(0)).starts_with("option threads: 0"));
+    assert!(fails(Learner::builder(&train).early_stopping(2, 0.0)).contains("only with held-out positions"));
+    let text = fails(builder().checkpoint("state").checkpoint_every(Duration::ZERO));
+    assert_eq!(text, "option checkpoint_every: 0 s is not allowed (a time above 0)");
     let weights = Weights::new(FeatureSet::Material, vec![1.0; 13]).unwrap();
-    let text = fails(builder().features(FeatureSet::KingPiece).weights(weights), &views, &[]);
+    let text = fails(builder().features(FeatureSet::KingPiece).weights(weights));
     assert!(text.starts_with("option features: kp is not allowed (material"), "{text}");
     let mut torn = train.shards()[0].clone();
     torn.differences.to_mut().pop();
-    let text = fails(builder(), &[&torn], &held);
+    let text = fails(Learner::builder(&torn).held_out(&held_out));
     assert!(
         text.starts_with("shard 0 to learn from: expected columns that fit together, got column first_change"),
         "{text}"
     );
     // Ranks with other data, or other options.
     let error = Threads::run(3, |ranks| {
-        let train = if ranks.rank() == 2 { &held } else { &views };
-        builder().build(&cpu, train, &[], ranks).map(|_| ())
+        let train = if ranks.rank() == 2 { &held_out } else { &train };
+        Learner::builder(train).ranks(ranks).build(&cpu).map(|_| ())
     });
     assert!(error.unwrap_err().to_string().contains("its fingerprint of data is "));
-    let error =
-        Threads::run(3, |ranks| builder().rate(0.1 + ranks.rank() as f64).build(&cpu, &views, &[], ranks).map(|_| ()));
+    let error = Threads::run(3, |ranks| {
+        builder().learning_rate(0.1 + ranks.rank() as f64).ranks(ranks).build(&cpu).map(|_| ())
+    });
     assert!(error.unwrap_err().to_string().starts_with("rank 1 of 3: its set of options is"));
     // One rank cannot write the checkpoint: all end.
     let error = Threads::run(3, |ranks| {
-        let builder = builder().checkpoint("/nowhere/state", 1);
-        builder.build(&cpu, &views, &[], ranks)?.run(3, on).map(|_| ())
+        let builder = builder().iterations(3).checkpoint("/nowhere/state").ranks(ranks);
+        builder.build(&cpu)?.run(on).map(|_| ())
     });
     assert!(error.unwrap_err().to_string().starts_with("/nowhere/state: cannot be written"));
 }
@@ -390,21 +408,20 @@ fn bad_input_is_named() {
 fn quiet_lines_go_on_after_a_stop_and_on_ranks() {
     let (train, held_out) = few();
     let cpu = Device::cpu();
-    let sets = (&train, &held_out);
     for (features, optimizer) in [(FeatureSet::Material, Optimizer::Adam), (FeatureSet::PieceSquare, Optimizer::Lbfgs)]
     {
-        let builder = Learner::builder().options(busy(features, optimizer));
-        let still = learn(builder.clone(), &cpu, sets, &Alone, 5).unwrap();
-        let builder = builder.quiet(2, 4);
-        let whole = learn(builder.clone(), &cpu, sets, &Alone, 5).unwrap();
+        let still = || Learner::builder(&train).held_out(&held_out).options(busy(features, optimizer));
+        let builder = || still().quiet(2, 4);
+        let still = learn(still(), &cpu, 5).unwrap();
+        let whole = learn(builder(), &cpu, 5).unwrap();
         assert!(whole.0.rows[0].train.j != still.0.rows[0].train.j && whole.1 != still.1);
         for iterations in [1, 4] {
-            let mut learner = builder.clone().build(&cpu, &train.views(), &held_out.views(), &Alone).unwrap();
-            learner.run(iterations, on).unwrap();
-            let builder = builder.clone().resume(learner.checkpoint().unwrap());
-            assert!(learn(builder, &cpu, sets, &Alone, 5).unwrap() == whole, "{features}, after {iterations}");
+            let mut learner = builder().iterations(iterations).build(&cpu).unwrap();
+            learner.run(on).unwrap();
+            let builder = builder().resume(learner.checkpoint().unwrap());
+            assert!(learn(builder, &cpu, 5).unwrap() == whole, "{features}, after {iterations}");
         }
-        let runs = Threads::run(3, |ranks| learn(builder.clone(), &cpu, sets, ranks, 5)).unwrap();
+        let runs = Threads::run(3, |ranks| learn(builder().ranks(ranks), &cpu, 5)).unwrap();
         assert!(runs.iter().all(|run| *run == whole), "{features}");
     }
 }

@@ -4,6 +4,7 @@ mod cli;
 mod dataset;
 mod learner;
 mod material;
+mod old_files;
 mod quiescence;
 mod ranks;
 mod records;

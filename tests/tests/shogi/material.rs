@@ -1,19 +1,35 @@
-//! The source's learning: its trajectories on every back end, its layout, the forms of the same sum, and the faults that are not repeated.
+//! The fit of twelve values: its trajectories on every back end, the engines of the same sum, going on, and bad input.
 
 use std::cell::OnceCell;
+use std::ops::ControlFlow;
 
 use serde_json::Value;
 use warpplay::shogi::dataset::Dataset;
-use warpplay::shogi::material::{Differences, Form, Histogram, Material, PositionEvaluator, Positions};
+use warpplay::shogi::material::{
+    Differences, Engine, FitReport, Histogram, Material, MaterialBuilder, Options, Positions,
+};
 use warpplay::shogi::records;
-use warpplay::shogi::{Objective, Row, Shard, Values};
-use warpplay::{Backend, Device, Error};
-use warpplay_cpu_ref::shogi::source::{self, Program, Sequential};
+use warpplay::shogi::{Objective, Row, Shard, StoppedBy, Values};
+use warpplay::{Backend, Device, Error, Progress};
+use warpplay_cpu_ref::shogi::material::{self as reference_of, Program, Sequential};
 use warpplay_gpu::shogi::difference;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
 use warpplay_tests::learning::{dataset, reference, same_as_reference};
+use warpplay_tests::random::Random;
+
+/// The engines that compute; `auto` is one of them.
+const ENGINES: [Engine; 4] = [Engine::Histogram, Engine::Fused, Engine::Plain, Engine::Persistent];
+
+fn on(_: &Progress<Row>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// All rows of a fit.
+fn rows(builder: MaterialBuilder<'_>, device: &Device) -> Result<Vec<Row>, Error> {
+    Ok(builder.build(device)?.run(on)?.rows)
+}
 
 /// Shards of the first games, a hundred at most, and where plies end.
 fn shards_of(games: u32, end: u32, shard_parents: usize) -> Dataset {
@@ -46,14 +62,14 @@ fn shard_with(histogram: &Histogram) -> Shard {
 fn first_games_from_the_histogram() {
     let reference = reference();
     let histogram = first_histogram(&reference);
-    let expected = histogram.run(Objective::default(), [3.0; 12], 10).unwrap();
+    let expected = histogram.fit(Objective::default(), [3.0; 12], 10).unwrap();
     same_as_reference(&expected, &reference["first_100_games"]);
     let shard = shard_with(&histogram);
     for_each_device(|device| {
         assert_eq!(Histogram::on_device(device, &[&shard])?, histogram);
-        let mut material = Material::build(device, Form::Histogram, &[&shard], Objective::default(), 0)?;
-        assert_eq!(material.children(), 272_355);
-        assert_eq!(material.run([3.0; 12], 10)?, expected);
+        let mut material = Material::builder(&shard).iterations(10).build(device)?;
+        assert_eq!((material.engine(), material.children()), (Engine::Histogram, 272_355));
+        assert_eq!(material.run(on)?.rows, expected);
         Ok(())
     });
 }
@@ -71,83 +87,108 @@ fn all_games() {
     for (first, name, iterations) in
         [(3.0, "all_games_50", 50), (3.0, "all_games_100_init3", 100), (5.0, "all_games_100_init5", 100)]
     {
-        let rows = histogram.run(Objective::default(), [first; 12], iterations).unwrap();
+        let rows = histogram.fit(Objective::default(), [first; 12], iterations).unwrap();
         assert_eq!(rows.len(), iterations as usize + 1);
         same_as_reference(&rows, &reference[name]);
     }
-    let expected = histogram.run(Objective::default(), [3.0; 12], 50).unwrap();
+    let expected = histogram.fit(Objective::default(), [3.0; 12], 50).unwrap();
     for device in kernel_devices() {
         if device.backend() == Backend::Cuda {
             assert_eq!(Histogram::on_device(&device, &set.views()).unwrap(), histogram);
         }
-        let forms: &[Form] = if device.backend() == Backend::Cuda { Form::ALL } else { &[] };
-        for &form in forms {
-            let mut material = Material::build(&device, form, &set.views(), Objective::default(), 0).unwrap();
-            let rows = material.run([3.0; 12], 50).unwrap();
+        let engines: &[Engine] = if device.backend() == Backend::Cuda { &ENGINES } else { &[] };
+        for &engine in engines {
+            let rows = rows(Material::builder(&set).engine(engine), &device).unwrap();
             same_as_reference(&rows, &reference["all_games_50"]);
-            if matches!(form, Form::Plain | Form::Histogram) {
-                assert_eq!(rows, expected, "{form}");
+            if matches!(engine, Engine::Plain | Engine::Histogram) {
+                assert_eq!(rows, expected, "{engine}");
             }
         }
     }
 }
 
-/// The source's program on the CPU, from positions: sequential and parallel, 96 bytes and 95.
+/// From words on the CPU, on one thread and on more.
 #[test]
-fn first_games_from_positions() {
+fn first_games_from_words() {
     let (reference, set) = (reference(), shards_of(100, 80, 1000));
-    let run = |form, threads, iterations| {
-        let material = Material::build(&Device::cpu(), form, &set.views(), Objective::default(), threads);
-        material.unwrap().run([3.0; 12], iterations).unwrap()
+    let run = |engine, threads, iterations| {
+        let builder = Material::builder(&set).engine(engine).threads(threads).iterations(iterations);
+        rows(builder, &Device::cpu()).unwrap()
     };
-    let rows = run(Form::Paper, 0, 4);
-    same_as_reference(&rows, &reference["first_100_games"]);
-    assert_eq!(run(Form::Paper95, 0, 1), rows[..2]);
-    assert_eq!(run(Form::Paper, 1, 1), rows[..2]);
-    assert_eq!(run(Form::Plain, 2, 3), run(Form::Histogram, 1, 3));
-    same_as_reference(&run(Form::Plain, 0, 10), &reference["first_100_games"]);
+    assert_eq!(run(Engine::Plain, Some(2), 3), run(Engine::Histogram, Some(1), 3));
+    assert_eq!(run(Engine::Plain, Some(1), 1), run(Engine::Auto, None, 1));
+    same_as_reference(&run(Engine::Plain, None, 10), &reference["first_100_games"]);
 }
 
-/// Everything about a few games: all forms on all back ends.
+/// Everything about a few games: all engines on all back ends.
 #[test]
-fn forms_agree() {
-    // Under `simt` a position takes the source's kernel longer than all the others together.
+fn engines_agree() {
     let set = shards_of(2, 42, 3);
-    let shards = set.views();
     let values: Values = std::array::from_fn(|value| 2.5 + 0.37 * value as f64);
     let objective = Objective { delta: 0.07, ..Objective::default() };
-    let build = |device: &Device, form| Material::build(device, form, &shards, objective, 1).unwrap();
-    let plain = build(&Device::cpu(), Form::Plain).run(values, 4).unwrap();
-    let paper = build(&Device::cpu(), Form::Paper).run(values, 4).unwrap();
-    let (fused, tree) = (OnceCell::<Vec<Row>>::new(), OnceCell::<Vec<Row>>::new());
+    let builder = |engine| Material::builder(&set).engine(engine).objective(objective).init(values).iterations(4);
+    let plain = rows(builder(Engine::Plain).threads(1), &Device::cpu()).unwrap();
+    let fused = OnceCell::<Vec<Row>>::new();
     for_each_device(|device| {
-        for &form in Form::ALL {
-            let mut material = build(device, form);
-            assert_eq!(material.children(), set.n_children());
-            let rows = material.run(values, 4)?;
-            // Again in the same memory, and longer.
-            assert_eq!(material.run(values, 2)?, rows[..3], "{form}");
-            let same_bits = match form {
-                Form::Plain | Form::Histogram => &plain,
-                Form::Fused | Form::Persistent => fused.get_or_init(|| rows.clone()),
-                Form::Paper | Form::Paper95 => tree.get_or_init(|| rows.clone()),
+        for engine in ENGINES {
+            let mut material = builder(engine).build(device)?;
+            assert_eq!((material.children(), material.engine()), (set.n_children(), engine));
+            let rows = material.run(on)?.rows;
+            // Again in the same memory, and shorter.
+            material.restart();
+            material.set_limit(2);
+            assert_eq!(material.run(on)?.rows, rows[..3], "{engine}");
+            // On to the same end, and not beyond it.
+            material.set_limit(4);
+            assert_eq!(material.run(on)?.rows, rows, "{engine}");
+            assert_eq!(material.run(on)?.rows, rows, "{engine}");
+            let same_bits = match engine {
+                Engine::Fused | Engine::Persistent => fused.get_or_init(|| rows.clone()),
+                _ => &plain,
             };
-            assert_eq!(&rows, same_bits, "{form}");
-            for (row, expected) in rows.iter().zip(&paper) {
-                assert_eq!(row.values, expected.values, "{form}");
-                assert!((row.j - expected.j).abs() < 1e-11, "{form}");
+            assert_eq!(&rows, same_bits, "{engine}");
+            for (row, expected) in rows.iter().zip(&plain) {
+                assert_eq!(row.values, expected.values, "{engine}");
+                assert!((row.j - expected.j).abs() < 1e-11, "{engine}");
             }
             // A rank's shares of an evaluation are parts of the whole.
             let whole = material.evaluate(&values)?;
             assert_eq!(whole.j(), rows[0].j);
             for features in [0..12, 0..0, 3..4, 5..12, 12..12] {
                 let some = material.evaluate_some(&values, features.clone())?;
-                assert_eq!(some[0], whole.sums[0], "{form}");
-                assert_eq!(some[1..], whole.sums[1 + features.start..1 + features.end], "{form}");
+                assert_eq!(some[0], whole.sums[0], "{engine}");
+                assert_eq!(some[1..], whole.sums[1 + features.start..1 + features.end], "{engine}");
             }
         }
         Ok(())
     });
+}
+
+/// Stopped after the second row on every back end, whether rows come one by one or all at once; then on to the end.
+#[test]
+fn a_fit_that_was_stopped_goes_on() -> Checked {
+    let set = shards_of(2, 42, 3);
+    let mut devices = kernel_devices();
+    devices.push(Device::cpu());
+    let expected = rows(Material::builder(&set).iterations(5), &Device::cpu())?;
+    for device in devices {
+        let mut material = Material::builder(&set).iterations(5).build(&device)?;
+        let mut seen = Vec::new();
+        let report = material.run(|progress| {
+            seen.push((progress.steps, progress.n_steps));
+            if progress.steps == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        assert_eq!(seen, [(0, Some(5)), (1, Some(5))]);
+        assert_eq!((report.stopped_by, &report.rows[..]), (StoppedBy::Request, &expected[..2]));
+        let report = material.run(on)?;
+        assert_eq!((report.stopped_by, &report.rows), (StoppedBy::Iterations, &expected));
+        // What a report says, and that it comes back.
+        let text = serde_json::to_string(&report).expect("plain data");
+        assert_eq!(serde_json::from_str::<FitReport>(&text).expect("a report"), report);
+        assert!(report.to_string().contains("engine histogram on"), "{report}");
+        assert_eq!(material.memory_needed()?, Material::builder(&set).iterations(5).memory_needed(&device)?);
+    }
+    Ok(())
 }
 
 /// Words of any number, around blocks and warps.
@@ -161,59 +202,13 @@ fn any_number_of_children() {
             let part = Shard { differences: all.differences[..n].into(), ..Shard::default() };
             let histogram = Histogram::from_shards(&[&part]);
             assert_eq!(Histogram::on_device(device, &[&part])?, histogram);
-            let expected = histogram.run(Objective::default(), values, 2)?;
-            for form in [Form::Plain, Form::Histogram] {
-                let mut material = Material::build(device, form, &[&part], Objective::default(), 0)?;
-                assert_eq!(material.run(values, 2)?, expected, "{form}, {n}");
+            let expected = histogram.fit(Objective::default(), values, 2)?;
+            let builder = |engine| Material::builder(&part).engine(engine).init(values).iterations(2);
+            for engine in [Engine::Plain, Engine::Histogram] {
+                assert_eq!(rows(builder(engine), device)?, expected, "{engine}, {n}");
             }
-            let mut fused = Material::build(device, Form::Fused, &[&part], Objective::default(), 0)?;
-            for (row, expected) in fused.run(values, 2)?.iter().zip(&expected) {
+            for (row, expected) in rows(builder(Engine::Fused), device)?.iter().zip(&expected) {
                 assert!((row.j - expected.j).abs() < 1e-12, "{n}");
-            }
-        }
-        Ok(())
-    });
-}
-
-/// The first children of a shard; the last of their parents may lose some.
-fn first_children(shard: &Shard, n: usize) -> Shard {
-    let parents = shard.first_child.iter().filter(|&&first| (first as usize) < n).count();
-    let mut first_child = shard.first_child[..parents].to_vec();
-    first_child.push(n as u32);
-    Shard {
-        pieces: shard.pieces[..parents].into(),
-        sides: shard.sides[..parents].into(),
-        plies: shard.plies[..parents].into(),
-        games: shard.games[..parents].into(),
-        first_child: first_child.into(),
-        // The move that was played may be gone, and no form asks for it.
-        played: vec![1; parents].into(),
-        differences: shard.differences[..n].into(),
-        first_change: shard.first_change[..=n].into(),
-        changes: shard.changes[..shard.first_change[n] as usize].into(),
-    }
-}
-
-/// The forms on positions, whose kernels have reductions of their own: the source's second kernel adds up 512 children a block.
-#[test]
-fn any_number_of_positions() {
-    let set = shards_of(2, 48, 1000);
-    let values: Values = std::array::from_fn(|value| 2.5 + 0.37 * value as f64);
-    let objective = Objective::default();
-    for_each_device(|device| {
-        for n in [1, 2, 511, 512, 513] {
-            let part = first_children(&set.shards()[0], n);
-            let mut plain = Material::build(&Device::cpu(), Form::Plain, &[&part], objective, 1)?;
-            let expected = plain.evaluate_some(&values, 0..1)?;
-            for form in [Form::Paper, Form::Paper95, Form::Persistent] {
-                let mut material = Material::build(device, form, &[&part], objective, 0)?;
-                // One changed value: under `simt` thirteen sums would take long.
-                let found = material.evaluate_some(&values, 0..1)?;
-                assert_eq!(found.len(), expected.len());
-                for (found, expected) in found.iter().zip(&expected) {
-                    // A child's term may be rounded to the next whole number, which is 1.5e-11 of J.
-                    assert!((found - expected).abs() <= n as i128, "{form}, {n}: {found}, not {expected}");
-                }
             }
         }
         Ok(())
@@ -235,11 +230,10 @@ fn extremes() {
     let shard = Shard { differences: differences.into(), ..Shard::default() };
     for_each_device(|device| {
         for values in [[1.0; 12], [100.0; 12], [1e6; 12], [-1e6; 12], [0.0; 12]] {
-            let mut plain = Material::build(device, Form::Plain, &[&shard], Objective::default(), 0)?;
-            let mut fused = Material::build(device, Form::Fused, &[&shard], Objective::default(), 0)?;
-            let expected = Histogram::from_shards(&[&shard]).run(Objective::default(), values, 3)?;
-            assert_eq!(plain.run(values, 3)?, expected);
-            for (row, expected) in fused.run(values, 3)?.iter().zip(&expected) {
+            let builder = |engine| Material::builder(&shard).engine(engine).init(values).iterations(3);
+            let expected = Histogram::from_shards(&[&shard]).fit(Objective::default(), values, 3)?;
+            assert_eq!(rows(builder(Engine::Plain), device)?, expected);
+            for (row, expected) in rows(builder(Engine::Fused), device)?.iter().zip(&expected) {
                 assert!((row.j - expected.j).abs() < 1e-12, "{row:?} {expected:?}");
             }
         }
@@ -250,13 +244,8 @@ fn extremes() {
 /// More distinct differences than a block's table holds, and than the first table of the grid.
 #[test]
 fn many_distinct_differences() {
-    let mut state = 5u64;
-    let mut words: Vec<u64> = (0..12_001u64)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 8
-        })
-        .collect();
+    let mut random = Random(5);
+    let mut words: Vec<u64> = (0..12_001u64).map(|_| random.state() >> 8).collect();
     words.extend_from_within(..3000);
     let (first, second) = words.split_at(4_999);
     let shards = [first, second].map(|part| Shard { differences: part.into(), ..Shard::default() });
@@ -292,57 +281,37 @@ fn the_gradient_is_the_slope() {
         assert!((slope - numeric).abs() < 1e-7, "{value}: {slope}, not {numeric}");
     }
     for_each_device(|device| {
-        let mut material = Material::build(device, Form::Histogram, &[&shard], objective, 0)?;
+        let mut material = Material::builder(&shard).engine(Engine::Histogram).build(device)?;
         assert_eq!(material.gradient(&values)?, gradient);
-        let error = Material::build(device, Form::Plain, &[&shard], objective, 0)?.gradient(&values).unwrap_err();
-        assert!(error.to_string().starts_with("the gradient of form plain is not offered by the back end"), "{error}");
+        let error = Material::builder(&shard).engine(Engine::Plain).build(device)?.gradient(&values).unwrap_err();
+        assert!(
+            error.to_string().starts_with("the gradient of engine plain is not offered by the back end"),
+            "{error}"
+        );
         Ok(())
     });
 }
 
-/// Positions of 96 bytes and of 95, against the plain program; the bytes do not depend on the shards.
+/// Positions of 96 bytes against the plain program; the bytes do not depend on the shards.
 #[test]
 fn positions_and_their_values() {
     let (one, many) = (shards_of(2, 46, 1 << 20), shards_of(2, 46, 3));
     assert!(many.shards().len() > 2);
-    let positions = Positions::from_shards(&many.views(), 96).unwrap();
-    assert_eq!(positions, Positions::from_shards(&one.views(), 96).unwrap());
+    let positions = Positions::from_shards(&many.views()).unwrap();
+    assert_eq!(positions, Positions::from_shards(&one.views()).unwrap());
     assert_eq!(positions.len() as u64, one.n_children());
-    let shorter = Positions::from_shards(&one.views(), 95).unwrap();
-    assert!(positions.bytes().chunks(96).zip(shorter.bytes().chunks(95)).all(|(with, without)| with[..95] == *without));
     let values: Values = [2.5, 3.25, 4.0, 5.5, 6.0, 7.75, 4.5, 5.0, 5.25, 5.75, 8.0, 9.5];
     // Differences of positions are those of the shard: all values are quarters, so nothing is rounded.
     let shard = &one.shards()[0];
     for parent in 0..shard.n_parents() {
         let children = shard.children(parent);
         let sign = if shard.sides[parent] == 0 { 1.0 } else { -1.0 };
-        let f = |child: usize| source::evaluate(&positions.bytes()[child * 96..][..96], &values);
+        let f = |child: usize| reference_of::evaluate(&positions.bytes()[child * 96..][..96], &values);
         for child in children.clone() {
-            assert_eq!(sign * (f(child) - f(children.start)), source::weigh(shard.differences[child], &values));
+            assert_eq!(sign * (f(child) - f(children.start)), reference_of::weigh(shard.differences[child], &values));
         }
     }
-    let some: Vec<[u8; 96]> = positions.bytes().as_chunks::<96>().0[..300].to_vec();
-    let expected: Vec<f64> = some.iter().map(|position| source::evaluate(position, &values)).collect();
-    assert_eq!(PositionEvaluator::position(&shard.pieces[0])[..81].iter().filter(|&&code| code == 14).count(), 1);
-    let mut devices = kernel_devices();
-    devices.push(Device::cpu());
-    for device in devices {
-        let mut evaluator = PositionEvaluator::new(&device, 300).unwrap();
-        for n in [0, 1, 2, 33, 300] {
-            let mut f = vec![f64::NAN; n];
-            evaluator.evaluate(&some[..n], &values, &mut f).unwrap();
-            assert_eq!(f, expected[..n], "{device}");
-        }
-        let mut f = vec![0.0; 301];
-        let error = evaluator.evaluate(&vec![[0; 96]; 301], &values, &mut f).unwrap_err();
-        assert_eq!(error.to_string(), "positions: expected at most 300, got 301");
-        let error = evaluator.evaluate(&[[29; 96]], &values, &mut f[..1]).unwrap_err();
-        assert_eq!(error.to_string(), "option positions: 29 is not allowed (codes of squares below 29)");
-        let error = evaluator.evaluate(&some[..2], &values, &mut f[..1]).unwrap_err();
-        assert_eq!(error.to_string(), "values of positions: expected 2, got 1");
-    }
-    let error = PositionEvaluator::new(&Device::cpu(), 0).err().unwrap();
-    assert_eq!(error.to_string(), "option batch: 0 is not allowed (1 to 2147483647)");
+    assert_eq!(Positions::of_list(&shard.pieces[0])[..81].iter().filter(|&&code| code == 14).count(), 1);
 }
 
 /// The same data several times is the same objective.
@@ -352,17 +321,16 @@ fn repetitions_change_nothing_but_counts() {
     let mut devices = kernel_devices();
     devices.push(Device::cpu());
     for device in devices {
-        for &form in Form::ALL {
-            if device.backend() == Backend::Cpu && matches!(form, Form::Fused | Form::Persistent) {
+        for engine in ENGINES {
+            if device.backend() == Backend::Cpu && matches!(engine, Engine::Fused | Engine::Persistent) {
                 continue;
             }
-            let build = |repeat| {
-                Material::build_repeated(&device, form, &set.views(), Objective::default(), 1, repeat).unwrap()
-            };
+            let build =
+                |repeat| Material::builder(&set).engine(engine).threads(1).repeat(repeat).build(&device).unwrap();
             let (mut once, mut thrice) = (build(1), build(3));
             assert_eq!(thrice.children(), 3 * once.children());
             let (one, three) = (once.evaluate(&[4.5; 12]).unwrap(), thrice.evaluate(&[4.5; 12]).unwrap());
-            assert_eq!(three.sums, one.sums.map(|sum| 3 * sum), "{form} on {device}");
+            assert_eq!(three.sums, one.sums.map(|sum| 3 * sum), "{engine} on {device}");
         }
     }
 }
@@ -373,7 +341,7 @@ fn the_cpu_is_the_plain_program() {
     let set = shards_of(3, 43, 2);
     let words: Vec<u64> = set.shards().iter().flat_map(|shard| shard.differences.iter().copied()).collect();
     let objective = Objective::default();
-    let mut material = Material::build(&Device::cpu(), Form::Plain, &set.views(), objective, 1).unwrap();
+    let mut material = Material::builder(&set).engine(Engine::Plain).threads(1).build(&Device::cpu()).unwrap();
     let expected = Sequential::differences(&words, &[3.5; 12], objective.a);
     assert_eq!(material.evaluate_some(&[3.5; 12], 0..0).unwrap(), [expected]);
 }
@@ -387,117 +355,39 @@ fn bad_input_is_named() -> Checked {
     let shard = Shard { differences: vec![0, 1].into(), ..Shard::default() };
     let cpu = Device::cpu();
     let objective = Objective::default();
-    let error = text(Material::build(&cpu, Form::Fused, &[&shard], objective, 1));
-    assert_eq!(
-        error,
-        "form fused is not offered by the back end cpu: use paper, plain or histogram, or a device that runs kernels"
-    );
+    let plain = || Material::builder(&shard).engine(Engine::Plain);
+    for engine in [Engine::Fused, Engine::Persistent] {
+        let error = text(plain().engine(engine).build(&cpu));
+        let remedy = "use plain or histogram, or a device that runs kernels";
+        assert_eq!(error, format!("engine {engine} is not offered by the back end cpu: {remedy}"));
+    }
     for device in kernel_devices().iter().chain([&cpu]) {
-        let error = text(Material::build(device, Form::Plain, &[], objective, 1));
+        let nothing: [&Shard; 0] = [];
+        let error = text(Material::builder(&nothing).build(device));
         assert_eq!(error, "children: expected 1 or more, got 0");
-        let error = text(Material::build_repeated(device, Form::Plain, &[&shard], objective, 1, 0));
+        let error = text(plain().repeat(0).build(device));
         assert_eq!(error, "option repeat: 0 is not allowed (1 or more)");
-        let wrong = Objective { a: f64::NAN, ..objective };
-        let error = text(Material::build(device, Form::Plain, &[&shard], wrong, 1));
+        let error = text(plain().threads(0).build(device));
+        assert_eq!(error, "option threads: 0 is not allowed (1 to 1024, or none for all cores)");
+        let error = text(plain().objective(Objective { a: f64::NAN, ..objective }).build(device));
         assert_eq!(error, "option a: NaN is not allowed (a number above 0, at most 1000000)");
-        if device.backend() != Backend::Cpu {
-            let far = Objective { delta: 26.0, ..objective };
-            let error = text(Material::build(device, Form::Fused, &[&shard], far, 1));
-            assert_eq!(error, "option delta: 26 is not allowed (at most 25, 75 / a, with form fused)");
-        }
-        let mut material = Material::build(device, Form::Histogram, &[&shard], objective, 1)?;
-        let error = material.run([f64::INFINITY; 12], 1).unwrap_err().to_string();
+        let far = Objective { delta: 26.0, ..objective };
+        let error = text(plain().engine(Engine::Fused).objective(far).build(device));
+        assert_eq!(error, "option delta: 26 is not allowed (at most 25, 75 / a, with engine fused)");
+        let error = text(plain().options(Options { init: [f64::INFINITY; 12], ..Options::default() }).build(device));
         assert_eq!(error, "option init: inf is not allowed (numbers of at most 1000000 in size)");
+        let mut material = plain().build(device)?;
         let error = material.evaluate_some(&[1.0; 12], 3..13).unwrap_err().to_string();
         assert_eq!(error, "option features: 3..13 is not allowed (a range in 0..12)");
-        // Positions cannot be made of differences alone.
-        let error = text(Material::build(device, Form::Paper, &[&shard], objective, 1));
-        assert!(error.starts_with("column first_child of a shard: expected"), "{error}");
+        if device.backend() != Backend::Cpu {
+            // Positions cannot be made of differences alone.
+            let error = text(plain().engine(Engine::Persistent).build(device));
+            assert!(error.starts_with("column first_child of a shard: expected"), "{error}");
+        }
+        let error = text(plain().repeat(u32::MAX).build(device));
+        assert!(error.contains("needed"), "{error}");
     }
     assert!(Differences::upload(&cpu, &[&shard]).is_err());
+    assert!("block".parse::<Engine>().is_err());
     Ok(())
-}
-
-/// The source's reductions with what they leave out: run on the CPU, thread by thread, each is found to be wrong.
-mod faults {
-    use warpplay::{Device, Error, LaunchShape, Module, PtxSet};
-    use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
-    use warpplay_gpu::simt::FaultKind;
-
-    const KERNELS: PtxSet = PtxSet { name: "faults", images: &[], missing: Some("these run under simt alone") };
-
-    /// The last steps without barriers, since only threads of one warp are left.
-    ///
-    /// # Safety
-    /// Blocks of 96; `f` has a value for each.
-    #[kernel]
-    pub unsafe fn shogi_tail_without_barriers(f: *mut f64) {
-        let sums = shared_array![f64; 96];
-        let own = thread::thread_idx_x();
-        sums.set(own, own as f64);
-        sync::sync_threads();
-        if own < 48 {
-            sums.set(own, sums.get(own) + sums.get(own + 48));
-        }
-        sync::sync_threads();
-        let mut half = 24;
-        while half >= 3 {
-            if own < half {
-                sums.set(own, sums.get(own) + sums.get(own + half));
-            }
-            half /= 2;
-        }
-        if own == 0 {
-            // SAFETY: a value for each block.
-            unsafe { memory::store(f, thread::block_idx_x() as usize, sums.get(0) + sums.get(1) + sums.get(2)) };
-        }
-    }
-
-    /// A barrier that only the threads that still add reach.
-    ///
-    /// # Safety
-    /// As above.
-    #[kernel]
-    pub unsafe fn shogi_barrier_in_a_branch(f: *mut f64) {
-        let sums = shared_array![f64; 96];
-        let own = thread::thread_idx_x();
-        sums.set(own, own as f64);
-        sync::sync_threads();
-        let mut half = 48;
-        while half >= 3 {
-            if own < half {
-                sums.set(own, sums.get(own) + sums.get(own + half));
-                sync::sync_threads();
-            }
-            half /= 2;
-        }
-        if own == 0 {
-            // SAFETY: a value for each block.
-            unsafe { memory::store(f, thread::block_idx_x() as usize, sums.get(0) + sums.get(1) + sums.get(2)) };
-        }
-    }
-
-    fn kind(error: Result<(), Error>) -> FaultKind {
-        match error {
-            Err(Error::Simt(fault)) => fault.kind,
-            other => panic!("no fault: {other:?}"),
-        }
-    }
-
-    /// Our kernels run in the same mode in every other test here, and nothing is found.
-    #[test]
-    fn the_sources_are_found() {
-        let device = Device::simt();
-        let stream = device.stream().unwrap();
-        let module = Module::load(&device, &KERNELS).unwrap();
-        let mut f = stream.alloc::<f64>(2).unwrap();
-        let tail = module.function(shogi_tail_without_barriers).unwrap();
-        // SAFETY: two blocks, two values.
-        let error = unsafe { stream.launch(&tail, LaunchShape::new(2, 96), (&mut f,)) };
-        assert!(matches!(kind(error), FaultKind::SharedRace { .. }));
-        let branch = module.function(shogi_barrier_in_a_branch).unwrap();
-        // SAFETY: two blocks, two values.
-        let error = unsafe { stream.launch(&branch, LaunchShape::new(2, 96), (&mut f,)) };
-        assert!(matches!(kind(error), FaultKind::DivergentBarrier { .. }));
-    }
 }

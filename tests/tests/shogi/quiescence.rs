@@ -75,7 +75,7 @@ fn leaves_are_worth_what_a_plain_search_finds() {
     ];
     let both = |(sfen, depth)| Promotions::ALL.iter().map(move |&promotions| (sfen, depth, promotions));
     for (sfen, depth, promotions) in positions.into_iter().flat_map(both) {
-        let options = Options { depth, promotions, threads: 0 };
+        let options = Options { depth, promotions, threads: None };
         let sfen_of = format!("{sfen} 1");
         let board = Board::from_sfen(&sfen_of).unwrap();
         let mut moves = Vec::new();
@@ -109,7 +109,7 @@ fn check_differences(shard: &Shard) {
     }
 }
 
-/// The source's suspicion: a pawn that promotes and is taken at once is no promoted pawn.
+/// The paper's suspicion: a pawn that promotes and is taken at once is no promoted pawn.
 #[test]
 fn a_promoted_pawn_that_is_taken_does_not_count() {
     let sfen = "3gk4/9/3P5/9/9/9/9/9/4K4 b -";
@@ -140,8 +140,8 @@ fn threads_change_nothing_and_options_are_checked() {
     let set = Dataset::builder().plies(window).build(&records).unwrap();
     let evaluator = MaterialValues::new(&VALUES).unwrap();
     let shard = &set.shards()[0];
-    let one = quiescence::rebuild(shard, &evaluator, &Options { threads: 1, ..Options::default() }).unwrap();
-    let three = quiescence::rebuild(shard, &evaluator, &Options { threads: 3, ..Options::default() }).unwrap();
+    let one = quiescence::rebuild(shard, &evaluator, &Options { threads: Some(1), ..Options::default() }).unwrap();
+    let three = quiescence::rebuild(shard, &evaluator, &Options { threads: Some(3), ..Options::default() }).unwrap();
     assert_eq!(one, three);
     assert_eq!((one.shard.n_parents(), one.shard.n_children()), (shard.n_parents(), shard.n_children()));
     check_differences(&one.shard);
@@ -161,7 +161,7 @@ fn threads_change_nothing_and_options_are_checked() {
     broken.pieces.to_mut()[0][3] = 5000;
     let error = quiescence::rebuild(&broken, &evaluator, &options(2)).unwrap_err().to_string();
     assert!(
-        error.starts_with("the shard: expected columns that fit together, got place 3 of parent 0: expected below"),
+        error.starts_with("the shard: expected columns that fit together, got slot 3 of parent 0: expected below"),
         "{error}"
     );
     broken.pieces.to_mut()[0][3] = broken.pieces[0][4];

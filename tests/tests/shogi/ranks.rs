@@ -1,66 +1,13 @@
-//! Ranks: sums, gathers, the source's learning divided in both ways, failures; as threads of this process.
+//! Ranks: sums, gathers, failures; as threads of this process.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use warpplay::shogi::dataset::Dataset;
-use warpplay::shogi::material::{Form, Material};
-use warpplay::shogi::ranks::{self, Alone, Ranks, Split, Threads};
-use warpplay::shogi::records::{Game, Outcome, Records, Source};
-use warpplay::shogi::{Objective, Row, Shard, Window};
-use warpplay::{Device, Error};
-use warpplay_tests::learning::{Distinct, same_as_reference};
+use warpplay::Error;
+use warpplay::shogi::ranks::{Alone, Ranks, Threads};
 
-/// Some more ranks than the twelve values too.
+/// Some groups.
 const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 7, 12, 13];
-
-fn go_on(_: &Row) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
-#[test]
-fn any_rank_can_end_the_learning() {
-    let (all, _) = Distinct::reference();
-    for split in [Split::Features, Split::Data] {
-        let answers = Threads::run(3, |ranks| {
-            let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
-            let watch = |row: &Row| match ranks.rank() == 1 && row.iteration == 2 {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            ranks::reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, watch)
-        });
-        assert!(answers.unwrap().iter().all(|rows| rows.len() == 3), "{split}");
-    }
-}
-
-#[test]
-fn the_sources_learning_is_the_same_with_any_ranks_and_split() {
-    let (all, reference) = Distinct::reference();
-    let objective = Objective::default();
-    let learn = |size: usize, split: Split| -> Vec<Row> {
-        let answers = Threads::run(size, |ranks| {
-            let mut work = match split {
-                Split::Features => all.share(0, 1),
-                Split::Data => all.share(ranks.rank(), ranks.size()),
-            };
-            ranks::reproduce(&mut work, ranks, split, &objective, &[3.0; 12], 10, go_on)
-        });
-        let mut answers = answers.unwrap();
-        let rows = answers.swap_remove(0);
-        assert!(answers.iter().all(|other| *other == rows), "{size} ranks, {split}");
-        rows
-    };
-    let rows = learn(1, Split::Features);
-    for size in SIZES {
-        for split in [Split::Features, Split::Data] {
-            assert_eq!(learn(size, split), rows, "{size} ranks, {split}");
-        }
-    }
-    assert_eq!(rows.len(), 11);
-    same_as_reference(&rows, &reference);
-}
 
 #[test]
 fn sums_and_gathers_are_of_all_ranks_in_order() {
@@ -129,35 +76,7 @@ fn a_rank_that_fails_or_leaves_ends_the_others() {
 }
 
 #[test]
-fn ranks_without_positions_take_part_with_nothing() {
-    // A parent is of one rank: the others have none.
-    let start = Some("4k4/9/4p4/9/9/9/4P4/9/4K4 b - 1");
-    let game =
-        Game::new(start, vec!["5g5f".parse().unwrap()], Outcome::Unknown, Source { file: "game".into(), line: 1 });
-    let records = Records { games: vec![game.unwrap()], skipped: Vec::new() };
-    let plies = Window { start: 0, end: 1, step: 1 };
-    let set = Dataset::builder().plies(plies).build(&records).unwrap();
-    assert_eq!(set.n_parents(), 1);
-    let objective = Objective::default();
-    let build = |shards: &[&Shard]| Material::build(&Device::cpu(), Form::Plain, shards, objective, 1);
-    let rows = build(&set.views()).unwrap().run([3.0; 12], 4).unwrap();
-    for (size, split) in [(1, Split::Data), (3, Split::Data), (3, Split::Features), (14, Split::Features)] {
-        let answers = Threads::run(size, |ranks| {
-            let mut work = ranks::part(ranks, split, &set.views(), build)?;
-            ranks::reproduce(&mut *work, ranks, split, &objective, &[3.0; 12], 4, go_on)
-        });
-        assert!(answers.unwrap().iter().all(|found| *found == rows), "{size} ranks, {split}");
-    }
-}
-
-#[test]
 fn bad_groups_are_refused() {
     let error = Threads::run(0, |_| Ok(()));
     assert_eq!(error.unwrap_err().to_string(), "option ranks: 0 is not allowed (1 or more)");
-    let mut nothing = Distinct::nothing();
-    let objective = Objective::default();
-    let mut run = |init: f64, split| ranks::reproduce(&mut nothing, &Alone, split, &objective, &[init; 12], 1, go_on);
-    assert!(matches!(run(3.0, Split::Data), Err(Error::Shape { .. })));
-    assert!(matches!(run(f64::NAN, Split::Features), Err(Error::Option { name: "init", .. })));
-    assert!("rows".parse::<Split>().is_err());
 }

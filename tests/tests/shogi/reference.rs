@@ -8,10 +8,10 @@ use std::fs::read_to_string;
 use games::{Extracted, extract};
 use rayon::prelude::*;
 use serde::Deserialize;
-use warpplay_cpu_ref::shogi::rules::{Move, Position, children, perft};
-use warpplay_cpu_ref::shogi::source::{
+use warpplay_cpu_ref::shogi::material::{
     Parallel, Program, Row, Sequential, Settings, Values, evaluations, gradient, histogram_of, learn, number, pack,
 };
+use warpplay_cpu_ref::shogi::rules::{Move, Position, children, perft};
 use warpplay_cpu_ref::shogi::sparse::Set;
 use warpplay_tests::golden::{shared, text};
 use warpplay_tests::learning::file_of_games;

@@ -5,49 +5,45 @@ use warpplay::{Device, Error};
 use warpplay_gpu::shogi::piece::{NUMBERS, SQUARES};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::learning::dataset;
+use warpplay_tests::random::Random;
 
-const PLAIN: SparseOptions = SparseOptions { device_bytes: None, threads: 1 };
-const ALL_CORES: SparseOptions = SparseOptions { device_bytes: None, threads: 0 };
+const PLAIN: SparseOptions = SparseOptions { device_bytes: None, threads: Some(1) };
+const ALL_CORES: SparseOptions = SparseOptions { device_bytes: None, threads: None };
 
-/// Numbers by a linear congruence.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % u64::from(n)) as u32
-    }
+/// A number below `n`.
+fn below(random: &mut Random, n: u32) -> u32 {
+    random.below(n as usize) as u32
 }
 
-/// Parents and children that no rules made: any pieces, places without one, kings anywhere, quiet lines of up to 40 changes, changes that change nothing.
+/// Parents and children that no rules made: any pieces, slots without one, kings anywhere, quiet lines of up to 40 changes, changes that change nothing.
 fn wild(n_parents: u32, most_children: u32, seed: u64) -> Shard {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random(seed);
     let (mut lists, mut sides, mut plies, mut games, mut played) = (vec![], vec![], vec![], vec![], vec![]);
     let (mut first_child, mut first_change, mut changes) = (vec![0], vec![0], vec![]);
-    let number_at = |numbers: &mut Numbers, place: u32| match place {
-        38.. => numbers.below(SQUARES) as u16,
-        _ if numbers.below(8) == 0 => 0,
-        _ => numbers.below(NUMBERS) as u16,
+    let number_at = |numbers: &mut Random, slot: u32| match slot {
+        38.. => below(numbers, SQUARES) as u16,
+        _ if below(numbers, 8) == 0 => 0,
+        _ => below(numbers, NUMBERS) as u16,
     };
     for parent in 0..n_parents {
-        let list: [u16; 40] = std::array::from_fn(|place| number_at(&mut numbers, place as u32));
-        let n_children = if parent == 3 { 0 } else { 2 + numbers.below(most_children - 1) };
+        let list: [u16; 40] = std::array::from_fn(|slot| number_at(&mut numbers, slot as u32));
+        let n_children = if parent == 3 { 0 } else { 2 + below(&mut numbers, most_children - 1) };
         for child in 0..n_children {
-            let chance = match numbers.below(20) {
+            let chance = match below(&mut numbers, 20) {
                 0 => 40,
                 1..4 => 6,
                 _ => 1,
             };
             let before = changes.len();
-            for place in 0..40 {
-                if numbers.below(40) < chance {
+            for slot in 0..40 {
+                if below(&mut numbers, 40) < chance {
                     let number =
-                        if numbers.below(9) == 0 { list[place as usize] } else { number_at(&mut numbers, place) };
-                    changes.push(place << 16 | u32::from(number));
+                        if below(&mut numbers, 9) == 0 { list[slot as usize] } else { number_at(&mut numbers, slot) };
+                    changes.push(slot << 16 | u32::from(number));
                 }
             }
             // Some children equal child 0.
-            if child > 0 && numbers.below(12) == 0 {
+            if child > 0 && below(&mut numbers, 12) == 0 {
                 changes.truncate(before);
                 let first = *first_child.last().unwrap() as usize;
                 let of_first = changes[first_change[first] as usize..first_change[first + 1] as usize].to_vec();
@@ -56,10 +52,10 @@ fn wild(n_parents: u32, most_children: u32, seed: u64) -> Shard {
             first_change.push(changes.len() as u32);
         }
         lists.push(list);
-        sides.push(numbers.below(2) as u8);
-        plies.push(numbers.below(300) as u16);
-        games.push(u64::from(numbers.below(u32::MAX)) << 31 ^ u64::from(numbers.below(u32::MAX)));
-        played.push(if n_children == 0 { 0 } else { 1 + numbers.below(n_children - 1) as u16 });
+        sides.push(below(&mut numbers, 2) as u8);
+        plies.push(below(&mut numbers, 300) as u16);
+        games.push(u64::from(below(&mut numbers, u32::MAX)) << 31 ^ u64::from(below(&mut numbers, u32::MAX)));
+        played.push(if n_children == 0 { 0 } else { 1 + below(&mut numbers, n_children - 1) as u16 });
         first_child.push(first_change.len() as u32 - 1);
     }
     Shard {
@@ -79,14 +75,14 @@ fn wild(n_parents: u32, most_children: u32, seed: u64) -> Shard {
 fn weights(features: FeatureSet) -> Vec<f32> {
     let mut weights = features.weights_of(&[2.5, 3.0, 4.5, 5.0, 7.0, 8.0, 5.5, 5.0, 5.0, 5.0, 9.5, 11.0]);
     let table = features.n_values();
-    for (place, weight) in weights.iter_mut().enumerate().skip(table) {
-        *weight = ((place as u64 * 2_654_435_761 % 65_521) as f32 / 65_521.0 - 0.5) / 8.0;
+    for (slot, weight) in weights.iter_mut().enumerate().skip(table) {
+        *weight = ((slot as u64 * 2_654_435_761 % 65_521) as f32 / 65_521.0 - 0.5) / 8.0;
     }
     weights
 }
 
 fn sparse(device: &Device, features: FeatureSet, options: &SparseOptions) -> Result<Sparse, Error> {
-    let mut sparse = Sparse::build(device, features, options)?;
+    let mut sparse = Sparse::builder(features).options(*options).build(device)?;
     sparse.set_weights(&weights(features))?;
     Ok(sparse)
 }
@@ -158,7 +154,7 @@ fn positions_of_games_agree() {
 }
 
 fn step(optimizer: Optimizer, step: u32) -> Update {
-    Update { optimizer, step, rate: 0.02, l1: 1e-4, l2: 1e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-6 }
+    Update { optimizer, step, learning_rate: 0.02, l1: 1e-4, l2: 1e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-6 }
 }
 
 const OPTIMIZERS: [Optimizer; 5] =
@@ -209,7 +205,7 @@ fn what_was_saved_goes_on_as_if_nothing_had_been() {
                 sparse.update(&step(optimizer, number), totals.children)?;
                 if stop && number == 2 {
                     let (weights, memory, gradient) = (sparse.weights()?, sparse.memory()?, sparse.gradient()?);
-                    sparse = Sparse::build(device, features, &ALL_CORES)?;
+                    sparse = Sparse::builder(features).options(ALL_CORES).build(device)?;
                     sparse.set_weights(&weights)?;
                     sparse.set_memory(&memory)?;
                     sparse.set_gradient(&gradient)?;
@@ -257,7 +253,7 @@ fn shards_and_pieces_of_any_size_give_the_same_sums() {
     for_each_device(|device| {
         // All there is room for; some shards; none, in pieces of a few parents.
         for bytes in [None, Some(12_000), Some(3_000)] {
-            let options = SparseOptions { device_bytes: bytes, threads: 0 };
+            let options = SparseOptions { device_bytes: bytes, threads: None };
             let mut sparse = sparse(device, features, &options)?;
             let mut allocations = 0;
             for (turn, shards) in
@@ -276,7 +272,7 @@ fn shards_and_pieces_of_any_size_give_the_same_sums() {
                 assert_eq!(device.allocations(), allocations, "shards stay where they are");
             }
         }
-        let options = SparseOptions { device_bytes: Some(100), threads: 0 };
+        let options = SparseOptions { device_bytes: Some(100), threads: None };
         let error = sparse(device, features, &options)?.pass(&[&whole], &loss, true).unwrap_err().to_string();
         assert!(error.starts_with("option device_bytes: ") && error.contains("room for two parents"), "{error}");
         Ok(())
@@ -337,10 +333,10 @@ fn what_is_wrong_is_named() {
         (with(&|s| s.first_change.to_mut().truncate(3)), "column first_change of a shard"),
         (with(&|s| s.changes.to_mut().push(5)), "column first_change of a shard: expected 24 at the end, got 23"),
         (with(&|s| s.played.to_mut()[0] = 0), "played move of parent 0"),
-        (with(&|s| s.pieces.to_mut()[2][7] = NUMBERS as u16), "place 7 of parent 2: expected below 2183, got 2183"),
-        (with(&|s| s.pieces.to_mut()[2][39] = 81), "place 39 of parent 2: expected below 81, got 81"),
-        (with(&|s| s.changes.to_mut()[0] = 40 << 16), "place of change 0: expected below 40, got 40"),
-        (with(&|s| s.changes.to_mut()[0] = 38 << 16 | 81), "number of change 0 at place 38: expected below 81, got 81"),
+        (with(&|s| s.pieces.to_mut()[2][7] = NUMBERS as u16), "slot 7 of parent 2: expected below 2183, got 2183"),
+        (with(&|s| s.pieces.to_mut()[2][39] = 81), "slot 39 of parent 2: expected below 81, got 81"),
+        (with(&|s| s.changes.to_mut()[0] = 40 << 16), "slot of change 0: expected below 40, got 40"),
+        (with(&|s| s.changes.to_mut()[0] = 38 << 16 | 81), "number of change 0 at slot 38: expected below 81, got 81"),
     ];
     let check = |device: &Device| -> Result<(), Error> {
         let features = FeatureSet::Material;
@@ -360,12 +356,15 @@ fn what_is_wrong_is_named() {
         assert!(text(sparse.update(&step(Optimizer::Lbfgs, 1), 5)).starts_with("option optimizer: lbfgs"));
         assert!(text(sparse.update(&step(Optimizer::Sgd, 0), 5)).starts_with("option step: 0"));
         assert!(text(sparse.update(&step(Optimizer::Sgd, 1), 0)).starts_with("option children: 0"));
-        let nan = Update { rate: f32::NAN, ..step(Optimizer::Sgd, 1) };
-        assert!(text(sparse.update(&nan, 5)).starts_with("option rate: NaN"));
+        let nan = Update { learning_rate: f32::NAN, ..step(Optimizer::Sgd, 1) };
+        assert!(text(sparse.update(&nan, 5)).starts_with("option learning_rate: NaN"));
         sparse.pass(&[&good], &Loss::default(), true)?;
-        let large = Update { rate: 1e9, ..step(Optimizer::Sign, 1) };
+        let large = Update { learning_rate: 1e9, ..step(Optimizer::Sign, 1) };
         let error = text(sparse.update(&large, 5));
-        assert!(error.starts_with("option rate: 1000000000 is not allowed") && error.contains("1024"), "{error}");
+        assert!(
+            error.starts_with("option learning_rate: 1000000000 is not allowed") && error.contains("1024"),
+            "{error}"
+        );
         sparse.set_weights(&weights(features))?;
         assert!(text(sparse.scale(f32::NAN)).starts_with("option factor: NaN"));
         assert!(text(sparse.scale(1e4)).starts_with("option factor: 10000"));

@@ -3,7 +3,7 @@
 use super::position::kind_and_side;
 use super::{KING, Move, Position};
 use crate::shogi::KINDS;
-use crate::shogi::source::pack;
+use crate::shogi::material::pack;
 
 /// What a parent's children are.
 #[derive(Clone, Debug)]
@@ -33,8 +33,8 @@ pub fn material(position: &Position) -> [i32; KINDS] {
 /// The children of a position; `None` where the move is not legal.
 pub fn children(position: &Position, played: Move) -> Option<Children> {
     let moves = position.legal_moves();
-    let place = moves.iter().position(|&(mv, _)| mv == played)?;
-    let mut positions = vec![moves[place].1.clone()];
+    let index = moves.iter().position(|&(mv, _)| mv == played)?;
+    let mut positions = vec![moves[index].1.clone()];
     positions.extend(moves.into_iter().map(|(_, after)| after));
     let sign = if position.side == 0 { 1 } else { -1 };
     let first = material(&positions[0]);
@@ -42,5 +42,5 @@ pub fn children(position: &Position, played: Move) -> Option<Children> {
         let counts = material(child);
         pack(&std::array::from_fn(|kind| sign * (counts[kind] - first[kind])))
     };
-    Some(Children { differences: positions.iter().map(difference).collect(), played: place + 1, positions })
+    Some(Children { differences: positions.iter().map(difference).collect(), played: index + 1, positions })
 }

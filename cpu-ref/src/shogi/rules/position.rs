@@ -152,7 +152,7 @@ impl Position {
         self.board.iter().position(|&on| on == code(KING, side))
     }
 
-    /// 81 codes, 14 counts and a pad, as [`source`](crate::shogi::source) evaluates them.
+    /// 81 codes, 14 counts and a pad, as [`material`](crate::shogi::material) evaluates them.
     pub fn bytes(&self) -> [u8; 96] {
         let mut bytes = [0; 96];
         bytes[..81].copy_from_slice(&self.board);

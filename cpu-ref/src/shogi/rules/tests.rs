@@ -84,7 +84,7 @@ fn captured_pieces_are_turned_over() {
     assert_eq!(children.differences[0], 0);
     // Another move has one pawn less, and the promoted pawn still against it.
     let other = children.differences.iter().find(|&&difference| difference != 0).unwrap();
-    assert_eq!((crate::shogi::source::number(*other, 0), crate::shogi::source::number(*other, 7)), (-1, -1));
+    assert_eq!((crate::shogi::material::number(*other, 0), crate::shogi::material::number(*other, 7)), (-1, -1));
     assert_eq!(position.list()[38..], [44, 36]);
 }
 

@@ -4,7 +4,7 @@
 //! looked up once from each side's perspective, Black's with +1 and White's with −1. From White's perspective the board is turned by half a circle and the
 //! colours change their roles, in hand too. k is the square of the perspective's own king, o that of the other.
 //!
-//! | set | place in the table |
+//! | set | offset in the table |
 //! | --- | --- |
 //! | [`Set::PieceSquare`] | own pieces: `kind * 81 + square`, in hand 1053 + their number from 0 among the 38 of one side |
 //! | [`Set::KingPiece`] | `m(k) * 2183 + m(number)` |
@@ -84,7 +84,7 @@ pub struct Piece {
 /// First number of each kind in hand, and how many pieces of the kind there are.
 const IN_HAND: [(usize, usize); 7] = [(1, 18), (37, 4), (45, 4), (53, 4), (61, 4), (69, 2), (73, 2)];
 
-/// First place in hand of each kind for the pieces of one side.
+/// First offset in hand of each kind for the pieces of one side.
 const IN_OWN_HAND: [usize; 7] = [0, 18, 22, 26, 30, 34, 36];
 
 /// The piece with a number; `None` for 0.
@@ -161,7 +161,7 @@ pub fn lowered(piece: &Piece) -> usize {
     }
 }
 
-/// The place of a pair.
+/// The offset of a pair.
 pub fn pair(u: usize, v: usize) -> usize {
     let (low, high) = (u.min(v), u.max(v));
     high * (high + 1) / 2 + low
@@ -176,11 +176,11 @@ pub fn each_of_piece(set: Set, kings: [usize; 2], piece: &Piece, mut visit: impl
         Set::Material | Set::MaterialHand | Set::KingPiecePiece => {}
         Set::PieceSquare => {
             let view = View { side: piece.side, mirrored: false };
-            let place = match piece.square {
+            let offset = match piece.square {
                 Some(square) => piece.kind * 81 + view.square(square),
                 None => 13 * 81 + IN_OWN_HAND[piece.kind] + piece.before,
             };
-            visit(MATERIAL + place, owner);
+            visit(MATERIAL + offset, owner);
         }
         Set::KingPiece | Set::KingKingPiece => {
             for (side, sign) in [(0, 1), (1, -1)] {
@@ -253,9 +253,9 @@ mod tests {
             assert!(last < set.n_weights(), "{set:?}");
         }
         assert_eq!(pair(LOWERED - 1, LOWERED - 1), PAIRS - 1);
-        let mut places: Vec<usize> = (0..60).flat_map(|v| (0..=v).map(move |u| pair(v, u))).collect();
-        places.sort_unstable();
-        assert_eq!(places, (0..60 * 61 / 2).collect::<Vec<_>>());
+        let mut offsets: Vec<usize> = (0..60).flat_map(|v| (0..=v).map(move |u| pair(v, u))).collect();
+        offsets.sort_unstable();
+        assert_eq!(offsets, (0..60 * 61 / 2).collect::<Vec<_>>());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct Columns<'a> {
     pub played: &'a [u16],
     /// First change of each child, and the number of changes: `[n_children + 1]`.
     pub first_change: &'a [u32],
-    /// What changes in the parent's list: `place << 16 | new number`.
+    /// What changes in the parent's list: `slot << 16 | new number`.
     pub changes: &'a [u32],
 }
 
@@ -57,7 +57,7 @@ impl<'a> Columns<'a> {
         self.first_child[parent] as usize..self.first_child[parent + 1] as usize
     }
 
-    /// Changes of a child: places and new numbers.
+    /// Changes of a child: slots and new numbers.
     pub fn changes_of(&self, child: usize) -> impl Iterator<Item = (usize, u16)> + Clone + use<'a> {
         let range = self.first_change[child] as usize..self.first_change[child + 1] as usize;
         self.changes[range].iter().map(|&change| ((change >> 16) as usize, change as u16))
@@ -66,8 +66,8 @@ impl<'a> Columns<'a> {
     /// The list of a child.
     pub fn list(&self, parent: usize, child: usize) -> [u16; 40] {
         let mut list = self.pieces[parent];
-        for (place, number) in self.changes_of(child) {
-            list[place] = number;
+        for (slot, number) in self.changes_of(child) {
+            list[slot] = number;
         }
         list
     }

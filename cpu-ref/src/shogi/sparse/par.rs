@@ -6,7 +6,7 @@
 //! *Pairs* of a perspective know its own king. A child whose king stays takes away the rows of its old numbers (a number's pairs with all others of the
 //! parent's list, summed once a parent) and adds pairs of the new ones; where the own king moves, all pairs are counted anew.
 //!
-//! The gradient goes the same ways with whole numbers. What children take away is first summed for each place of the parent's list, so that a parent's old pairs are
+//! The gradient goes the same ways with whole numbers. What children take away is first summed for each slot of the parent's list, so that a parent's old pairs are
 //! touched once, not once a child.
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,9 +17,9 @@ use super::features::{MATERIAL, NUMBERS, PAIRS, View, each_of_piece, lowered, pa
 use super::judge::{Loss, Totals, judge};
 use super::{Columns, Set};
 
-/// Places for pieces.
+/// Slots for pieces.
 const PIECES: usize = 38;
-/// Places of the kings.
+/// Slots of the kings.
 const KINGS: [usize; 2] = [38, 39];
 
 /// The numbers of all pieces for pairs, as seen from a side, plain and mirrored: 0 for none.
@@ -84,21 +84,21 @@ impl<'a> Seen<'a> {
         let king = usize::from(list[KINGS[side]]);
         let view = View::of(side, king);
         let table = &tables.0[side][usize::from(view.mirrored)][..];
-        let numbers = std::array::from_fn(|place| table[usize::from(list[place])]);
+        let numbers = std::array::from_fn(|slot| table[usize::from(list[slot])]);
         Self { row: MATERIAL + view.square(king) * PAIRS, table, numbers }
     }
 
     /// The weight of two numbers.
-    fn place(&self, u: u16, v: u16) -> usize {
+    fn offset(&self, u: u16, v: u16) -> usize {
         self.row + pair(usize::from(u), usize::from(v))
     }
 
-    /// Visits the pairs of `number` with all other places' numbers, those of `without` (a bit a place) left out.
+    /// Visits the pairs of `number` with all other slots' numbers, those of `without` (a bit a slot) left out.
     fn each_with(&self, number: u16, without: u64, mut visit: impl FnMut(usize)) {
         if number != 0 {
-            for (place, &other) in self.numbers.iter().enumerate() {
-                if other != 0 && without >> place & 1 == 0 {
-                    visit(self.place(number, other));
+            for (slot, &other) in self.numbers.iter().enumerate() {
+                if other != 0 && without >> slot & 1 == 0 {
+                    visit(self.offset(number, other));
                 }
             }
         }
@@ -114,7 +114,7 @@ impl<'a> Seen<'a> {
     /// Visits the pairs that a child with these changes has and the parent has not. The own king stays.
     fn each_new(&self, changes: impl Iterator<Item = (usize, u16)> + Clone, mut visit: impl FnMut(usize)) {
         let pieces = changes.filter(|change| change.0 < PIECES);
-        let changed = pieces.clone().fold(0, |changed: u64, (place, _)| changed | 1 << place);
+        let changed = pieces.clone().fold(0, |changed: u64, (slot, _)| changed | 1 << slot);
         let mut rest = pieces;
         while let Some((_, number)) = rest.next() {
             let number = self.table[usize::from(number)];
@@ -122,7 +122,7 @@ impl<'a> Seen<'a> {
             for (_, other) in rest.clone() {
                 let other = self.table[usize::from(other)];
                 if number != 0 && other != 0 {
-                    visit(self.place(number, other));
+                    visit(self.offset(number, other));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Shared<'_> {
     /// Whether a child's single features are counted anew.
     fn anew(&self, child: usize) -> bool {
         matches!(self.set, Set::KingPiece | Set::KingKingPiece)
-            && self.columns.changes_of(child).any(|(place, _)| place >= PIECES)
+            && self.columns.changes_of(child).any(|(slot, _)| slot >= PIECES)
     }
 
     /// Visits the single features of a number in a list with these kings.
@@ -184,7 +184,7 @@ impl Shared<'_> {
     fn evaluate_singles(&self, parent: usize, evaluations: &mut [f64]) {
         let list = &self.columns.pieces[parent];
         let kings = kings(list);
-        let old: [f64; PIECES] = std::array::from_fn(|place| self.single(kings, list[place]));
+        let old: [f64; PIECES] = std::array::from_fn(|slot| self.single(kings, list[slot]));
         let whole: f64 = old.iter().sum();
         for (child, evaluation) in self.columns.children(parent).zip(evaluations) {
             if self.anew(child) {
@@ -192,8 +192,8 @@ impl Shared<'_> {
                 let new: f64 = list[..PIECES].iter().map(|&number| self.single(self::kings(&list), number)).sum();
                 *evaluation += new - whole;
             } else {
-                for (place, number) in self.columns.changes_of(child).filter(|change| change.0 < PIECES) {
-                    *evaluation += self.single(kings, number) - old[place];
+                for (slot, number) in self.columns.changes_of(child).filter(|change| change.0 < PIECES) {
+                    *evaluation += self.single(kings, number) - old[slot];
                 }
             }
         }
@@ -214,23 +214,23 @@ impl Shared<'_> {
         for (child, evaluation) in self.columns.children(parent).zip(evaluations) {
             let changes = self.columns.changes_of(child);
             let mut sum = 0.0;
-            if changes.clone().any(|(place, _)| place == KINGS[side]) {
+            if changes.clone().any(|(slot, _)| slot == KINGS[side]) {
                 let list = self.columns.list(parent, child);
                 let before = *of_parent.get_or_insert_with(|| whole(&seen));
                 sum = whole(&Seen::new(&self.tables, side, &list)) - before;
             } else {
                 seen.each_new(changes.clone(), |index| sum += weight(index));
                 let mut rest = changes.filter(|change| change.0 < PIECES);
-                while let Some((place, _)) = rest.next() {
-                    let number = seen.numbers[place];
-                    sum -= *rows[place].get_or_insert_with(|| {
+                while let Some((slot, _)) = rest.next() {
+                    let number = seen.numbers[slot];
+                    sum -= *rows[slot].get_or_insert_with(|| {
                         let mut row = 0.0;
-                        seen.each_with(number, 1 << place, |index| row += weight(index));
+                        seen.each_with(number, 1 << slot, |index| row += weight(index));
                         row
                     });
                     for (other, _) in rest.clone() {
                         if number != 0 && seen.numbers[other] != 0 {
-                            sum += weight(seen.place(number, seen.numbers[other]));
+                            sum += weight(seen.offset(number, seen.numbers[other]));
                         }
                     }
                 }
@@ -253,8 +253,8 @@ impl Shared<'_> {
                     });
                 }
             } else {
-                for (place, number) in self.columns.changes_of(child).filter(|change| change.0 < PIECES) {
-                    removed[place] += slope;
+                for (slot, number) in self.columns.changes_of(child).filter(|change| change.0 < PIECES) {
+                    removed[slot] += slope;
                     self.each_single(kings(list), number, |index, sign| {
                         add(gradient, index, i64::from(sign) * slope);
                     });
@@ -271,42 +271,42 @@ impl Shared<'_> {
         let list = &self.columns.pieces[parent];
         let seen = Seen::new(&self.tables, side, list);
         let sign = if side == 0 { 1 } else { -1 };
-        // A pair of places loses the slopes of the children that change one or both, and of those whose king moves.
+        // A pair of slots loses the slopes of the children that change one or both, and of those whose king moves.
         let (mut everywhere, mut removed, mut both) = (0i64, [0i64; PIECES], Vec::new());
         for (child, &slope) in self.columns.children(parent).zip(slopes).filter(|(_, slope)| **slope != 0) {
             let slope = sign * slope;
             let changes = self.columns.changes_of(child);
-            if changes.clone().any(|(place, _)| place == KINGS[side]) {
+            if changes.clone().any(|(slot, _)| slot == KINGS[side]) {
                 everywhere += slope;
                 let list = self.columns.list(parent, child);
                 Seen::new(&self.tables, side, &list).each(|index| add(gradient, index, slope));
             } else {
                 seen.each_new(changes.clone(), |index| add(gradient, index, slope));
                 let mut rest = changes.filter(|change| change.0 < PIECES);
-                while let Some((place, _)) = rest.next() {
-                    removed[place] += slope;
-                    both.extend(rest.clone().map(|(other, _)| (place, other, slope)));
+                while let Some((slot, _)) = rest.next() {
+                    removed[slot] += slope;
+                    both.extend(rest.clone().map(|(other, _)| (slot, other, slope)));
                 }
             }
         }
         for (later, &number) in seen.numbers.iter().enumerate().filter(|(_, number)| **number != 0) {
-            for (place, &other) in seen.numbers[..later].iter().enumerate().filter(|(_, other)| **other != 0) {
-                let slope = everywhere + removed[later] + removed[place];
+            for (slot, &other) in seen.numbers[..later].iter().enumerate().filter(|(_, other)| **other != 0) {
+                let slope = everywhere + removed[later] + removed[slot];
                 if slope != 0 {
-                    add(gradient, seen.place(number, other), -slope);
+                    add(gradient, seen.offset(number, other), -slope);
                 }
             }
         }
-        for (place, other, slope) in both {
-            if seen.numbers[place] != 0 && seen.numbers[other] != 0 {
-                add(gradient, seen.place(seen.numbers[place], seen.numbers[other]), slope);
+        for (slot, other, slope) in both {
+            if seen.numbers[slot] != 0 && seen.numbers[other] != 0 {
+                add(gradient, seen.offset(seen.numbers[slot], seen.numbers[other]), slope);
             }
         }
     }
 }
 
 fn kings(list: &[u16; 40]) -> [usize; 2] {
-    KINGS.map(|place| usize::from(list[place]))
+    KINGS.map(|slot| usize::from(list[slot]))
 }
 
 fn add(gradient: &[AtomicI64], index: usize, slope: i64) {

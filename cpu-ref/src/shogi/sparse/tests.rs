@@ -58,10 +58,10 @@ fn drawn(n_parents: usize) -> Owned {
         for child in 0..=siblings {
             let mut changes = Vec::new();
             let dense = [30, 15, 2][draw.below(3)];
-            for place in 0..40 {
+            for slot in 0..40 {
                 if draw.below(dense) == 0 {
-                    let new = if place >= 38 { draw.below(81) } else { draw.below(NUMBERS) * draw.below(2) };
-                    changes.push((place as u32) << 16 | new as u32);
+                    let new = if slot >= 38 { draw.below(81) } else { draw.below(NUMBERS) * draw.below(2) };
+                    changes.push((slot as u32) << 16 | new as u32);
                 }
             }
             if child == 0 {
@@ -172,8 +172,8 @@ fn colours_exchanged_turn_the_sign() {
         for list in &owned.pieces {
             let view = features::View { side: 1, mirrored: false };
             let mut turned = *list;
-            for place in 0..38 {
-                turned[place] = features::piece(list[place]).map_or(0, |piece| number(&view.piece(&piece)));
+            for slot in 0..38 {
+                turned[slot] = features::piece(list[slot]).map_or(0, |piece| number(&view.piece(&piece)));
             }
             (turned[38], turned[39]) = (80 - list[39], 80 - list[38]);
             assert_eq!(evaluate(set, &weights, &turned), -evaluate(set, &weights, list), "{set:?}");
@@ -187,13 +187,13 @@ fn left_and_right_are_the_same_to_kings() {
     // Both kings off the middle file, on one wing.
     (list[38], list[39]) = (16, 10);
     let mut mirrored = *list;
-    for place in 0..38 {
+    for slot in 0..38 {
         let mirror = |piece: Piece| Piece { square: piece.square.map(|s| (8 - s / 9) * 9 + s % 9), ..piece };
-        mirrored[place] = features::piece(list[place]).map_or(0, |piece| number(&mirror(piece)));
+        mirrored[slot] = features::piece(list[slot]).map_or(0, |piece| number(&mirror(piece)));
     }
-    for place in [38, 39] {
-        let king = usize::from(list[place]);
-        mirrored[place] = ((8 - king / 9) * 9 + king % 9) as u16;
+    for slot in [38, 39] {
+        let king = usize::from(list[slot]);
+        mirrored[slot] = ((8 - king / 9) * 9 + king % 9) as u16;
     }
     for set in [Set::KingPiece, Set::KingKingPiece, Set::KingPiecePiece] {
         let weights = weights(set);

@@ -1,7 +1,7 @@
 //! All iterations over the children whose difference is not 0, in one launch.
 //!
 //! Children are spread over the grid's threads; a thread has its thirteen sums in shared memory ([`Columns`]), since it adds to one after the other.
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::source`.
+//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material`.
 
 use crate::cuda::{kernel, memory, shared_array, sync, thread};
 use crate::launch::LaunchShape;

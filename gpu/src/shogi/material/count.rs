@@ -4,7 +4,7 @@
 //! atomic addition there, and the words of one pass over memory are all that the grid reads. Then the block adds its rows to one table in global memory.
 //! A word of 0 is not counted: the host knows how many words there were.
 //!
-//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::source::histogram_of`.   Source: ours.
+//! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material::histogram_of`.   Source: ours.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,9 +17,9 @@ use crate::launch::LaunchShape;
 pub const BLOCK: u32 = 1024;
 /// Rows of a block's table.
 pub const ROWS: u32 = 2048;
-/// Places that are tried for a word in a block's table before it goes to the grid's.
+/// Slots that are tried for a word in a block's table before it goes to the grid's.
 const TRIES: u32 = 32;
-/// Places that are tried in the grid's table before it counts as full.
+/// Slots that are tried in the grid's table before it counts as full.
 const GRID_TRIES: u32 = 128;
 
 /// Launch shape with `blocks` blocks.
@@ -37,25 +37,25 @@ fn hash(word: u64) -> u32 {
 /// Adds `count` of `word` to the grid's table; tells whether there was room.
 ///
 /// # Safety
-/// `words` and `counts` have `mask + 1` places, only accessed in this way meanwhile.
+/// `words` and `counts` have `mask + 1` slots, only accessed in this way meanwhile.
 #[inline(always)]
 unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, count: u64) -> bool {
-    let mut place = hash(word) & mask;
+    let mut slot = hash(word) & mask;
     let mut tries = 0;
     while tries < GRID_TRIES {
         // SAFETY: masked; the caller's promise.
         unsafe {
-            let at = words.add(place as usize);
+            let at = words.add(slot as usize);
             let mut there = AtomicU64::from_ptr(at).load(Relaxed);
             if there == 0 {
                 there = atomic::compare_exchange_u64(at, 0, word);
             }
             if there == 0 || there == word {
-                atomic::add_u64(counts.add(place as usize), count);
+                atomic::add_u64(counts.add(slot as usize), count);
                 return true;
             }
         }
-        place = (place + 1) & mask;
+        slot = (slot + 1) & mask;
         tries += 1;
     }
     false
@@ -64,24 +64,24 @@ unsafe fn add_to_grid(words: *mut u64, counts: *mut u64, mask: u32, word: u64, c
 /// Counts one of `word` in the block's table; tells whether there was room.
 #[inline(always)]
 fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
-    let mut place = hash(word) % ROWS;
+    let mut slot = hash(word) % ROWS;
     let mut tries = 0;
     while tries < TRIES {
-        // A place is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
+        // A slot is set once: what is read is its word, or 0 for one that may be set by now. `simt`, which wants no reading beside writing, asks the
         // other way at once.
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: below the length.
-        let mut there = unsafe { words.get_unchecked(place) };
+        let mut there = unsafe { words.get_unchecked(slot) };
         #[cfg(not(target_arch = "nvptx64"))]
         let mut there = 0;
         if there == 0 {
-            there = atomic::shared_compare_exchange_u64(words, place, 0, word);
+            there = atomic::shared_compare_exchange_u64(words, slot, 0, word);
         }
         if there == 0 || there == word {
-            atomic::shared_add_u32(counts, place, 1);
+            atomic::shared_add_u32(counts, slot, 1);
             return true;
         }
-        place = (place + 1) % ROWS;
+        slot = (slot + 1) % ROWS;
         tries += 1;
     }
     false

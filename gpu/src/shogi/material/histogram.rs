@@ -1,7 +1,7 @@
 //! The descent and the gradient over distinct differences with their counts.
 //!
 //! A warp makes one of the thirteen sums of its block's rows, so that an iteration of some thousand rows is a few dozen terms a lane.
-//! Launch  [`shape`], [`gradient_shape`].   Twin  `warpplay_cpu_ref::shogi::source`.   Source: ours.
+//! Launch  [`shape`], [`gradient_shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: ours.
 
 use crate::cuda::{block, kernel, memory, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;

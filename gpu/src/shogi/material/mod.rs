@@ -11,7 +11,7 @@
 //! | [`shogi_material_gradient`](histogram::shogi_material_gradient) | 12 × 256 | the analytic gradient, a block a value |
 //! | [`shogi_material_count`](count::shogi_material_count) | two a multiprocessor × 1024 | counts equal words: a table in shared memory a block, then one for all |
 //!
-//! Twins: `warpplay_cpu_ref::shogi::source`. All sums are whole numbers and equal on every back end; the fused terms differ from the plain ones by roundings.
+//! Twins: `warpplay_cpu_ref::shogi::material`. All sums are whole numbers and equal on every back end; the fused terms differ from the plain ones by roundings.
 //! Source: the objective is the paper's; that a histogram holds all of it is ours.
 
 pub mod children;

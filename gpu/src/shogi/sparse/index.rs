@@ -1,4 +1,4 @@
-//! Which parameters a position counts: the one place where the tables of all sets of features are laid out.
+//! Which parameters a position counts: the one file where the tables of all sets of features are laid out.
 //!
 //! A set is evaluated from both sides. From a side's perspective colours are swapped and squares turned for White, so that the side plays upwards; where a set knows
 //! the side's own king, everything is mirrored so that this king stands on the files 1 to 5. What Black's perspective counts is added, what White's counts subtracted.
@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | `Material` | 13 kinds | none |
 //! | `MaterialHand` | 13 kinds on the board, 7 in hand | none |
-//! | `PieceSquare` | 13 | own pieces: `kind * 81 + square`, then the 38 places in hand |
+//! | `PieceSquare` | 13 | own pieces: `kind * 81 + square`, then the 38 slots in hand |
 //! | `KingPiece` | 13 | `[own king 45][number 2183]` |
 //! | `KingKingPiece` | 13 | `[own king 45][other king 81][number 2183]` |
 //! | `KingPiecePiece` | 13 | `[own king 45][pair of lowered numbers]`, the pair `tri(a, b)` of 1,535 |
@@ -27,8 +27,8 @@ pub const KINGS: u32 = 45;
 pub const LOWERED: u32 = BOARD + 9 * 2 * SQUARES;
 /// Pairs of lowered numbers, equal ones included.
 pub const PAIRS: u32 = LOWERED * (LOWERED + 1) / 2;
-/// Places of a piece for its owner: squares of each kind, then in hand.
-pub const OWN_PLACES: u32 = 13 * SQUARES + 38;
+/// Offsets of a piece for its owner: squares of each kind, then in hand.
+pub const OWN_OFFSETS: u32 = 13 * SQUARES + 38;
 /// No row: this perspective counts nothing for the piece.
 pub const NONE: u32 = u32::MAX;
 
@@ -132,16 +132,16 @@ pub const fn kind_and_side(number: u32) -> (u32, u32) {
     }
 }
 
-/// Place of a pair in the table of a king.
+/// Offset of a pair in the table of a king.
 #[inline(always)]
 pub const fn tri(a: u32, b: u32) -> u32 {
     let (least, most) = if a < b { (a, b) } else { (b, a) };
     most * (most + 1) / 2 + least
 }
 
-/// Place of an own piece in the table of `PieceSquare`; [`NONE`] for the other side's.
+/// Offset of an own piece in the table of `PieceSquare`; [`NONE`] for the other side's.
 #[inline(always)]
-const fn own_place(number: u32, perspective: u32) -> u32 {
+const fn own_offset(number: u32, perspective: u32) -> u32 {
     let (kind, side) = kind_and_side(number);
     if side != perspective {
         NONE
@@ -149,7 +149,7 @@ const fn own_place(number: u32, perspective: u32) -> u32 {
         kind * SQUARES + turned((number - BOARD) % SQUARES, perspective)
     } else {
         let (first, most, _) = group(number);
-        // The places of the kinds before: half of their numbers.
+        // The offsets of the kinds before: half of their numbers.
         13 * SQUARES + (first - 1) / 2 + (number - first) % most
     }
 }
@@ -235,7 +235,7 @@ pub mod sets {
         };
     }
 
-    with_table!(PieceSquare, OWN_PLACES as u64, false, false, false, |_, _| 0, |number, perspective, _| own_place(
+    with_table!(PieceSquare, OWN_OFFSETS as u64, false, false, false, |_, _| 0, |number, perspective, _| own_offset(
         number,
         perspective
     ));
@@ -271,24 +271,24 @@ pub mod sets {
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use super::*;
-    use crate::shogi::piece::{Place, in_hand, on_board, parts};
+    use crate::shogi::piece::{Location, in_hand, on_board, parts};
 
     #[test]
     fn numbers_are_seen_from_both_sides() {
         for number in 1..NUMBERS {
-            let (kind, side, place) = parts(number).unwrap();
+            let (kind, side, location) = parts(number).unwrap();
             assert_eq!(kind_and_side(number), (kind, side));
             for mirrored in [false, true] {
-                let same = match place {
-                    Place::Hand(_) => number,
-                    Place::Board(square) => {
+                let same = match location {
+                    Location::Hand(_) => number,
+                    Location::Board(square) => {
                         on_board(kind, side, if mirrored { (8 - square / 9) * 9 + square % 9 } else { square })
                     }
                 };
                 assert_eq!(view(number, 0, mirrored), same);
-                let turned = match place {
-                    Place::Hand(n) => in_hand(kind, 1 - side, n),
-                    Place::Board(square) => {
+                let turned = match location {
+                    Location::Hand(n) => in_hand(kind, 1 - side, n),
+                    Location::Board(square) => {
                         let square = 80 - square;
                         on_board(kind, 1 - side, if mirrored { (8 - square / 9) * 9 + square % 9 } else { square })
                     }
@@ -338,14 +338,14 @@ mod tests {
         }
         check::<sets::Material>(0);
         check::<sets::MaterialHand>(0);
-        check::<sets::PieceSquare>(OWN_PLACES);
+        check::<sets::PieceSquare>(OWN_OFFSETS);
         check::<sets::KingPiece>(NUMBERS);
         check::<sets::KingKingPiece>(NUMBERS);
         check::<sets::KingPiecePiece>(LOWERED);
         assert_eq!(sets::KingPiecePiece::LEN, 13 + 45 * 1535 * 1536 / 2);
         assert_eq!(sets::KingKingPiece::LEN, 13 + 45 * 81 * 2183);
         let own: std::collections::HashSet<u32> =
-            (1..NUMBERS).filter_map(|n| Some(own_place(n, 0)).filter(|&p| p != NONE)).collect();
-        assert_eq!(own.len() as u32, OWN_PLACES);
+            (1..NUMBERS).filter_map(|n| Some(own_offset(n, 0)).filter(|&p| p != NONE)).collect();
+        assert_eq!(own.len() as u32, OWN_OFFSETS);
     }
 }

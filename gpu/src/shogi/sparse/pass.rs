@@ -4,16 +4,16 @@
 //! Launch  [`shape`]: any number of blocks.
 //! Twin    `warpplay_cpu_ref::shogi::sparse`.
 //!
-//! A child is evaluated by what differs from its parent. A perspective whose kings stay loses the terms of the places that change and wins those of their new
-//! numbers; one whose king moves is counted anew. What a place's old number takes away is summed once a parent: a child reads one sum for it. In the same way the
-//! gradient of all that children take away from a place is summed first, and the parent's terms get it once.
+//! A child is evaluated by what differs from its parent. A perspective whose kings stay loses the terms of the slots that change and wins those of their new
+//! numbers; one whose king moves is counted anew. What a slot's old number takes away is summed once a parent: a child reads one sum for it. In the same way the
+//! gradient of all that children take away from a slot is summed first, and the parent's terms get it once.
 //!
 //! ```text
-//! parent's list -> rows of both perspectives -> (pairs: weights of all 2 * 703 pairs) -> what each place is worth
+//! parent's list -> rows of both perspectives -> (pairs: weights of all 2 * 703 pairs) -> what each slot is worth
 //!   each child: y = sum of new terms - worth of what went          -> evaluations
 //!   block:      x = y - y of child 0, T, the ranks, slopes         -> totals
-//!   each child: new terms += slope, places that changed += slope   -> gradient
-//!   block:      parent's terms -= slopes of their places           -> gradient
+//!   each child: new terms += slope, slots that changed += slope   -> gradient
+//!   block:      parent's terms -= slopes of their slots           -> gradient
 //! ```
 //!
 //! Sums are exact: weights are multiples of 2⁻³⁰ below 2¹⁰, so that the `f64` sum of up to 2¹³ = 8,192 of them is not rounded. The most are 5,700, of a child of
@@ -28,7 +28,7 @@ use crate::cuda::warp::{self, ALL};
 use crate::cuda::{atomic, block, kernel, math, memory, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 use crate::shogi::fixed::fixed;
-use crate::shogi::piece::{BLACK_KING, PIECES, PLACES, WHITE_KING};
+use crate::shogi::piece::{BLACK_KING, PIECES, SLOTS, WHITE_KING};
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
@@ -38,8 +38,8 @@ pub const BLOCKS: u32 = 5;
 const WARPS: u32 = BLOCK / thread::WARP;
 /// Pairs of pieces.
 const N_PAIRS: u32 = PIECES * (PIECES - 1) / 2;
-/// Rows of both perspectives, a place each.
-const BOTH: u32 = 2 * PLACES;
+/// Rows of both perspectives, a slot each.
+const BOTH: u32 = 2 * SLOTS;
 /// Length of [`BOTH`] rows for every warp.
 const OF_WARPS: usize = (WARPS * BOTH) as usize;
 
@@ -82,7 +82,7 @@ pub struct Pass {
     pub played: *const u16,
     /// First changes, `[n_children + 1]`.
     pub first_change: *const u32,
-    /// Changes, `place << 16 | number`.
+    /// Changes, `slot << 16 | number`.
     pub changes: *const u32,
     /// The order in which parents are worked on: those whose kings stand alike beside each other.
     pub order: *const u32,
@@ -114,14 +114,14 @@ pub struct Pass {
 
 const _: () = assert!(size_of::<Pass>() == 152);
 
-/// Shared memory of a block: the parent, what its places are worth, and a child for each warp.
+/// Shared memory of a block: the parent, what its slots are worth, and a child for each warp.
 #[derive(Clone, Copy)]
 struct Scratch {
     /// The parent's list.
     old: Shared<u32>,
     /// Its rows, `[2][40]`.
     old_rows: Shared<u32>,
-    /// What a perspective loses with a place alone, `[2][40]`.
+    /// What a perspective loses with a slot alone, `[2][40]`.
     worth: Shared<f64>,
     /// What a perspective counts in all.
     whole: Shared<f64>,
@@ -129,7 +129,7 @@ struct Scratch {
     now: Shared<u32>,
     /// Its rows, `[WARPS][2][40]`.
     rows: Shared<u32>,
-    /// Slopes of the children that take a place away, `[2][40]`, then of those that take all.
+    /// Slopes of the children that take a slot away, `[2][40]`, then of those that take all.
     gone: Shared<u64>,
     /// Gradient of the values of pieces.
     values: Shared<u64>,
@@ -138,7 +138,7 @@ struct Scratch {
 /// A child as its warp knows it; the same on every lane.
 #[derive(Clone, Copy)]
 struct Child {
-    /// A bit for each place that changes.
+    /// A bit for each slot that changes.
     changed: u64,
     /// A bit for each perspective that is counted anew.
     anew: u32,
@@ -148,8 +148,8 @@ struct Child {
 
 impl Child {
     #[inline(always)]
-    fn changes(&self, place: u32) -> bool {
-        (self.changed >> place) & 1 != 0
+    fn changes(&self, slot: u32) -> bool {
+        (self.changed >> slot) & 1 != 0
     }
 
     #[inline(always)]
@@ -216,9 +216,9 @@ const fn signed(value: u64, negative: bool) -> u64 {
     if negative { value.wrapping_neg() } else { value }
 }
 
-/// The pieces of pair `pair`: all pairs of neighbours at distance 1, 2, … in a ring of 38 places.
+/// The pieces of pair `pair`: all pairs of neighbours at distance 1, 2, … in a ring of 38 slots.
 #[inline(always)]
-const fn places_of(pair: u32) -> (u32, u32) {
+const fn slots_of(pair: u32) -> (u32, u32) {
     let (i, distance) = (pair % PIECES, pair / PIECES + 1);
     let j = i + distance;
     (i, if j >= PIECES { j - PIECES } else { j })
@@ -234,23 +234,23 @@ fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32)
     (mirrored, base as u32)
 }
 
-/// Reads a parent and finds its rows, and what each of its places is worth. Called by the whole block, which meets at barriers.
+/// Reads a parent and finds its rows, and what each of its slots is worth. Called by the whole block, which meets at barriers.
 #[inline(always)]
 #[track_caller]
 unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
     let thread = thread::thread_idx_x();
-    if thread < PLACES {
-        // SAFETY: the parent is one of the pass's, with 40 places.
-        let number = unsafe { memory::load(pass.pieces, parent as usize * PLACES as usize + thread as usize) };
+    if thread < SLOTS {
+        // SAFETY: the parent is one of the pass's, with 40 slots.
+        let number = unsafe { memory::load(pass.pieces, parent as usize * SLOTS as usize + thread as usize) };
         scratch.old.set(thread, number as u32);
     }
     // The list is there.
     sync::sync_threads();
-    let (perspective, place) = (thread / PLACES, thread % PLACES);
-    if thread < BOTH && place < PIECES {
+    let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
+    if thread < BOTH && slot < PIECES {
         let (mirrored, base) = stand::<S>(scratch.old, 0, perspective);
-        let row = S::row(scratch.old.get(place), perspective, mirrored);
+        let row = S::row(scratch.old.get(slot), perspective, mirrored);
         scratch.old_rows.set(thread, row);
         if !S::OF_PAIRS {
             // SAFETY: the row lies in the set's table.
@@ -268,8 +268,8 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
         let mut at = thread;
         while at < 2 * N_PAIRS {
             let of_white = at >= N_PAIRS;
-            let (first, base) = if of_white { (PLACES, bases[1]) } else { (0, bases[0]) };
-            let (i, j) = places_of(if of_white { at - N_PAIRS } else { at });
+            let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
+            let (i, j) = slots_of(if of_white { at - N_PAIRS } else { at });
             let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
             let weight = if a == NONE || b == NONE {
                 0.0
@@ -284,15 +284,15 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
         sync::sync_threads();
         // Not the conditions from before the barriers: the compiler would give each of their outcomes a barrier of its own.
         let thread = math::opaque(thread);
-        let (perspective, place) = (thread / PLACES, thread % PLACES);
-        if thread < BOTH && place < PIECES {
+        let (perspective, slot) = (thread / SLOTS, thread % SLOTS);
+        if thread < BOTH && slot < PIECES {
             let first = perspective * N_PAIRS;
-            let mut worth = pair_weights.get(first + 18 * PIECES + place % 19) as f64;
+            let mut worth = pair_weights.get(first + 18 * PIECES + slot % 19) as f64;
             let mut distance = 1;
             while distance <= 18 {
-                let before = if place >= distance { place - distance } else { place + PIECES - distance };
+                let before = if slot >= distance { slot - distance } else { slot + PIECES - distance };
                 let row = first + (distance - 1) * PIECES;
-                worth += pair_weights.get(row + place) as f64 + pair_weights.get(row + before) as f64;
+                worth += pair_weights.get(row + slot) as f64 + pair_weights.get(row + before) as f64;
                 distance += 1;
             }
             scratch.worth.set(thread, worth);
@@ -302,15 +302,15 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     let thread = math::opaque(thread);
     if (S::OWN_KING || S::OTHER_KING) && thread < 2 {
         let mut whole = 0.0;
-        let mut place = 0;
-        while place < PIECES {
-            whole += scratch.worth.get(thread * PLACES + place);
-            place += 1;
+        let mut slot = 0;
+        while slot < PIECES {
+            whole += scratch.worth.get(thread * SLOTS + slot);
+            slot += 1;
         }
-        // A pair is worth something to both its places.
+        // A pair is worth something to both its slots.
         scratch.whole.set(thread, if S::OF_PAIRS { 0.5 * whole } else { whole });
     }
-    // What places are worth is there.
+    // What slots are worth is there.
     sync::sync_threads();
 }
 
@@ -319,16 +319,16 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
 #[track_caller]
 unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Child {
     let (lane, warp) = (thread::lane(), thread::warp_index());
-    let (list, first_row) = (warp * PLACES, warp * BOTH);
+    let (list, first_row) = (warp * SLOTS, warp * BOTH);
     // The child before has been read by all lanes.
     sync::sync_warp(ALL);
     scratch.now.set(list + lane, scratch.old.get(lane));
-    if lane < PLACES - thread::WARP {
+    if lane < SLOTS - thread::WARP {
         scratch.now.set(list + thread::WARP + lane, scratch.old.get(thread::WARP + lane));
     }
     // Copied before it is changed.
     sync::sync_warp(ALL);
-    // SAFETY: the child is one of the pass's, its changes lie in the column, and their places below 40.
+    // SAFETY: the child is one of the pass's, its changes lie in the column, and their slots below 40.
     unsafe {
         let mut at = memory::load(pass.first_change, child as usize) + lane;
         let end = memory::load(pass.first_change, child as usize + 1);
@@ -340,10 +340,10 @@ unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Ch
     }
     // The list is there.
     sync::sync_warp(ALL);
-    let high_place = if lane < PLACES - thread::WARP { thread::WARP + lane } else { lane };
-    let (low, high) = (scratch.now.get(list + lane), scratch.now.get(list + high_place));
+    let high_slot = if lane < SLOTS - thread::WARP { thread::WARP + lane } else { lane };
+    let (low, high) = (scratch.now.get(list + lane), scratch.now.get(list + high_slot));
     let low_changed = warp::ballot(ALL, low != scratch.old.get(lane));
-    let high_changed = warp::ballot(ALL, high_place != lane && high != scratch.old.get(high_place));
+    let high_changed = warp::ballot(ALL, high_slot != lane && high != scratch.old.get(high_slot));
     let changed = low_changed as u64 | ((high_changed as u64) << 32);
     let kings = (changed >> BLACK_KING) as u32;
     let swapped = (kings >> 1) | ((kings & 1) << 1);
@@ -351,12 +351,12 @@ unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Ch
     let of_child = Child { changed, anew, bases: [0; 2] };
     let rows_of = |perspective: u32| {
         let (mirrored, base) = stand::<S>(scratch.now, list, perspective);
-        let first = perspective * PLACES;
-        let row = |place: u32, number: u32| {
-            if of_child.is_anew(perspective) || of_child.changes(place) {
+        let first = perspective * SLOTS;
+        let row = |slot: u32, number: u32| {
+            if of_child.is_anew(perspective) || of_child.changes(slot) {
                 S::row(number, perspective, mirrored)
             } else {
-                scratch.old_rows.get(first + place)
+                scratch.old_rows.get(first + slot)
             }
         };
         scratch.rows.set(first_row + first + lane, row(lane, low));
@@ -376,11 +376,11 @@ unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Ch
 #[track_caller]
 fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
     let (lane, warp) = (thread::lane(), thread::warp_index());
-    let (list, first_row) = (warp * PLACES, warp * BOTH);
-    let mut place = lane;
-    while place < PIECES {
-        if child.changes(place) {
-            let (was, is) = (scratch.old.get(place), scratch.now.get(list + place));
+    let (list, first_row) = (warp * SLOTS, warp * BOTH);
+    let mut slot = lane;
+    while slot < PIECES {
+        if child.changes(slot) {
+            let (was, is) = (scratch.old.get(slot), scratch.now.get(list + slot));
             let (lost, won) = (if was == 0 { NONE } else { S::value(was) }, if is == 0 { NONE } else { S::value(is) });
             let of_white = |number: u32| number != 0 && kind_and_side(number).1 == 1;
             let (was_white, is_white) = (of_white(was), of_white(is));
@@ -395,7 +395,7 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
             if !S::OF_PAIRS {
                 let mut perspective = 0;
                 while perspective < 2 {
-                    let row = scratch.rows.get(first_row + perspective * PLACES + place);
+                    let row = scratch.rows.get(first_row + perspective * SLOTS + slot);
                     if !child.is_anew(perspective) && row != NONE {
                         visitor.term(child.base(perspective) + row, perspective == 1);
                     }
@@ -403,27 +403,27 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
                 }
             }
         }
-        place += thread::WARP;
+        slot += thread::WARP;
     }
     if S::OF_PAIRS {
         let mut left = child.changed & ((1 << PIECES) - 1);
         while left != 0 {
-            let place = left.trailing_zeros();
+            let slot = left.trailing_zeros();
             left &= left - 1;
             let mut at = lane;
             while at < 2 * PIECES {
                 let of_white = at >= PIECES;
                 let (other, first, base) =
-                    if of_white { (at - PIECES, PLACES, child.bases[1]) } else { (at, 0, child.bases[0]) };
+                    if of_white { (at - PIECES, SLOTS, child.bases[1]) } else { (at, 0, child.bases[0]) };
                 let both = child.changes(other);
-                if other != place && !child.is_anew(of_white as u32) && !(both && other < place) {
+                if other != slot && !child.is_anew(of_white as u32) && !(both && other < slot) {
                     let rows = first_row + first;
-                    let (a, b) = (scratch.rows.get(rows + place), scratch.rows.get(rows + other));
+                    let (a, b) = (scratch.rows.get(rows + slot), scratch.rows.get(rows + other));
                     if a != NONE && b != NONE {
                         visitor.term(base + tri(a, b), of_white);
                     }
                     if both {
-                        let (a, b) = (scratch.old_rows.get(first + place), scratch.old_rows.get(first + other));
+                        let (a, b) = (scratch.old_rows.get(first + slot), scratch.old_rows.get(first + other));
                         if a != NONE && b != NONE {
                             visitor.term(base + tri(a, b), of_white);
                         }
@@ -436,11 +436,11 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
     let mut perspective = 0;
     while perspective < 2 {
         if child.is_anew(perspective) {
-            let (rows, base) = (first_row + perspective * PLACES, child.base(perspective));
+            let (rows, base) = (first_row + perspective * SLOTS, child.base(perspective));
             let mut at = lane;
             while at < if S::OF_PAIRS { N_PAIRS } else { PIECES } {
                 if S::OF_PAIRS {
-                    let (i, j) = places_of(at);
+                    let (i, j) = slots_of(at);
                     let (a, b) = (scratch.rows.get(rows + i), scratch.rows.get(rows + j));
                     if a != NONE && b != NONE {
                         visitor.term(base + tri(a, b), perspective == 1);
@@ -472,12 +472,12 @@ fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
                 sum = scratch.whole.get(perspective);
             }
         } else {
-            let mut place = lane;
-            while place < PIECES {
-                if child.changes(place) {
-                    sum += scratch.worth.get(perspective * PLACES + place);
+            let mut slot = lane;
+            while slot < PIECES {
+                if child.changes(slot) {
+                    sum += scratch.worth.get(perspective * SLOTS + slot);
                 }
-                place += thread::WARP;
+                slot += thread::WARP;
             }
         }
         worth += if perspective == 1 { -sum } else { sum };
@@ -486,7 +486,7 @@ fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
     worth
 }
 
-/// Notes that a child with this slope takes places away.
+/// Notes that a child with this slope takes slots away.
 #[inline(always)]
 #[track_caller]
 fn note_gone(scratch: Scratch, child: Child, slope: u64) {
@@ -498,12 +498,12 @@ fn note_gone(scratch: Scratch, child: Child, slope: u64) {
                 atomic::shared_add_u64(scratch.gone, BOTH + perspective, slope);
             }
         } else {
-            let mut place = lane;
-            while place < PIECES {
-                if child.changes(place) {
-                    atomic::shared_add_u64(scratch.gone, perspective * PLACES + place, slope);
+            let mut slot = lane;
+            while slot < PIECES {
+                if child.changes(slot) {
+                    atomic::shared_add_u64(scratch.gone, perspective * SLOTS + slot, slope);
                 }
-                place += thread::WARP;
+                slot += thread::WARP;
             }
         }
         perspective += 1;
@@ -520,8 +520,8 @@ unsafe fn take_gone<S: Set>(pass: &Pass, scratch: Scratch) {
     while at < 2 * n_terms {
         let of_white = at >= n_terms;
         let term = if of_white { at - n_terms } else { at };
-        let (first, base) = if of_white { (PLACES, bases[1]) } else { (0, bases[0]) };
-        let (i, j) = if S::OF_PAIRS { places_of(term) } else { (term, term) };
+        let (first, base) = if of_white { (SLOTS, bases[1]) } else { (0, bases[0]) };
+        let (i, j) = if S::OF_PAIRS { slots_of(term) } else { (term, term) };
         let (a, b) = (scratch.old_rows.get(first + i), scratch.old_rows.get(first + j));
         let mut gone = scratch.gone.get(BOTH + of_white as u32).wrapping_add(scratch.gone.get(first + i));
         if S::OF_PAIRS {
@@ -617,11 +617,11 @@ fn count(totals: Shared<u64>, judged: &Judged) {
 #[track_caller]
 unsafe fn run<S: Set>(pass: Pass) {
     let scratch = Scratch {
-        old: shared_array![u32; PLACES as usize],
+        old: shared_array![u32; SLOTS as usize],
         old_rows: shared_array![u32; BOTH as usize],
         worth: shared_array![f64; BOTH as usize],
         whole: shared_array![f64; 2],
-        now: shared_array![u32; (WARPS * PLACES) as usize],
+        now: shared_array![u32; (WARPS * SLOTS) as usize],
         rows: shared_array![u32; OF_WARPS],
         gone: shared_array![u64; BOTH as usize + 2],
         values: shared_array![u64; HAND_VALUES as usize],
@@ -719,7 +719,7 @@ macro_rules! passes {
         ///
         /// # Safety
         /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
-        /// at most 2¹⁹ children, places are below 40, numbers below 2,183, kings' squares below 81. `order` has each parent once. The set's arrays have its length.
+        /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` has each parent once. The set's arrays have its length.
         #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(pass: Pass) {
             // SAFETY: the contract.
@@ -748,8 +748,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_has_one_place() {
-        let mut pairs: Vec<_> = (0..N_PAIRS).map(places_of).map(|(i, j)| (i.min(j), i.max(j))).collect();
+    fn every_pair_has_one_slot() {
+        let mut pairs: Vec<_> = (0..N_PAIRS).map(slots_of).map(|(i, j)| (i.min(j), i.max(j))).collect();
         pairs.sort_unstable();
         let all: Vec<_> = (0..PIECES).flat_map(|i| (i + 1..PIECES).map(move |j| (i, j))).collect();
         assert_eq!(pairs, all);

@@ -309,10 +309,11 @@ fn kernels_bear_the_name_of_the_game() {
     assert!(Hex::kernels().iter().all(|kernel| kernel.name.ends_with("_hex")));
     assert_eq!(Hex::PTX.name, "hex");
     for image in Hex::PTX.images {
-        let entries: Vec<&str> = image.ptx.lines().filter(|line| line.contains(".entry ")).collect();
+        let text = image.text().unwrap();
+        let entries: Vec<&str> = text.lines().filter(|line| line.contains(".entry ")).collect();
         assert_eq!(entries.len(), Hex::kernels().len());
         for kernel in Hex::kernels() {
-            assert!(image.ptx.contains(&format!(".entry {}(", kernel.name)), "{}", kernel.name);
+            assert!(image.text().unwrap().contains(&format!(".entry {}(", kernel.name)), "{}", kernel.name);
         }
     }
 }

@@ -199,10 +199,11 @@ fn kernels_bear_the_name_of_the_puzzle() {
     assert!(LightsOut::kernels().iter().all(|kernel| kernel.name.ends_with("_lights_out")));
     assert_eq!(LightsOut::PTX.name, "lights_out");
     for image in LightsOut::PTX.images {
-        let entries = image.ptx.lines().filter(|line| line.contains(".entry "));
+        let text = image.text().unwrap();
+        let entries = text.lines().filter(|line| line.contains(".entry "));
         assert_eq!(entries.count(), LightsOut::kernels().len());
         for kernel in LightsOut::kernels() {
-            assert!(image.ptx.contains(&format!(".entry {}(", kernel.name)), "{}", kernel.name);
+            assert!(image.text().unwrap().contains(&format!(".entry {}(", kernel.name)), "{}", kernel.name);
         }
     }
 }

@@ -8,7 +8,7 @@ use warpplay_gpu::azero::search::{SearchKernels, finish};
 use super::estimator::Leaves;
 use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
-use super::searcher::{ActionVisits, Decision, Task, not_finite};
+use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluator, Inputs, Outputs};
 use crate::{Device, Error, Graph, Result, Stream};
 
@@ -31,17 +31,17 @@ pub(super) struct DeviceTrees<G: SearchKernels> {
 struct Work<G: SearchKernels> {
     kernels: Kernels<G>,
     arrays: Arrays<G>,
-    source: Source,
+    answers: Answers,
 }
 
 /// What evaluates, with its device memory.
-enum Source {
+enum Answers {
     Network(Box<Evaluator>, Inputs, Outputs),
     Uniform,
     Playouts(u32),
 }
 
-impl Source {
+impl Answers {
     fn rows(&mut self) -> Rows<'_> {
         match self {
             Self::Network(evaluator, inputs, outputs) => {
@@ -56,23 +56,23 @@ impl Source {
 impl<G: SearchKernels> Work<G> {
     /// Queues the evaluation of the leaves that wait, in `row_stride` rows a tree.
     fn evaluate(&mut self, stream: &Stream, n_trees: u32, row_stride: u32) -> Result<()> {
-        match &mut self.source {
-            Source::Network(evaluator, inputs, outputs) => {
+        match &mut self.answers {
+            Answers::Network(evaluator, inputs, outputs) => {
                 evaluator.enqueue(stream, inputs, (n_trees * row_stride) as usize, outputs)
             }
-            Source::Uniform => Ok(()),
-            Source::Playouts(n) => self.kernels.playouts(stream, &mut self.arrays, *n, n_trees, row_stride),
+            Answers::Uniform => Ok(()),
+            Answers::Playouts(n) => self.kernels.playouts(stream, &mut self.arrays, *n, n_trees, row_stride),
         }
     }
 
     fn step(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32, strides: (u32, u32)) -> Result<()> {
-        let rows = &mut self.source.rows();
+        let rows = &mut self.answers.rows();
         self.kernels.step(stream, &mut self.arrays, rows, options.c_puct, n_trees, strides)
     }
 
     /// Queues everything before the first simulations' evaluation.
     fn begin(&mut self, stream: &Stream, options: &SearchOptions, n_trees: u32) -> Result<()> {
-        self.kernels.begin(stream, &mut self.arrays, &mut self.source.rows(), n_trees)?;
+        self.kernels.begin(stream, &mut self.arrays, &mut self.answers.rows(), n_trees)?;
         self.evaluate(stream, n_trees, 1)?;
         self.step(stream, options, n_trees, (1, 0))?;
         if let Some(noise) = options.noise {
@@ -97,21 +97,21 @@ impl<G: SearchKernels> DeviceTrees<G> {
         let stream = device.stream()?;
         let kernels = Kernels::load(device)?;
         let arrays = Arrays::new(&stream, options, n_trees, matches!(leaves, Leaves::Playouts(_)))?;
-        let source = match leaves {
-            Leaves::Uniform => Source::Uniform,
-            Leaves::Playouts(n) => Source::Playouts(n),
+        let answers = match leaves {
+            Leaves::Uniform => Answers::Uniform,
+            Leaves::Playouts(n) => Answers::Playouts(n),
             Leaves::Network(evaluator) => {
                 let n_rows = n_trees as usize * options.leaves as usize;
                 let inputs = Inputs::new(&stream, evaluator.shape(), n_rows)?;
                 let outputs = Outputs::new(&stream, evaluator.shape(), n_rows)?;
-                Source::Network(evaluator, inputs, outputs)
+                Answers::Network(evaluator, inputs, outputs)
             }
         };
-        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, source }, stream })
+        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, answers }, stream })
     }
 
     /// Searches up to as many positions as there are trees.
-    pub fn search(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Decision>> {
+    pub fn search(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
@@ -128,16 +128,16 @@ impl<G: SearchKernels> DeviceTrees<G> {
         self.work.arrays.write(&self.stream, &positions, n_trees as usize)?;
         self.work.begin(&self.stream, options, n_trees)?;
         self.run_steps(options, n_trees)?;
-        let Work { kernels, arrays, source } = &mut self.work;
+        let Work { kernels, arrays, answers } = &mut self.work;
         kernels.finish(&self.stream, arrays, n_trees)?;
         let (found, actions) = arrays.read(&self.stream, tasks.len())?;
-        let precision = match source {
-            Source::Network(evaluator, ..) => evaluator.precision(),
+        let precision = match answers {
+            Answers::Network(evaluator, ..) => evaluator.precision(),
             _ => crate::Precision::F32,
         };
         let rows = actions.chunks_exact(G::MAX_LEGAL as usize);
         let decisions =
-            found.iter().zip(rows).zip(tasks.iter().enumerate()).map(|((found, actions), (place, task))| {
+            found.iter().zip(rows).zip(tasks.iter().enumerate()).map(|((found, actions), (index, task))| {
                 match found.faults {
                     0 => Ok(decision(found, actions)),
                     faults => {
@@ -147,7 +147,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
                             () if faults & fault::NAN_LOGIT != 0 => ("policy logit", f64::NAN),
                             () => ("policy logit", f64::INFINITY),
                         };
-                        Err(not_finite(what, value, place, task, precision))
+                        Err(not_finite(what, value, index, task, precision))
                     }
                 }
             });
@@ -179,14 +179,14 @@ impl<G: SearchKernels> DeviceTrees<G> {
     }
 }
 
-fn decision(found: &finish::Found, actions: &[finish::FoundAction]) -> Decision {
-    let visits = |action: &finish::FoundAction| ActionVisits {
+fn decision(found: &finish::Found, actions: &[finish::FoundAction]) -> Choice {
+    let visits = |action: &finish::FoundAction| ChoiceAction {
         action: action.action,
         visits: action.visits,
         prior: action.prior,
         value: action.value,
     };
-    Decision {
+    Choice {
         action: found.action,
         value: found.value,
         actions: actions[..found.n_children as usize].iter().map(visits).collect(),

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use warpplay_gpu::azero::search::Searched;
 
 use super::options::MAX_PLAYOUTS;
-use crate::azero::{Evaluator, EvaluatorBuilder, Network};
+use crate::azero::{Engine, Evaluator, EvaluatorOptions, Network};
 use crate::{Device, Error, Precision, Result};
 
-/// What gives leaves their values and priors.
+/// What gives leaves their values and priors. A network becomes one by `into`.
 #[derive(Clone)]
 pub enum Estimator {
     /// A network.
     Network {
         /// Its parameters.
         network: Arc<Network>,
-        /// How it runs; the batch's size is chosen by the search.
-        evaluator: EvaluatorBuilder,
+        /// How it runs; `max_batch` is not looked at: the search chooses the batch's size.
+        options: EvaluatorOptions,
         /// What records and reports call it.
         name: String,
     },
@@ -28,9 +28,17 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// A network in the default precision.
-    pub fn network(network: Network, name: impl Into<String>) -> Self {
-        Self::Network { network: Arc::new(network), evaluator: Evaluator::builder(), name: name.into() }
+    /// A network in the default precision, with a name.
+    pub fn network(network: impl Into<Arc<Network>>, name: impl Into<String>) -> Self {
+        Self::Network { network: network.into(), options: EvaluatorOptions::default(), name: name.into() }
+    }
+
+    /// The same, with other choices of how a network runs; nothing for what is none.
+    pub fn with_options(mut self, new: EvaluatorOptions) -> Self {
+        if let Self::Network { options, .. } = &mut self {
+            *options = new;
+        }
+        self
     }
 
     /// `uniform`, `playouts-32`, or the network's name.
@@ -40,6 +48,30 @@ impl Estimator {
             Self::Uniform => "uniform".to_string(),
             Self::Playouts(n) => format!("playouts-{n}"),
         }
+    }
+}
+
+impl From<Network> for Estimator {
+    fn from(network: Network) -> Self {
+        Self::network(network, "network")
+    }
+}
+
+impl From<&Network> for Estimator {
+    fn from(network: &Network) -> Self {
+        Self::network(network.clone(), "network")
+    }
+}
+
+impl From<Arc<Network>> for Estimator {
+    fn from(network: Arc<Network>) -> Self {
+        Self::network(network, "network")
+    }
+}
+
+impl From<&Estimator> for Estimator {
+    fn from(estimator: &Estimator) -> Self {
+        estimator.clone()
     }
 }
 
@@ -65,7 +97,7 @@ impl Leaves {
                 Err(Error::option("playouts", n, format!("1 to {MAX_PLAYOUTS}")))
             }
             Estimator::Playouts(n) => Ok(Self::Playouts(*n)),
-            Estimator::Network { network, evaluator, .. } => {
+            Estimator::Network { network, options, .. } => {
                 let shape = network.shape();
                 let game = (G::PLANES, G::BOARD.0, G::BOARD.1, G::MAX_ACTIONS);
                 let given = (shape.planes, shape.rows, shape.columns, shape.actions);
@@ -75,7 +107,8 @@ impl Leaves {
                     };
                     return Err(Error::shape(format!("network for {}", G::NAME), text(game), text(given)));
                 }
-                Ok(Self::Network(Box::new(evaluator.clone().max_batch(batch).build(device, network)?)))
+                let builder = Evaluator::builder(network).options(options.clone()).max_batch(batch);
+                Ok(Self::Network(Box::new(builder.build(device)?)))
             }
         }
     }
@@ -85,6 +118,14 @@ impl Leaves {
         match self {
             Self::Network(evaluator) => evaluator.precision(),
             _ => Precision::F32,
+        }
+    }
+
+    /// Which implementation evaluates; none without a network.
+    pub fn engine(&self) -> Option<Engine> {
+        match self {
+            Self::Network(evaluator) => Some(evaluator.engine()),
+            _ => None,
         }
     }
 }

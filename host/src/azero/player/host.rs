@@ -9,7 +9,7 @@ use warpplay_gpu::azero::search::tree::MAX_PATH;
 
 use super::estimator::Leaves;
 use super::options::SearchOptions;
-use super::searcher::{ActionVisits, Decision, Task, not_finite};
+use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluation, Evaluator, ObservationLayout, ValueOf};
 use crate::mcts::{Adapted, Player};
 use crate::{Error, Result};
@@ -74,7 +74,7 @@ impl HostTrees {
     }
 
     /// Searches all positions.
-    pub fn search<G: Searched>(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Decision>> {
+    pub fn search<G: Searched>(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
         let params = reference::Params {
             leaves: options.leaves as usize,
             c_puct: options.c_puct,
@@ -97,28 +97,28 @@ impl HostTrees {
             Leaves::Playouts(n) => Ok(reference::playouts(waiting, *n)),
             Leaves::Network(evaluator) => arrays.evaluate(evaluator, waiting),
         })?;
-        let checked = found.into_iter().zip(tasks.iter().enumerate()).map(|(found, (place, task))| match found.fault {
+        let checked = found.into_iter().zip(tasks.iter().enumerate()).map(|(found, (index, task))| match found.fault {
             None => Ok(decision(found)),
             Some(fault) => {
                 let (what, value) = match fault {
                     reference::Fault::Value(value) => ("value", value),
                     reference::Fault::Logit(logit) => ("policy logit", logit),
                 };
-                Err(not_finite(what, f64::from(value), place, task, self.leaves.precision()))
+                Err(not_finite(what, f64::from(value), index, task, self.leaves.precision()))
             }
         });
         checked.collect()
     }
 }
 
-fn decision(found: reference::Found) -> Decision {
-    let visits = |action: &reference::FoundAction| ActionVisits {
+fn decision(found: reference::Found) -> Choice {
+    let visits = |action: &reference::FoundAction| ChoiceAction {
         action: action.action as u32,
         visits: action.visits,
         prior: action.prior,
         value: action.value,
     };
-    Decision {
+    Choice {
         action: found.action as u32,
         value: found.value,
         actions: found.actions.iter().map(visits).collect(),

@@ -3,17 +3,18 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use warpplay_gpu::azero::search::random::{self, Purpose};
 use warpplay_gpu::mcts::Draw;
 
 use super::estimator::Estimator;
-use super::options::SearchOptions;
-use super::searcher::{Searcher, Task};
-use super::self_play::{MAX_PARALLEL, play_checked};
+use super::options::{MatchOptions, SearchOptions};
+use super::report::{MatchReport, Results};
+use super::searcher::Searcher;
+use super::self_play::play_checked;
+use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
-use crate::{Device, Error, Result};
+use crate::{Device, Progress, Result};
 
 /// Who plays a match.
 #[derive(Clone)]
@@ -37,98 +38,6 @@ impl Contestant {
     }
 }
 
-/// Options of a [`Match`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchOptions {
-    /// Games; even, since each opening is played with both colours. Default 100.
-    pub games: u32,
-    /// Random actions at the beginning of each pair of games, 0 to 40. Default 4.
-    pub opening_plies: u32,
-    /// Games side by side. Default 256.
-    pub parallel: u32,
-    /// Seed of openings and of random play. Default 0.
-    pub seed: u64,
-}
-
-impl Default for MatchOptions {
-    fn default() -> Self {
-        Self { games: 100, opening_plies: 4, parallel: 256, seed: 0 }
-    }
-}
-
-impl MatchOptions {
-    /// # Errors
-    /// [`Error::Option`] for the first value that is not allowed.
-    pub fn check(&self) -> Result<()> {
-        if self.games == 0 || self.games % 2 == 1 || self.games > 1 << 24 {
-            return Err(Error::option("games", self.games, format!("an even number, 2 to {}", 1 << 24)));
-        }
-        if self.opening_plies > 40 {
-            return Err(Error::option("opening_plies", self.opening_plies, "0 to 40"));
-        }
-        match self.parallel {
-            1..=MAX_PARALLEL => Ok(()),
-            n => Err(Error::option("parallel", n, format!("1 to {MAX_PARALLEL}"))),
-        }
-    }
-}
-
-/// Games by their results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Results {
-    /// Won.
-    pub wins: u32,
-    /// Drawn.
-    pub draws: u32,
-    /// Lost.
-    pub losses: u32,
-}
-
-impl Results {
-    /// Games.
-    pub fn games(&self) -> u32 {
-        self.wins + self.draws + self.losses
-    }
-
-    /// Share of the points, a draw being half a point.
-    pub fn score(&self) -> f64 {
-        (f64::from(self.wins) + 0.5 * f64::from(self.draws)) / f64::from(self.games().max(1))
-    }
-}
-
-/// How a match ended, as the first contestant sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchReport {
-    /// Names of both.
-    pub names: [String; 2],
-    /// The first contestant's results as first player (White) and as second.
-    pub by_colour: [Results; 2],
-    /// Actions of all games.
-    pub plies: u64,
-    /// Time in seconds.
-    pub seconds: f64,
-}
-
-impl MatchReport {
-    /// The first contestant's results with both colours.
-    pub fn results(&self) -> Results {
-        let [first, second] = self.by_colour;
-        Results {
-            wins: first.wins + second.wins,
-            draws: first.draws + second.draws,
-            losses: first.losses + second.losses,
-        }
-    }
-}
-
-impl std::fmt::Display for MatchReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Results { wins, draws, losses } = self.results();
-        let [first, second] = &self.names;
-        write!(f, "{first} against {second}: {wins} won, {draws} drawn, {losses} lost")
-    }
-}
-
 /// A contestant that is ready.
 enum Ready {
     Search(Box<Searcher<Checkers>>),
@@ -136,11 +45,101 @@ enum Ready {
     Mcts(Box<Search<Checkers>>),
 }
 
+/// Choices for a [`Match`].
+#[derive(Clone)]
+pub struct MatchBuilder {
+    contestants: [Contestant; 2],
+    options: MatchOptions,
+}
+
+impl MatchBuilder {
+    /// All options at once.
+    pub fn options(mut self, options: MatchOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Games in all; even. Default 100.
+    pub fn games(mut self, n: u32) -> Self {
+        self.options.games = n;
+        self
+    }
+
+    /// Random actions at the beginning of each pair of games. Default 4.
+    pub fn opening_plies(mut self, n: u32) -> Self {
+        self.options.opening_plies = n;
+        self
+    }
+
+    /// Games side by side. Default 256.
+    pub fn parallel(mut self, n: u32) -> Self {
+        self.options.parallel = n;
+        self
+    }
+
+    /// Seed of openings and of random play. Default 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Makes both contestants ready.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says.
+    pub fn build(self, device: &Device) -> Result<Match> {
+        let Self { contestants, options } = self;
+        options.check()?;
+        let names = [contestants[0].name(), contestants[1].name()];
+        let capacity = options.parallel.min(options.games) as usize;
+        let ready = |contestant: Contestant| match contestant {
+            Contestant::Search(options, estimator) => {
+                Searcher::new(device, options, &estimator, capacity).map(|searcher| Ready::Search(Box::new(searcher)))
+            }
+            Contestant::Random => Ok(Ready::Random),
+            Contestant::Mcts(builder) => builder.build(device).map(|search| Ready::Mcts(Box::new(search))),
+        };
+        let [first, second] = contestants;
+        let contestants = [ready(first)?, ready(second)?];
+        let engine = |ready: &Ready| match ready {
+            Ready::Search(searcher) => searcher.engine(),
+            _ => None,
+        };
+        let report = MatchReport {
+            names,
+            by_colour: [Results::default(); 2],
+            plies: 0,
+            seconds: 0.0,
+            device: device.to_string(),
+            engines: [engine(&contestants[0]), engine(&contestants[1])],
+            options,
+        };
+        Ok(Match { contestants, options, open: Vec::new(), begun: 0, report })
+    }
+}
+
 /// Two players on a device.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use warpplay::Device;
+/// use warpplay::azero::player::{Contestant, Estimator, Match, SearchOptions};
+///
+/// let search = SearchOptions { simulations: 8, ..SearchOptions::default() };
+/// let contestants = [Contestant::Search(search, Estimator::Uniform), Contestant::Random];
+/// let mut games = Match::builder(contestants).games(2).build(&Device::cpu())?;
+/// let report = games.run(|_| ControlFlow::Continue(()))?;
+/// assert_eq!(report.results().games(), 2);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
 pub struct Match {
     contestants: [Ready; 2],
-    names: [String; 2],
     options: MatchOptions,
+    /// Games that go on.
+    open: Vec<Open>,
+    /// Games that were begun.
+    begun: u64,
+    report: MatchReport,
 }
 
 #[derive(Clone, Copy)]
@@ -175,46 +174,49 @@ impl Open {
 }
 
 impl Match {
-    /// Makes both contestants ready.
+    /// A match of two contestants with the default options, to be changed.
+    pub fn builder(contestants: [Contestant; 2]) -> MatchBuilder {
+        MatchBuilder { contestants, options: MatchOptions::default() }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &MatchOptions {
+        &self.options
+    }
+
+    /// Raises the number of games in all.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed; what building the contestants says.
-    pub fn new(device: &Device, contestants: [Contestant; 2], options: MatchOptions) -> Result<Self> {
+    /// [`Error::Option`](crate::Error::Option) for a number that is not allowed.
+    pub fn set_limit(&mut self, games: u32) -> Result<()> {
+        let options = MatchOptions { games, ..self.options };
         options.check()?;
-        let names = [contestants[0].name(), contestants[1].name()];
-        let capacity = options.parallel.min(options.games) as usize;
-        let ready = |contestant: Contestant| match contestant {
-            Contestant::Search(options, estimator) => {
-                Searcher::new(device, options, &estimator, capacity).map(|searcher| Ready::Search(Box::new(searcher)))
-            }
-            Contestant::Random => Ok(Ready::Random),
-            Contestant::Mcts(builder) => builder.build(device).map(|search| Ready::Mcts(Box::new(search))),
-        };
-        let [first, second] = contestants;
-        Ok(Self { contestants: [ready(first)?, ready(second)?], names, options })
+        (self.options, self.report.options) = (options, options);
+        Ok(())
     }
 
-    /// Plays all games.
-    ///
-    /// # Errors
-    /// As [`SelfPlay::play_with`](super::SelfPlay::play_with).
-    pub fn run(&mut self) -> Result<MatchReport> {
-        self.run_with(|_| ControlFlow::Continue(()))
+    /// The next game, if one is left to begin.
+    fn begin(&mut self) -> Option<Open> {
+        let next = (self.begun < u64::from(self.options.games)).then(|| Open::new(self.begun, &self.options));
+        self.begun += u64::from(next.is_some());
+        next
     }
 
-    /// The same; `watch` is told the results so far after each move of the games that go on. When it answers `Break`, no more is played, and the report is of
-    /// the games that are over.
+    /// Plays the games that are left; `watch` is told the results so far after each move of the games that go on. When it answers `Break`, no more is played, and
+    /// the report is of the games that are over; the next run goes on.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
-    pub fn run_with(&mut self, mut watch: impl FnMut(&MatchReport) -> ControlFlow<()>) -> Result<MatchReport> {
-        let start = Instant::now();
+    /// As [`SelfPlay::run`](super::SelfPlay::run).
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<MatchReport>) -> ControlFlow<()>) -> Result<MatchReport> {
+        let (start, before) = (Instant::now(), self.report.seconds);
         let options = self.options;
-        let mut to_begin = (0..u64::from(options.games)).map(|game| Open::new(game, &options));
-        let mut open: Vec<Open> = to_begin.by_ref().take(options.parallel as usize).collect();
-        let mut report =
-            MatchReport { names: self.names.clone(), by_colour: [Results::default(); 2], plies: 0, seconds: 0.0 };
-        while !open.is_empty() {
+        while self.open.len() < options.parallel as usize
+            && let Some(game) = self.begin()
+        {
+            self.open.push(game);
+        }
+        while !self.open.is_empty() {
+            let open = &self.open;
             let mut actions = vec![0; open.len()];
             for (which, contestant) in self.contestants.iter_mut().enumerate() {
                 let mine: Vec<usize> = (0..open.len()).filter(|&at| open[at].contestant() == which).collect();
@@ -224,7 +226,7 @@ impl Match {
                 }
             }
             let mut still_open = Vec::with_capacity(open.len());
-            for (mut game, action) in open.into_iter().zip(actions) {
+            for (mut game, action) in std::mem::take(&mut self.open).into_iter().zip(actions) {
                 play_checked(&mut game.position, action, game.ply)?;
                 game.ply += 1;
                 let outcome = game.position.outcome_after(action);
@@ -232,24 +234,31 @@ impl Match {
                     still_open.push(game);
                     continue;
                 }
-                report.plies += u64::from(game.ply);
+                self.report.plies += u64::from(game.ply);
                 let colour = (game.game % 2) as usize;
-                let results = &mut report.by_colour[colour];
+                let results = &mut self.report.by_colour[colour];
                 match outcome {
                     Outcome::Win(player) if player.index() == colour => results.wins += 1,
                     Outcome::Win(_) => results.losses += 1,
                     _ => results.draws += 1,
                 }
-                still_open.extend(to_begin.next());
+                still_open.extend(self.begin());
             }
-            open = still_open;
-            report.seconds = start.elapsed().as_secs_f64();
-            if watch(&report).is_break() {
+            self.open = still_open;
+            let elapsed = start.elapsed();
+            self.report.seconds = before + elapsed.as_secs_f64();
+            let progress = Progress {
+                steps: self.report.results().games().into(),
+                n_steps: Some(options.games.into()),
+                elapsed,
+                time_limit: None,
+                latest: Some(self.report.clone()),
+            };
+            if watch(&progress).is_break() {
                 break;
             }
         }
-        report.seconds = start.elapsed().as_secs_f64();
-        Ok(report)
+        Ok(self.report.clone())
     }
 }
 

@@ -1,11 +1,76 @@
 //! A player for one position at a time.
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
 use super::estimator::Estimator;
-use super::options::{Noise, SearchOptions};
-use super::searcher::{Decision, Searcher, Task};
+use super::options::{Noise, SearchOptions, Trees};
+use super::searcher::Searcher;
+use super::task::{Choice, Task};
+use crate::azero::Engine;
 use crate::azero::checkers::Checkers;
-use crate::mcts::check_playable;
-use crate::{Device, Result};
+use crate::mcts::{Notation, check_playable};
+use crate::{Device, Memory, Progress, Result};
+
+/// What a search found of one action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionVisits {
+    /// The action.
+    pub action: u32,
+    /// Its name, as `a3b4`.
+    #[serde(default)]
+    pub name: String,
+    /// Simulations that began with it.
+    pub visits: u32,
+    /// Its probability before the search, with the noise.
+    pub prior: f32,
+    /// Its mean value, or known result, for the player to move, -1 to 1; 0 without visits.
+    pub value: f32,
+}
+
+/// What a search found of a position.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The action to be played.
+    pub action: u32,
+    /// Its name, as `a3b4`.
+    #[serde(default)]
+    pub name: String,
+    /// Mean value for the player to move, -1 to 1.
+    pub value: f32,
+    /// All legal actions, ascending.
+    pub actions: Vec<ActionVisits>,
+    /// Nodes of the tree.
+    pub n_nodes: u32,
+}
+
+impl std::fmt::Display for Decision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let visits: u32 = self.actions.iter().map(|action| action.visits).sum();
+        write!(f, "{}, value {:+.3} after {visits} simulations", self.name, self.value)
+    }
+}
+
+impl From<Choice> for Decision {
+    fn from(choice: Choice) -> Self {
+        let actions = choice.actions.into_iter().map(|found| ActionVisits {
+            action: found.action,
+            name: Checkers::action_name(found.action),
+            visits: found.visits,
+            prior: found.prior,
+            value: found.value,
+        });
+        Self {
+            action: choice.action,
+            name: Checkers::action_name(choice.action),
+            value: choice.value,
+            actions: actions.collect(),
+            n_nodes: choice.n_nodes,
+        }
+    }
+}
 
 /// Choices for a [`Player`].
 #[derive(Clone, Debug)]
@@ -15,12 +80,6 @@ pub struct PlayerBuilder {
 }
 
 impl PlayerBuilder {
-    /// What evaluates leaves. Default [`Estimator::Uniform`].
-    pub fn estimator(mut self, estimator: Estimator) -> Self {
-        self.estimator = estimator;
-        self
-    }
-
     /// All options at once.
     pub fn options(mut self, options: SearchOptions) -> Self {
         self.options = options;
@@ -39,9 +98,33 @@ impl PlayerBuilder {
         self
     }
 
+    /// Weight of the priors. Default 2.
+    pub fn c_puct(mut self, weight: f32) -> Self {
+        self.options.c_puct = weight;
+        self
+    }
+
     /// Noise at the root. Default none.
     pub fn noise(mut self, noise: Option<Noise>) -> Self {
         self.options.noise = noise;
+        self
+    }
+
+    /// Temperature of the choice of a move, and so many actions of a game have it. Default 1, for none.
+    pub fn temperature(mut self, temperature: f32, plies: u32) -> Self {
+        (self.options.temperature, self.options.temperature_plies) = (temperature, plies);
+        self
+    }
+
+    /// Nodes of a tree. Default 24 for each simulation.
+    pub fn max_nodes(mut self, n: u32) -> Self {
+        self.options.max_nodes = Some(n);
+        self
+    }
+
+    /// Where the trees are. Default [`Trees::Auto`].
+    pub fn trees(mut self, trees: Trees) -> Self {
+        self.options.trees = trees;
         self
     }
 
@@ -49,6 +132,14 @@ impl PlayerBuilder {
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
+    }
+
+    /// What it needs on a device for positions, results and trees, beside the network.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        Searcher::<Checkers>::memory(device, &self.options, &self.estimator, 1)
     }
 
     /// Takes the memory for one tree, and for the network on the device.
@@ -64,15 +155,16 @@ impl PlayerBuilder {
 /// Chooses moves of checkers, a position at a time.
 ///
 /// ```
+/// use std::ops::ControlFlow;
 /// use warpplay::Device;
 /// use warpplay::azero::checkers::Checkers;
 /// use warpplay::azero::player::{Estimator, Player};
 ///
-/// let builder = Player::builder().simulations(64).estimator(Estimator::Playouts(8));
-/// let mut player = builder.build(&Device::cpu())?;
-/// let found = player.choose(&Checkers::new())?;
+/// let mut player = Player::builder(Estimator::Playouts(8)).simulations(64).build(&Device::cpu())?;
+/// let found = player.run(&Checkers::new(), |_| ControlFlow::Continue(()))?;
 /// assert_eq!(found.actions.len(), 7);
 /// assert_eq!(found.actions.iter().map(|action| action.visits).sum::<u32>(), 64);
+/// println!("{} is played", found.name);
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 pub struct Player {
@@ -80,9 +172,9 @@ pub struct Player {
 }
 
 impl Player {
-    /// A player with the default choices, to be changed.
-    pub fn builder() -> PlayerBuilder {
-        PlayerBuilder { options: SearchOptions::default(), estimator: Estimator::Uniform }
+    /// A player whose leaves a network evaluates (`&network`, or an [`Estimator`] that says how), or [`Estimator::Uniform`] or [`Estimator::Playouts`] without one.
+    pub fn builder(estimator: impl Into<Estimator>) -> PlayerBuilder {
+        PlayerBuilder { options: SearchOptions::default(), estimator: estimator.into() }
     }
 
     /// The options of its searches.
@@ -95,22 +187,53 @@ impl Player {
         self.searcher.name()
     }
 
-    /// Searches a position. The same position gets the same answer every time.
+    /// Which implementation evaluates; none without a network.
+    pub fn engine(&self) -> Option<Engine> {
+        self.searcher.engine()
+    }
+
+    /// What it took for positions, results and trees.
+    pub fn memory_needed(&self) -> Memory {
+        self.searcher.memory_needed()
+    }
+
+    /// Searches a position. The same position gets the same answer every time. `watch` is told once, at the end: a move is queued to the device as a whole.
     ///
     /// # Errors
     /// [`Error::Finished`](crate::Error::Finished) for a position without a move; [`Error::NotFinite`](crate::Error::NotFinite) if the network gives what is no
     /// number; what the driver says.
-    pub fn choose(&mut self, position: &Checkers) -> Result<Decision> {
-        self.choose_at(position, 0, 0)
+    pub fn run(
+        &mut self,
+        position: &Checkers,
+        watch: impl FnMut(&Progress<Decision>) -> ControlFlow<()>,
+    ) -> Result<Decision> {
+        self.run_at(position, 0, 0, watch)
     }
 
     /// Searches a position as ply `ply` of game `game`, which name its random numbers, and decide whether there is temperature.
     ///
     /// # Errors
-    /// As [`choose`](Self::choose).
-    pub fn choose_at(&mut self, position: &Checkers, game: u64, ply: u32) -> Result<Decision> {
+    /// As [`run`](Self::run).
+    pub fn run_at(
+        &mut self,
+        position: &Checkers,
+        game: u64,
+        ply: u32,
+        mut watch: impl FnMut(&Progress<Decision>) -> ControlFlow<()>,
+    ) -> Result<Decision> {
         check_playable(position)?;
+        let start = Instant::now();
         let found = self.searcher.search(&[Task { position: *position, game, ply }])?;
-        Ok(found.into_iter().next().expect("a decision for the task"))
+        let decision = Decision::from(found.into_iter().next().expect("a decision for the task"));
+        let steps = u64::from(self.options().simulations);
+        // There is nothing left to stop.
+        let _ = watch(&Progress {
+            steps,
+            n_steps: Some(steps),
+            elapsed: start.elapsed(),
+            time_limit: None,
+            latest: Some(decision.clone()),
+        });
+        Ok(decision)
     }
 }

@@ -9,6 +9,8 @@ use crate::{Backend, Device, Error, Result};
 
 /// Most simulations of a move.
 pub const MAX_SIMULATIONS: u32 = 1 << 20;
+/// Most games side by side.
+pub const MAX_PARALLEL: u32 = 1 << 16;
 /// Most playouts of a leaf.
 pub const MAX_PLAYOUTS: u32 = 1 << 15;
 
@@ -53,6 +55,7 @@ impl Default for Noise {
 
 /// Options of a search by the PUCT rule; [`warpplay_gpu::azero::search`] says what each does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SearchOptions {
     /// Simulations of a move, 1 to [`MAX_SIMULATIONS`]. Default 100.
     pub simulations: u32,
@@ -144,5 +147,80 @@ impl SearchOptions {
     /// The temperature at a ply.
     pub(super) fn temperature_at(&self, ply: u32) -> f32 {
         if ply < self.temperature_plies { self.temperature } else { 0.0 }
+    }
+}
+
+/// Options of a [`SelfPlay`](super::SelfPlay).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SelfPlayOptions {
+    /// Games in all. Default 100.
+    pub games: u64,
+    /// Number of the first game: a game's random numbers follow from its number and the seed. Default 0.
+    pub first: u64,
+    /// Games side by side, 1 to [`MAX_PARALLEL`]. Default 256. What is played does not depend on it.
+    pub parallel: u32,
+    /// Options of the searches. Default [`SearchOptions::self_play`].
+    pub search: SearchOptions,
+}
+
+impl Default for SelfPlayOptions {
+    fn default() -> Self {
+        Self { games: 100, first: 0, parallel: 256, search: SearchOptions::self_play() }
+    }
+}
+
+impl SelfPlayOptions {
+    /// # Errors
+    /// [`Error::Option`] for the first value that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        if self.games == 0 {
+            return Err(Error::option("games", 0, "at least 1"));
+        }
+        if self.first.checked_add(self.games).is_none() {
+            let allowed = format!("at most {} for {} games", u64::MAX - self.games, self.games);
+            return Err(Error::option("first game", self.first, allowed));
+        }
+        if !(1..=MAX_PARALLEL).contains(&self.parallel) {
+            return Err(Error::option("parallel", self.parallel, format!("1 to {MAX_PARALLEL}")));
+        }
+        self.search.check()
+    }
+}
+
+/// Options of a [`Match`](super::Match).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MatchOptions {
+    /// Games; even, since each opening is played with both colours. Default 100.
+    pub games: u32,
+    /// Random actions at the beginning of each pair of games, 0 to 40. Default 4.
+    pub opening_plies: u32,
+    /// Games side by side. Default 256.
+    pub parallel: u32,
+    /// Seed of openings and of random play. Default 0.
+    pub seed: u64,
+}
+
+impl Default for MatchOptions {
+    fn default() -> Self {
+        Self { games: 100, opening_plies: 4, parallel: 256, seed: 0 }
+    }
+}
+
+impl MatchOptions {
+    /// # Errors
+    /// [`Error::Option`] for the first value that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        if self.games == 0 || self.games % 2 == 1 || self.games > 1 << 24 {
+            return Err(Error::option("games", self.games, format!("an even number, 2 to {}", 1 << 24)));
+        }
+        if self.opening_plies > 40 {
+            return Err(Error::option("opening_plies", self.opening_plies, "0 to 40"));
+        }
+        match self.parallel {
+            1..=MAX_PARALLEL => Ok(()),
+            n => Err(Error::option("parallel", n, format!("1 to {MAX_PARALLEL}"))),
+        }
     }
 }

@@ -1,80 +1,66 @@
 //! A search of many positions at once, whatever grows the trees.
 
-use serde::{Deserialize, Serialize};
-use warpplay_gpu::azero::search::{SearchKernels, random};
+use warpplay_gpu::azero::search::SearchKernels;
+use warpplay_gpu::azero::search::finish::{Found, FoundAction};
+use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_PATH, Node};
 
 use super::device::DeviceTrees;
 use super::estimator::{Estimator, Leaves};
 use super::host::HostTrees;
 use super::options::{SearchOptions, Trees};
-use crate::{Device, Error, Precision, Result};
-
-/// What a search found of one action.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ActionVisits {
-    /// The action.
-    pub action: u32,
-    /// Simulations that began with it.
-    pub visits: u32,
-    /// Its probability before the search, with the noise.
-    pub prior: f32,
-    /// Its mean value, or known result, for the player to move, -1 to 1; 0 without visits.
-    pub value: f32,
-}
-
-/// What a search found of a position.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
-    /// The action to be played.
-    pub action: u32,
-    /// Mean value for the player to move, -1 to 1.
-    pub value: f32,
-    /// All legal actions, ascending.
-    pub actions: Vec<ActionVisits>,
-    /// Nodes of the tree.
-    pub n_nodes: u32,
-}
-
-/// A position to be searched, and its place in a game, which names its random numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task<G> {
-    pub position: G,
-    pub game: u64,
-    pub ply: u32,
-}
-
-impl<G> Task<G> {
-    /// The key of its random numbers.
-    pub fn key(&self, seed: u64) -> u64 {
-        random::key(seed, self.game, u64::from(self.ply))
-    }
-}
+use super::task::{Choice, Task};
+use crate::azero::{Engine, Evaluator};
+use crate::{Device, Memory, Result};
 
 /// Trees for up to a number of positions, with what evaluates their leaves.
 pub(super) struct Searcher<G: SearchKernels> {
     options: SearchOptions,
     name: String,
     capacity: usize,
-    engine: Engine<G>,
+    trees: Grown<G>,
+    engine: Option<Engine>,
+    memory: Memory,
 }
 
-enum Engine<G: SearchKernels> {
+enum Grown<G: SearchKernels> {
     Device(Box<DeviceTrees<G>>),
     Host(Box<HostTrees>),
 }
 
 impl<G: SearchKernels> Searcher<G> {
+    /// What searches of `capacity` positions at once need.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed.
+    pub fn memory(device: &Device, options: &SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Memory> {
+        options.check()?;
+        let memory = match estimator {
+            Estimator::Network { network, options: evaluation, .. } => {
+                let builder = Evaluator::builder(network).options(evaluation.clone());
+                builder.max_batch(capacity * options.leaves as usize).memory_needed(device)?
+            }
+            _ => Memory::default(),
+        };
+        Ok(match options.trees.chosen(device)? {
+            Trees::Host => memory,
+            _ => memory.on_device("trees", tree_bytes::<G>(options, capacity as u64)),
+        })
+    }
+
     /// Takes the memory for `capacity` positions at once.
     pub fn new(device: &Device, options: SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Self> {
         options.check()?;
         let trees = options.trees.chosen(device)?;
+        let memory = Self::memory(device, &options, estimator, capacity)?;
+        device.expect_memory(&memory)?;
         let name = estimator.name();
         let leaves = Leaves::new::<G>(device, estimator, capacity * options.leaves as usize)?;
-        let engine = match trees {
-            Trees::Host => Engine::Host(Box::new(HostTrees::new(leaves))),
-            _ => Engine::Device(Box::new(DeviceTrees::new(device, &options, leaves, capacity as u32)?)),
+        let engine = leaves.engine();
+        let trees = match trees {
+            Trees::Host => Grown::Host(Box::new(HostTrees::new(leaves))),
+            _ => Grown::Device(Box::new(DeviceTrees::new(device, &options, leaves, capacity as u32)?)),
         };
-        Ok(Self { options, name, capacity, engine })
+        Ok(Self { options, name, capacity, trees, engine, memory })
     }
 
     /// The options.
@@ -87,21 +73,36 @@ impl<G: SearchKernels> Searcher<G> {
         &self.name
     }
 
+    /// Which implementation evaluates; none without a network.
+    pub fn engine(&self) -> Option<Engine> {
+        self.engine
+    }
+
+    /// What it took for positions, results and trees.
+    pub fn memory_needed(&self) -> Memory {
+        self.memory.clone()
+    }
+
     /// Searches positions that are not over.
-    pub fn search(&mut self, tasks: &[Task<G>]) -> Result<Vec<Decision>> {
+    pub fn search(&mut self, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
         let mut decisions = Vec::with_capacity(tasks.len());
         for tasks in tasks.chunks(self.capacity) {
-            decisions.extend(match &mut self.engine {
-                Engine::Device(trees) => trees.search(&self.options, tasks)?,
-                Engine::Host(trees) => trees.search(&self.options, tasks)?,
+            decisions.extend(match &mut self.trees {
+                Grown::Device(trees) => trees.search(&self.options, tasks)?,
+                Grown::Host(trees) => trees.search(&self.options, tasks)?,
             });
         }
         Ok(decisions)
     }
 }
 
-/// The error of an evaluation that is no number, in the tree of place `place` of those searched together.
-pub(super) fn not_finite<G>(what: &str, value: f64, place: usize, task: &Task<G>, precision: Precision) -> Error {
-    let what = format!("game {}, ply {}: {what}", task.game, task.ply);
-    Error::NotFinite { what, position: place, value, precision }
+/// Bytes of `n` trees in device memory.
+fn tree_bytes<G: SearchKernels>(options: &SearchOptions, n: u64) -> u64 {
+    let position = size_of::<G>() as u64;
+    let nodes = u64::from(options.capacity::<G>()) * size_of::<Node>() as u64;
+    let positions = (u64::from(options.simulations) + 2) * position;
+    let leaf = size_of::<Leaf>() as u64 + position + 4 * (u64::from(MAX_PATH) + 1);
+    let found =
+        (size_of::<Head>() + size_of::<Found>()) as u64 + u64::from(G::MAX_LEGAL) * size_of::<FoundAction>() as u64;
+    n.saturating_mul(nodes + positions + u64::from(options.leaves) * leaf + found)
 }

@@ -4,45 +4,68 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use warpplay_gpu::azero::search::Searched;
 
 use super::estimator::Estimator;
-use super::options::SearchOptions;
-use super::searcher::{Decision, Searcher, Task};
+use super::options::{SearchOptions, SelfPlayOptions};
+use super::report::{GamesPlayed, SelfPlayReport};
+use super::searcher::Searcher;
+use super::task::{Choice, Task};
 use crate::azero::GameRecord;
 use crate::azero::checkers::{Checkers, returns};
 use crate::mcts::{Game, Outcome, Player as Side};
-use crate::{Device, Error, Result};
-
-/// Most games side by side.
-pub const MAX_PARALLEL: u32 = 1 << 16;
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// Choices for [`SelfPlay`].
 #[derive(Clone, Debug)]
 pub struct SelfPlayBuilder {
-    options: SearchOptions,
+    options: SelfPlayOptions,
     estimator: Estimator,
-    parallel: u32,
 }
 
 impl SelfPlayBuilder {
-    /// What evaluates leaves. Default [`Estimator::Uniform`].
-    pub fn estimator(mut self, estimator: Estimator) -> Self {
-        self.estimator = estimator;
-        self
-    }
-
-    /// Options of the searches. Default [`SearchOptions::self_play`].
-    pub fn options(mut self, options: SearchOptions) -> Self {
+    /// All options at once.
+    pub fn options(mut self, options: SelfPlayOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Games side by side, 1 to [`MAX_PARALLEL`]. Default 256. What is played does not depend on it.
-    pub fn parallel(mut self, n: u32) -> Self {
-        self.parallel = n;
+    /// Options of the searches. Default [`SearchOptions::self_play`].
+    pub fn search(mut self, options: SearchOptions) -> Self {
+        self.options.search = options;
         self
+    }
+
+    /// Games in all. Default 100.
+    pub fn games(mut self, n: u64) -> Self {
+        self.options.games = n;
+        self
+    }
+
+    /// Number of the first game. Default 0.
+    pub fn first(mut self, game: u64) -> Self {
+        self.options.first = game;
+        self
+    }
+
+    /// Games side by side, 1 to [`MAX_PARALLEL`](super::MAX_PARALLEL). Default 256. What is played does not depend on it.
+    pub fn parallel(mut self, n: u32) -> Self {
+        self.options.parallel = n;
+        self
+    }
+
+    /// Seed of all random numbers. Default 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.search.seed = seed;
+        self
+    }
+
+    /// What it needs on a device for positions, results and trees, beside the network.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        Searcher::<Checkers>::memory(device, &self.options.search, &self.estimator, self.options.parallel as usize)
     }
 
     /// Takes the memory for all trees, and for the network on the device.
@@ -50,29 +73,12 @@ impl SelfPlayBuilder {
     /// # Errors
     /// As [`PlayerBuilder::build`](super::PlayerBuilder::build).
     pub fn build(self, device: &Device) -> Result<SelfPlay> {
-        if !(1..=MAX_PARALLEL).contains(&self.parallel) {
-            return Err(Error::option("parallel", self.parallel, format!("1 to {MAX_PARALLEL}")));
-        }
-        let searcher = Searcher::new(device, self.options, &self.estimator, self.parallel as usize)?;
-        Ok(SelfPlay { searcher, parallel: self.parallel as usize })
+        self.options.check()?;
+        let SelfPlayOptions { search, parallel, .. } = self.options;
+        let searcher = Searcher::new(device, search, &self.estimator, parallel as usize)?;
+        let played = GamesPlayed::default();
+        Ok(SelfPlay { searcher, device: device.to_string(), options: self.options, told: 0, played })
     }
-}
-
-/// What was played.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SelfPlayReport {
-    /// Games that ended.
-    pub games: u64,
-    /// Actions in them.
-    pub plies: u64,
-    /// Games won by the first player, by the second, drawn.
-    pub first_wins: u64,
-    /// Games won by the second player.
-    pub second_wins: u64,
-    /// Games drawn by the 40-action rule.
-    pub draws: u64,
-    /// Time in seconds.
-    pub seconds: f64,
 }
 
 /// Plays games of a search against itself and records them.
@@ -80,19 +86,28 @@ pub struct SelfPlayReport {
 /// Games are numbered; what is played in a game depends on its number, the seed and the options, not on the games beside it.
 ///
 /// ```
+/// use std::ops::ControlFlow;
 /// use warpplay::Device;
-/// use warpplay::azero::player::{SearchOptions, SelfPlay};
+/// use warpplay::azero::player::{Estimator, SearchOptions, SelfPlay};
 ///
-/// let options = SearchOptions { simulations: 8, seed: 27, ..SearchOptions::self_play() };
-/// let mut games = SelfPlay::builder().options(options).build(&Device::cpu())?;
-/// let records = games.play(0, 2)?;
-/// assert_eq!(records.len(), 2);
+/// let search = SearchOptions { simulations: 8, seed: 27, ..SearchOptions::self_play() };
+/// let mut games = SelfPlay::builder(Estimator::Uniform).search(search).games(2).build(&Device::cpu())?;
+/// let mut records = Vec::new();
+/// let report = games.run(|progress| {
+///     records.extend(progress.latest.clone());
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!((records.len(), report.played.games), (2, 2));
 /// assert!(records[0].replay().is_ok());
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 pub struct SelfPlay {
     searcher: Searcher<Checkers>,
-    parallel: usize,
+    device: String,
+    options: SelfPlayOptions,
+    /// Games told to the caller.
+    told: u64,
+    played: GamesPlayed,
 }
 
 /// A game that goes on.
@@ -107,7 +122,7 @@ impl Open {
     }
 
     /// Plays what was decided.
-    fn play(&mut self, decision: &Decision) -> Result<Outcome> {
+    fn play(&mut self, decision: &Choice) -> Result<Outcome> {
         let record = &mut self.record;
         record.players.push(self.position.to_move().index() as u8);
         record.boards.push(self.position.board_text());
@@ -140,52 +155,44 @@ pub(super) fn play_checked(position: &mut Checkers, action: u32, ply: u32) -> Re
 }
 
 impl SelfPlay {
-    /// Self-play with the default choices, to be changed.
-    pub fn builder() -> SelfPlayBuilder {
-        SelfPlayBuilder { options: SearchOptions::self_play(), estimator: Estimator::Uniform, parallel: 256 }
+    /// Self-play of a network (`&network`, or an [`Estimator`] that says how it runs), or of [`Estimator::Uniform`] or [`Estimator::Playouts`] without one.
+    pub fn builder(estimator: impl Into<Estimator>) -> SelfPlayBuilder {
+        SelfPlayBuilder { options: SelfPlayOptions::default(), estimator: estimator.into() }
     }
 
-    /// The options of its searches.
-    pub fn options(&self) -> &SearchOptions {
-        self.searcher.options()
+    /// The options.
+    pub fn options(&self) -> &SelfPlayOptions {
+        &self.options
     }
 
-    /// Plays games `first`, `first + 1` and so on, `n` of them.
+    /// What it took for positions, results and trees.
+    pub fn memory_needed(&self) -> Memory {
+        self.searcher.memory_needed()
+    }
+
+    /// Raises the number of games in all.
     ///
     /// # Errors
-    /// As [`play_with`](Self::play_with).
-    pub fn play(&mut self, first: u64, n: u64) -> Result<Vec<GameRecord>> {
-        let mut records = Vec::new();
-        self.play_with(first, n, |record| {
-            records.push(record);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(records)
+    /// [`Error::Option`] for game numbers beyond the largest, and for none.
+    pub fn set_limit(&mut self, games: u64) -> Result<()> {
+        let options = SelfPlayOptions { games, ..self.options };
+        options.check()?;
+        self.options = options;
+        Ok(())
     }
 
-    /// The same; each game goes to `each` as soon as it and all before it are over, in the order of their numbers. When that answers `Break`, or fails, no
-    /// more is played.
+    /// Plays the games that are left. `watch` is told each game as soon as it and all before it are over, in the order of their numbers. When it answers
+    /// `Break`, no more is played; the next run begins with the first game that was not told.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] naming game and ply if the network gives what is no number; [`Error::Option`] for game numbers beyond the largest; errors of
-    /// `each` and of the device.
-    pub fn play_with(
-        &mut self,
-        first: u64,
-        n: u64,
-        mut each: impl FnMut(GameRecord) -> Result<ControlFlow<()>>,
-    ) -> Result<SelfPlayReport> {
-        let start = Instant::now();
-        let Some(end) = first.checked_add(n) else {
-            return Err(Error::option("first game", first, format!("at most {} for {n} games", u64::MAX - n)));
-        };
-        let seed = self.searcher.options().seed;
+    /// [`Error::NotFinite`] naming game and ply if the network gives what is no number; errors of the device.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<GameRecord>) -> ControlFlow<()>) -> Result<SelfPlayReport> {
+        let (start, before) = (Instant::now(), self.played.seconds);
+        let SelfPlayOptions { games, first, parallel, search } = self.options;
         let name = self.searcher.name().to_string();
-        let mut to_begin = (first..end).map(|game| Open::new(game, seed, &name));
-        let mut open: Vec<Open> = to_begin.by_ref().take(self.parallel).collect();
-        let mut report = SelfPlayReport::default();
+        let mut to_begin = (first + self.told..first + games).map(|game| Open::new(game, search.seed, &name));
+        let mut open: Vec<Open> = to_begin.by_ref().take(parallel as usize).collect();
         let mut ended = BTreeMap::new();
-        let mut next = first;
         while !open.is_empty() {
             let tasks: Vec<Task<Checkers>> = open
                 .iter()
@@ -195,30 +202,48 @@ impl SelfPlay {
             let mut still_open = Vec::with_capacity(open.len());
             for (mut game, decision) in open.into_iter().zip(&decisions) {
                 let outcome = game.play(decision)?;
-                if !outcome.is_over() {
+                if outcome.is_over() {
+                    ended.insert(game.record.game, (game.record, outcome));
+                    still_open.extend(to_begin.next());
+                } else {
                     still_open.push(game);
-                    continue;
                 }
-                report.games += 1;
-                report.plies += u64::from(game.record.plies);
-                match outcome {
-                    Outcome::Win(Side::First) => report.first_wins += 1,
-                    Outcome::Win(Side::Second) => report.second_wins += 1,
-                    _ => report.draws += 1,
-                }
-                ended.insert(game.record.game, game.record);
-                still_open.extend(to_begin.next());
             }
             open = still_open;
-            while let Some(record) = ended.remove(&next) {
-                next += 1;
-                if each(record)?.is_break() {
-                    report.seconds = start.elapsed().as_secs_f64();
-                    return Ok(report);
+            while let Some((record, outcome)) = ended.remove(&(first + self.told)) {
+                self.told += 1;
+                self.played.games += 1;
+                self.played.plies += u64::from(record.plies);
+                match outcome {
+                    Outcome::Win(Side::First) => self.played.first_wins += 1,
+                    Outcome::Win(Side::Second) => self.played.second_wins += 1,
+                    _ => self.played.draws += 1,
+                }
+                let elapsed = start.elapsed();
+                self.played.seconds = before + elapsed.as_secs_f64();
+                let progress = Progress {
+                    steps: self.told,
+                    n_steps: Some(games),
+                    elapsed,
+                    time_limit: None,
+                    latest: Some(record),
+                };
+                if watch(&progress).is_break() {
+                    return Ok(self.report());
                 }
             }
         }
-        report.seconds = start.elapsed().as_secs_f64();
-        Ok(report)
+        self.played.seconds = before + start.elapsed().as_secs_f64();
+        Ok(self.report())
+    }
+
+    fn report(&self) -> SelfPlayReport {
+        SelfPlayReport {
+            device: self.device.clone(),
+            estimator: self.searcher.name().to_string(),
+            engine: self.searcher.engine(),
+            options: self.options,
+            played: self.played,
+        }
     }
 }

@@ -13,17 +13,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::State;
+use super::step::Numbers;
 use super::{EpochReport, Losses, Options};
+use crate::azero::network::MOMENTS;
 use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
-use crate::runtime::atomic_file;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
-
-/// What the names of Adam's tensors begin with; 1 or 2 and a point follow.
-pub(in crate::azero) const MOMENTS: &str = "moment";
-const KIND: Kind = Kind { key: "warpplay_azero_checkpoint", name: "checkpoint", version: 2 };
 
 /// Sums over the steps done of an epoch that is not finished.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,9 +32,9 @@ pub(super) struct Sums {
     pub seconds: f64,
 }
 
-/// Where a training stands.
+/// How far a training is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Done {
     /// Epochs done.
     pub epochs: Vec<EpochReport>,
     /// Steps done of the next one.
@@ -52,12 +48,15 @@ pub(super) struct Place {
 ///
 /// Its file is a weight file too: [`Network::load`] reads the network from it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
+pub struct State {
     pub(super) options: Options,
     pub(super) data_checksum: u64,
-    pub(super) place: Place,
-    pub(super) state: State,
+    pub(super) done: Done,
+    pub(super) numbers: Numbers,
 }
+
+/// A training's whole state in a file.
+pub type Checkpoint = crate::Checkpoint<State>;
 
 /// An `f64` of any kind, by its bits.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -130,29 +129,10 @@ struct Meta<'a> {
     epochs: Vec<EpochEntry>,
 }
 
-impl Checkpoint {
-    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written, or if a parameter is not finite: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        atomic_file::write(path, &self.to_bytes(path)?)
-    }
-
-    /// Reads it and checks every field.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, is damaged in any byte, or holds what no training can
-    /// come to.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::from_bytes(path, &mut atomic_file::read(path)?)
-    }
-
+impl State {
     /// The network as it was.
     pub fn network(&self) -> &Network {
-        &self.state.network
+        &self.numbers.network
     }
 
     /// The options of the training.
@@ -162,85 +142,12 @@ impl Checkpoint {
 
     /// The epochs done.
     pub fn epochs(&self) -> &[EpochReport] {
-        &self.place.epochs
+        &self.done.epochs
     }
 
     /// Updates done.
     pub fn updates(&self) -> u64 {
-        self.place.updates
-    }
-
-    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
-        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
-        let State { network, first, second } = &self.state;
-        let mut tensors = Vec::new();
-        let mut bad = None;
-        for (prefix, set) in [(String::new(), network), (moment(1), first), (moment(2), second)] {
-            set.visit(|name, dims, values| {
-                if prefix.is_empty() || !is_statistic(name) {
-                    let name = format!("{prefix}{name}");
-                    bad = bad.take().or_else(|| check_values(&name, values).err());
-                    tensors.push(Tensor::single(name, dims.to_vec(), values.iter().copied()));
-                }
-            });
-        }
-        if let Some(reason) = bad {
-            return Err(wrong(reason));
-        }
-        let Place { epochs, step, updates, sums } = &self.place;
-        let Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds } = *sums;
-        let sums = [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds].map(Bits::from);
-        let meta = Meta {
-            shape: network.shape(),
-            observation: network.observation(),
-            value_of: network.value_of(),
-            data_checksum: self.data_checksum,
-            updates: *updates,
-            step: *step,
-            sums,
-            options: Cow::Borrowed(&self.options),
-            epochs: epochs.iter().map(EpochEntry::from).collect(),
-        };
-        // What could not be read back must not be written.
-        check_meta(&meta).map_err(wrong)?;
-        KIND.to_bytes(path, &meta, &tensors, network.metadata())
-    }
-
-    /// Reads the bytes of a file. The checksum's digits are overwritten.
-    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
-        let wrong = |reason: String| Error::file(path, None, reason);
-        let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
-        check_meta(&meta).map_err(wrong)?;
-        let set = |prefix: &str| -> Result<Network> {
-            let mut network = Network::zeros(meta.shape)?.with_meaning(meta.observation, meta.value_of);
-            let mut failed = None;
-            let mut dims_of = Vec::new();
-            network.visit(|_, dims, _| dims_of.push(dims.to_vec()));
-            let mut dims_of = dims_of.into_iter();
-            network.visit_mut(|name, _, values| {
-                let dims = dims_of.next().unwrap_or_default();
-                if failed.is_some() || !prefix.is_empty() && is_statistic(name) {
-                    return;
-                }
-                match tensor(path, &file, &format!("{prefix}{name}"), &dims) {
-                    Ok(found) => *values = found,
-                    Err(error) => failed = Some(error),
-                }
-            });
-            failed.map_or(Ok(network), Err)
-        };
-        let [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds] = meta.sums.map(f64::from);
-        Ok(Self {
-            state: State { network: set("")?, first: set(&moment(1))?, second: set(&moment(2))? },
-            options: meta.options.into_owned(),
-            data_checksum: meta.data_checksum,
-            place: Place {
-                epochs: meta.epochs.into_iter().map(EpochReport::from).collect(),
-                step: meta.step,
-                updates: meta.updates,
-                sums: Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds },
-            },
-        })
+        self.done.updates
     }
 
     /// That a training with these options and positions may go on from here.
@@ -276,6 +183,82 @@ impl Checkpoint {
             return Err(Error::shape("positions to learn from", text(self.data_checksum), text(data_checksum)));
         }
         Ok(())
+    }
+}
+
+impl crate::runtime::checkpoint::State for State {
+    const KIND: Kind = Kind { key: "warpplay_azero_checkpoint", name: "checkpoint", version: 2 };
+
+    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
+        let Numbers { network, first, second } = &self.numbers;
+        let mut tensors = Vec::new();
+        let mut bad = None;
+        for (prefix, set) in [(String::new(), network), (moment(1), first), (moment(2), second)] {
+            set.visit(|name, dims, values| {
+                if prefix.is_empty() || !is_statistic(name) {
+                    let name = format!("{prefix}{name}");
+                    bad = bad.take().or_else(|| check_values(&name, values).err());
+                    tensors.push(Tensor::single(name, dims.to_vec(), values.iter().copied()));
+                }
+            });
+        }
+        if let Some(reason) = bad {
+            return Err(wrong(reason));
+        }
+        let Done { epochs, step, updates, sums } = &self.done;
+        let Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds } = *sums;
+        let sums = [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds].map(Bits::from);
+        let meta = Meta {
+            shape: network.shape(),
+            observation: network.observation(),
+            value_of: network.value_of(),
+            data_checksum: self.data_checksum,
+            updates: *updates,
+            step: *step,
+            sums,
+            options: Cow::Borrowed(&self.options),
+            epochs: epochs.iter().map(EpochEntry::from).collect(),
+        };
+        // What could not be read back must not be written.
+        check_meta(&meta).map_err(wrong)?;
+        Self::KIND.to_bytes(path, &meta, &tensors, network.metadata())
+    }
+
+    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
+        let wrong = |reason: String| Error::file(path, None, reason);
+        let (meta, file) = Self::KIND.parse::<Meta<'static>>(path, bytes)?;
+        check_meta(&meta).map_err(wrong)?;
+        let set = |prefix: &str| -> Result<Network> {
+            let mut network = Network::zeros(meta.shape)?.with_meaning(meta.observation, meta.value_of);
+            let mut failed = None;
+            let mut dims_of = Vec::new();
+            network.visit(|_, dims, _| dims_of.push(dims.to_vec()));
+            let mut dims_of = dims_of.into_iter();
+            network.visit_mut(|name, _, values| {
+                let dims = dims_of.next().unwrap_or_default();
+                if failed.is_some() || !prefix.is_empty() && is_statistic(name) {
+                    return;
+                }
+                match tensor(path, &file, &format!("{prefix}{name}"), &dims) {
+                    Ok(found) => *values = found,
+                    Err(error) => failed = Some(error),
+                }
+            });
+            failed.map_or(Ok(network), Err)
+        };
+        let [policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds] = meta.sums.map(f64::from);
+        Ok(Self {
+            numbers: Numbers { network: set("")?, first: set(&moment(1))?, second: set(&moment(2))? },
+            options: meta.options.into_owned(),
+            data_checksum: meta.data_checksum,
+            done: Done {
+                epochs: meta.epochs.into_iter().map(EpochReport::from).collect(),
+                step: meta.step,
+                updates: meta.updates,
+                sums: Sums { policy_loss, value_loss, l2_loss, gradient_norm, accuracy, seconds },
+            },
+        })
     }
 }
 

@@ -10,29 +10,24 @@
 //! it. On a GPU and thread by thread a step is one recorded graph of kernels in single precision ([`warpplay_gpu::azero::train`]); on the CPU the plain
 //! program trains. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
 //!
-//! # Source
+//! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.
 
 mod checkpoint;
-mod device;
-mod engine;
+mod dispatch;
+mod engines;
 mod initial;
-#[allow(unsafe_code)]
-mod kernels;
-pub mod learn;
 mod options;
 mod order;
-mod plain;
-mod plan;
 mod report;
 mod samples;
+mod step;
 mod trainer;
 
-pub use checkpoint::Checkpoint;
-pub(in crate::azero) use checkpoint::MOMENTS;
-pub use engine::StepReport;
+pub use checkpoint::{Checkpoint, State};
 pub use initial::initial;
 pub use options::{MAX_BATCH, MAX_EPOCHS, Options};
-pub use report::{EpochReport, Losses, StoppedBy};
+pub use report::{EpochReport, Losses, Report, StoppedBy};
 pub use samples::Samples;
+pub use step::StepReport;
 pub use trainer::{TrainEvent, Trainer, TrainerBuilder};

@@ -1,6 +1,10 @@
 //! What a training says about itself.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use super::Options;
 
 /// What the network says of positions, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,4 +48,40 @@ pub enum StoppedBy {
     Steps,
     /// The caller asked for it.
     Request,
+}
+
+/// A training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What it ran on.
+    pub device: String,
+    /// How it was trained: `device`, by kernels, or `cpu`.
+    pub engine: String,
+    /// The options; the seed is in them.
+    pub options: Options,
+    /// All epochs done, those before a resume included.
+    pub epochs: Vec<EpochReport>,
+    /// Updates done in all.
+    pub updates: u64,
+    /// Why this run ended.
+    pub stopped_by: StoppedBy,
+    /// Seconds of this run.
+    pub seconds: f64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device, options, epochs, updates, seconds, .. } = self;
+        write!(
+            f,
+            "{} epochs, {updates} steps of {} positions on {device}, seed {}",
+            epochs.len(),
+            options.batch,
+            options.seed
+        )?;
+        if let Some(EpochReport { train, .. }) = epochs.last() {
+            write!(f, ": policy {:.4}, value {:.4}", train.policy_loss, train.value_loss)?;
+        }
+        write!(f, "; {seconds:.2} s")
+    }
 }

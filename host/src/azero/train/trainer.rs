@@ -1,22 +1,30 @@
-//! The trainer: epochs, validation, divergence.
+//! The trainer: epochs, validation, divergence, checkpoints.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::checkpoint::{Checkpoint, Place, Sums};
-use super::device::STEPS_AT_ONCE;
-use super::engine::{Engine, Setup, State, StepReport};
-use super::{EpochReport, Losses, Options, Samples, StoppedBy, device, order, plain};
+use super::checkpoint::{Checkpoint, Done, State, Sums};
+use super::dispatch;
+use super::engines::{Setup, Train};
+use super::step::{Numbers, StepReport};
+use super::{EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
 use crate::azero::Network;
-use crate::{Backend, Device, Error, Result};
+use crate::{Device, Error, Memory, Progress, Result};
+
+/// Time between two checkpoints where nothing else is said.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// Choices for a [`Trainer`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TrainerBuilder {
+    network: Network,
+    samples: Arc<Samples>,
     options: Options,
-    network: Option<Network>,
     resume: Option<Checkpoint>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: Duration,
 }
 
 impl TrainerBuilder {
@@ -80,45 +88,56 @@ impl TrainerBuilder {
         self
     }
 
-    /// The network to begin with.
-    pub fn network(mut self, network: Network) -> Self {
-        self.network = Some(network);
-        self
-    }
-
     /// Goes on from a checkpoint; its network takes the place of the other. Options other than `epochs` and `steps` must be the same.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
     }
 
+    /// Writes the whole state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoint = Some(path.into());
+        self
+    }
+
+    /// Time between two checkpoints while it runs. Default 5 minutes.
+    pub fn checkpoint_every(mut self, time: Duration) -> Self {
+        self.checkpoint_every = time;
+        self
+    }
+
+    /// What it needs on a device: positions, parameters with Adam's moments and gradients, and what the layers of a batch leave for each other.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed.
+    pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
+        self.options.check()?;
+        Ok(memory(&self.network, &self.samples, &self.options))
+    }
+
     /// Opens a training on a device: kernels on [`Device::cuda`] and [`Device::simt`], the plain program on [`Device::cpu`].
     ///
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
-    /// [`Error::Order`] without a network and checkpoint; [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's;
-    /// [`Error::OutOfMemory`] if the device has not enough.
-    pub fn build(self, device: &Device, samples: &Arc<Samples>) -> Result<Trainer> {
-        let Self { options, network, resume } = self;
+    /// [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's; [`Error::OutOfMemory`] if the device has not enough.
+    pub fn build(self, device: &Device) -> Result<Trainer> {
+        let Self { network, samples, options, resume, checkpoint, checkpoint_every } = self;
         options.check()?;
         let data_checksum = samples.checksum();
-        let (state, place) = match (resume, network) {
-            (Some(checkpoint), _) => {
+        let (numbers, done) = match resume {
+            Some(checkpoint) => {
                 checkpoint.check_fits(&options, data_checksum)?;
-                (checkpoint.state, checkpoint.place)
+                let State { numbers, done, .. } = checkpoint.0;
+                (numbers, done)
             }
-            (None, Some(network)) => {
+            None => {
                 check_finite(&network)?;
                 let zeros = Network::zeros(network.shape())?;
                 let zeros = zeros.with_meaning(network.observation(), network.value_of());
-                (State { network, first: zeros.clone(), second: zeros }, Place::default())
-            }
-            (None, None) => {
-                let reason = "there is no network to train: give one, or a checkpoint".into();
-                return Err(Error::Order { what: "trainer", reason });
+                (Numbers { network, first: zeros.clone(), second: zeros }, Done::default())
             }
         };
-        let network = &state.network;
+        let network = &numbers.network;
         samples.check(network.shape(), network.observation(), network.value_of())?;
         let (train, validation) = samples.split(options.validation, options.seed);
         if options.batch as usize > train.len() {
@@ -128,13 +147,35 @@ impl TrainerBuilder {
                 format!("at most the {} training positions", train.len()),
             ));
         }
-        let setup = Setup { options: options.clone(), samples: Arc::clone(samples), state };
-        let engine = match device.backend() {
-            Backend::Cpu => plain::open(setup)?,
-            _ => device::open(device, setup)?,
-        };
-        Ok(Trainer { engine, device: device.clone(), options, train, validation, data_checksum, place })
+        let memory = memory(network, &samples, &options);
+        device.expect_memory(&memory)?;
+        let setup = Setup { options: options.clone(), samples, state: numbers };
+        let engine = dispatch::open(device, setup)?;
+        let keep = checkpoint.map(|path| Keep { path, every: checkpoint_every, last: Instant::now() });
+        let device = device.clone();
+        Ok(Trainer { engine, device, options, train, validation, data_checksum, done, keep, memory })
     }
+}
+
+/// What a training needs.
+fn memory(network: &Network, samples: &Samples, options: &Options) -> Memory {
+    let mut parameters = 0;
+    network.visit(|_, _, values| parameters += values.len() as u64);
+    let shape = network.shape();
+    let position = 4 * shape.n_observation() as u64 + u64::from(shape.actions);
+    // Of each convolution its output and the norm's, forward and back.
+    let layers = 4 * (1 + 2 * u64::from(shape.depth)) * shape.n_block() as u64 * 4;
+    Memory::default()
+        .on_device("positions", samples.len() as u64 * position)
+        .on_device("parameters", 4 * 4 * parameters)
+        .on_device("layers", u64::from(options.batch) * layers)
+}
+
+/// A file that is written while a training runs.
+struct Keep {
+    path: PathBuf,
+    every: Duration,
+    last: Instant,
 }
 
 /// That training can begin.
@@ -172,28 +213,30 @@ fn check_finite(network: &Network) -> Result<()> {
 ///     samples.push(game, &planes, &[1, 1], &[(action as u32, 10)], 1.0 - 2.0 * action as f64)?;
 /// }
 /// let network = Network::seeded(shape, 1)?;
-/// let builder = Trainer::builder().network(network).batch(4).epochs(100).learning_rate(0.01);
-/// let mut trainer = builder.build(&Device::cpu(), &Arc::new(samples))?;
-/// trainer.run(|_| ControlFlow::Continue(()))?;
-/// let last = trainer.epochs().last().expect("a hundred");
+/// let builder = Trainer::builder(&network, &Arc::new(samples)).batch(4).epochs(100).learning_rate(0.01);
+/// let mut trainer = builder.build(&Device::cpu())?;
+/// let report = trainer.run(|_| ControlFlow::Continue(()))?;
+/// let last = report.epochs.last().expect("a hundred");
 /// assert!(last.train.accuracy == 1.0 && last.train.policy_loss < 0.1);
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 pub struct Trainer {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Train>,
     device: Device,
     options: Options,
     /// Positions for training and for validation.
     train: Vec<u32>,
     validation: Vec<u32>,
     data_checksum: u64,
-    place: Place,
+    done: Done,
+    keep: Option<Keep>,
+    memory: Memory,
 }
 
-/// What a training's caller is told while it runs.
+/// What a training measures while it runs: [`Progress::latest`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum TrainEvent<'a> {
+pub enum TrainEvent {
     /// A step was done. On a device with memory of its own they are told some at a time, since the trainer waits for the device to know them.
     Step {
         /// The epoch, from 1.
@@ -206,13 +249,23 @@ pub enum TrainEvent<'a> {
         report: StepReport,
     },
     /// An epoch was done.
-    Epoch(&'a EpochReport),
+    Epoch(EpochReport),
 }
 
+/// Who is told.
+type Watch<'a> = dyn FnMut(&Progress<TrainEvent>) -> ControlFlow<()> + 'a;
+
 impl Trainer {
-    /// A builder with the default options.
-    pub fn builder() -> TrainerBuilder {
-        TrainerBuilder::default()
+    /// A training of a network on positions with the default options, to be changed.
+    pub fn builder(network: &Network, samples: &Arc<Samples>) -> TrainerBuilder {
+        TrainerBuilder {
+            network: network.clone(),
+            samples: Arc::clone(samples),
+            options: Options::default(),
+            resume: None,
+            checkpoint: None,
+            checkpoint_every: CHECKPOINT_EVERY,
+        }
     }
 
     /// The options.
@@ -227,12 +280,12 @@ impl Trainer {
 
     /// Epochs that are done.
     pub fn epochs(&self) -> &[EpochReport] {
-        &self.place.epochs
+        &self.done.epochs
     }
 
     /// Updates that are done.
     pub fn updates(&self) -> u64 {
-        self.place.updates
+        self.done.updates
     }
 
     /// Positions that are trained on, and positions for validation.
@@ -240,64 +293,124 @@ impl Trainer {
         (self.train.len(), self.validation.len())
     }
 
+    /// What it took, as [`TrainerBuilder::memory_needed`].
+    pub fn memory_needed(&self) -> Memory {
+        self.memory.clone()
+    }
+
+    /// Raises the number of epochs in all.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a number that is not allowed.
+    pub fn set_limit(&mut self, epochs: u32) -> Result<()> {
+        let options = Options { epochs, ..self.options.clone() };
+        options.check()?;
+        self.options = options;
+        Ok(())
+    }
+
     /// Trains until the last epoch or step is done, or `watch` answers `Break`, which is heeded between two steps. A training that it stopped goes on when
-    /// `run` is called again.
+    /// `run` is called again. Steps of the progress are updates.
     ///
     /// # Errors
     /// [`Error::Diverged`] if a loss or gradient is not finite: the state is again that before the epoch, or that from which `run` went on within it, and
-    /// can still be saved. Errors of the device.
-    pub fn run(&mut self, mut watch: impl FnMut(TrainEvent<'_>) -> ControlFlow<()>) -> Result<StoppedBy> {
+    /// can still be saved. Errors of the device, and of the checkpoint's file.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<TrainEvent>) -> ControlFlow<()>) -> Result<Report> {
+        let start = Instant::now();
+        let ended = self.run_epochs(start, &mut watch);
+        // What was learned is kept, also after a loss that is not finite.
+        if let Some(keep) = &self.keep {
+            let path = keep.path.clone();
+            self.checkpoint()?.save(path)?;
+        }
+        let stopped_by = ended?;
+        Ok(Report {
+            device: self.device.to_string(),
+            engine: dispatch::name(&self.device).to_string(),
+            options: self.options.clone(),
+            epochs: self.done.epochs.clone(),
+            updates: self.done.updates,
+            stopped_by,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn run_epochs(&mut self, start: Instant, watch: &mut Watch<'_>) -> Result<StoppedBy> {
         loop {
-            if self.place.epochs.len() >= self.options.epochs as usize {
+            if self.done.epochs.len() >= self.options.epochs as usize {
                 return Ok(StoppedBy::Epochs);
             }
-            if self.options.steps.is_some_and(|most| self.place.updates >= most) {
+            if self.options.steps.is_some_and(|most| self.done.updates >= most) {
                 return Ok(StoppedBy::Steps);
             }
-            if !self.epoch(&mut watch)? {
+            if !self.epoch(start, watch)? {
                 return Ok(StoppedBy::Request);
             }
-            if let Some(report) = self.place.epochs.last()
-                && watch(TrainEvent::Epoch(report)).is_break()
-            {
-                return Ok(StoppedBy::Request);
+            if let Some(report) = self.done.epochs.last() {
+                let event = TrainEvent::Epoch(report.clone());
+                if watch(&self.progress(start, event)).is_break() {
+                    return Ok(StoppedBy::Request);
+                }
             }
         }
     }
 
+    fn progress(&self, start: Instant, latest: TrainEvent) -> Progress<TrainEvent> {
+        let all = u64::from(self.options.epochs) * u64::from(self.steps_per_epoch());
+        Progress {
+            steps: self.done.updates,
+            n_steps: Some(self.options.steps.map_or(all, |most| all.min(most))),
+            elapsed: start.elapsed(),
+            time_limit: None,
+            latest: Some(latest),
+        }
+    }
+
+    /// Writes the checkpoint if it is time.
+    fn keep(&mut self) -> Result<()> {
+        let Some(keep) = &mut self.keep else { return Ok(()) };
+        if keep.last.elapsed() < keep.every {
+            return Ok(());
+        }
+        keep.last = Instant::now();
+        let path = keep.path.clone();
+        self.checkpoint()?.save(path)
+    }
+
     /// The rest of one epoch; whether it was finished.
-    fn epoch(&mut self, watch: &mut impl FnMut(TrainEvent<'_>) -> ControlFlow<()>) -> Result<bool> {
+    fn epoch(&mut self, start: Instant, watch: &mut Watch<'_>) -> Result<bool> {
         let steps = self.steps_per_epoch();
-        let (batch, number) = (self.options.batch as usize, self.place.epochs.len() as u32);
+        let (batch, number) = (self.options.batch as usize, self.done.epochs.len() as u32);
         let shuffled = order::shuffled(self.train.len() as u32, self.options.seed, number.into());
         let order: Vec<u32> = shuffled.into_iter().map(|at| self.train[at as usize]).collect();
-        let left = self.options.steps.map_or(u64::MAX, |most| most - self.place.updates);
-        let end = u64::from(steps).min(u64::from(self.place.step).saturating_add(left)) as u32;
-        let kept = (self.engine.state()?, self.place.clone());
+        let left = self.options.steps.map_or(u64::MAX, |most| most - self.done.updates);
+        let end = u64::from(steps).min(u64::from(self.done.step).saturating_add(left)) as u32;
+        let kept = (self.engine.state()?, self.done.clone());
         let mut goes_on = true;
-        while goes_on && self.place.step < end {
-            // On the CPU every step may be the last that the caller wants.
-            let at_once = if self.device.backend() == Backend::Cpu { 1 } else { STEPS_AT_ONCE as u32 };
-            let from = self.place.step;
+        while goes_on && self.done.step < end {
+            let at_once = dispatch::steps_at_once(&self.device);
+            let from = self.done.step;
             let to = end.min(from + at_once);
-            let start = Instant::now();
-            let reports = self.engine.train(&order[from as usize * batch..to as usize * batch], self.place.updates)?;
-            let seconds = start.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let reports = self.engine.train(&order[from as usize * batch..to as usize * batch], self.done.updates)?;
+            let seconds = begun.elapsed().as_secs_f64();
             for report in reports {
-                let step = self.place.step + 1;
+                let step = self.done.step + 1;
                 if !report.is_finite() {
                     self.engine.set_state(&kept.0)?;
-                    self.place = kept.1;
+                    self.done = kept.1;
                     return Err(Error::Diverged { epoch: number + 1, step, steps });
                 }
-                self.place.step = step;
-                self.place.updates += 1;
-                self.place.sums.add(&report);
-                goes_on &= watch(TrainEvent::Step { epoch: number + 1, step, steps, report }).is_continue();
+                self.done.step = step;
+                self.done.updates += 1;
+                self.done.sums.add(&report);
+                let event = TrainEvent::Step { epoch: number + 1, step, steps, report };
+                goes_on &= watch(&self.progress(start, event)).is_continue();
             }
-            self.place.sums.seconds += seconds;
+            self.done.sums.seconds += seconds;
+            self.keep()?;
         }
-        if self.place.step < end {
+        if self.done.step < end {
             return Ok(false);
         }
         let validation = self.validate()?;
@@ -308,12 +421,12 @@ impl Trainer {
         };
         if !sound {
             self.engine.set_state(&kept.0)?;
-            self.place = kept.1;
+            self.done = kept.1;
             return Err(Error::Diverged { epoch: number + 1, step: end, steps });
         }
-        let sums = std::mem::take(&mut self.place.sums);
-        self.place.epochs.push(sums.report(number + 1, self.place.step, self.options.batch, validation));
-        self.place.step = 0;
+        let sums = std::mem::take(&mut self.done.sums);
+        self.done.epochs.push(sums.report(number + 1, self.done.step, self.options.batch, validation));
+        self.done.step = 0;
         Ok(goes_on)
     }
 
@@ -363,12 +476,12 @@ impl Trainer {
     /// # Errors
     /// Errors of the device.
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
-        Ok(Checkpoint {
+        Ok(crate::Checkpoint(State {
             options: self.options.clone(),
             data_checksum: self.data_checksum,
-            place: self.place.clone(),
-            state: self.engine.state()?,
-        })
+            done: self.done.clone(),
+            numbers: self.engine.state()?,
+        }))
     }
 }
 
@@ -411,7 +524,7 @@ impl std::fmt::Debug for Trainer {
         f.debug_struct("Trainer")
             .field("device", &self.device)
             .field("options", &self.options)
-            .field("updates", &self.place.updates)
+            .field("updates", &self.done.updates)
             .finish()
     }
 }

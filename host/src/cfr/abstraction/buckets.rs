@@ -1,8 +1,8 @@
 //! From classes to buckets.
 
 use super::Classes;
-use crate::cfr::cards::CardSet;
-use crate::cfr::walk;
+use crate::cfr::engines::walk;
+use crate::cfr::game::cards::CardSet;
 
 /// The buckets of all rounds of a game.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cfr::cards::{CardSet, Deck, choose, colex_rank, subsets};
+use crate::cfr::game::cards::{CardSet, Deck, choose, colex_rank, subsets};
 use crate::{Error, Result};
 
 /// Most boards that are looked through, and most hands on all boards that are kept.

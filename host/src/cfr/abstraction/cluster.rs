@@ -5,7 +5,7 @@ use warpplay_gpu::cfr::abstraction::cluster::{BLOCK, FAR, TILE};
 
 use super::Recipe;
 use super::kernels::{Kernels, PointArrays};
-use crate::cfr::deal::Lcg;
+use crate::cfr::game::deal::Lcg;
 use crate::{Backend, Device, Error, Result, Stream};
 
 /// Most values of all points.

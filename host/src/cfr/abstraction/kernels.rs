@@ -4,7 +4,7 @@ use warpplay_gpu::cfr::abstraction::cluster::{self, cfr_abstraction_assign, cfr_
 use warpplay_gpu::cfr::abstraction::strength::{self, Task, cfr_abstraction_strength};
 use warpplay_gpu::ptx::embedded::CFR_ABSTRACTION;
 
-use crate::cfr::cards::{CardSet, Deck};
+use crate::cfr::game::cards::{CardSet, Deck};
 use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
 
 /// Blocks of a launch that fill a GPU several times over.

@@ -22,7 +22,7 @@ mod strength;
 pub use buckets::{Abstraction, RoundBuckets};
 pub use classes::Classes;
 
-use crate::cfr::game_file::GameDef;
+use crate::cfr::game::game_file::GameDef;
 use crate::runtime::named::named;
 use crate::{Device, Error, Result};
 

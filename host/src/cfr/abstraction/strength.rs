@@ -5,10 +5,10 @@ use warpplay_gpu::cfr::abstraction::cluster::UNIT;
 
 use super::kernels::{Kernels, Table};
 use super::{Classes, Recipe};
-use crate::cfr::cards::{CardSet, choose, subsets};
-use crate::cfr::deal::Lcg;
-use crate::cfr::game_file::GameDef;
-use crate::cfr::ranking::Ranking;
+use crate::cfr::game::cards::{CardSet, choose, subsets};
+use crate::cfr::game::deal::Lcg;
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::ranking::Ranking;
 use crate::{Backend, Device, Error, Result};
 
 /// Most run-outs that are listed.

@@ -6,14 +6,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::super::betting::BettingTree;
-use super::super::engine::Tables;
-use super::super::options::{Form, Numbers, Sampling};
-use super::super::street::StreetBatch;
-use super::super::vector::VectorGame;
 use super::report::{Run, SpotReport};
-use super::solve::SpotRun;
-use crate::{Backend, Device, Error, Result};
+use super::solve::{SpotRun, run_on};
+use crate::cfr::engines::street::StreetBatch;
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::layout::{Tables, VectorGame};
+use crate::cfr::options::{Engine, Sampling};
+use crate::{Backend, Device, Error, Precision, Result};
 
 /// Most spots of a batch: they fill the largest device several times over, and their reports do not fill the host.
 pub(super) const MAX_BATCH: usize = 1024;
@@ -27,13 +26,13 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    /// Whether the spot can be solved beside others: it has no boards to come, and the options are ones of form `street`.
+    /// Whether the spot can be solved beside others: it has no boards to come, and the options are ones of engine `street`.
     pub fn is_batched(&self, device: &Device, run: &SpotRun) -> bool {
         let options = &run.options;
         device.backend() != Backend::Cpu
             && self.game.streets.len() == 1
-            && matches!(options.form, Form::Auto | Form::Street)
-            && options.numbers != Numbers::F64
+            && matches!(options.engine, Engine::Auto | Engine::Street)
+            && options.precision != Precision::F64
             && options.sampling == Sampling::None
     }
 }
@@ -49,11 +48,11 @@ pub(super) fn solve(device: &Device, spots: &[Laid], run: &SpotRun) -> Result<Ve
     let (mut at, mut seconds) = (0, 0.0);
     for point in run.points() {
         let began = Instant::now();
-        batch.run(point - at)?;
+        run_on(point - at, |n| batch.run(n))?;
         seconds += began.elapsed().as_secs_f64();
         at = point;
         for (trajectory, measured) in trajectories.iter_mut().zip(batch.measure()?) {
-            trajectory.insert(u64::from(point), measured.nash_conv() / 2.0);
+            trajectory.insert(point, measured.nash_conv() / 2.0);
         }
     }
     let tables: Vec<Tables> = (0..spots.len()).map(|number| batch.tables(number)).collect::<Result<_>>()?;
@@ -61,7 +60,7 @@ pub(super) fn solve(device: &Device, spots: &[Laid], run: &SpotRun) -> Result<Ve
         let [first, second] = &tables.averages[..] else {
             return Err(Error::shape("tables of averages", 2, tables.averages.len()));
         };
-        let run = Run { trajectory, iterations: u64::from(at), seconds, device: device.to_string() };
+        let run = Run { trajectory, iterations: at, seconds, device: device.to_string() };
         Ok(SpotReport::new(&spot.game, &spot.tree, [first, second], run))
     };
     spots.par_iter().zip(&tables).zip(trajectories).map(report).collect()

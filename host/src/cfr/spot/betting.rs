@@ -1,8 +1,8 @@
 //! The betting of a spot.
 
-use super::super::betting::{Action, BettingTree, Grown};
 use super::file::{BetSize, Spot};
 use crate::Result;
+use crate::cfr::game::betting::{Action, BettingTree, Grown};
 
 /// The streets' names, from the flop.
 pub(super) const STREETS: [&str; 3] = ["flop", "turn", "river"];

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::super::betting::Rake;
+use crate::cfr::game::betting::Rake;
 use crate::{Error, Result};
 
 /// A heads-up hold'em hand from the flop, turn or river on. Seat 0 is out of position and acts first on every street.
@@ -253,7 +253,8 @@ impl Spot {
             let mut fields = file.common.clone();
             fields.extend(own);
             let spot = serde_json::from_value(serde_json::Value::Object(fields));
-            spot.map_err(|error| Error::file(path, None, format!("spot {name}: {error}"))).map(|spot| (name, spot))
+            spot.map_err(|error| Error::file(path, None, format!("spot {name}: {}", reason(&error))))
+                .map(|spot| (name, spot))
         };
         file.spots.into_iter().map(spot).collect()
     }
@@ -269,5 +270,11 @@ fn text_of(path: &Path) -> Result<String> {
 
 /// The text of the error names line and column.
 fn at_line(path: &Path, error: &serde_json::Error) -> Error {
-    Error::file(path, Some(error.line() as u64), error)
+    Error::file(path, Some(error.line() as u64), reason(error))
+}
+
+/// What is wrong. Among the fields that are expected, those that are passed over are not named: nobody needs to write them.
+fn reason(error: &serde_json::Error) -> String {
+    let passed_over = ["format", "hands", "trajectory", "ev", "equity"];
+    passed_over.iter().fold(error.to_string(), |text, field| text.replace(&format!(", `{field}`"), ""))
 }

@@ -1,11 +1,11 @@
 //! A spot checked and laid out in vector form.
 
-use super::super::betting::{BettingKind, BettingTree};
-use super::super::cards::{CardSet, Deck, set_of};
-use super::super::vector::{Setup, SetupLock, VectorGame};
 use super::betting::{STREETS, tree};
 use super::file::{BetSize, LockStrategy, Spot, SpotLock};
 use super::range::Range;
+use crate::cfr::game::betting::{BettingKind, BettingTree};
+use crate::cfr::game::cards::{CardSet, Deck, set_of};
+use crate::cfr::layout::{Setup, SetupLock, VectorGame};
 use crate::{Error, Result};
 
 /// How far the probabilities of a lock may be from adding up to 1.

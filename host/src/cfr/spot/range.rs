@@ -1,6 +1,6 @@
 //! Ranges of hold'em hands in the usual notation.
 
-use super::super::cards::{CardSet, Deck, RANKS};
+use crate::cfr::game::cards::{CardSet, Deck, RANKS};
 use crate::{Error, Result};
 
 /// Cards of the deck that ranges are about.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::betting::BettingTree;
-use super::super::engine::Values;
-use super::super::vector::{Evaluator, Node, Play, VectorGame};
+use crate::cfr::engines::cpu::{Evaluator, Play};
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::layout::{Node, Values, VectorGame};
 
 /// A solved spot. The names are those of the reference file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,31 +5,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::super::dispatch;
-use super::super::engine::Engine;
-use super::super::options::Options;
-use super::super::vector::VectorGame;
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
+use crate::cfr::dispatch;
+use crate::cfr::engines::Solve;
+use crate::cfr::layout::VectorGame;
+use crate::cfr::options::Options;
 use crate::{Device, Error, Result};
 
 /// How long spots are solved, and when they are measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpotRun {
-    /// Algorithm, arithmetic and so on.
+    /// Algorithm, arithmetic, iterations of each spot and so on.
     pub options: Options,
-    /// Iterations of each spot.
-    pub iterations: u32,
     /// Iterations after which the exploitability is measured; the last one always is.
-    pub report: Vec<u32>,
+    pub measure_at: Vec<u64>,
 }
 
 impl SpotRun {
     /// Iterations after which to measure, in order.
-    pub(super) fn points(&self) -> Vec<u32> {
-        let mut points: Vec<u32> = self.report.iter().copied().filter(|&at| at > 0 && at < self.iterations).collect();
-        points.push(self.iterations);
+    pub(super) fn points(&self) -> Vec<u64> {
+        let mut points: Vec<u64> =
+            self.measure_at.iter().copied().filter(|&at| at > 0 && at < self.options.iterations).collect();
+        points.push(self.options.iterations);
         points.sort_unstable();
         points.dedup();
         points
@@ -42,7 +41,7 @@ type Unit = Vec<Laid>;
 /// Solves spots side by side: each device takes the next ones as soon as it is done with its last. The answers stand in the order of the spots, and do not
 /// depend on how many devices there are, as long as they are alike.
 ///
-/// On devices that run kernels, spots of one street (rivers) are solved many at once in the same launches of form `street`, where the options allow that form;
+/// On devices that run kernels, spots of one street (rivers) are solved many at once in the same launches of engine `street`, where the options allow that form;
 /// `seconds` of their reports are those of all spots of the batch together. Where a batch is refused, its spots are solved one by one, so that each has its own
 /// error.
 ///
@@ -120,25 +119,35 @@ impl Spot {
     }
 }
 
+/// Runs `n` iterations in parts that an engine takes.
+pub(super) fn run_on(mut n: u64, mut run: impl FnMut(u32) -> Result<()>) -> Result<()> {
+    while n > 0 {
+        let part = u32::try_from(n).unwrap_or(u32::MAX);
+        run(part)?;
+        n -= u64::from(part);
+    }
+    Ok(())
+}
+
 fn solve_one(device: &Device, laid: &Laid, run: &SpotRun) -> Result<SpotReport> {
     let mut engine = engine(device, &laid.game, &run.options)?;
     let (mut trajectory, mut at, mut seconds) = (BTreeMap::new(), 0, 0.0);
     for point in run.points() {
         let began = Instant::now();
-        engine.run(point - at)?;
+        run_on(point - at, |n| engine.run(n))?;
         seconds += began.elapsed().as_secs_f64();
         at = point;
-        trajectory.insert(u64::from(point), engine.measure()?.nash_conv() / 2.0);
+        trajectory.insert(point, engine.measure()?.nash_conv() / 2.0);
     }
     let tables = engine.tables()?;
     let [first, second] = &tables.averages[..] else {
         return Err(Error::shape("tables of averages", 2, tables.averages.len()));
     };
-    let run = Run { trajectory, iterations: u64::from(at), seconds, device: device.to_string() };
+    let run = Run { trajectory, iterations: at, seconds, device: device.to_string() };
     Ok(SpotReport::new(&laid.game, &laid.tree, [first, second], run))
 }
 
 /// The engine that solves a spot on a device.
-fn engine(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Engine>> {
+fn engine(device: &Device, game: &Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
     dispatch::build_vector(device, game, options)
 }

@@ -7,15 +7,17 @@
 //!               predictions.0, …   last regrets, where the algorithm predicts
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::cfr::dispatch::{EngineName, Plan};
-use crate::cfr::engine::{Tables, Values};
-use crate::cfr::options::Options;
-use crate::cfr::solver::{Point, Problem, Stored};
+use crate::cfr::dispatch::Plan;
+use crate::cfr::layout::{Tables, Values};
+use crate::cfr::options::{Engine, Options};
+use crate::cfr::problem::{Problem, Stored};
+use crate::cfr::report::Point;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};
@@ -23,8 +25,11 @@ use crate::{Error, Result};
 const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };
 
 /// Everything needed to go on with a solve as if it had never stopped: [`SolverBuilder::resume`](crate::cfr::SolverBuilder::resume).
+pub type Checkpoint = crate::Checkpoint<State>;
+
+/// What a [`Checkpoint`] holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
+pub struct State {
     head: Head,
     tables: Tables,
 }
@@ -35,7 +40,7 @@ pub struct Checkpoint {
 struct Head {
     problem: Stored,
     layout: u64,
-    engine: EngineName,
+    engine: Engine,
     isomorphism: bool,
     options: Options,
     iteration: u64,
@@ -45,7 +50,7 @@ struct Head {
     trajectory: Vec<Point>,
 }
 
-impl Checkpoint {
+impl State {
     pub(in crate::cfr) fn new(
         problem: &Problem,
         plan: &Plan,
@@ -53,7 +58,7 @@ impl Checkpoint {
         tables: Tables,
         seconds: (f64, f64),
         trajectory: Vec<Point>,
-    ) -> Self {
+    ) -> Checkpoint {
         let head = Head {
             problem: problem.stored(),
             layout: plan.layout.fingerprint(),
@@ -66,51 +71,7 @@ impl Checkpoint {
             seconds,
             trajectory,
         };
-        Self { head, tables }
-    }
-
-    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let Tables { regrets, averages, predictions, .. } = &self.tables;
-        let mut tensors = Vec::new();
-        for (name, tables) in [("regrets", regrets), ("averages", averages), ("predictions", predictions)] {
-            for (seat, values) in tables.iter().enumerate() {
-                let (name, shape) = (format!("{name}.{seat}"), vec![values.len()]);
-                tensors.push(match values {
-                    Values::F32(values) => Tensor::single(name, shape, values.iter().copied()),
-                    Values::F64(values) => Tensor::double(name, shape, values.iter().copied()),
-                });
-            }
-        }
-        KIND.write(path.as_ref(), &self.head, &tensors)
-    }
-
-    /// Reads it and checks every field.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the file is no checkpoint, was made by a version of another format, or is damaged in any byte.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        KIND.read(path, |head: Head, file| {
-            let n_seats = head.utilities.len();
-            let table = |name: &str| {
-                let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));
-                names.map(|name| values(path, &name, file)).collect::<Result<Vec<_>>>()
-            };
-            let predicts = head.options.step(1).predicts;
-            let tables = Tables {
-                iteration: head.iteration,
-                regrets: table("regrets")?,
-                averages: table("averages")?,
-                predictions: if predicts { table("predictions")? } else { Vec::new() },
-                utilities: head.utilities.clone(),
-                random: head.random.clone(),
-            };
-            Ok(Self { head, tables })
-        })
+        crate::Checkpoint(Self { head, tables })
     }
 
     /// What was solved; `None` for a tree, which its program has to build again.
@@ -136,6 +97,10 @@ impl Checkpoint {
     /// Whether another holds the same iterations with the same bits; times and measurements may differ.
     pub fn same_tables(&self, other: &Self) -> bool {
         self.head.layout == other.head.layout && self.tables == other.tables
+    }
+
+    pub(in crate::cfr) fn engine(&self) -> Engine {
+        self.head.engine
     }
 
     pub(in crate::cfr) fn isomorphism(&self) -> bool {
@@ -171,6 +136,44 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+}
+
+impl crate::runtime::checkpoint::State for State {
+    const KIND: Kind = KIND;
+
+    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let Tables { regrets, averages, predictions, .. } = &self.tables;
+        let mut tensors = Vec::new();
+        for (name, tables) in [("regrets", regrets), ("averages", averages), ("predictions", predictions)] {
+            for (seat, values) in tables.iter().enumerate() {
+                let (name, shape) = (format!("{name}.{seat}"), vec![values.len()]);
+                tensors.push(match values {
+                    Values::F32(values) => Tensor::single(name, shape, values.iter().copied()),
+                    Values::F64(values) => Tensor::double(name, shape, values.iter().copied()),
+                });
+            }
+        }
+        KIND.to_bytes(path, &self.head, &tensors, BTreeMap::new())
+    }
+
+    fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
+        let (head, file): (Head, _) = KIND.parse(path, bytes)?;
+        let n_seats = head.utilities.len();
+        let table = |name: &str| {
+            let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));
+            names.map(|name| values(path, &name, &file)).collect::<Result<Vec<_>>>()
+        };
+        let predicts = head.options.step(1).predicts;
+        let tables = Tables {
+            iteration: head.iteration,
+            regrets: table("regrets")?,
+            averages: table("averages")?,
+            predictions: if predicts { table("predictions")? } else { Vec::new() },
+            utilities: head.utilities.clone(),
+            random: head.random.clone(),
+        };
+        Ok(Self { head, tables })
     }
 }
 

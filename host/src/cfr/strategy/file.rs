@@ -11,9 +11,10 @@ use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use super::layout::{Layout, LayoutKind};
+use crate::cfr::dispatch;
+use crate::cfr::layout::{Layout, LayoutKind};
 use crate::cfr::options::Options;
-use crate::cfr::solver::{Problem, Stored};
+use crate::cfr::problem::{Problem, Stored};
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::Tensor;
 use crate::{Error, Result};
@@ -81,7 +82,7 @@ impl Strategy {
             let wrong = |reason: String| Error::file(path, None, reason);
             let problem = head.problem.problem();
             let problem = problem.ok_or_else(|| wrong("the strategy of a tree: load it with load_for".into()))?;
-            let layout = Layout::of(&problem, head.kind, head.isomorphism)?;
+            let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism)?;
             read(path, head, problem, layout, file)
         })
     }
@@ -103,7 +104,7 @@ impl Strategy {
                     format!("the strategy of another game, expected one of {expected}"),
                 ));
             }
-            let layout = Layout::of(&problem, head.kind, head.isomorphism)?;
+            let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism)?;
             read(path, head, problem, layout, file)
         })
     }

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use super::layout::{Layout, LayoutKind};
 use crate::cfr::dispatch;
-use crate::cfr::engine::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Form, Numbers, Options, Sampling};
-use crate::cfr::solver::Problem;
-use crate::{Device, Error, Result};
+use crate::cfr::layout::{Layout, LayoutKind, Measured, Tables, Values};
+use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
+use crate::cfr::problem::Problem;
+use crate::{Device, Error, Precision, Result};
 
 /// How good a profile of strategies is. Chips, arrays by seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +38,7 @@ impl Strategy {
     ///
     /// # Errors
     /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::OutOfMemory`]; as the device says.
-    pub fn profile(&self, device: &Device, precision: Numbers) -> Result<Profile> {
+    pub fn profile(&self, device: &Device, precision: Precision) -> Result<Profile> {
         let strategy = self.measurable(device)?;
         let tables: Vec<&[f32]> = strategy.probabilities.iter().map(Vec::as_slice).collect();
         let measured = Meter::new(&strategy, device, precision)?.measure(&tables)?;
@@ -63,7 +62,7 @@ impl Strategy {
         if kind == LayoutKind::Buckets && !buckets.padded {
             return Ok(Cow::Borrowed(self));
         }
-        self.relaid(&Layout::of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
+        self.relaid(&dispatch::layout_of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
     }
 }
 
@@ -71,7 +70,7 @@ impl Strategy {
 ///
 /// # Errors
 /// [`Error::Shape`] where the two are not strategies of one game; as [`Strategy::profile`].
-pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numbers) -> Result<HeadToHead> {
+pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Precision) -> Result<HeadToHead> {
     let a = &*a.measurable(device)?;
     let relaid;
     let b = match a.layout.fingerprint() == b.layout.fingerprint() {
@@ -99,18 +98,18 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Numb
 
 /// An engine that iterates nothing.
 struct Meter {
-    engine: Box<dyn crate::cfr::engine::Engine>,
-    precision: Numbers,
+    engine: Box<dyn crate::cfr::engines::Solve>,
+    precision: Precision,
 }
 
 impl Meter {
-    fn new(strategy: &Strategy, device: &Device, precision: Numbers) -> Result<Self> {
+    fn new(strategy: &Strategy, device: &Device, precision: Precision) -> Result<Self> {
         let options = Options {
-            numbers: precision,
+            precision: precision,
             algorithm: Algorithm::Cfr,
             sampling: Sampling::None,
             batch: 1,
-            form: Form::Auto,
+            engine: Engine::Auto,
             ..strategy.options
         };
         let plan = dispatch::plan_layout(device, &strategy.layout, &options, strategy.isomorphism)?;
@@ -119,12 +118,12 @@ impl Meter {
 
     fn measure(&mut self, probabilities: &[&[f32]]) -> Result<Measured> {
         let values = |probabilities: &[f32]| match self.precision {
-            Numbers::F64 => Values::F64(probabilities.iter().map(|&value| value.into()).collect()),
-            Numbers::F32 | Numbers::I16 => Values::F32(probabilities.to_vec()),
+            Precision::F64 => Values::F64(probabilities.iter().map(|&value| value.into()).collect()),
+            _ => Values::F32(probabilities.to_vec()),
         };
         let zeros = |probabilities: &[f32]| match self.precision {
-            Numbers::F64 => Values::F64(vec![0.0; probabilities.len()]),
-            Numbers::F32 | Numbers::I16 => Values::F32(vec![0.0; probabilities.len()]),
+            Precision::F64 => Values::F64(vec![0.0; probabilities.len()]),
+            _ => Values::F32(vec![0.0; probabilities.len()]),
         };
         self.engine.set_tables(&Tables {
             iteration: 1,

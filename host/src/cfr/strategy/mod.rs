@@ -1,24 +1,20 @@
 //! Average strategies: asked by history and hand, kept in files, exported, measured and played against each other; and checkpoints of solvers.
 
-mod buckets;
 mod checkpoint;
 mod export;
 mod file;
-mod layout;
 mod measure;
-mod public;
 mod query;
 mod sets;
 
-pub use checkpoint::Checkpoint;
-pub(in crate::cfr) use layout::{Layout, LayoutKind};
+pub use checkpoint::{Checkpoint, State};
 pub use measure::{HeadToHead, Profile, head_to_head};
 pub use query::{Answer, Choice};
 
-use super::dispatch::Plan;
-use super::engine::Tables;
-use super::options::Options;
-use super::solver::Problem;
+use crate::cfr::dispatch::Plan;
+use crate::cfr::layout::{Layout, Tables};
+use crate::cfr::options::Options;
+use crate::cfr::problem::Problem;
 use crate::{Error, Result};
 
 /// The average strategy of a solve: for every information set a probability for each action.

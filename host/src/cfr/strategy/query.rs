@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::Strategy;
-use super::layout::{Layout, Row};
-use super::public::{self, Public};
-use crate::cfr::betting::{BettingKind, BettingTree};
-use crate::cfr::cards::{CardSet, set_of, subsets};
-use crate::cfr::extensive::InformationSet;
-use crate::cfr::game_file::GameDef;
-use crate::cfr::solver::Problem;
+use crate::cfr::game::betting::{BettingKind, BettingTree};
+use crate::cfr::game::cards::{CardSet, set_of, subsets};
+use crate::cfr::game::extensive::InformationSet;
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::layout::public::{self, Public};
+use crate::cfr::layout::{Layout, Row};
+use crate::cfr::problem::Problem;
 use crate::{Error, Result};
 
 /// What a strategy does in one information set.

@@ -1,7 +1,6 @@
 //! Every information set of a layout, with its name.
 
-use super::layout::{Layout, Row};
-use super::public;
+use crate::cfr::layout::{Layout, Row, public};
 
 impl Layout {
     /// Calls `visit(seat, row, key, actions)` with every information set that can come up, seat by seat, until it fails.

@@ -2,17 +2,17 @@
 
 use warpplay_gpu::shogi::difference::unit;
 use warpplay_gpu::shogi::piece::{
-    BLACK_KING, HAND_KINDS, PIECES, PLACES, Place, SQUARES, WHITE_KING, in_hand, most_in_hand, on_board, parts,
+    BLACK_KING, HAND_KINDS, Location, PIECES, SLOTS, SQUARES, WHITE_KING, in_hand, most_in_hand, on_board, parts,
 };
 
 use super::{KING, Move, Rules};
 
-const NO_PLACE: u8 = u8::MAX;
+const NO_SLOT: u8 = u8::MAX;
 
-/// A position's list of pieces ([`warpplay_gpu::shogi::piece`]), with where each square's and each hand's pieces stand in it. A piece keeps its place when it moves.
+/// A position's list of pieces ([`warpplay_gpu::shogi::piece`]), with where each square's and each hand's pieces stand in it. A piece keeps its slot when it moves.
 #[derive(Clone, Debug)]
 pub struct List {
-    numbers: [u16; PLACES as usize],
+    numbers: [u16; SLOTS as usize],
     on_square: [u8; SQUARES as usize],
     in_hand: [[[u8; 18]; HAND_KINDS as usize]; 2],
     hands: [[u8; HAND_KINDS as usize]; 2],
@@ -28,7 +28,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// `place << 16 | new number`, places ascending.
+    /// `slot << 16 | new number`, slots ascending.
     pub fn words(&self) -> &[u32] {
         &self.words[..usize::from(self.len)]
     }
@@ -93,33 +93,33 @@ impl List {
         list.with_kings()
     }
 
-    /// The list of these numbers, places kept.
+    /// The list of these numbers, slots kept.
     ///
     /// # Errors
     /// Says what is wrong with them.
-    pub fn from_numbers(numbers: &[u16; PLACES as usize]) -> Result<Self, String> {
+    pub fn from_numbers(numbers: &[u16; SLOTS as usize]) -> Result<Self, String> {
         let mut list = Self::empty();
-        for (place, &number) in (0..PIECES).zip(numbers) {
+        for (slot, &number) in (0..PIECES).zip(numbers) {
             if number == 0 {
                 continue;
             }
             let Some((kind, side, at)) = parts(number.into()) else {
-                return Err(format!("place {place} holds the number {number}, expected 0 to 2182"));
+                return Err(format!("slot {slot} holds the number {number}, expected 0 to 2182"));
             };
             match at {
-                Place::Board(square) if list.on_square[square as usize] != NO_PLACE => {
+                Location::Board(square) if list.on_square[square as usize] != NO_SLOT => {
                     return Err(format!("two pieces stand on square {square}"));
                 }
-                Place::Hand(n) if list.in_hand[side as usize][kind as usize][n as usize] != NO_PLACE => {
+                Location::Hand(n) if list.in_hand[side as usize][kind as usize][n as usize] != NO_SLOT => {
                     return Err(format!("the number {number} stands twice in the list"));
                 }
-                _ => list.put(place, number.into()),
+                _ => list.put(slot, number.into()),
             }
         }
         for side in 0..2 {
             for kind in 0..HAND_KINDS as usize {
                 let n = usize::from(list.hands[side][kind]);
-                if list.in_hand[side][kind][..n].contains(&NO_PLACE) {
+                if list.in_hand[side][kind][..n].contains(&NO_SLOT) {
                     return Err("a hand's pieces are not numbered from the first".to_owned());
                 }
             }
@@ -134,19 +134,19 @@ impl List {
 
     fn empty() -> Self {
         Self {
-            numbers: [0; PLACES as usize],
-            on_square: [NO_PLACE; SQUARES as usize],
-            in_hand: [[[NO_PLACE; 18]; HAND_KINDS as usize]; 2],
+            numbers: [0; SLOTS as usize],
+            on_square: [NO_SLOT; SQUARES as usize],
+            in_hand: [[[NO_SLOT; 18]; HAND_KINDS as usize]; 2],
             hands: [[0; HAND_KINDS as usize]; 2],
         }
     }
 
-    fn put(&mut self, place: u32, number: u32) {
-        self.numbers[place as usize] = number as u16;
+    fn put(&mut self, slot: u32, number: u32) {
+        self.numbers[slot as usize] = number as u16;
         match parts(number) {
-            Some((_, _, Place::Board(square))) => self.on_square[square as usize] = place as u8,
-            Some((kind, side, Place::Hand(n))) => {
-                self.in_hand[side as usize][kind as usize][n as usize] = place as u8;
+            Some((_, _, Location::Board(square))) => self.on_square[square as usize] = slot as u8,
+            Some((kind, side, Location::Hand(n))) => {
+                self.in_hand[side as usize][kind as usize][n as usize] = slot as u8;
                 self.hands[side as usize][kind as usize] += 1;
             }
             None => {}
@@ -154,15 +154,15 @@ impl List {
     }
 
     fn put_king(&mut self, side: u32, square: u32) -> Result<(), String> {
-        let place = BLACK_KING + side;
-        if self.on_square.contains(&(place as u8)) {
+        let slot = BLACK_KING + side;
+        if self.on_square.contains(&(slot as u8)) {
             return Err(format!("{} has two kings", name(side)));
         }
-        if self.on_square[square as usize] != NO_PLACE {
+        if self.on_square[square as usize] != NO_SLOT {
             return Err(format!("two pieces stand on square {square}"));
         }
-        self.numbers[place as usize] = square as u16;
-        self.on_square[square as usize] = place as u8;
+        self.numbers[slot as usize] = square as u16;
+        self.on_square[square as usize] = slot as u8;
         Ok(())
     }
 
@@ -175,16 +175,16 @@ impl List {
         Ok(self)
     }
 
-    /// The numbers, place by place.
-    pub fn numbers(&self) -> &[u16; PLACES as usize] {
+    /// The numbers, slot by slot.
+    pub fn numbers(&self) -> &[u16; SLOTS as usize] {
         &self.numbers
     }
 
     /// Kind and side of the piece on a square.
     pub fn piece_on(&self, square: u32) -> Option<(u32, u32)> {
         match u32::from(*self.on_square.get(square as usize)?) {
-            place if place < PIECES => parts(self.numbers[place as usize].into()).map(|(kind, side, _)| (kind, side)),
-            place if place < PLACES => Some((KING, place - BLACK_KING)),
+            slot if slot < PIECES => parts(self.numbers[slot as usize].into()).map(|(kind, side, _)| (kind, side)),
+            slot if slot < SLOTS => Some((KING, slot - BLACK_KING)),
             _ => None,
         }
     }
@@ -194,14 +194,14 @@ impl List {
         self.numbers[if side == 0 { BLACK_KING } else { WHITE_KING } as usize].into()
     }
 
-    /// Square and kind of a place's piece, if it is `side`'s and on the board.
-    pub(in crate::shogi) fn on_board(&self, place: u32, side: u32) -> Option<(u32, u32)> {
-        let number = u32::from(self.numbers[place as usize]);
-        if place >= PIECES {
-            return (place == BLACK_KING + side).then_some((number, KING));
+    /// Square and kind of a slot's piece, if it is `side`'s and on the board.
+    pub(in crate::shogi) fn on_board(&self, slot: u32, side: u32) -> Option<(u32, u32)> {
+        let number = u32::from(self.numbers[slot as usize]);
+        if slot >= PIECES {
+            return (slot == BLACK_KING + side).then_some((number, KING));
         }
         match parts(number) {
-            Some((kind, owner, Place::Board(square))) if owner == side => Some((square, kind)),
+            Some((kind, owner, Location::Board(square))) if owner == side => Some((square, kind)),
             _ => None,
         }
     }
@@ -219,27 +219,27 @@ impl List {
         let Some(from) = played.from() else {
             let kind = played.dropped()?;
             let n = self.n_in_hand(kind, side).checked_sub(1)?;
-            if taken != NO_PLACE {
+            if taken != NO_SLOT {
                 return None;
             }
-            let place = self.in_hand[side as usize][kind as usize][n as usize];
-            return Some(Change { words: [word(place, on_board(kind, side, to)), 0], len: 1, material: 0 });
+            let slot = self.in_hand[side as usize][kind as usize][n as usize];
+            return Some(Change { words: [word(slot, on_board(kind, side, to)), 0], len: 1, material: 0 });
         };
-        let place = self.on_square[from as usize];
+        let slot = self.on_square[from as usize];
         let (kind, owner) = self.piece_on(from)?;
         if owner != side {
             return None;
         }
         let mut material = 0u64;
         let moved = if kind == KING {
-            word(place, to)
+            word(slot, to)
         } else if played.promotes() {
             material = unit(promoted(kind)).wrapping_sub(unit(kind));
-            word(place, on_board(promoted(kind), side, to))
+            word(slot, on_board(promoted(kind), side, to))
         } else {
-            word(place, on_board(kind, side, to))
+            word(slot, on_board(kind, side, to))
         };
-        if taken == NO_PLACE {
+        if taken == NO_SLOT {
             return Some(Change { words: [moved, 0], len: 1, material });
         }
         let (kind, owner) = self.piece_on(to)?;
@@ -253,7 +253,7 @@ impl List {
         }
         material = material.wrapping_add(unit(kind)).wrapping_add(unit(base));
         let captured = word(taken, in_hand(base, side, n));
-        let words = if place < taken { [moved, captured] } else { [captured, moved] };
+        let words = if slot < taken { [moved, captured] } else { [captured, moved] };
         Some(Change { words, len: 2, material })
     }
 
@@ -261,35 +261,35 @@ impl List {
     pub(in crate::shogi) fn apply(&mut self, change: &Change) {
         // First all pieces leave their squares and hands, then they take the new ones: a captured piece's square is the mover's next.
         for word in change.words() {
-            let place = (word >> 16) as usize;
-            let old = u32::from(self.numbers[place]);
-            if place >= PIECES as usize {
-                self.on_square[old as usize] = NO_PLACE;
+            let slot = (word >> 16) as usize;
+            let old = u32::from(self.numbers[slot]);
+            if slot >= PIECES as usize {
+                self.on_square[old as usize] = NO_SLOT;
                 continue;
             }
             match parts(old) {
-                Some((_, _, Place::Board(square))) => self.on_square[square as usize] = NO_PLACE,
-                Some((kind, side, Place::Hand(n))) => {
-                    self.in_hand[side as usize][kind as usize][n as usize] = NO_PLACE;
+                Some((_, _, Location::Board(square))) => self.on_square[square as usize] = NO_SLOT,
+                Some((kind, side, Location::Hand(n))) => {
+                    self.in_hand[side as usize][kind as usize][n as usize] = NO_SLOT;
                     self.hands[side as usize][kind as usize] -= 1;
                 }
                 None => {}
             }
         }
         for word in change.words() {
-            let (place, number) = (word >> 16, word & 0xFFFF);
-            if place >= PIECES {
-                self.numbers[place as usize] = number as u16;
-                self.on_square[number as usize] = place as u8;
+            let (slot, number) = (word >> 16, word & 0xFFFF);
+            if slot >= PIECES {
+                self.numbers[slot as usize] = number as u16;
+                self.on_square[number as usize] = slot as u8;
             } else {
-                self.put(place, number);
+                self.put(slot, number);
             }
         }
     }
 }
 
-const fn word(place: u8, number: u32) -> u32 {
-    (place as u32) << 16 | number
+const fn word(slot: u8, number: u32) -> u32 {
+    (slot as u32) << 16 | number
 }
 
 const fn name(side: u32) -> &'static str {

@@ -63,7 +63,7 @@ pub trait Rules: Sized + Clone {
     /// Whether the side that moves could take the other's king at once: no game comes to such a position.
     fn takes_king(&self) -> bool;
 
-    /// All legal moves, ascending ([`Move`]'s order), in place of what the vector held: drops, and moves that do not promote where they could; no second
+    /// All legal moves, ascending ([`Move`]'s order), instead of what the vector held: drops, and moves that do not promote where they could; no second
     /// pawn on a file, no mate by dropping a pawn, no own king left in check. Repetition is not looked at.
     fn legal_moves(&self, moves: &mut Vec<Move>);
 

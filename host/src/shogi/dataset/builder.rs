@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::parents::Parents;
 use super::{Dataset, Origin};
+use crate::runtime::threads;
 use crate::shogi::board::{Board, List, Move, Rules};
 use crate::shogi::records::{Game, Records, Skipped};
 use crate::shogi::{Shard, Window};
@@ -23,17 +24,17 @@ pub struct Builder {
     games: Window,
     plies: Window,
     shard_parents: usize,
-    threads: usize,
+    threads: Option<usize>,
 }
 
 impl Default for Builder {
-    /// All games, half-moves 40 to 79 as in the source, shards of 262,144 parents, all cores.
+    /// All games, half-moves 40 to 79 as in the paper, shards of 262,144 parents, all cores.
     fn default() -> Self {
         Self {
             games: Window { start: 0, end: u32::MAX, step: 1 },
             plies: Window { start: 40, end: 80, step: 1 },
             shard_parents: 1 << 18,
-            threads: 0,
+            threads: None,
         }
     }
 }
@@ -66,9 +67,9 @@ impl Builder {
         self
     }
 
-    /// Threads; 0, the default, for all cores. What is built does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+    /// Threads; `None`, the default, for all cores. What is built does not depend on it.
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
         self
     }
 
@@ -158,10 +159,10 @@ impl Builder {
     }
 
     pub(super) fn pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R> {
-        if self.threads == 0 {
-            return Ok(work());
+        match self.threads {
+            None => Ok(work()),
+            Some(n) => Ok(threads::pool(n)?.install(work)),
         }
-        Ok(crate::runtime::threads::pool(self.threads)?.install(work))
     }
 }
 

@@ -13,7 +13,7 @@ pub use facts::Facts;
 
 use crate::Result;
 use crate::shogi::records::Skipped;
-use crate::shogi::{Shard, Window};
+use crate::shogi::{Shard, Shards, Window};
 
 /// Parents with their children, in shards, and where they come from.
 #[derive(Clone, Debug)]
@@ -99,5 +99,11 @@ impl Dataset {
             Self { shards, origin: Origin { games: games.len() as u64, ..self.origin.clone() } }
         };
         Ok((part(false), part(true)))
+    }
+}
+
+impl<'a> From<&'a Dataset> for Shards<'a> {
+    fn from(set: &'a Dataset) -> Self {
+        Self(set.views())
     }
 }

@@ -151,8 +151,8 @@ impl Parents {
 pub(super) fn filtered(shard: &Shard, wanted: impl Fn(usize) -> bool) -> Shard {
     let mut parents = Parents::default();
     for parent in (0..shard.n_parents()).filter(|&parent| wanted(parent)) {
-        let place = (shard.games[parent], shard.plies[parent]);
-        parents.add_parent(&shard.pieces[parent], shard.sides[parent], place, shard.played[parent]);
+        let at = (shard.games[parent], shard.plies[parent]);
+        parents.add_parent(&shard.pieces[parent], shard.sides[parent], at, shard.played[parent]);
         for child in shard.children(parent) {
             parents.add_child(shard.changes_of(child), shard.differences[child]);
         }

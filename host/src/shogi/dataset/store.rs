@@ -187,18 +187,18 @@ fn columns(shard: &Shard) -> [&[u8]; 9] {
 /// Writes a shard's file, named by its checksum.
 fn write(folder: &Path, shard: &Shard) -> Result<Entry> {
     let counts = [shard.n_parents() as u64, shard.n_children() as u64, shard.changes.len() as u64];
-    let (places, length) = layout(counts[0], counts[1], counts[2])
+    let (ranges, length) = layout(counts[0], counts[1], counts[2])
         .ok_or_else(|| Error::shape("a shard's file", "one that fits into memory", format!("{counts:?} cells")))?;
     let mut bytes = Vec::with_capacity(length);
     bytes.extend_from_slice(MAGIC);
     for number in [VERSION, counts[0], counts[1], counts[2], 0] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
-    for (column, place) in columns(shard).into_iter().zip(places) {
-        if column.len() != place.len() {
-            return Err(Error::shape("a column of a shard", place.len(), column.len()));
+    for (column, range) in columns(shard).into_iter().zip(ranges) {
+        if column.len() != range.len() {
+            return Err(Error::shape("a column of a shard", range.len(), column.len()));
         }
-        bytes.resize(place.start, 0);
+        bytes.resize(range.start, 0);
         bytes.extend_from_slice(column);
     }
     bytes.resize(length, 0);
@@ -238,7 +238,7 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
     if counts != [entry.parents, entry.children, entry.changes] {
         return Err(bad(format!("holds other numbers of cells ({counts:?}) than {NAME} says")));
     }
-    let (places, length) =
+    let (ranges, length) =
         layout(counts[0], counts[1], counts[2]).ok_or_else(|| bad("says that it is larger than memory".to_owned()))?;
     if mapping.len() != length {
         return Err(bad(format!("has {} bytes, expected {length}: it was cut short or added to", mapping.len())));
@@ -249,7 +249,7 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
             return Err(bad(format!("has the checksum {found}, expected {expected}: it was damaged")));
         }
     }
-    let [pieces, sides, plies, games, first_child, played, differences, first_change, changes] = places;
+    let [pieces, sides, plies, games, first_child, played, differences, first_change, changes] = ranges;
     let shard = Shard {
         pieces: column(&mapping, pieces, &path)?,
         sides: column(&mapping, sides, &path)?,
@@ -265,6 +265,6 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
     Ok(shard)
 }
 
-fn column<T: Cell>(mapping: &Arc<Mapping>, place: Range<usize>, path: &Path) -> Result<Column<T>> {
-    Column::mapped(mapping, place).ok_or_else(|| Error::file(path, None, "its columns are not aligned"))
+fn column<T: Cell>(mapping: &Arc<Mapping>, range: Range<usize>, path: &Path) -> Result<Column<T>> {
+    Column::mapped(mapping, range).ok_or_else(|| Error::file(path, None, "its columns are not aligned"))
 }

@@ -1,178 +1,292 @@
 //! How a learner is made.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::checkpoint::Checkpoint;
-use super::course::{Course, Place};
+use super::checkpoint::{Checkpoint, sum_of};
+use super::course::{Course, Status};
 use super::options::{EarlyStopping, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
-use crate::shogi::engine::Engine;
-use crate::shogi::ranks::{Ranks, agree, expect_same, share};
-use crate::shogi::{FeatureSet, Optimizer, Shard, SparseOptions, Values};
-use crate::{Device, Error, Result};
+use crate::shogi::dispatch;
+use crate::shogi::engines::learn::Learn;
+use crate::shogi::features::FeatureSet;
+use crate::shogi::objective::Values;
+use crate::shogi::ranks::{Alone, Ranks, agree, expect_same, share};
+use crate::shogi::shard::{Shard, Shards};
+use crate::shogi::update::Optimizer;
+use crate::{Device, Error, Memory, Result};
 
-/// Options of a [`Learner`]; made by [`Learner::builder`].
-#[derive(Clone, Debug, Default)]
-pub struct LearnerBuilder {
+/// Time between two checkpoints of a run.
+const EVERY: Duration = Duration::from_secs(300);
+
+/// Options and data of a [`Learner`]; made by [`Learner::builder`].
+#[derive(Clone)]
+pub struct LearnerBuilder<'a> {
+    train: Vec<&'a Shard>,
+    held_out: Vec<&'a Shard>,
+    ranks: &'a dyn Ranks,
     options: Options,
-    sparse: SparseOptions,
+    /// Names of the options that were set.
+    given: Vec<&'static str>,
     weights: Option<Weights>,
     resume: Option<Checkpoint>,
-    keep: Option<(PathBuf, u32)>,
+    checkpoint: Option<PathBuf>,
+    every: Duration,
 }
 
-impl LearnerBuilder {
+/// A setter an option.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $convert:expr;)+) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.options.$name = $convert;
+            self.given.push(stringify!($name));
+            self
+        }
+    )+};
+}
+
+impl<'a> LearnerBuilder<'a> {
+    pub(super) fn new(train: Shards<'a>) -> Self {
+        Self {
+            train: train.0,
+            held_out: Vec::new(),
+            ranks: &Alone,
+            options: Options::default(),
+            given: Vec::new(),
+            weights: None,
+            resume: None,
+            checkpoint: None,
+            every: EVERY,
+        }
+    }
+
+    /// Positions to measure on, of games that are not learnt from; none by default.
+    #[must_use]
+    pub fn held_out(mut self, data: impl Into<Shards<'a>>) -> Self {
+        self.held_out = data.into().0;
+        self
+    }
+
+    /// The ranks that learn together; this process alone by default. All are given all positions, and each works on its own [`share`].
+    #[must_use]
+    pub fn ranks(mut self, ranks: &'a dyn Ranks) -> Self {
+        self.ranks = ranks;
+        self
+    }
+
     /// All options at once.
+    #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
+        self.given = vec![
+            "features",
+            "optimizer",
+            "learning_rate",
+            "rate_factor",
+            "l1",
+            "l2",
+            "beta1",
+            "beta2",
+            "epsilon",
+            "history",
+            "a",
+            "window",
+            "siblings",
+            "seed",
+            "keep_scale",
+            "init",
+            "early_stopping",
+            "quiet",
+            "iterations",
+            "threads",
+            "device_bytes",
+        ];
         self
     }
 
-    /// What the evaluation counts.
-    pub fn features(mut self, features: FeatureSet) -> Self {
-        self.options.features = features;
-        self
-    }
-
-    /// How weights move.
-    pub fn optimizer(mut self, optimizer: Optimizer) -> Self {
-        self.options.optimizer = optimizer;
-        self
-    }
-
-    /// Learning rate.
-    pub fn rate(mut self, rate: f64) -> Self {
-        self.options.rate = Some(rate);
-        self
-    }
-
-    /// First values of L N S G B R +P +L +N +S +B +R.
-    pub fn init(mut self, values: Values) -> Self {
-        self.options.init = values;
-        self
+    setters! {
+        /// What the evaluation counts.
+        features: FeatureSet, features;
+        /// How weights move.
+        optimizer: Optimizer, optimizer;
+        /// Learning rate.
+        learning_rate: f64, Some(learning_rate);
+        /// What an iteration leaves of the rate.
+        rate_factor: f64, rate_factor;
+        /// Weight of Σ|w|.
+        l1: f64, l1;
+        /// Weight of Σw²/2.
+        l2: f64, l2;
+        /// β₁ of momentum and Adam.
+        beta1: f64, beta1;
+        /// β₂ of Adam.
+        beta2: f64, beta2;
+        /// ε of AdaGrad and Adam.
+        epsilon: f64, epsilon;
+        /// Steps that L-BFGS remembers.
+        history: u32, history;
+        /// Slope of the sigmoid.
+        a: f64, a;
+        /// Siblings whose evaluation differs by more pawns from the played child's do not count.
+        window: f64, Some(window);
+        /// Most siblings of a parent that count; 0 for all.
+        siblings: u32, siblings;
+        /// Seed of their draw.
+        seed: u64, seed;
+        /// Keeps the sum of the 13 values as it was at first.
+        keep_scale: bool, keep_scale;
+        /// First values of L N S G B R +P +L +N +S +B +R.
+        init: Values, init;
+        /// Steps in all, those before a checkpoint included.
+        iterations: u32, iterations;
+        /// Threads of what is done on the CPU; `None` for all cores.
+        threads: impl Into<Option<usize>>, threads.into();
+        /// Most bytes of positions that are kept on the device; `None` for as many as are free.
+        device_bytes: impl Into<Option<u64>>, device_bytes.into();
     }
 
     /// Stops when the objective on held-out games no longer falls.
+    #[must_use]
     pub fn early_stopping(mut self, patience: u32, min_delta: f64) -> Self {
         self.options.early_stopping = Some(EarlyStopping { patience, min_delta });
+        self.given.push("early_stopping");
         self
     }
 
     /// Compares the last positions of quiet lines, searched anew every `every` iterations.
+    #[must_use]
     pub fn quiet(mut self, every: u32, depth: u32) -> Self {
         self.options.quiet = Some(Quiet { every, depth });
-        self
-    }
-
-    /// How the back end works, which has no influence on what is learnt.
-    pub fn engine(mut self, options: SparseOptions) -> Self {
-        self.sparse = options;
+        self.given.push("quiet");
         self
     }
 
     /// First weights, instead of the values of [`Options::init`].
+    #[must_use]
     pub fn weights(mut self, weights: Weights) -> Self {
         self.weights = Some(weights);
         self
     }
 
-    /// Goes on from a checkpoint. Options are not taken from it: start from [`Checkpoint::options`]. Only `early_stopping` may differ. What is learnt then has the
-    /// bits of a course that never stopped.
+    /// Goes on from a checkpoint, with the bits of a course that never stopped. Options that are not set are the checkpoint's; of those that are, only `iterations`,
+    /// `early_stopping`, `threads` and `device_bytes` may differ from it.
+    #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
     }
 
-    /// Writes a checkpoint to `path` every `every` iterations and at the end of a run. To be set on all ranks alike; rank 0 writes.
-    pub fn checkpoint(mut self, path: impl AsRef<Path>, every: u32) -> Self {
-        self.keep = Some((path.as_ref().to_path_buf(), every));
+    /// Writes a checkpoint to `path` while it runs, and at the end of a run. To be set on all ranks alike; rank 0 writes.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
+        self.checkpoint = Some(path.as_ref().to_path_buf());
         self
+    }
+
+    /// Time between two checkpoints; five minutes by default.
+    #[must_use]
+    pub fn checkpoint_every(mut self, time: Duration) -> Self {
+        self.every = time;
+        self
+    }
+
+    /// Memory that weights, gradient and optimiser take, those of L-BFGS on the host. Positions come on top as far as there is room: the others are copied in every pass.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build) for options that do not fit the checkpoint.
+    pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
+        let options = self.merged()?;
+        let memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
+        let n = options.features.len() as u64;
+        Ok(match options.optimizer {
+            // Each step is two arrays in double precision; a search has two points.
+            Optimizer::Lbfgs => memory.on_host("steps of L-BFGS", n * (16 * u64::from(options.history) + 24)),
+            _ => memory,
+        })
     }
 
     /// Checks everything, takes the device's memory and sets the first weights.
     ///
-    /// All ranks are given all positions, `train` to learn from and `held_out` to measure on (it may be empty); each works on its own [`share`].
-    ///
     /// # Errors
-    /// [`Error::Option`] for an option that is out of range or does not go with the others; [`Error::Shape`] without positions, for a shard whose columns do not fit
-    /// together, or if the checkpoint's positions were others;
+    /// [`Error::Option`] for an option that is out of range, does not go with the others, or is not the checkpoint's; [`Error::Shape`] without positions, for a shard whose
+    /// columns do not fit together, or if the checkpoint's positions were others; [`Error::OutOfMemory`] where the weights do not fit;
     /// [`Error::Rank`] if another rank failed, or has other options or positions; errors of the device.
-    pub fn build<'a>(
-        self,
-        device: &Device,
-        train: &[&'a Shard],
-        held_out: &[&'a Shard],
-        ranks: &'a dyn Ranks,
-    ) -> Result<Learner<'a>> {
-        let opened = self.check(train, held_out).and_then(|()| self.open(device));
-        let engine = agree(ranks, opened)?;
-        self.build_on(engine, device, train, held_out, ranks)
+    pub fn build(self, device: &Device) -> Result<Learner<'a>> {
+        let opened = self.merged().and_then(|options| {
+            self.check(&options)?;
+            let engine = dispatch::learn(device, options.features, &options.sparse())?;
+            Ok((options, engine))
+        });
+        let (options, engine) = agree(self.ranks, opened)?;
+        self.build_on(options, engine, device)
+    }
+
+    /// The options, with those of a checkpoint.
+    fn merged(&self) -> Result<Options> {
+        match &self.resume {
+            Some(checkpoint) => checkpoint.merged(&self.options, &self.given),
+            None => Ok(self.options.clone()),
+        }
     }
 
     /// What can be said before anything is opened.
-    pub(super) fn check(&self, train: &[&Shard], held_out: &[&Shard]) -> Result<()> {
-        self.options.check()?;
+    fn check(&self, options: &Options) -> Result<()> {
+        options.check()?;
         if self.weights.is_some() && self.resume.is_some() {
             return Err(Error::option("weights", "given", "not together with a checkpoint, which has its own"));
         }
-        if let Some((_, 0)) = self.keep {
-            return Err(Error::option("checkpoint", "every 0 iterations", "every 1 or more"));
+        if self.every.is_zero() {
+            return Err(Error::option("checkpoint_every", "0 s", "a time above 0"));
         }
-        if let Some(weights) = self.weights.as_ref().filter(|weights| weights.features() != self.options.features) {
+        if let Some(weights) = self.weights.as_ref().filter(|weights| weights.features() != options.features) {
             let allowed = format!("{}, those of the given weights", weights.features());
-            return Err(Error::option("features", self.options.features, allowed));
+            return Err(Error::option("features", options.features, allowed));
         }
         let parents = |shards: &[&Shard]| shards.iter().map(|shard| shard.n_parents()).sum::<usize>();
-        if parents(train) == 0 {
+        if parents(&self.train) == 0 {
             return Err(Error::shape("positions to learn from", "1 or more", 0));
         }
-        if self.options.early_stopping.is_some() && parents(held_out) == 0 {
+        if options.early_stopping.is_some() && parents(&self.held_out) == 0 {
             return Err(Error::option("early_stopping", "given", "only with held-out positions"));
         }
-        for (number, shard) in train.iter().enumerate() {
+        for (number, shard) in self.train.iter().enumerate() {
             shard.expect_sound(format!("shard {number} to learn from"))?;
         }
-        for (number, shard) in held_out.iter().enumerate() {
+        for (number, shard) in self.held_out.iter().enumerate() {
             shard.expect_sound(format!("held-out shard {number}"))?;
         }
         Ok(())
     }
 
-    fn open(&self, device: &Device) -> Result<Box<dyn Engine>> {
-        crate::shogi::sparse::build(device, self.options.features, &self.sparse)
-    }
-
     /// The rest of [`build`](Self::build), on an engine that is open.
-    pub(super) fn build_on<'a>(
-        self,
-        mut engine: Box<dyn Engine>,
-        device: &Device,
-        train: &[&'a Shard],
-        held_out: &[&'a Shard],
-        ranks: &'a dyn Ranks,
-    ) -> Result<Learner<'a>> {
-        let Self { options, weights, resume, keep, .. } = self;
+    fn build_on(self, options: Options, mut engine: Box<dyn Learn>, device: &Device) -> Result<Learner<'a>> {
+        let Self { train, held_out, ranks, weights, resume, checkpoint, every, .. } = self;
         let fingerprint = |shards: &[&Shard]| shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
-        let fingerprint = fingerprint(train).rotate_left(1) ^ fingerprint(held_out);
+        let fingerprint = fingerprint(&train).rotate_left(1) ^ fingerprint(&held_out);
         let data = format!("{fingerprint:016x}");
         expect_same(ranks, "fingerprint of data", &data)?;
-        // Plain data, which always has a JSON form.
-        let text = serde_json::to_string(&options).unwrap_or_default();
+        // Plain data, which always has a JSON form. Threads and memory may differ between ranks.
+        let alike = Options { threads: None, device_bytes: None, ..options.clone() };
+        let text = serde_json::to_string(&alike).unwrap_or_default();
         let start = match (&weights, &resume) {
             (Some(weights), _) => format!("weights {:016x}", sum_of(weights.values())),
             (_, Some(checkpoint)) => format!("iteration {}, weights {:016x}", checkpoint.iteration(), checkpoint.sum()),
             _ => "new".into(),
         };
         // Rank 0 writes, but all wait until it has.
-        let every = keep.as_ref().map_or("no".into(), |(_, every)| every.to_string());
-        expect_same(ranks, "set of options", &format!("{text} from {start}, checkpoint every {every} iterations"))?;
-        let place = match resume {
-            Some(checkpoint) => {
-                agree(ranks, checkpoint.check_fits(&options, fingerprint))?;
-                let set = engine.set_weights(&checkpoint.weights).and_then(|()| engine.set_memory(&checkpoint.memory));
+        let keep = checkpoint.map(|path| (path, every));
+        let writes = if keep.is_some() { "checkpoints" } else { "no checkpoints" };
+        expect_same(ranks, "set of options", &format!("{text} from {start}, {writes}"))?;
+        let status = match resume {
+            Some(crate::Checkpoint(state)) => {
+                agree(ranks, state.expect_data(fingerprint))?;
+                let set = engine.set_weights(&state.weights).and_then(|()| engine.set_memory(&state.memory));
                 agree(ranks, set)?;
-                Place::from(checkpoint)
+                Status::from(state)
             }
             None => {
                 let first = match weights {
@@ -181,7 +295,7 @@ impl LearnerBuilder {
                 };
                 agree(ranks, engine.set_weights(&first))?;
                 let scale = agree(ranks, engine.values())?.iter().take(13).map(|&weight| f64::from(weight)).sum();
-                Place { scale, ..Place::default() }
+                Status { scale, ..Status::default() }
             }
         };
         if let Some((path, _)) = keep.as_ref().filter(|_| ranks.rank() == 0) {
@@ -190,23 +304,23 @@ impl LearnerBuilder {
         Ok(Learner::new(Course {
             engine,
             device: device.clone(),
-            train: share(train, ranks.rank(), ranks.size())?,
-            held_out: share(held_out, ranks.rank(), ranks.size())?,
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
+            train: share(&train, ranks.rank(), ranks.size())?,
+            held_out: share(&held_out, ranks.rank(), ranks.size())?,
             options,
-            threads: self.sparse.threads,
             ranks,
             fingerprint,
             keep,
-            place,
+            status,
         }))
     }
 }
 
-/// A sum over the bits of weights, to compare them between ranks.
-pub(super) fn sum_of(weights: &[f32]) -> u64 {
-    let add = |sum: u64, weight: &f32| {
-        (sum ^ u64::from(weight.to_bits())).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
-    };
-    weights.iter().fold(0xCBF2_9CE4_8422_2325, add)
+impl fmt::Debug for LearnerBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LearnerBuilder")
+            .field("options", &self.options)
+            .field("ranks", &self.ranks.size())
+            .finish_non_exhaustive()
+    }
 }

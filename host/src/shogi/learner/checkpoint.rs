@@ -18,28 +18,31 @@ use std::path::Path;
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::builder::sum_of;
-use super::course::{Best, Place};
-use super::lbfgs::{Memory, Pair};
+use super::course::{Best, Status};
+use super::lbfgs::{Pair, Steps};
 use super::options::Options;
 use super::report::LearnRow;
 use super::weights::Weights;
-use crate::runtime::atomic_file;
+use crate::runtime::checkpoint;
+use crate::runtime::fnv::Fnv;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::Tensor;
-use crate::shogi::Optimizer;
+use crate::shogi::update::Optimizer;
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_shogi_checkpoint", name: "checkpoint", version: 2 };
 
 /// Everything needed to go on with learning as if it had never stopped.
+pub type Checkpoint = crate::Checkpoint<State>;
+
+/// What a [`Checkpoint`] holds.
 #[derive(Clone, Debug)]
-pub struct Checkpoint {
+pub struct State {
     options: Options,
     fingerprint: u64,
     pub(super) weights: Vec<f32>,
     pub(super) memory: Vec<Vec<f32>>,
-    place: Place,
+    status: Status,
 }
 
 /// The JSON of a checkpoint.
@@ -57,15 +60,15 @@ struct Meta<'a> {
     rows: Cow<'a, [LearnRow]>,
 }
 
-impl Checkpoint {
+impl State {
     pub(super) fn new(
         options: Options,
         fingerprint: u64,
         weights: Vec<f32>,
         memory: Vec<Vec<f32>>,
-        place: Place,
+        status: Status,
     ) -> Self {
-        Self { options, fingerprint, weights, memory, place }
+        Self { options, fingerprint, weights, memory, status }
     }
 
     /// The options of the course.
@@ -75,12 +78,12 @@ impl Checkpoint {
 
     /// Steps done.
     pub fn iteration(&self) -> u32 {
-        self.place.iteration
+        self.status.iteration
     }
 
     /// The states so far.
     pub fn rows(&self) -> &[LearnRow] {
-        &self.place.rows
+        &self.status.rows
     }
 
     /// The weights.
@@ -96,31 +99,57 @@ impl Checkpoint {
         sum_of(&self.weights)
     }
 
-    /// Writes it: to a new file beside `path` first, which is synced and then takes the name.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written: the file that was there is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        atomic_file::write(path, &self.to_bytes(path)?)
-    }
-
-    /// Reads it and checks every field.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the file is no checkpoint, is of another version, is damaged in any byte, or holds what no course can come to.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::from_bytes(path, &mut atomic_file::read(path)?)
-    }
-
-    /// That a course with these options and data may go on from here.
-    pub(super) fn check_fits(&self, options: &Options, fingerprint: u64) -> Result<()> {
-        let old = Options { early_stopping: options.early_stopping, ..self.options.clone() };
-        if *options != old {
-            let (name, new, old) = first_difference(options, &old);
-            return Err(Error::option(name, new, format!("{old} as in the checkpoint")));
+    /// The options of a course that goes on from here: those in `given` are the caller's, all others the checkpoint's. What changes what is learnt must be as in the
+    /// checkpoint.
+    pub(super) fn merged(&self, options: &Options, given: &[&'static str]) -> Result<Options> {
+        // Exhaustive, so that a new option is thought of here.
+        let Options {
+            features,
+            optimizer,
+            learning_rate,
+            rate_factor,
+            l1,
+            l2,
+            beta1,
+            beta2,
+            epsilon,
+            history,
+            a,
+            window,
+            siblings,
+            seed,
+            keep_scale,
+            init,
+            quiet,
+            early_stopping,
+            iterations,
+            threads,
+            device_bytes,
+        } = options;
+        let mut merged = self.options.clone();
+        macro_rules! same {
+            ($($name:ident),+) => {$(
+                if given.contains(&stringify!($name)) && *$name != merged.$name {
+                    let (new, old) = (shown($name), shown(&merged.$name));
+                    return Err(Error::option(stringify!($name), new, format!("{old}, as in the checkpoint")));
+                }
+            )+};
         }
+        same!(features, optimizer, learning_rate, rate_factor, l1, l2, beta1, beta2, epsilon, history);
+        same!(a, window, siblings, seed, keep_scale, init, quiet);
+        macro_rules! free {
+            ($($name:ident),+) => {$(
+                if given.contains(&stringify!($name)) {
+                    merged.$name = *$name;
+                }
+            )+};
+        }
+        free!(early_stopping, iterations, threads, device_bytes);
+        Ok(merged)
+    }
+
+    /// That the positions are those of the checkpoint.
+    pub(super) fn expect_data(&self, fingerprint: u64) -> Result<()> {
         if fingerprint != self.fingerprint {
             let text = |fingerprint: u64| format!("{fingerprint:016x}");
             let what = "fingerprint of the positions, which are not the checkpoint's";
@@ -128,44 +157,47 @@ impl Checkpoint {
         }
         Ok(())
     }
+}
+
+impl checkpoint::State for State {
+    const KIND: Kind = KIND;
 
     fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
         let wrong = |reason: String| Error::file(path, None, format!("cannot be written: {reason}"));
-        let Self { options, fingerprint, weights, memory, place } = self;
+        let Self { options, fingerprint, weights, memory, status } = self;
         let single = |name: String, values: &[f32]| Tensor::single(name, vec![values.len()], values.iter().copied());
         let double = |name: String, values: &[f64]| Tensor::double(name, vec![values.len()], values.iter().copied());
         let mut tensors = vec![single("weights".into(), weights)];
         tensors.extend(memory.iter().zip(1..).map(|(values, number)| single(format!("memory{number}"), values)));
-        tensors.extend(place.best.iter().map(|best| single("best".into(), &best.weights)));
-        tensors.extend(place.leaf_weights.iter().map(|weights| single("leaves".into(), weights)));
-        for (Pair { step, change }, number) in place.memory.pairs.iter().zip(1..) {
+        tensors.extend(status.best.iter().map(|best| single("best".into(), &best.weights)));
+        tensors.extend(status.leaf_weights.iter().map(|weights| single("leaves".into(), weights)));
+        for (Pair { step, change }, number) in status.memory.pairs.iter().zip(1..) {
             tensors.push(double(format!("step{number}"), step));
             tensors.push(double(format!("change{number}"), change));
         }
         let meta = Meta {
             options: Cow::Borrowed(options),
             fingerprint: *fingerprint,
-            iteration: place.iteration,
-            scale: place.scale,
+            iteration: status.iteration,
+            scale: status.scale,
             n_memory: memory.len() as u32,
-            n_pairs: place.memory.pairs.len() as u32,
-            best: place.best.as_ref().map(|best| (best.iteration, best.j)),
-            leaves: place.leaf_weights.is_some(),
-            rows: Cow::Borrowed(&place.rows),
+            n_pairs: status.memory.pairs.len() as u32,
+            best: status.best.as_ref().map(|best| (best.iteration, best.j)),
+            leaves: status.leaf_weights.is_some(),
+            rows: Cow::Borrowed(&status.rows),
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
         for (values, number) in memory.iter().zip(1..) {
             expect_finite(&format!("memory{number}"), values.iter().all(|value| value.is_finite())).map_err(wrong)?;
         }
-        for (Pair { step, change }, number) in place.memory.pairs.iter().zip(1..) {
+        for (Pair { step, change }, number) in status.memory.pairs.iter().zip(1..) {
             let finite = step.iter().chain(change).all(|value| value.is_finite());
             expect_finite(&format!("step{number} or change{number}"), finite).map_err(wrong)?;
         }
         KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
     }
 
-    /// Reads the bytes of a file. The checksum's digits are overwritten.
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
         let wrong = |reason: String| Error::file(path, None, reason);
         let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
@@ -205,9 +237,9 @@ impl Checkpoint {
             fingerprint: meta.fingerprint,
             weights: weights("weights")?,
             memory,
-            place: Place {
+            status: Status {
                 iteration: meta.iteration,
-                memory: Memory { pairs },
+                memory: Steps { pairs },
                 best: best.transpose()?,
                 scale: meta.scale,
                 leaf_weights: if meta.leaves { Some(weights("leaves")?) } else { None },
@@ -218,18 +250,9 @@ impl Checkpoint {
     }
 }
 
-impl From<Checkpoint> for Place {
-    fn from(checkpoint: Checkpoint) -> Self {
-        checkpoint.place
-    }
-}
-
-/// Arrays of the weights' shape that an optimiser's memory has.
-const fn n_memory(optimizer: Optimizer) -> u32 {
-    match optimizer {
-        Optimizer::Sign | Optimizer::Sgd | Optimizer::Lbfgs => 0,
-        Optimizer::Momentum | Optimizer::AdaGrad => 1,
-        Optimizer::Adam => 2,
+impl From<State> for Status {
+    fn from(state: State) -> Self {
+        state.status
     }
 }
 
@@ -241,7 +264,7 @@ fn expect_finite(name: &str, finite: bool) -> Result<(), String> {
 /// What is wrong with a checkpoint's numbers, if anything.
 fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     meta.options.check().map_err(|error| error.to_string())?;
-    let (n, optimizer) = (n_memory(meta.options.optimizer), meta.options.optimizer);
+    let (n, optimizer) = (meta.options.optimizer.n_memory(), meta.options.optimizer);
     // Before the first step an engine may not have made any.
     if meta.n_memory != n && !(meta.n_memory == 0 && meta.iteration == 0) {
         return Err(format!("n_memory is {}, expected {n} with {optimizer}", meta.n_memory));
@@ -265,7 +288,7 @@ fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
         let mut numbers: Vec<f64> = measures.flat_map(|of| [of.j, of.agreement, of.agreement_of_three]).collect();
         numbers.extend(row.values);
         numbers.extend(row.hand.iter().flatten());
-        numbers.extend([row.rate, row.seconds]);
+        numbers.extend([row.learning_rate, row.seconds]);
         // JSON has no other numbers.
         if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
             return Err(format!("the row of iteration {} holds {number}, expected finite numbers", row.iteration));
@@ -283,37 +306,20 @@ fn check_meta(meta: &Meta<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The first option that differs: its name, and both values as text.
-fn first_difference(new: &Options, old: &Options) -> (&'static str, String, String) {
-    // Exhaustive, so that a new option is thought of here.
-    let Options {
-        features,
-        optimizer,
-        rate,
-        rate_factor,
-        l1,
-        l2,
-        beta1,
-        beta2,
-        epsilon,
-        history,
-        a,
-        window,
-        siblings,
-        seed,
-        keep_scale,
-        init,
-        early_stopping: _,
-        quiet,
-    } = new;
-    macro_rules! compare {
-        ($($name:ident),+) => {$(
-            if *$name != old.$name {
-                return (stringify!($name), format!("{:?}", $name), format!("{:?}", old.$name));
-            }
-        )+};
+/// An option as a user would write it.
+fn shown(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::Null) | Err(_) => "none".into(),
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(value) => value.to_string(),
     }
-    compare!(features, optimizer, rate, rate_factor, l1, l2, beta1, beta2, epsilon, history);
-    compare!(a, window, siblings, seed, keep_scale, init, quiet);
-    ("options", "another".into(), "those".into())
+}
+
+/// A sum over the bits of weights, to compare them between ranks.
+pub(super) fn sum_of(weights: &[f32]) -> u64 {
+    let mut sum = Fnv::default();
+    for weight in weights {
+        sum.add(&weight.to_le_bytes());
+    }
+    sum.value()
 }

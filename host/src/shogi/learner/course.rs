@@ -2,26 +2,26 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::lbfgs::{Memory, Point};
+use super::lbfgs::{Point, Steps};
 use super::options::Options;
 use super::report::LearnRow;
-use crate::shogi::engine::Engine;
+use crate::shogi::engines::learn::Learn;
+use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
-use crate::shogi::{Shard, Totals};
+use crate::shogi::shard::Shard;
 use crate::{Device, Error, Result};
 
 const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
 
 /// What a learner is made of.
 pub(super) struct Course<'a> {
-    pub engine: Box<dyn Engine>,
+    pub engine: Box<dyn Learn>,
     pub device: Device,
     pub options: Options,
-    /// Threads of what is done on the CPU; 0: all cores.
-    pub threads: usize,
     pub ranks: &'a dyn Ranks,
     /// This rank's share.
     pub train: Vec<Cow<'a, Shard>>,
@@ -29,20 +29,20 @@ pub(super) struct Course<'a> {
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
-    /// Where checkpoints go, and how often.
-    pub keep: Option<(PathBuf, u32)>,
-    pub place: Place,
+    /// Where checkpoints go, and the time between two.
+    pub keep: Option<(PathBuf, Duration)>,
+    pub status: Status,
 }
 
 /// Where the course stands.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Status {
     /// Steps done.
     pub iteration: u32,
     /// One a step, and that of the present state once it is evaluated.
     pub rows: Vec<LearnRow>,
     /// What L-BFGS remembers.
-    pub memory: Memory,
+    pub memory: Steps,
     /// The lowest objective on held-out positions.
     pub best: Option<Best>,
     /// The sum of the 13 values at first.
@@ -51,7 +51,7 @@ pub(super) struct Place {
     pub leaf_weights: Option<Vec<f32>>,
 }
 
-impl Place {
+impl Status {
     /// The iteration with the lowest objective on held-out positions, and that objective. Early stopping may begin after a checkpoint, and must not forget the
     /// states before it.
     pub fn lowest(&self) -> Option<(u32, f64)> {
@@ -119,10 +119,10 @@ impl Course<'_> {
     pub fn rescale(&mut self) -> Result<()> {
         let values = self.engine.values()?;
         let learnt: f64 = values.iter().skip(1).take(12).map(|&weight| f64::from(weight)).sum();
-        let factor = (self.place.scale - 1.0) / learnt;
+        let factor = (self.status.scale - 1.0) / learnt;
         if !(factor.is_finite() && factor > 0.0) {
             let allowed =
-                format!("values with a positive sum; they sum to {learnt}, at first to {}", self.place.scale - 1.0);
+                format!("values with a positive sum; they sum to {learnt}, at first to {}", self.status.scale - 1.0);
             return Err(Error::option("keep_scale", true, allowed));
         }
         self.engine.scale(factor as f32)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::shogi::Values;
+use crate::shogi::objective::Values;
 
 /// Kinds of pieces with a value: as CSA and USI write them, and in Japanese.
 const KINDS: [(&str, &str, &str); 13] = [

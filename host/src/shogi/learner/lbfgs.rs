@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::shogi::Totals;
+use crate::shogi::loss::Totals;
 
 /// Sufficient decrease, c₁.
 const DECREASE: f64 = 1e-4;
@@ -37,11 +37,11 @@ pub(super) struct Point {
 
 /// What is remembered, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct Steps {
     pub pairs: VecDeque<Pair>,
 }
 
-impl Memory {
+impl Steps {
     /// One step from `from`: the point it ends at, or `None` where no step along the gradient lowers the objective. `evaluate` gives the objective and its gradient;
     /// `None` where weights are out of range. `first` is the largest change of a weight where nothing is remembered.
     pub fn step(
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_valley_is_found() {
         let mut point = rosenbrock(vec![1.0, -1.2, 1.0]).unwrap().unwrap();
-        let mut memory = Memory::default();
+        let mut memory = Steps::default();
         let mut steps = 0;
         while let Some(next) = memory.step(&point, 6, 0.1, &mut rosenbrock).unwrap() {
             assert!(next.value < point.value);
@@ -204,6 +204,6 @@ mod tests {
     #[test]
     fn the_bottom_has_no_step() {
         let point = rosenbrock(vec![1.0, 1.0, 1.0]).unwrap().unwrap();
-        assert!(Memory::default().step(&point, 6, 0.1, &mut rosenbrock).unwrap().is_none());
+        assert!(Steps::default().step(&point, 6, 0.1, &mut rosenbrock).unwrap().is_none());
     }
 }

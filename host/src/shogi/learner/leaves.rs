@@ -1,11 +1,13 @@
-//! Last positions of quiet lines, in place of the children.
+//! Last positions of quiet lines, instead of the children.
 
 use std::borrow::Cow;
 
 use super::options::Quiet;
 use crate::Result;
+use crate::shogi::evaluator::Evaluator;
+use crate::shogi::features::FeatureSet;
 use crate::shogi::quiescence::{self, Options};
-use crate::shogi::{Evaluator, FeatureSet, Shard};
+use crate::shogi::shard::Shard;
 
 /// This rank's positions with their children replaced.
 pub(super) struct Leaves {
@@ -16,12 +18,12 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    /// Searches all lines with these weights, on so many threads (0: all cores).
+    /// Searches all lines with these weights, on so many threads (none given: all cores).
     pub fn search(
         features: FeatureSet,
         weights: &[f32],
         quiet: Quiet,
-        threads: usize,
+        threads: Option<usize>,
         train: &[Cow<'_, Shard>],
         held_out: &[Cow<'_, Shard>],
     ) -> Result<Self> {

@@ -1,6 +1,6 @@
 //! Learning of an evaluation from games, with any set of features.
 //!
-//! [`Learner::builder`] takes [`Options`], [`LearnerBuilder::build`] a device, positions to learn from, held-out ones, and the ranks that learn together;
+//! [`Learner::builder`] takes positions to learn from; its setters [`Options`], held-out positions, and the ranks that learn together; [`LearnerBuilder::build`] a device.
 //! [`Learner::run`] learns and gives a [`LearnReport`]. A [`Checkpoint`] goes on later with the same bits. [`Weights`] are what is learnt, [`table`] and
 //! [`rust_constant`] write the values of the pieces for people and for programs.
 //!
@@ -19,9 +19,9 @@ mod run;
 mod weights;
 
 pub use builder::LearnerBuilder;
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, State};
 pub use export::{rust_constant, table};
 pub use options::{EarlyStopping, Options, Quiet};
-pub use report::{LearnReport, LearnRow, Measures, SCHEMA, StoppedBy};
+pub use report::{LearnReport, LearnRow, Measures};
 pub use run::Learner;
 pub use weights::Weights;

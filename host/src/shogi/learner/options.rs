@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::shogi::features::FeatureSet;
+use crate::shogi::loss::Loss;
+use crate::shogi::objective::Values;
+use crate::shogi::options::SparseOptions;
 use crate::shogi::quiescence::DEEPEST;
-use crate::shogi::sparse::MOST;
-use crate::shogi::{FeatureSet, Loss, Optimizer, Values};
+use crate::shogi::update::{MOST, Optimizer};
 use crate::{Error, Result};
 
 /// Stops when the objective on held-out games no longer falls.
@@ -29,7 +32,7 @@ pub struct Quiet {
 
 /// Options of a [`Learner`](super::Learner).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// What the evaluation counts. Default: material.
     pub features: FeatureSet,
@@ -37,7 +40,8 @@ pub struct Options {
     pub optimizer: Optimizer,
     /// Learning rate, in pawns where the optimiser sets the size of steps itself; with L-BFGS the largest change of a weight in the first step. Default
     /// (`None`): [`default_rate`](Self::default_rate).
-    pub rate: Option<f64>,
+    #[serde(alias = "rate")]
+    pub learning_rate: Option<f64>,
     /// The rate is multiplied by this after each iteration. Default: 1.
     pub rate_factor: f64,
     /// Weight of Σ|w|. Default: 0.
@@ -62,12 +66,19 @@ pub struct Options {
     pub seed: u64,
     /// Keeps the sum of the 13 values of pieces on the board as it was at first: after each step all weights are multiplied, the pawn's not. Default: no.
     pub keep_scale: bool,
-    /// First values of L N S G B R +P +L +N +S +B +R; a piece in hand has the value of its kind, everything else 0. Default: 3, as in the source.
+    /// First values of L N S G B R +P +L +N +S +B +R; a piece in hand has the value of its kind, everything else 0. Default: 3, as in the paper.
     pub init: Values,
     /// Default: none.
     pub early_stopping: Option<EarlyStopping>,
     /// Default: none, children are compared as they stand.
     pub quiet: Option<Quiet>,
+    /// Steps in all, those before a checkpoint included. Default: 50.
+    pub iterations: u32,
+    /// Threads of what is done on the CPU; 1 is the plain program, `None` all cores. What is learnt does not depend on it. Default: `None`.
+    pub threads: Option<usize>,
+    /// Most bytes of positions that are kept on the device; those beyond are copied in every pass. `None`: as many as are free. What is learnt does not depend on it.
+    /// Default: `None`.
+    pub device_bytes: Option<u64>,
 }
 
 impl Default for Options {
@@ -76,7 +87,7 @@ impl Default for Options {
         Self {
             features: FeatureSet::Material,
             optimizer: Optimizer::Adam,
-            rate: None,
+            learning_rate: None,
             rate_factor: 1.0,
             l1: 0.0,
             l2: 0.0,
@@ -92,6 +103,9 @@ impl Default for Options {
             init: [3.0; 12],
             early_stopping: None,
             quiet: None,
+            iterations: 50,
+            threads: None,
+            device_bytes: None,
         }
     }
 }
@@ -116,7 +130,7 @@ impl Options {
 
     /// The rate of the step after `iteration` steps; where it would grow beyond all numbers, the largest one.
     pub fn rate_at(&self, iteration: u32) -> f64 {
-        let first = self.rate.unwrap_or(Self::default_rate(self.optimizer, self.features));
+        let first = self.learning_rate.unwrap_or(Self::default_rate(self.optimizer, self.features));
         let rate = first * self.rate_factor.powf(iteration.into());
         if first.is_finite() { rate.min(f64::MAX) } else { rate }
     }
@@ -124,6 +138,11 @@ impl Options {
     /// Which children count.
     pub fn loss(&self) -> Loss {
         Loss { a: self.a, window: self.window.unwrap_or(f64::INFINITY), siblings: self.siblings, seed: self.seed }
+    }
+
+    /// How the engine works.
+    pub(in crate::shogi) fn sparse(&self) -> SparseOptions {
+        SparseOptions { device_bytes: self.device_bytes, threads: self.threads }
     }
 
     /// Refuses what is out of range or does not go together.
@@ -148,7 +167,7 @@ impl Options {
             value if value.is_finite() && value > 0.0 => Ok(()),
             _ => Err(Error::option(name, value, "a number above 0 in single precision")),
         };
-        single("rate", self.rate_at(0))?;
+        single("learning_rate", self.rate_at(0))?;
         positive("rate_factor", self.rate_factor)?;
         not_negative("l1", self.l1)?;
         not_negative("l2", self.l2)?;
@@ -188,7 +207,7 @@ impl Options {
                 return Err(Error::option("quiet.depth", depth, format!("1 to {DEEPEST}")));
             }
         }
-        Ok(())
+        self.sparse().check()
     }
 }
 
@@ -205,19 +224,20 @@ mod tests {
             assert!(error.starts_with(&format!("option {text} is not allowed (")), "{error}");
         };
         Options::default().check().unwrap();
-        bad(&|o| o.rate = Some(f64::NAN), "rate: NaN");
+        bad(&|o| o.learning_rate = Some(f64::NAN), "learning_rate: NaN");
         bad(&|o| o.rate_factor = 0.0, "rate_factor: 0");
         bad(&|o| o.l1 = -1.0, "l1: -1");
         bad(&|o| o.l2 = f64::INFINITY, "l2: inf");
         bad(&|o| o.beta1 = 1.0, "beta1: 1");
         bad(&|o| o.beta1 = 0.99999999, "beta1: 0.99999999");
         bad(&|o| o.beta2 = -0.5, "beta2: -0.5");
-        bad(&|o| o.rate = Some(1e-46), "rate: 0.0000000000000000000000000000000000000000000001");
-        bad(&|o| o.rate = Some(1e39), "rate: 1000000000000000000000000000000000000000");
+        bad(&|o| o.learning_rate = Some(1e-46), "learning_rate: 0.0000000000000000000000000000000000000000000001");
+        bad(&|o| o.learning_rate = Some(1e39), "learning_rate: 1000000000000000000000000000000000000000");
         bad(&|o| o.epsilon = 0.0, "epsilon: 0");
         bad(&|o| o.window = Some(-1.0), "window: -1");
         bad(&|o| o.a = 0.0, "a: 0");
         bad(&|o| o.history = 0, "history: 0");
+        bad(&|o| o.threads = Some(0), "threads: 0");
         bad(&|o| o.init[4] = f64::NAN, "init: NaN");
         bad(&|o| o.init[4] = 1024.0, "init: 1024");
         bad(&|o| o.early_stopping = Some(EarlyStopping { patience: 0, min_delta: 0.0 }), "patience: 0");

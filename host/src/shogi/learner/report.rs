@@ -1,13 +1,13 @@
 //! What was learnt, as plain data.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::Options;
-use crate::runtime::named::named;
-use crate::shogi::{Totals, Values};
-
-/// Version of the reports' fields.
-pub const SCHEMA: u32 = 1;
+use super::options::Options;
+use crate::shogi::loss::Totals;
+use crate::shogi::objective::Values;
+use crate::shogi::report::StoppedBy;
 
 /// How well weights agree with the games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,36 +52,33 @@ pub struct LearnRow {
     pub hand: Option<[f64; 7]>,
     /// Positions of both kinds that are not among them, since a quiet leaf's material does not fit into a word.
     pub left_out: u64,
-    /// Rate of the next step.
-    pub rate: f64,
+    /// Learning rate of the next step.
+    #[serde(alias = "rate")]
+    pub learning_rate: f64,
     /// Seconds by the wall clock in [`Learner::run`](super::Learner::run) up to this row, those before a checkpoint included.
     pub seconds: f64,
 }
 
-named! {
-    /// Why learning ended.
-    StoppedBy, "stopped_by":
-        /// All iterations are done.
-        Iterations = "iterations",
-        /// The objective on held-out games no longer fell.
-        EarlyStopping = "early_stopping",
-        /// The caller asked for it.
-        Request = "request",
-        /// No step along the gradient lowers the objective (L-BFGS).
-        Converged = "converged",
-}
-
 /// A whole course of learning.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LearnReport {
-    /// Version of these fields, [`SCHEMA`].
+    /// Version of these fields, [`SCHEMA`](crate::shogi::SCHEMA).
     pub schema: u32,
     /// Version of the library.
-    pub version: &'static str,
+    pub version: String,
     /// Back end: `cuda`, `simt` or `cpu`.
     pub device: String,
     /// Name of the device.
     pub device_name: String,
+    /// What ran: `cpu`, or `sparse` on devices that run kernels.
+    #[serde(default)]
+    pub engine: String,
+    /// Seed of the draw of siblings, the only thing that is drawn.
+    #[serde(default)]
+    pub seed: u64,
+    /// Time of all runs, those before a checkpoint included.
+    #[serde(default)]
+    pub seconds: f64,
     /// Ranks that learnt together.
     pub ranks: usize,
     /// Weights, the pawn's among them.
@@ -96,4 +93,25 @@ pub struct LearnReport {
     pub rows: Vec<LearnRow>,
     /// The options.
     pub options: Options,
+}
+
+impl fmt::Display for LearnReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device_name, engine, stopped_by, seconds, rows, options, n_weights, .. } = self;
+        let Some(last) = rows.last() else { return write!(f, "nothing was learnt, ended by {stopped_by}") };
+        let percent = |of: &Measures| (100.0 * of.agreement, 100.0 * of.agreement_of_three);
+        write!(f, "{} iterations in {seconds:.2} s, ended by {stopped_by}; ", last.iteration)?;
+        writeln!(
+            f,
+            "{}, {n_weights} weights, by {}; engine {engine} on {device_name}",
+            options.features, options.optimizer
+        )?;
+        let (first, three) = percent(&last.train);
+        write!(f, "objective {:.9}, played move first in {first:.2} %, among three in {three:.2} %", last.train.j)?;
+        if let Some(held_out) = &last.held_out {
+            let (first, three) = percent(held_out);
+            write!(f, "\nheld out  {:.9}, played move first in {first:.2} %, among three in {three:.2} %", held_out.j)?;
+        }
+        Ok(())
+    }
 }

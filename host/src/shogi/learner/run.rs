@@ -1,39 +1,42 @@
 //! The course of learning: evaluate, tell, step.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use super::builder::LearnerBuilder;
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, State};
 use super::course::{Best, Course};
-use super::lbfgs::{Memory, Point};
+use super::lbfgs::{Point, Steps};
 use super::leaves::Leaves;
 use super::options::{EarlyStopping, Options};
-use super::report::{LearnReport, LearnRow, Measures, SCHEMA, StoppedBy};
+use super::report::{LearnReport, LearnRow, Measures};
 use super::weights::{Weights, hand, material};
+use crate::shogi::dispatch;
+use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
-use crate::shogi::sparse::MOST;
-use crate::shogi::{Optimizer, Shard, Totals, Update};
-use crate::{Error, Result};
+use crate::shogi::report::{SCHEMA, StoppedBy};
+use crate::shogi::shard::{Shard, Shards};
+use crate::shogi::update::{MOST, Optimizer, Update};
+use crate::{Backend, Device, Error, Memory, Progress, Result};
 
 /// An evaluation that is learnt from games.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
 /// use warpplay::Device;
+/// use warpplay::shogi::dataset::Dataset;
 /// use warpplay::shogi::learner::Learner;
-/// use warpplay::shogi::ranks::Alone;
-/// use warpplay::shogi::{FeatureSet, Optimizer, Shard};
+/// use warpplay::shogi::{FeatureSet, Optimizer};
 ///
-/// # fn shards() -> (Vec<Shard>, Vec<Shard>) { (vec![], vec![]) }
-/// let (train, held_out) = shards(); // from `dataset`
-/// let (train, held_out): (Vec<&Shard>, Vec<&Shard>) = (train.iter().collect(), held_out.iter().collect());
-/// let builder = Learner::builder().features(FeatureSet::KingPiece).optimizer(Optimizer::Adam).rate(0.01);
-/// let mut learner = builder.build(&Device::auto(), &train, &held_out, &Alone)?;
-/// let report = learner.run(50, |row| {
-///     println!("{} {:.6}", row.iteration, row.train.j);
+/// let (train, held_out) = Dataset::open("data".as_ref())?.split(0.2)?;
+/// let builder = Learner::builder(&train).held_out(&held_out).features(FeatureSet::KingPiece).optimizer(Optimizer::Adam);
+/// let mut learner = builder.learning_rate(0.01).iterations(50).build(&Device::auto())?;
+/// let report = learner.run(|progress| {
+///     if let Some(row) = &progress.latest {
+///         println!("{} {:.6}", row.iteration, row.train.j);
+///     }
 ///     ControlFlow::Continue(())
 /// })?;
 /// assert_eq!(report.rows.len(), 51);
@@ -59,9 +62,9 @@ struct Present {
 }
 
 impl<'a> Learner<'a> {
-    /// A builder with the default options.
-    pub fn builder() -> LearnerBuilder {
-        LearnerBuilder::default()
+    /// A builder for positions to learn from: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
+    pub fn builder(train: impl Into<Shards<'a>>) -> LearnerBuilder<'a> {
+        LearnerBuilder::new(train.into())
     }
 
     pub(super) fn new(course: Course<'a>) -> Self {
@@ -75,52 +78,83 @@ impl<'a> Learner<'a> {
 
     /// Steps done.
     pub fn iteration(&self) -> u32 {
-        self.course.place.iteration
+        self.course.status.iteration
+    }
+
+    /// The device it learns on.
+    pub fn device(&self) -> &Device {
+        &self.course.device
+    }
+
+    /// Memory that weights, gradient and optimiser take; positions come on top as far as there is room.
+    ///
+    /// # Errors
+    /// None: the engine is there.
+    pub fn memory_needed(&self) -> Result<Memory> {
+        let options = &self.course.options;
+        Ok(dispatch::memory_of_learn(options.features, Some(options.optimizer)))
+    }
+
+    /// Steps in all; a course that has done fewer goes on at the next [`run`](Self::run).
+    pub fn set_limit(&mut self, iterations: u32) {
+        self.course.options.iterations = iterations;
     }
 
     /// The states so far.
     pub fn rows(&self) -> &[LearnRow] {
-        &self.course.place.rows
+        &self.course.status.rows
     }
 
-    /// Learns until `iterations` steps are done in all (those before a checkpoint included), the objective on held-out positions no longer falls, or `watch` answers
-    /// `Break` on any rank. `watch` is asked with every new row; the first comes before any step, the last after the last. A course that was stopped goes on
-    /// when `run` is called again.
+    /// Learns until the steps of the options are done in all (those before a checkpoint included), the objective on held-out positions no longer falls, or `watch` answers
+    /// `Break` on any rank. `watch` is asked with every new row; the first comes before any step, the last after the last. A course that was stopped goes on when `run` is
+    /// called again.
     ///
     /// # Errors
     /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written;
     /// errors of the device; after any of these, [`Error::Order`].
-    pub fn run(&mut self, iterations: u32, mut watch: impl FnMut(&LearnRow) -> ControlFlow<()>) -> Result<LearnReport> {
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnRow>) -> ControlFlow<()>) -> Result<LearnReport> {
         if self.failed {
             let reason = "an earlier step failed: build another, from a checkpoint to keep what was learnt".into();
             return Err(Error::Order { what: "learner", reason });
         }
-        let report = self.go_on(iterations, &mut watch);
+        let report = self.go_on(&mut watch);
         self.failed = report.is_err();
         report
     }
 
-    fn go_on(&mut self, iterations: u32, watch: &mut dyn FnMut(&LearnRow) -> ControlFlow<()>) -> Result<LearnReport> {
+    fn go_on(&mut self, watch: &mut dyn FnMut(&Progress<LearnRow>) -> ControlFlow<()>) -> Result<LearnReport> {
+        let iterations = self.course.options.iterations;
         expect_same(self.course.ranks, "number of iterations", &iterations.to_string())?;
+        let begin = Instant::now();
         let mut start = Instant::now();
-        let mut seconds = self.course.place.rows.last().map_or(0.0, |row| row.seconds);
-        let mut saved = None;
+        let mut seconds = self.course.status.rows.last().map_or(0.0, |row| row.seconds);
+        let (mut saved, mut written) = (None, Instant::now());
         let stopped_by = loop {
             let mut stop = false;
-            if self.course.place.rows.len() <= self.iteration() as usize {
+            if self.course.status.rows.len() <= self.iteration() as usize {
                 self.prepare()?;
                 let row = self.row(self.iteration() < iterations, seconds + start.elapsed().as_secs_f64())?;
                 seconds = row.seconds;
                 start = Instant::now();
                 self.note_best(&row)?;
-                stop = watch(&row).is_break();
-                self.course.place.rows.push(row);
+                let progress = Progress {
+                    steps: row.iteration.into(),
+                    n_steps: Some(iterations.into()),
+                    elapsed: begin.elapsed(),
+                    time_limit: None,
+                    latest: Some(row.clone()),
+                };
+                stop = watch(&progress).is_break();
+                self.course.status.rows.push(row);
             }
-            let mut anyone = [i64::from(stop)];
+            // Rank 0's clock is the one that counts.
+            let due = self.is_due(written.elapsed());
+            let mut anyone = [i64::from(stop), i64::from(due)];
             self.course.ranks.sum(&mut anyone)?;
-            if self.course.keep.as_ref().is_some_and(|(_, every)| self.iteration().is_multiple_of(*every)) {
+            let [stops, due] = anyone.map(|n| n > 0);
+            if due {
                 self.keep_checkpoint()?;
-                saved = Some(self.iteration());
+                (saved, written) = (Some(self.iteration()), Instant::now());
             }
             if self.iteration() >= iterations {
                 break StoppedBy::Iterations;
@@ -128,7 +162,7 @@ impl<'a> Learner<'a> {
             if self.is_stale() {
                 break StoppedBy::EarlyStopping;
             }
-            if anyone != [0] {
+            if stops {
                 break StoppedBy::Request;
             }
             if !self.step()? {
@@ -141,20 +175,28 @@ impl<'a> Learner<'a> {
         Ok(self.report(stopped_by))
     }
 
+    /// Whether this rank is the one that writes, and the last checkpoint is old enough.
+    fn is_due(&self, since: Duration) -> bool {
+        self.course.ranks.rank() == 0 && self.course.keep.as_ref().is_some_and(|(_, every)| since >= *every)
+    }
+
     /// The report on what was learnt so far.
     pub fn report(&self, stopped_by: StoppedBy) -> LearnReport {
-        let Course { device, ranks, options, place, fingerprint, .. } = &self.course;
+        let Course { device, ranks, options, status, fingerprint, .. } = &self.course;
         LearnReport {
             schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_string(),
             device: device.backend().to_string(),
             device_name: device.name(),
+            engine: if device.backend() == Backend::Cpu { "cpu" } else { "sparse" }.to_string(),
+            seed: options.seed,
+            seconds: status.rows.last().map_or(0.0, |row| row.seconds),
             ranks: ranks.size(),
             n_weights: options.features.len(),
             data_fingerprint: format!("{fingerprint:016x}"),
             stopped_by,
-            best_iteration: place.best.as_ref().map(|best| best.iteration),
-            rows: place.rows.clone(),
+            best_iteration: status.best.as_ref().map(|best| best.iteration),
+            rows: status.rows.clone(),
             options: options.clone(),
         }
     }
@@ -174,7 +216,7 @@ impl<'a> Learner<'a> {
     /// None today: they were checked when they were learnt.
     pub fn best_weights(&self) -> Result<Option<Weights>> {
         let features = self.course.options.features;
-        self.course.place.best.as_ref().map(|best| Weights::new(features, best.weights.clone())).transpose()
+        self.course.status.best.as_ref().map(|best| Weights::new(features, best.weights.clone())).transpose()
     }
 
     /// How well the present weights agree with other positions, each rank measuring those that it is given: the sum over all ranks.
@@ -196,8 +238,9 @@ impl<'a> Learner<'a> {
     /// # Errors
     /// Errors of the device.
     pub fn checkpoint(&self) -> Result<Checkpoint> {
-        let Course { engine, options, fingerprint, place, .. } = &self.course;
-        Ok(Checkpoint::new(options.clone(), *fingerprint, engine.weights()?, engine.memory()?, place.clone()))
+        let Course { engine, options, fingerprint, status, .. } = &self.course;
+        let state = State::new(options.clone(), *fingerprint, engine.weights()?, engine.memory()?, status.clone());
+        Ok(crate::Checkpoint(state))
     }
 
     fn keep_checkpoint(&self) -> Result<()> {
@@ -216,10 +259,10 @@ impl<'a> Learner<'a> {
         let due = iteration.is_multiple_of(quiet.every) && self.searched != Some(iteration);
         if due || self.leaves.is_none() {
             let course = &mut self.course;
-            if due || course.place.leaf_weights.is_none() {
-                course.place.leaf_weights = Some(agree(course.ranks, course.engine.weights())?);
+            if due || course.status.leaf_weights.is_none() {
+                course.status.leaf_weights = Some(agree(course.ranks, course.engine.weights())?);
             }
-            let weights = course.place.leaf_weights.as_deref().unwrap_or_default();
+            let weights = course.status.leaf_weights.as_deref().unwrap_or_default();
             // The old ones go first: there is room for one set only.
             agree(course.ranks, course.engine.forget())?;
             self.leaves = None;
@@ -227,7 +270,7 @@ impl<'a> Learner<'a> {
                 course.options.features,
                 weights,
                 quiet,
-                course.threads,
+                course.options.threads,
                 &course.train,
                 &course.held_out,
             );
@@ -239,7 +282,7 @@ impl<'a> Learner<'a> {
             self.searched = due.then_some(iteration);
             if due {
                 // What was remembered belongs to another objective.
-                course.place.memory = Memory::default();
+                course.status.memory = Steps::default();
                 self.present = None;
             }
         }
@@ -260,13 +303,13 @@ impl<'a> Learner<'a> {
         let course = &self.course;
         let values = agree(course.ranks, course.engine.values())?;
         Ok(LearnRow {
-            iteration: course.place.iteration,
+            iteration: course.status.iteration,
             train: Measures::from(&totals),
             held_out,
             values: material(&values),
             hand: hand(course.options.features, &values),
             left_out: self.left_out,
-            rate: course.options.rate_at(course.place.iteration),
+            learning_rate: course.options.rate_at(course.status.iteration),
             seconds: seconds_before + start.elapsed().as_secs_f64(),
         })
     }
@@ -310,13 +353,13 @@ impl<'a> Learner<'a> {
         let Some(present) = self.present.take() else { return Ok(false) };
         let course = &mut self.course;
         let options = &course.options;
-        let rate = options.rate_at(course.place.iteration);
+        let rate = options.rate_at(course.status.iteration);
         match present.point {
             Some(point) => {
-                let (history, mut memory) = (options.history as usize, std::mem::take(&mut course.place.memory));
+                let (history, mut memory) = (options.history as usize, std::mem::take(&mut course.status.memory));
                 let found = memory.step(&point, history, rate, &mut |weights| self.trial(weights));
                 let course = &mut self.course;
-                course.place.memory = memory;
+                course.status.memory = memory;
                 let Some(found) = found? else {
                     agree(course.ranks, course.engine.set_weights(&point.weights))?;
                     self.present = Some(Present { totals: present.totals, point: Some(point) });
@@ -328,8 +371,8 @@ impl<'a> Learner<'a> {
             None => {
                 let update = Update {
                     optimizer: options.optimizer,
-                    step: course.place.iteration.saturating_add(1),
-                    rate: rate as f32,
+                    step: course.status.iteration.saturating_add(1),
+                    learning_rate: rate as f32,
                     l1: options.l1 as f32,
                     l2: options.l2 as f32,
                     beta1: options.beta1 as f32,
@@ -343,7 +386,7 @@ impl<'a> Learner<'a> {
                 }
             }
         }
-        self.course.place.iteration += 1;
+        self.course.status.iteration += 1;
         Ok(true)
     }
 
@@ -362,16 +405,16 @@ impl<'a> Learner<'a> {
             return Ok(());
         };
         let least = stopping.min_delta;
-        if self.course.place.lowest().is_none_or(|(_, j)| held_out.j < j - least) {
+        if self.course.status.lowest().is_none_or(|(_, j)| held_out.j < j - least) {
             let weights = agree(self.course.ranks, self.course.engine.weights())?;
-            self.course.place.best = Some(Best { iteration: row.iteration, j: held_out.j, weights });
+            self.course.status.best = Some(Best { iteration: row.iteration, j: held_out.j, weights });
         }
         Ok(())
     }
 
     /// Whether the objective on held-out positions has not fallen for too long.
     fn is_stale(&self) -> bool {
-        match (self.course.options.early_stopping, self.course.place.lowest()) {
+        match (self.course.options.early_stopping, self.course.status.lowest()) {
             (Some(EarlyStopping { patience, .. }), Some((iteration, _))) => self.iteration() - iteration >= patience,
             _ => false,
         }
@@ -383,7 +426,7 @@ impl std::fmt::Debug for Learner<'_> {
         f.debug_struct("Learner")
             .field("device", &self.course.device)
             .field("options", &self.course.options)
-            .field("iteration", &self.course.place.iteration)
+            .field("iteration", &self.course.status.iteration)
             .finish()
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
-use crate::shogi::sparse::check_weights;
-use crate::shogi::{Evaluator, FeatureSet, Values};
+use crate::shogi::evaluator::{Evaluator, check_weights};
+use crate::shogi::features::FeatureSet;
+use crate::shogi::objective::Values;
 use crate::{Error, Result};
 
 /// Name of the tensor.

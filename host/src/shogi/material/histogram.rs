@@ -3,20 +3,19 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use warpplay_cpu_ref::shogi::source::{self, Program, Sequential};
+use warpplay_cpu_ref::shogi::material::{self, Program, Sequential};
 
-use super::evaluation::{Evaluation, check_children, descend, raised, thirteen};
-use super::{Differences, LEARNT};
-use crate::shogi::objective::check_values;
-use crate::shogi::{Objective, Row, Shard, Values};
-use crate::{Device, Result};
+use crate::Result;
+use crate::shogi::evaluation::{Evaluation, SUMS, check_children, raised};
+use crate::shogi::objective::{Objective, Row, Values, check_values};
+use crate::shogi::shard::Shard;
 
 /// Children that one thread counts at a time.
 const CHUNK: usize = 1 << 16;
 
 /// Distinct differences of material ([`warpplay_gpu::shogi::difference`]) with the number of children that have them, ascending.
 ///
-/// Everything the source computes of its positions is a sum over these rows; two histograms of parts of a data set [merge](Self::merge) into that of the whole.
+/// Everything the paper computes of its positions is a sum over these rows; two histograms of parts of a data set [merge](Self::merge) into that of the whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     rows: Vec<(u64, u64)>,
@@ -40,18 +39,6 @@ impl Histogram {
         };
         let parts: Vec<HashMap<u64, u64>> = chunks.par_iter().fold(HashMap::new, count).collect();
         Self::from_rows(parts.into_iter().flatten())
-    }
-
-    /// Counts on a device that runs kernels; on the CPU as [`from_shards`](Self::from_shards).
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the differences do not fit; [`Error::Shape`](crate::Error::Shape) for 2³¹ children or more; those of the
-    /// driver.
-    pub fn on_device(device: &Device, shards: &[&Shard]) -> Result<Self> {
-        if device.backend() == crate::Backend::Cpu {
-            return Ok(Self::from_shards(shards));
-        }
-        Differences::upload(device, shards)?.histogram()
     }
 
     /// From differences and their counts in any order; equal ones are added up (to 2⁶⁴ − 1 at most), and counts of 0 left out.
@@ -100,14 +87,19 @@ impl Histogram {
     /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
     pub fn evaluate(&self, objective: &Objective, values: &Values) -> Result<Evaluation> {
         check_values(values)?;
-        Ok(Evaluation { sums: thirteen(&self.sums(objective, values))?, children: self.children() })
+        Ok(self.evaluation(objective, values))
     }
 
-    fn sums(&self, objective: &Objective, values: &Values) -> Vec<i128> {
-        let places = std::iter::once(None).chain((0..LEARNT).map(Some));
-        places
-            .map(|place| Sequential::histogram(&self.rows, &raised(values, place, objective.delta), objective.a))
-            .collect()
+    /// The same for values that a fit came to, however large.
+    fn evaluation(&self, objective: &Objective, values: &Values) -> Evaluation {
+        let sum = |value: Option<usize>| {
+            Sequential::histogram(&self.rows, &raised(values, value, objective.delta), objective.a)
+        };
+        let mut sums = [0; SUMS];
+        for (value, to) in std::iter::once(None).chain((0..).map(Some)).zip(&mut sums) {
+            *to = sum(value);
+        }
+        Evaluation { sums, children: self.children() }
     }
 
     /// The analytic gradient `∂J/∂v`; NaN without children.
@@ -116,18 +108,26 @@ impl Histogram {
     /// [`Error::Option`](crate::Error::Option) for values that are no numbers or too large.
     pub fn gradient(&self, objective: &Objective, values: &Values) -> Result<Values> {
         check_values(values)?;
-        Ok(source::gradient(&self.rows, values, objective.a))
+        Ok(material::gradient(&self.rows, values, objective.a))
     }
 
-    /// The source's learning over these rows, on one core: `iterations + 1` rows.
+    /// The fit over these rows, on one core: `iterations + 1` rows, the last one evaluated after the last step.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for values or an objective that are no numbers or too large; [`Error::Shape`](crate::Error::Shape) without children.
-    pub fn run(&self, objective: Objective, values: Values, iterations: u32) -> Result<Vec<Row>> {
+    pub fn fit(&self, objective: Objective, mut values: Values, iterations: u32) -> Result<Vec<Row>> {
         objective.check()?;
         check_values(&values)?;
         check_children(self.children())?;
-        descend(&objective, self.children(), values, iterations, |values| Ok(self.sums(&objective, values)))
+        let mut h = objective.h;
+        let mut rows = Vec::new();
+        for iteration in 0..=iterations {
+            let evaluation = self.evaluation(&objective, &values);
+            rows.push(evaluation.row(iteration, values, h));
+            evaluation.step(&mut values, h);
+            h *= objective.factor;
+        }
+        Ok(rows)
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn nothing_cannot_be_learnt_from() {
         let none = Histogram::default();
-        let error = none.run(Objective::default(), [3.0; 12], 1).unwrap_err();
+        let error = none.fit(Objective::default(), [3.0; 12], 1).unwrap_err();
         assert_eq!(error.to_string(), "children: expected 1 or more, got 0");
     }
 }

@@ -1,43 +1,41 @@
-//! Children as positions of bytes, the source's way.
+//! Children as positions of bytes.
 
 use rayon::prelude::*;
-use warpplay_gpu::shogi::paper::layout::{BLACK_HAND, BYTES, KING, USED, WHITE_HAND, code};
-use warpplay_gpu::shogi::piece::{self, Place};
+use warpplay_gpu::shogi::layout::{BLACK_HAND, BYTES, KING, WHITE_HAND, code};
+use warpplay_gpu::shogi::piece::{self, Location};
 
-use crate::shogi::Shard;
+use crate::runtime::host_machine;
+use crate::runtime::memory::expect_free;
+use crate::shogi::shard::Shard;
 use crate::{Error, Result};
+
+/// Bytes of a position.
+const STRIDE: usize = BYTES as usize;
 
 /// Parents that one thread writes at a time.
 const PARENTS_AT_ONCE: usize = 64;
 
-/// All children of some parents, one position after the other ([`warpplay_gpu::shogi::paper::layout`]).
+/// All children of some parents, one position after the other ([`warpplay_gpu::shogi::layout`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
     bytes: Vec<u8>,
-    stride: usize,
     first_child: Vec<u32>,
     sides: Vec<u8>,
 }
 
 impl Positions {
-    /// The children of shards, one shard after the other; `stride` bytes each, 95 or 96.
+    /// The children of shards, one shard after the other.
     ///
     /// # Errors
-    /// [`Error::Option`] for another stride; [`Error::Shape`] for 2³¹ children or more; [`Error::OutOfMemory`] where they do not fit into it.
-    pub fn from_shards(shards: &[&Shard], stride: usize) -> Result<Self> {
-        if stride != BYTES as usize && stride != USED as usize {
-            return Err(Error::option("stride", stride, "95 or 96 bytes"));
-        }
+    /// [`Error::Shape`] for 2³¹ children or more; [`Error::OutOfMemory`] where they do not fit into the host's memory.
+    pub fn from_shards(shards: &[&Shard]) -> Result<Self> {
         for shard in shards {
             shard.expect_columns()?;
         }
         let children: usize = shards.iter().map(|shard| shard.n_children()).sum();
         check_number(children)?;
-        let mut bytes: Vec<u8> = Vec::new();
-        let (device, needed) = ("cpu".to_string(), (children * stride) as u64);
-        let free = crate::runtime::host_machine::memory().free;
-        bytes.try_reserve_exact(children * stride).map_err(|_| Error::OutOfMemory { device, needed, free })?;
-        bytes.resize(children * stride, 0);
+        expect_free("the host", (children * STRIDE) as u64, host_machine::memory().free)?;
+        let mut bytes = vec![0; children * STRIDE];
         let parents: usize = shards.iter().map(|shard| shard.n_parents()).sum();
         let mut first_child = Vec::with_capacity(parents + 1);
         let mut sides = Vec::with_capacity(parents);
@@ -51,7 +49,7 @@ impl Positions {
             for start in (0..shard.n_parents()).step_by(PARENTS_AT_ONCE) {
                 let end = (start + PARENTS_AT_ONCE).min(shard.n_parents());
                 let children = shard.first_child[end] - shard.first_child[start];
-                let (part, after) = rest.split_at_mut(children as usize * stride);
+                let (part, after) = rest.split_at_mut(children as usize * STRIDE);
                 rest = after;
                 tasks.push((shard, start..end, part));
             }
@@ -59,32 +57,27 @@ impl Positions {
         first_child.push(before);
         tasks.into_par_iter().for_each(|(shard, parents, part)| {
             let children = parents.flat_map(|parent| shard.children(parent).map(move |child| (parent, child)));
-            for ((parent, child), position) in children.zip(part.chunks_exact_mut(stride)) {
+            for ((parent, child), position) in children.zip(part.chunks_exact_mut(STRIDE)) {
                 let mut list = shard.pieces[parent];
                 for &change in shard.changes_of(child) {
-                    if let Some(place) = list.get_mut(change as usize >> 16) {
-                        *place = change as u16;
+                    if let Some(slot) = list.get_mut(change as usize >> 16) {
+                        *slot = change as u16;
                     }
                 }
                 write(&list, position);
             }
         });
-        Ok(Self { bytes, stride, first_child, sides })
+        Ok(Self { bytes, first_child, sides })
     }
 
-    /// The positions, `[len * stride]`.
+    /// The positions, `[len * 96]`.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Bytes of a position.
-    pub fn stride(&self) -> usize {
-        self.stride
-    }
-
     /// Positions.
     pub fn len(&self) -> usize {
-        self.bytes.len() / self.stride
+        self.bytes.len() / STRIDE
     }
 
     /// Whether there are none.
@@ -102,8 +95,15 @@ impl Positions {
         &self.sides
     }
 
+    /// The bytes of one list of pieces ([`warpplay_gpu::shogi::piece`]).
+    pub fn of_list(pieces: &[u16; 40]) -> [u8; STRIDE] {
+        let mut position = [0; STRIDE];
+        write(pieces, &mut position);
+        position
+    }
+
     /// For each child its parent's child 0, times 2, plus the side that moves.
-    pub(super) fn played(&self) -> Vec<u32> {
+    pub fn played(&self) -> Vec<u32> {
         let mut played = Vec::with_capacity(self.len());
         for (children, &side) in self.first_child.windows(2).zip(&self.sides) {
             if let [first, end] = *children {
@@ -115,32 +115,32 @@ impl Positions {
 }
 
 /// Refuses more children than a launch can number.
-pub(super) fn check_number(children: usize) -> Result<()> {
+pub(in crate::shogi) fn check_number(children: usize) -> Result<()> {
     if children >= 1 << 31 {
-        return Err(Error::shape("children of a form that is held at once", "fewer than 2147483648", children));
+        return Err(Error::shape("children that are held at once", "fewer than 2147483648", children));
     }
     Ok(())
 }
 
 /// Writes a list of pieces as bytes, which are 0 before.
-pub(super) fn write(list: &[u16; 40], position: &mut [u8]) {
+fn write(list: &[u16; 40], position: &mut [u8]) {
     let mut set = |at: u32, value: u8| {
         if let Some(byte) = position.get_mut(at as usize) {
             *byte = value;
         }
     };
     let mut hands = [[0u8; piece::HAND_KINDS as usize]; 2];
-    for (place, &number) in list.iter().enumerate() {
+    for (slot, &number) in list.iter().enumerate() {
         let number = u32::from(number);
-        if place as u32 >= piece::PIECES {
+        if slot as u32 >= piece::PIECES {
             if number < piece::SQUARES {
-                set(number, code(KING, place as u32 - piece::BLACK_KING));
+                set(number, code(KING, slot as u32 - piece::BLACK_KING));
             }
             continue;
         }
         match piece::parts(number) {
-            Some((kind, side, Place::Board(square))) => set(square, code(kind, side)),
-            Some((kind, side, Place::Hand(_))) => hands[side as usize][kind as usize] += 1,
+            Some((kind, side, Location::Board(square))) => set(square, code(kind, side)),
+            Some((kind, side, Location::Hand(_))) => hands[side as usize][kind as usize] += 1,
             None => {}
         }
     }
@@ -164,8 +164,7 @@ mod tests {
         list[9] = piece::in_hand(6, 1, 1) as u16;
         list[38] = 8;
         list[39] = 72;
-        let mut bytes = [0; 96];
-        write(&list, &mut bytes);
+        let bytes = Positions::of_list(&list);
         let mut expected = [0; 96];
         expected[80] = 1 + 7 + 14;
         expected[81] = 2;
@@ -173,12 +172,10 @@ mod tests {
         expected[8] = 14;
         expected[72] = 28;
         assert_eq!(bytes, expected);
-        let error = Positions::from_shards(&[], 90).unwrap_err().to_string();
-        assert_eq!(error, "option stride: 90 is not allowed (95 or 96 bytes)");
-        assert!(Positions::from_shards(&[], 95).unwrap().is_empty());
-        assert!(Positions::from_shards(&[&Shard::default()], 95).unwrap().is_empty());
+        assert!(Positions::from_shards(&[]).unwrap().is_empty());
+        assert!(Positions::from_shards(&[&Shard::default()]).unwrap().is_empty());
         let torn = Shard { differences: vec![0].into(), ..Shard::default() };
-        let error = Positions::from_shards(&[&torn], 96).unwrap_err().to_string();
+        let error = Positions::from_shards(&[&torn]).unwrap_err().to_string();
         assert_eq!(error, "column first_child of a shard: expected 1, got 0");
     }
 }

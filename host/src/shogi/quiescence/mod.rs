@@ -1,6 +1,6 @@
 //! Search of captures and promotions, so that positions are compared where nothing hangs.
 //!
-//! The source compares the positions right after the moves, and suspects that this is why promoted pawns come out too high: a pawn that promotes and is taken at once
+//! The paper compares the positions right after the moves, and suspects that this is why promoted pawns come out too high: a pawn that promotes and is taken at once
 //! counts as a promoted pawn. Bonanza compares the last positions of the lines that a search of captures and promotions expects (Hoki, 2006); so does this.
 //!
 //! At each position the side that moves may stop, which is worth the evaluation (also in check), or capture or promote, down to a depth. Alpha-beta, captures of
@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, parts};
 use warpplay_gpu::shogi::{difference, piece};
 
+use crate::runtime::threads;
 use crate::shogi::board::List;
 use crate::shogi::dataset::Parents;
 use crate::shogi::{Evaluator, Shard};
@@ -84,14 +85,14 @@ pub struct Options {
     pub depth: u32,
     /// Which promotions are searched that capture nothing.
     pub promotions: Promotions,
-    /// Threads; 0 for all cores. What comes out does not depend on it.
-    pub threads: usize,
+    /// Threads; `None` for all cores. What comes out does not depend on it.
+    pub threads: Option<usize>,
 }
 
 impl Default for Options {
     /// Six half-moves, promotions of pawns, all cores.
     fn default() -> Self {
-        Self { depth: 6, promotions: Promotions::Pawns, threads: 0 }
+        Self { depth: 6, promotions: Promotions::Pawns, threads: None }
     }
 }
 
@@ -106,7 +107,7 @@ pub struct Rebuilt {
     pub nodes: u64,
 }
 
-/// Searches the children of a shard, as the builder made it, and puts the last position of each one's quiet line in its place. Only the shard is needed, not the records.
+/// Searches the children of a shard, as the builder made it, and puts the last position of each one's quiet line there instead. Only the shard is needed, not the records.
 ///
 /// Cost: about a microsecond a position that is searched with material on one core, and some twenty positions a child at four half-moves, forty at six.
 ///
@@ -123,8 +124,10 @@ pub fn rebuild<E: QuietEvaluator + ?Sized>(shard: &Shard, evaluator: &E, options
         let parts = tasks.into_par_iter().map(|parents| part(shard, parents, evaluator, options));
         parts.collect::<Result<Vec<Part>>>()
     };
-    let parts =
-        if options.threads == 0 { work()? } else { crate::runtime::threads::pool(options.threads)?.install(work)? };
+    let parts = match options.threads {
+        None => work()?,
+        Some(n) => threads::pool(n)?.install(work)?,
+    };
     let changes: usize = parts.iter().map(|part| part.parents.n_changes()).sum();
     if u32::try_from(changes).is_err() {
         return Err(Error::shape("changes of a shard", "below 4,294,967,296: build smaller shards", changes));
@@ -174,9 +177,9 @@ fn part<E: QuietEvaluator + ?Sized>(
             let base = base.get_or_insert(material);
             let difference: [i32; 13] = std::array::from_fn(|kind| material[kind] - base[kind]);
             differences.push(difference::pack(&difference));
-            for (place, (new, old)) in (0u32..).zip(leaf.iter().zip(numbers)) {
+            for (slot, (new, old)) in (0u32..).zip(leaf.iter().zip(numbers)) {
                 if new != old {
-                    changes.push(place << 16 | u32::from(*new));
+                    changes.push(slot << 16 | u32::from(*new));
                 }
             }
             ends.push(changes.len());

@@ -1,6 +1,6 @@
 //! Captures, promotions, and whether a square is attacked, on a list of pieces.
 
-use warpplay_gpu::shogi::piece::{PIECES, PLACES};
+use warpplay_gpu::shogi::piece::{PIECES, SLOTS};
 
 use super::Promotions;
 use crate::shogi::board::{KING, List, Move, promoted};
@@ -63,8 +63,8 @@ pub(super) fn captures_and_promotions(
     promotions: Promotions,
     moves: &mut Vec<(Move, u32, Option<u32>)>,
 ) {
-    for place in (0..PLACES).filter(|&place| place < PIECES || place == PIECES + side) {
-        let Some((from, kind)) = list.on_board(place, side) else { continue };
+    for slot in (0..SLOTS).filter(|&slot| slot < PIECES || slot == PIECES + side) {
+        let Some((from, kind)) = list.on_board(slot, side) else { continue };
         let quiet = kind == 0 || promotions == Promotions::All;
         let mut target = |to: u32| add(list, (from, to), (kind, side), quiet, moves);
         if kind == KNIGHT {

@@ -8,22 +8,17 @@
 //! | [`Threads`] | threads of this process: for tests, and for several GPUs of one machine |
 //! | `Mpi` (feature `mpi`) | processes that `mpirun` started |
 //!
-//! Work is divided in two ways ([`Split`]): by data, where each rank has a share of the parents ([`share`]), or, as in the source, by features, where each rank
-//! has all data and evaluates a share of the changed values ([`reproduce`]).
+//! Each rank has a share of the parents ([`share`]). The paper divides the work in another way too, which is in the crate `warpplay-papers`.
 
 mod agree;
 #[cfg(feature = "mpi")]
 mod mpi;
-mod part;
-mod reproduce;
 mod share;
 mod threads;
 
 pub use agree::{agree, device, expect_same, sum_wide};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-pub use part::part;
-pub use reproduce::{Reproducible, Split, ideal_speed_up, reproduce, share_of_features};
 pub use share::share;
 pub use threads::Threads;
 

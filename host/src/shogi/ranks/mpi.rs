@@ -62,7 +62,7 @@ impl Mpi {
         if total == 0 {
             return Ok((all, lengths));
         }
-        // The address of an empty slice can be 1, which Open MPI reads as its sign for "in place".
+        // The address of an empty slice can be 1, which Open MPI reads as its sign for "in~slot".
         let nothing = [T::default()];
         let values = if values.is_empty() { &nothing[..0] } else { values };
         self.world.all_gather_varcount_into(values, &mut PartitionMut::new(&mut all[..], counts, starts));

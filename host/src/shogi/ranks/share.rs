@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Result;
-use crate::shogi::Shard;
+use crate::shogi::shard::Shard;
 
 /// The part of `rank` among `size`: parents so that all ranks have about as many children. Shards that lie within the part are lent; of those at its ends the rank's
 /// parents are copied. Every parent is in exactly one part.
@@ -27,14 +27,14 @@ pub fn share<'a>(shards: &[&'a Shard], rank: usize, size: usize) -> Result<Vec<C
         if parents == (0..shard.n_parents()) {
             part.push(Cow::Borrowed(shard));
         } else if !parents.is_empty() {
-            part.push(Cow::Owned(cut(shard, parents)));
+            part.push(Cow::Owned(part_of(shard, parents)));
         }
     }
     Ok(part)
 }
 
 /// Some parents of a shard with their children.
-fn cut(shard: &Shard, parents: Range<usize>) -> Shard {
+fn part_of(shard: &Shard, parents: Range<usize>) -> Shard {
     let children = shard.first_child[parents.start] as usize..shard.first_child[parents.end] as usize;
     let changes = shard.first_change[children.start] as usize..shard.first_change[children.end] as usize;
     let firsts = |column: &[u32], range: Range<usize>| -> Vec<u32> {
@@ -68,7 +68,7 @@ mod tests {
             shard.played.push(1);
             for child in 0..n {
                 shard.differences.push(game << 8 | u64::from(child));
-                shard.changes.extend((0..child % 2).map(|place| place << 16 | child));
+                shard.changes.extend((0..child % 2).map(|slot| slot << 16 | child));
                 shard.first_change.push(shard.changes.len() as u32);
             }
             shard.first_child.push(shard.differences.len() as u32);

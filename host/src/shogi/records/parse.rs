@@ -15,7 +15,7 @@ use super::{Game, Outcome, Records, Source};
 use crate::shogi::board::{Board, Move, Rules, START, ours, unsound};
 
 /// Where in a game something is wrong.
-enum Place {
+enum Location {
     /// The line with this text.
     Text(String),
     /// The move of this number, from 0.
@@ -28,7 +28,7 @@ enum Place {
 
 /// What is wrong with a game.
 struct Fault {
-    place: Place,
+    location: Location,
     reason: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, format: Format, text: &str, records: &mut Record
         match game(format, &part, &source) {
             Ok(game) => records.games.push(game),
             Err(fault) => {
-                let line = part.line + line_of(format, &part, &fault.place).unwrap_or(begin) as u64;
+                let line = part.line + line_of(format, &part, &fault.location).unwrap_or(begin) as u64;
                 records.skip(path, line, fault.reason);
             }
         }
@@ -69,12 +69,12 @@ fn game(format: Format, part: &Part<'_>, source: &Source) -> Result<Game, Fault>
         }
         if format == Format::Kif && is_kif_move(trimmed) && from_no_square(trimmed) {
             // The crate counts ranks from 1 and would take 1 from this 0.
-            let place = Place::Line(lines.len());
-            return Err(Fault { place, reason: format!("no move of KIF: {trimmed}") });
+            let location = Location::Line(lines.len());
+            return Err(Fault { location, reason: format!("no move of KIF: {trimmed}") });
         }
         lines.push(plain_kif(format, line));
     }
-    let whole = |reason: String| Fault { place: Place::Whole, reason };
+    let whole = |reason: String| Fault { location: Location::Whole, reason };
     let (start, moves, outcome) = match format {
         Format::Ki2 => spoken(&lines)?,
         _ => {
@@ -85,7 +85,7 @@ fn game(format: Format, part: &Part<'_>, source: &Source) -> Result<Game, Fault>
                 Ok(record) => (record, None),
                 Err(fault) => {
                     // An illegal move that the record itself says ended the game is its end, and no fault of the record.
-                    let Place::Move(number) = fault.place else { return Err(fault) };
+                    let Location::Move(number) = fault.location else { return Err(fault) };
                     let Some(before) = before_illegal_end(format, part, &lines, number) else { return Err(fault) };
                     let record = parsed(format, before)?;
                     let loser = side_after(&record);
@@ -120,7 +120,7 @@ fn game(format: Format, part: &Part<'_>, source: &Source) -> Result<Game, Fault>
 
 /// The board at a start. The crate's parsers must not see the moves of positions that no game has.
 fn sound(start: &str) -> Result<Board, Fault> {
-    let whole = |reason: String| Fault { place: Place::Whole, reason };
+    let whole = |reason: String| Fault { location: Location::Whole, reason };
     let board = Board::from_sfen(start).map_err(|error| whole(error.to_string()))?;
     match unsound(&board) {
         Some(reason) => Err(whole(format!("no game starts from {start}: {reason}"))),
@@ -177,12 +177,12 @@ fn spoken(lines: &[String]) -> Result<(String, Vec<Move>, Outcome), Fault> {
     let first = lines.iter().position(|line| is_moves(&line)).unwrap_or(lines.len());
     let (headers, body) = lines.split_at(first);
     let header = parse_ki2_str(&headers.join("\n"))
-        .map_err(|error| Fault { place: Place::Whole, reason: format!("its headers cannot be read: {error}") })?;
+        .map_err(|error| Fault { location: Location::Whole, reason: format!("its headers cannot be read: {error}") })?;
     let start = header.init_position_sfen().to_owned();
     let mut board = sound(&start)?;
     let (mut moves, mut legal, mut outcome) = (Vec::new(), Vec::new(), None);
     for (number, line) in (first..).zip(body) {
-        let fault = |reason: String| Fault { place: Place::Line(number), reason };
+        let fault = |reason: String| Fault { location: Location::Line(number), reason };
         let line = line.trim();
         if line.starts_with("まで") {
             // Their summaries are surer than a last word.
@@ -222,10 +222,11 @@ fn spoken(lines: &[String]) -> Result<(String, Vec<Move>, Outcome), Fault> {
 
 fn parsed(format: Format, lines: &[String]) -> Result<Record, Fault> {
     let text = lines.join("\n");
-    let illegal = |index: usize| Fault { place: Place::Move(index), reason: format!("move {} is illegal", index + 1) };
+    let illegal =
+        |index: usize| Fault { location: Location::Move(index), reason: format!("move {} is illegal", index + 1) };
     let line =
-        |text: String, what: &str| Fault { reason: format!("{what}: {}", text.trim()), place: Place::Text(text) };
-    let other = |reason: String| Fault { place: Place::Whole, reason };
+        |text: String, what: &str| Fault { reason: format!("{what}: {}", text.trim()), location: Location::Text(text) };
+    let other = |reason: String| Fault { location: Location::Whole, reason };
     match format {
         Format::Csa => parse_csa_str(&text).map_err(|error| match error {
             CsaError::IllegalMove { index } => illegal(index),
@@ -252,7 +253,7 @@ fn side_after(record: &Record) -> u32 {
 
 /// The lines before an illegal move, where the record ends by saying that it was illegal.
 fn before_illegal_end<'a>(format: Format, part: &Part<'_>, lines: &'a [String], number: usize) -> Option<&'a [String]> {
-    let at = line_of(format, part, &Place::Move(number))?;
+    let at = line_of(format, part, &Location::Move(number))?;
     let says_so = |line: &String| match format {
         Format::Csa => ["%ILLEGAL", "%+ILLEGAL", "%-ILLEGAL"].iter().any(|end| line.trim_start().starts_with(end)),
         _ => !line.trim_start().starts_with('*') && line.contains("反則"),
@@ -266,17 +267,17 @@ fn before_illegal_end<'a>(format: Format, part: &Part<'_>, lines: &'a [String], 
     if after[..end].iter().any(moves) { None } else { lines.get(..at) }
 }
 
-/// The line of a place, counted from the game's first.
-fn line_of(format: Format, part: &Part<'_>, place: &Place) -> Option<usize> {
-    match place {
-        Place::Whole => None,
-        Place::Line(line) => Some(*line),
-        Place::Text(text) => {
+/// The line of a location, counted from the game's first.
+fn line_of(format: Format, part: &Part<'_>, location: &Location) -> Option<usize> {
+    match location {
+        Location::Whole => None,
+        Location::Line(line) => Some(*line),
+        Location::Text(text) => {
             let text = text.trim();
             let lines = || part.lines.iter();
             lines().position(|line| line.trim() == text).or_else(|| lines().position(|line| line.contains(text)))
         }
-        Place::Move(number) => {
+        Location::Move(number) => {
             let mut moves = 0;
             part.lines.iter().position(|line| {
                 moves += match format {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use warpplay_cpu_ref::cfr::poker::Deck;
 use warpplay_cpu_ref::cfr::vector::{Game, Kind, Node, Solver};
 use warpplay_cpu_ref::cfr::{Algorithm, Options};
-use warpplay_tests::golden;
+use warpplay_tests::cfr::holdem_reference;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 use super::read::{floats, number};
@@ -118,8 +118,7 @@ fn game(file: &Value, spot: &Value) -> Game {
 
 /// Solves a spot for so many iterations: values as published, within what is left of the exploitability on both sides.
 fn check(name: &str, iterations: u64, most: f64) {
-    let Some(path) = golden::shared("vectors/holdem_subgame_reference.json") else { return };
-    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("readable")).expect("JSON");
+    let Some(file) = holdem_reference() else { return };
     let spot = &file["spots"][name];
     let game = Arc::new(game(&file, spot));
     let n_hands: Vec<f64> = game.hands.iter().map(|hands| hands.len() as f64).collect();

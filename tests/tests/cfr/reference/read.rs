@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 use warpplay_cpu_ref::cfr::poker::{Betting, Deck, Poker, Rules};
-use warpplay_tests::golden;
+
+pub use warpplay_tests::cfr::{floats, number};
 
 /// `cfr_reference.json`, or the small copy of the repository where it is absent.
 pub struct Reference(pub Value);
 
 impl Reference {
     pub fn open() -> Self {
-        let text = match golden::shared("vectors/cfr_reference.json") {
-            Some(path) => std::fs::read_to_string(path).expect("a readable file"),
-            None => golden::text("cfr/reference.json"),
-        };
-        Self(serde_json::from_str(&text).expect("JSON"))
+        Self(warpplay_tests::cfr::reference().unwrap_or_else(warpplay_tests::cfr::small_reference))
     }
 
     pub fn game(&self, name: &str) -> &Value {
@@ -23,18 +20,6 @@ impl Reference {
     pub fn games(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.0["games"].as_object().expect("games").iter()
     }
-}
-
-/// A number.
-#[track_caller]
-pub fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
-}
-
-/// Numbers.
-#[track_caller]
-pub fn floats(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap_or_else(|| panic!("{value} is no list")).iter().map(number).collect()
 }
 
 /// The rules of a game definition that is known to be right.

@@ -1,0 +1,287 @@
+//! `warpplay papers shogi_bonanza`: the paper's learning, its tables and its figures.
+//!
+//! ```text
+//! warpplay papers shogi_bonanza --records games.usi.txt.gz --iterations 50 --init 3 --plies 40..80 --json run.json
+//! warpplay papers shogi_bonanza --records games.usi.txt.gz --tables --quiescence --plots plots
+//! ```
+
+mod tables;
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use warpplay::Device;
+use warpplay::shogi::dataset::Facts;
+use warpplay::shogi::ranks::{self, Ranks};
+use warpplay::shogi::records::Skipped;
+use warpplay::shogi::{Objective, Row};
+use warpplay_papers::shogi_bonanza::tables::{Tables, Wanted, figure, measure};
+use warpplay_papers::shogi_bonanza::{Form, Options, Split, learn};
+
+use crate::common::flags::ThreadsFlag;
+use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
+use crate::shogi::data::Data;
+use crate::shogi::data_flags::SourceFlags;
+use crate::shogi::fit::HeldOut;
+use crate::shogi::rule_flags::RuleFlags;
+use crate::shogi::{chart, check, group};
+
+/// 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」: its objective, its update, its tables and figures
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    pub source: SourceFlags,
+    #[command(flatten)]
+    pub rule: RuleFlags,
+
+    /// Games to measure the objective on after every update, and not to learn from: a share by a hash of the game (0.2), or a path of records or of a data set
+    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
+    pub held_out: Option<String>,
+
+    /// Updates; the paper did 50
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
+    pub iterations: u32,
+
+    /// How the objective is computed: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain, fused,
+    /// histogram (sums over the distinct differences)
+    #[arg(long, value_name = "FORM", default_value = "histogram", alias = "engine")]
+    pub form: Form,
+
+    /// Take the positions so many times: the paper had 6.3 million children
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
+
+    /// What is divided among ranks: data (each has a share of the positions), features (each evaluates a share of the 12 changed values, as the paper)
+    #[arg(long, value_name = "WHAT", default_value_t = Split::Data)]
+    pub split: Split,
+
+    /// Measure and print the paper's Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) beside its own figures
+    #[arg(long)]
+    pub tables: bool,
+
+    /// Updates of each measurement of Tables 2 and 6
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..), requires = "tables")]
+    pub table_iterations: u32,
+
+    /// Learn once more with quiescence search, for Table 7
+    #[arg(long, requires = "tables")]
+    pub quiescence: bool,
+
+    /// Search anew after so many updates
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence")]
+    pub quiescence_every: u32,
+
+    /// Draw the two figures of convergence, from 3 and from 5, into this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub plots: Option<PathBuf>,
+
+    /// Updates of the figures
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "plots")]
+    pub plot_iterations: u32,
+
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// First values of the paper's two figures.
+const FIGURES: [u32; 2] = [3, 5];
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    parents: u64,
+    children: u64,
+    distinct_vectors: u64,
+    /// Share of children with no difference of material to the played move.
+    zero_share: f64,
+    trajectory: &'a [Row],
+    objective: Objective,
+    form: Form,
+    repeat: u32,
+    ranks: usize,
+    split: Split,
+    /// Of the learning alone.
+    seconds: f64,
+    /// Of reading the games and finding their children.
+    data_seconds: f64,
+    /// What it was learnt from, as `inspect` says it.
+    games: u64,
+    skipped: &'a [Skipped],
+    data: &'a Facts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<&'a Tables>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<HeldOut>,
+    device: String,
+    device_name: String,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the library; a file that cannot be written; ranks that disagree.
+pub fn run(args: &Args) -> Result<()> {
+    args.output.start_log();
+    group::join("shogi_bonanza", |ranks| in_group(args, ranks))
+}
+
+fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
+    // Everything that can be wrong is found before any work is done.
+    let objective = args.rule.objective()?;
+    let leads = ranks.rank() == 0;
+    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let read = [
+        ("--records", args.source.records.as_deref()),
+        ("--data", args.source.data.as_deref()),
+        ("--held-out", held_out),
+    ];
+    let plots: Vec<PathBuf> = match &args.plots {
+        Some(folder) => FIGURES.map(|first| folder.join(format!("init{first}.svg"))).into(),
+        None => Vec::new(),
+    };
+    let written = plots.iter().map(|plot| ("--plots", Some(plot.as_path())));
+    let written: Vec<_> = written.chain([("--json", args.output.json.as_deref())]).collect();
+    common::expect_apart(&read, &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref().filter(|_| leads))?;
+    if let Some(folder) = args.plots.as_deref().filter(|_| leads) {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let plots = match leads {
+        true => plots.iter().map(|plot| OutputFile::prepare(plot)).collect::<Result<Vec<_>>>()?,
+        false => Vec::new(),
+    };
+    let says = leads && !args.output.quiet;
+    let told = format!(
+        "{objective:?} {} {} {} {}",
+        args.rule.init.map(|value| value.to_string()).join(","),
+        args.iterations,
+        args.repeat,
+        args.split
+    );
+    ranks::expect_same(ranks, "set of options", &told)?;
+    let device = ranks::device(ranks, &args.device.device)?;
+    let (data, held_out) = Data::divided(&args.source, args.held_out.as_deref())?;
+    ranks::expect_same(ranks, "fingerprint of data", &data.facts.fingerprint)?;
+    let shards = data.dataset.views();
+    if says {
+        data.say_skipped();
+        common::print(head(&data, held_out.as_ref(), args, &device, ranks.size()))?;
+    }
+    let options = Options {
+        form: args.form,
+        objective,
+        init: args.rule.init,
+        iterations: args.iterations,
+        repeat: args.repeat,
+        threads: args.threads.threads,
+        split: args.split,
+    };
+    let start = Instant::now();
+    if says {
+        common::print(crate::shogi::table::progress_head())?;
+    }
+    let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat);
+    // Where an iteration is a launch or more, its line is shown when it is done, and Ctrl-C ends the learning after it.
+    let mut shown = Ok(());
+    let rows = learn(&device, ranks, &shards, &options, |row| {
+        if says && shown.is_ok() {
+            shown = common::print(crate::shogi::table::progress(row));
+        }
+        if shown.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    shown?;
+    let seconds = start.elapsed().as_secs_f64();
+    check::trajectory(&rows)?;
+    let held_out = held_out.map(|data| HeldOut::measure(&data, objective, &rows)).transpose()?;
+    if says {
+        common::print(end(&rows, children, seconds))?;
+        if let Some(HeldOut { j, .. }) = &held_out {
+            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
+        }
+    }
+    let tables = match args.tables {
+        true => {
+            let wanted = Wanted {
+                options: &options,
+                iterations: args.table_iterations,
+                quiescence_every: args.quiescence.then_some(args.quiescence_every),
+                stop: &common::interrupted,
+            };
+            Some(measure(&wanted, ranks, &shards, &device, &rows)?)
+        }
+        false => None,
+    };
+    if !leads {
+        return Ok(());
+    }
+    if let (Some(tables), false) = (&tables, args.output.quiet) {
+        common::print(tables::text(tables))?;
+    }
+    for (file, first) in plots.iter().zip(FIGURES) {
+        let rows = figure(first, &shards, &options, args.plot_iterations)?;
+        file.write(&chart::convergence(&format!("values from {first}"), &rows)?)?;
+    }
+    if let Some(json) = json {
+        let record = Record {
+            schema: SCHEMA,
+            kind: "reproduce",
+            parents: data.facts.parents * u64::from(args.repeat),
+            children,
+            distinct_vectors: data.facts.distinct_vectors,
+            zero_share: data.facts.zero_share,
+            trajectory: &rows,
+            objective,
+            form: args.form,
+            repeat: args.repeat,
+            ranks: ranks.size(),
+            split: args.split,
+            seconds,
+            data_seconds: data.seconds,
+            games: data.facts.distinct_games,
+            skipped: &data.facts.origin.skipped,
+            data: &data.facts,
+            tables: tables.as_ref(),
+            held_out,
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            program: "warpplay papers shogi_bonanza",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    Ok(())
+}
+
+/// What is about to be learnt from.
+fn head(data: &Data, held_out: Option<&Data>, args: &Args, device: &Device, ranks: usize) -> String {
+    let shared =
+        if ranks > 1 { format!(", {ranks} ranks, each with a share of the {}", args.split) } else { String::new() };
+    let held_out = held_out.map(|held_out| held_out.held_out_text(data)).unwrap_or_default();
+    data.text() + &held_out + &format!("form         {} on {device}, {}{shared}\n\n", args.form, device.name())
+}
+
+fn end(rows: &[Row], children: u64, seconds: f64) -> String {
+    let evaluations = children as f64 * 13.0 * rows.len() as f64;
+    format!(
+        "\n{} in {}, {} evaluations of positions a second\n",
+        table::count(rows.len() as u64 - 1, "update"),
+        table::seconds(seconds),
+        table::thousands((evaluations / seconds.max(1e-9)) as u64)
+    )
+}

@@ -1,0 +1,151 @@
+//! `analyse`: a position, and its legal moves by what they lead to.
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use warpplay::shogi::board::{Board, Rules, expect_sound};
+use warpplay::shogi::learner::Weights;
+use warpplay::shogi::{Evaluator, FeatureSet};
+
+use crate::common::table::count;
+use crate::common::{self, OutputFile};
+use crate::shogi::args::AnalyseArgs;
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record {
+    schema: u32,
+    kind: &'static str,
+    sfen: String,
+    side: &'static str,
+    features: FeatureSet,
+    /// In pawns, positive where Black is better.
+    value: f64,
+    /// Best first.
+    moves: Vec<Line>,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// A legal move.
+#[derive(Serialize)]
+struct Line {
+    usi: String,
+    /// Of the position after it, without search; in pawns, positive where the side that moved is better.
+    value: f64,
+}
+
+/// Runs the command.
+pub fn run(args: &AnalyseArgs) -> Result<()> {
+    args.output.start_log();
+    common::expect_apart(&[("--weights", args.weights.as_deref())], &[("--json", args.output.json.as_deref())], &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let board = Board::from_usi(&args.position.join(" "))?;
+    expect_sound(&board)?;
+    let evaluator = match &args.weights {
+        Some(path) => Weights::load(path)?.into(),
+        None => Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&args.values))?,
+    };
+    let value = evaluator.evaluate_position(&board)?;
+    let sign = if board.side() == 0 { 1.0 } else { -1.0 };
+    let mut legal = Vec::new();
+    board.legal_moves(&mut legal);
+    let mut moves = Vec::with_capacity(legal.len());
+    for played in legal {
+        let mut after = board.clone();
+        ensure!(after.play(played), "check failed: the legal move {played} is refused");
+        moves.push(Line { usi: played.to_string(), value: sign * evaluator.evaluate_position(&after)? });
+    }
+    moves.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let record = Record {
+        schema: SCHEMA,
+        kind: "analyse",
+        sfen: board.sfen(),
+        side: if board.side() == 0 { "black" } else { "white" },
+        features: evaluator.features(),
+        value,
+        moves,
+        program: crate::shogi::PROGRAM,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    if let Some(json) = json {
+        json.write(&common::to_json_text(&record)?)?;
+    }
+    if !args.output.quiet {
+        common::print(text(&record, args.top))?;
+    }
+    Ok(())
+}
+
+fn text(record: &Record, top: usize) -> String {
+    let side = record.side;
+    let mut text = format!(
+        "{}{}\n{:+.4} pawns for Black by {}; {side} to move, {}, valued for {side} by the position after them, without search\n",
+        drawn(&record.sfen),
+        record.sfen,
+        record.value,
+        record.features,
+        count(record.moves.len() as u64, "legal move")
+    );
+    let shown = if top == 0 { record.moves.len() } else { top };
+    for (number, line) in (1..).zip(record.moves.iter().take(shown)) {
+        text += &format!("{number:>4}  {:<6} {:>+9.4}\n", line.usi, line.value);
+    }
+    text
+}
+
+/// The board of a position in SFEN, as Black sees it: White's pieces in small letters, hands above and below.
+fn drawn(sfen: &str) -> String {
+    let mut parts = sfen.split(' ');
+    let (board, hands) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or("-"));
+    let hand = |of: fn(&char) -> bool| -> String {
+        let mut text = String::new();
+        let mut count = String::new();
+        for letter in hands.chars().filter(|&letter| letter != '-') {
+            if letter.is_ascii_digit() {
+                count.push(letter);
+                continue;
+            }
+            if of(&letter) {
+                text += &format!(" {letter}{count}");
+            }
+            count.clear();
+        }
+        if text.is_empty() { " nothing".into() } else { text }
+    };
+    let mut text = format!("White holds{}\n  9  8  7  6  5  4  3  2  1\n", hand(char::is_ascii_lowercase));
+    for (row, rank) in board.split('/').zip('a'..) {
+        let mut promoted = false;
+        for cell in row.chars() {
+            match cell {
+                '+' => promoted = true,
+                cell if cell.is_ascii_digit() => {
+                    text += &"  .".repeat(cell.to_digit(10).unwrap_or(0) as usize);
+                }
+                cell => {
+                    text += if promoted { " +" } else { "  " };
+                    text.push(cell);
+                    promoted = false;
+                }
+            }
+        }
+        text += &format!("  {rank}\n");
+    }
+    text + &format!("Black holds{}\n", hand(char::is_ascii_uppercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_are_drawn() {
+        let text = drawn("lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B2p 4");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines[0], lines[12]), ("White holds p2", "Black holds B"));
+        assert_eq!((lines[1], lines[3]), ("  9  8  7  6  5  4  3  2  1", "  .  r  .  .  .  .  . +B  .  b"));
+        assert_eq!(lines.len(), 13);
+    }
+}

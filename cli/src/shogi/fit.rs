@@ -1,0 +1,143 @@
+//! `fit`: the values of twelve kinds of pieces.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Serialize;
+use warpplay::Progress;
+use warpplay::shogi::Row;
+use warpplay::shogi::dataset::Facts;
+use warpplay::shogi::material::{FitReport, Histogram, Material, Options};
+
+use crate::common::{self, OutputFile};
+use crate::shogi::args::FitArgs;
+use crate::shogi::data::Data;
+use crate::shogi::table::{of_values, progress, progress_head};
+use crate::shogi::{chart, check};
+
+/// Version of the fields of [`Record`].
+const SCHEMA: u32 = 1;
+
+/// What is written.
+#[derive(Serialize)]
+struct Record<'a> {
+    schema: u32,
+    kind: &'static str,
+    parents: u64,
+    children: u64,
+    distinct_vectors: u64,
+    /// Share of children with no difference of material to the played move.
+    zero_share: f64,
+    trajectory: &'a [Row],
+    report: &'a FitReport,
+    /// What it was learnt from, as `inspect` says it.
+    data: &'a Facts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<HeldOut>,
+    device: &'a str,
+    device_name: &'a str,
+    program: &'static str,
+    version: &'static str,
+}
+
+/// The objective on games that were not learnt from.
+#[derive(Serialize)]
+pub struct HeldOut {
+    parents: u64,
+    children: u64,
+    /// One for each row of the trajectory.
+    pub j: Vec<f64>,
+}
+
+impl HeldOut {
+    /// Measures it.
+    ///
+    /// # Errors
+    /// Values that are no numbers.
+    pub fn measure(data: &Data, objective: warpplay::shogi::Objective, rows: &[Row]) -> Result<Self> {
+        let histogram = Histogram::from_shards(&data.dataset.views());
+        let j = |row: &Row| Ok(histogram.evaluate(&objective, &row.values)?.j());
+        let j = rows.iter().map(j).collect::<Result<Vec<f64>>>()?;
+        Ok(Self { parents: data.facts.parents, children: data.facts.children, j })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &FitArgs) -> Result<()> {
+    args.output.start_log();
+    let defaults = Options::default();
+    let options = Options {
+        engine: args.engine.engine.unwrap_or(defaults.engine),
+        objective: args.rule.objective()?,
+        init: args.rule.init,
+        iterations: args.iterations,
+        repeat: args.repeat,
+        threads: args.threads.threads,
+    };
+    options.check()?;
+    let plot = args.plots.plots.as_deref().map(plot_of);
+    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let source = &args.source;
+    let read = [("--records", source.records.as_deref()), ("--data", source.data.as_deref()), ("--held-out", held_out)];
+    let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
+    common::expect_apart(&read, &written, &[])?;
+    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let plot = OutputFile::prepare_option(plot.as_deref())?;
+    let device = args.device.open()?;
+    let (data, held_out) = Data::divided(source, args.held_out.as_deref())?;
+    let says = !args.output.quiet;
+    if says {
+        data.say_skipped();
+        let held_out = held_out.as_ref().map(|held_out| held_out.held_out_text(&data)).unwrap_or_default();
+        common::print(data.text() + &held_out + "\n" + &progress_head())?;
+    }
+    let objective = options.objective;
+    let mut material = Material::builder(&data.dataset).options(options).build(&device)?;
+    let mut shown = Ok(());
+    let report = material.run(|state: &Progress<Row>| {
+        if let Some(row) = state.latest.as_ref().filter(|_| says) {
+            shown = common::print(progress(row));
+        }
+        if shown.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    shown?;
+    check::trajectory(&report.rows)?;
+    let held_out = held_out.map(|data| HeldOut::measure(&data, objective, &report.rows)).transpose()?;
+    if let Some(plot) = plot {
+        plot.write(&chart::convergence("values", &report.rows)?)?;
+    }
+    if let (true, Some(last)) = (says, report.rows.last()) {
+        common::print(format!("\n{report}\n\n{}", of_values(&[("fitted".to_string(), last.values)])))?;
+        if let Some(HeldOut { j, .. }) = &held_out {
+            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
+        }
+    }
+    if let Some(json) = json {
+        json.write(&common::to_json_text(&Record {
+            schema: SCHEMA,
+            kind: "fit",
+            parents: data.facts.parents * u64::from(args.repeat),
+            children: report.children,
+            distinct_vectors: data.facts.distinct_vectors,
+            zero_share: data.facts.zero_share,
+            trajectory: &report.rows,
+            report: &report,
+            data: &data.facts,
+            held_out,
+            device: &report.device,
+            device_name: &report.device_name,
+            program: crate::shogi::PROGRAM,
+            version: env!("CARGO_PKG_VERSION"),
+        })?)?;
+    }
+    Ok(())
+}
+
+/// Where the one plot goes: the file, or into the folder.
+fn plot_of(path: &Path) -> PathBuf {
+    match path.extension().is_some_and(|extension| extension == "svg") {
+        true => path.to_path_buf(),
+        false => path.join("values.svg"),
+    }
+}

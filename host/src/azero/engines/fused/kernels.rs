@@ -1,0 +1,318 @@
+//! The kernels of `fused`, resolved, with a safe function for each; and the device arrays they work on.
+
+use warpplay_gpu::azero::fused::heads::{self, HeadsTask, azero_fused_heads_1, azero_fused_heads_16};
+use warpplay_gpu::azero::fused::single::{self, SingleTask};
+use warpplay_gpu::azero::fused::tower::{self, TowerTask};
+use warpplay_gpu::azero::fused::{CELLS, WIDTH};
+use warpplay_gpu::cuda::memory::Vec4;
+use warpplay_gpu::ptx::embedded::AZERO_FUSED;
+
+use super::pack;
+use crate::azero::evaluation::{Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
+use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, Stream};
+
+type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTask) -> Result<()> + Send>;
+
+type LaunchSingle = Box<dyn Fn(&Stream, SingleTask) -> Result<()> + Send>;
+
+/// One form of the tower: the boards of a block.
+struct Tower {
+    boards: u32,
+    shape: fn(u32, u32) -> LaunchShape,
+    launch: LaunchTower,
+}
+
+/// The kernels for one precision.
+pub(super) struct Kernels {
+    towers: Vec<Tower>,
+    single: LaunchSingle,
+    /// Positions that the kernel for one position works on at once; 0 where the device has no room for a cluster.
+    clusters: u32,
+    heads_1: Function<azero_fused_heads_1>,
+    heads_16: Function<azero_fused_heads_16>,
+    multiprocessors: u32,
+}
+
+impl Kernels {
+    /// Loads the module.
+    pub fn load(device: &Device, precision: Precision) -> Result<Self> {
+        let module = Module::load(device, &AZERO_FUSED)?;
+        let mut towers = Vec::new();
+        macro_rules! add {
+            ($($boards:literal, $kernel:ident, $shape:ident;)*) => {{$({
+                let function = module.function(tower::$kernel)?;
+                let launch = move |stream: &Stream, shape: LaunchShape, task: TowerTask| {
+                    // SAFETY: `Kernels::tower` has checked the arrays of the task, and made the shape by this kernel's function.
+                    unsafe { stream.launch(&function, shape, (task,)) }
+                };
+                towers.push(Tower { boards: $boards, shape: tower::$shape, launch: Box::new(launch) });
+            })*}};
+        }
+        let clusters;
+        macro_rules! single {
+            ($kernel:ident, $shape:ident) => {{
+                let function = module.function(single::$kernel)?;
+                clusters = function.max_active_clusters(&single::$shape(1, 1))?;
+                let launch: LaunchSingle = Box::new(move |stream: &Stream, task: SingleTask| {
+                    // SAFETY: `Kernels::single` has checked the arrays of the task; the shape is this kernel's own.
+                    unsafe { stream.launch(&function, single::$shape(task.n, clusters.max(1)), (task,)) }
+                });
+                launch
+            }};
+        }
+        let single = match precision {
+            Precision::F16 => single!(azero_fused_single_fp16, shape_fp16),
+            Precision::Bf16 => single!(azero_fused_single_bf16, shape_bf16),
+            Precision::Tf32 => single!(azero_fused_single_tf32, shape_tf32),
+            Precision::F32 | Precision::F64 | Precision::I16 => single!(azero_fused_single_fp32, shape_fp32),
+        };
+        match precision {
+            Precision::F16 => add! {
+                1, azero_fused_tower_fp16_1, shape_fp16_1; 2, azero_fused_tower_fp16_2, shape_fp16_2; 4, azero_fused_tower_fp16_4, shape_fp16_4;
+            },
+            Precision::Bf16 => add! {
+                1, azero_fused_tower_bf16_1, shape_bf16_1; 2, azero_fused_tower_bf16_2, shape_bf16_2; 4, azero_fused_tower_bf16_4, shape_bf16_4;
+            },
+            Precision::Tf32 => add! {
+                1, azero_fused_tower_tf32_1, shape_tf32_1; 2, azero_fused_tower_tf32_2, shape_tf32_2; 4, azero_fused_tower_tf32_4, shape_tf32_4;
+            },
+            Precision::F32 | Precision::F64 | Precision::I16 => add! {
+                1, azero_fused_tower_fp32_1, shape_fp32_1; 2, azero_fused_tower_fp32_2, shape_fp32_2;
+            },
+        }
+        let (heads_1, heads_16) = (module.function(azero_fused_heads_1)?, module.function(azero_fused_heads_16)?);
+        Ok(Self { towers, single, clusters, heads_1, heads_16, multiprocessors: device.info()?.n_multiprocessors })
+    }
+
+    /// Positions that [`Kernels::single`] works on at once.
+    pub fn clusters(&self) -> u32 {
+        self.clusters
+    }
+
+    /// All of the first `n` positions, a cluster of blocks each.
+    ///
+    /// # Errors
+    /// As [`Kernels::tower`].
+    pub fn single(
+        &self,
+        stream: &Stream,
+        network: &DeviceNetwork,
+        inputs: &Inputs,
+        n: u32,
+        outputs: &mut Outputs,
+    ) -> Result<()> {
+        let (positions, actions) = (n as usize, network.actions as usize);
+        let observation = positions * (network.planes * CELLS) as usize;
+        inputs.observations.expect_len_at_least("observations", observation)?;
+        inputs.masks.expect_len_at_least("masks", positions * actions)?;
+        outputs.values.expect_len_at_least("values", positions)?;
+        outputs.policy_logits.expect_len_at_least("policy logits", positions * actions)?;
+        outputs.policies.expect_len_at_least("policies", positions * actions)?;
+        let task = SingleTask {
+            observations: inputs.observations.as_ptr(),
+            weights: network.single.as_ptr(),
+            biases: network.biases.as_ptr(),
+            head_weights: network.head_weights.as_ptr(),
+            head_biases: network.head_biases.as_ptr(),
+            value_weights_1: network.value_rows_1.as_ptr(),
+            value_bias_1: network.value_bias_1.as_ptr(),
+            value_weights_2: network.value_weights_2.as_ptr(),
+            value_bias_2: network.value_bias_2.as_ptr(),
+            policy_weights: network.policy_rows.as_ptr(),
+            policy_bias: network.policy_bias.as_ptr(),
+            masks: inputs.masks.as_ptr(),
+            values: outputs.values.as_mut_ptr(),
+            logits: outputs.policy_logits.as_mut_ptr(),
+            policies: outputs.policies.as_mut_ptr(),
+            n,
+            planes: network.planes,
+            n_convs: network.n_convs,
+            value_filters: network.value_filters,
+            policy_filters: network.policy_filters,
+            hidden: network.hidden,
+            actions: network.actions,
+        };
+        (self.single)(stream, task)
+    }
+
+    /// Boards of a block for `n` positions: the fewest with which all blocks run at once, else the most.
+    pub fn boards(&self, n: u32) -> u32 {
+        let mut boards = self.towers.iter().map(|tower| tower.boards);
+        let fits = |&boards: &u32| n.div_ceil(boards) <= self.multiprocessors;
+        boards.clone().find(fits).or_else(|| boards.next_back()).unwrap_or(1)
+    }
+
+    /// Vectors that a tower in place keeps in global memory.
+    pub fn n_scratch(&self) -> usize {
+        tower::scratch_bytes(self.multiprocessors) / 16
+    }
+
+    /// All convolutions of the first `n` positions.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) if an array is too short.
+    #[allow(clippy::too_many_arguments, reason = "one of each kind")]
+    pub fn tower(
+        &self,
+        stream: &Stream,
+        network: &DeviceNetwork,
+        observations: &Buffer<f32>,
+        buffers: &mut Buffers,
+        mut trace: Option<&mut Buffer<f32>>,
+        n: u32,
+        boards: u32,
+    ) -> Result<()> {
+        let positions = n as usize;
+        let filters = network.filters();
+        observations.expect_len_at_least("observations", positions * (network.planes * CELLS) as usize)?;
+        buffers.planes.expect_len_at_least("planes of the heads", positions * (filters * CELLS) as usize)?;
+        buffers.scratch.expect_len_at_least("scratch", self.n_scratch())?;
+        if let Some(trace) = &trace {
+            trace.expect_len_at_least(
+                "outputs of the convolutions",
+                positions * (network.n_convs * WIDTH * CELLS) as usize,
+            )?;
+        }
+        let task = TowerTask {
+            observations: observations.as_ptr(),
+            weights: network.tower.as_ptr(),
+            biases: network.biases.as_ptr(),
+            head_weights: network.head_weights.as_ptr(),
+            head_biases: network.head_biases.as_ptr(),
+            head_planes: buffers.planes.as_mut_ptr(),
+            trace: trace.as_mut().map_or(std::ptr::null_mut(), |trace| trace.as_mut_ptr()),
+            scratch: buffers.scratch.as_mut_ptr(),
+            n,
+            planes: network.planes,
+            n_convs: network.n_convs,
+            filters,
+        };
+        let Some(tower) = self.towers.iter().find(|tower| tower.boards == boards) else {
+            return Err(crate::Error::shape("boards of a block", "1, 2 or 4", boards));
+        };
+        (tower.launch)(stream, (tower.shape)(n, self.multiprocessors), task)
+    }
+
+    /// What follows the tower.
+    ///
+    /// # Errors
+    /// As [`Kernels::tower`].
+    pub fn heads(
+        &self,
+        stream: &Stream,
+        network: &DeviceNetwork,
+        planes: &Buffer<f32>,
+        inputs: &Inputs,
+        n: u32,
+        outputs: &mut Outputs,
+    ) -> Result<()> {
+        let (positions, actions) = (n as usize, network.actions as usize);
+        planes.expect_len_at_least("planes of the heads", positions * (network.filters() * CELLS) as usize)?;
+        inputs.masks.expect_len_at_least("masks", positions * actions)?;
+        outputs.values.expect_len_at_least("values", positions)?;
+        outputs.policy_logits.expect_len_at_least("policy logits", positions * actions)?;
+        outputs.policies.expect_len_at_least("policies", positions * actions)?;
+        let task = HeadsTask {
+            planes: planes.as_ptr(),
+            value_weights_1: network.value_weights_1.as_ptr(),
+            value_bias_1: network.value_bias_1.as_ptr(),
+            value_weights_2: network.value_weights_2.as_ptr(),
+            value_bias_2: network.value_bias_2.as_ptr(),
+            policy_weights: network.policy_weights.as_ptr(),
+            policy_bias: network.policy_bias.as_ptr(),
+            masks: inputs.masks.as_ptr(),
+            values: outputs.values.as_mut_ptr(),
+            logits: outputs.policy_logits.as_mut_ptr(),
+            policies: outputs.policies.as_mut_ptr(),
+            n,
+            value_filters: network.value_filters,
+            policy_filters: network.policy_filters,
+            hidden: network.hidden,
+            actions: network.actions,
+        };
+        let shape = |positions| heads::shape(positions, n, network.filters(), network.hidden, network.actions);
+        // SAFETY: the shape is the kernel's own; the arrays were checked above or made for the network, and outlive the stream's work: the caller's by
+        // `Engine::enqueue`, the network's with the engine.
+        unsafe {
+            match n {
+                ..512 => stream.launch(&self.heads_1, shape(1), (task,)),
+                _ => stream.launch(&self.heads_16, shape(16), (task,)),
+            }
+        }
+    }
+}
+
+/// What the kernels leave for each other.
+pub(super) struct Buffers {
+    /// Planes of the heads, `[capacity, filters, 8, 8]`.
+    pub planes: Buffer<f32>,
+    /// [`Kernels::n_scratch`] vectors.
+    pub scratch: Buffer<Vec4>,
+}
+
+/// The network on the device.
+pub(super) struct DeviceNetwork {
+    tower: Buffer<Vec4>,
+    single: Buffer<Vec4>,
+    biases: Buffer<f32>,
+    head_weights: Buffer<f32>,
+    head_biases: Buffer<f32>,
+    value_weights_1: Buffer<f32>,
+    value_bias_1: Buffer<f32>,
+    value_weights_2: Buffer<f32>,
+    value_bias_2: Buffer<f32>,
+    policy_weights: Buffer<f32>,
+    /// The first linear layers as they are, a row an output.
+    value_rows_1: Buffer<f32>,
+    policy_rows: Buffer<f32>,
+    policy_bias: Buffer<f32>,
+    planes: u32,
+    pub n_convs: u32,
+    pub value_filters: u32,
+    policy_filters: u32,
+    hidden: u32,
+    actions: u32,
+}
+
+impl DeviceNetwork {
+    /// Packs and uploads a network of a shape that `fits` has accepted.
+    pub fn new(stream: &Stream, network: &FoldedNetwork, precision: Precision) -> Result<Self> {
+        let shape = network.shape;
+        let both = |of: fn(&crate::azero::folded::FoldedConv) -> &Vec<f32>| {
+            of(&network.value_conv).iter().chain(of(&network.policy_conv)).copied().collect::<Vec<_>>()
+        };
+        Ok(Self {
+            tower: stream.upload(&pack::tower_weights(network, precision))?,
+            single: stream.upload(&pack::single_weights(network, precision))?,
+            biases: stream.upload(&pack::tower_biases(network))?,
+            head_weights: stream.upload(&both(|conv| &conv.weight))?,
+            head_biases: stream.upload(&both(|conv| &conv.bias))?,
+            value_weights_1: stream
+                .upload(&pack::turned(&network.value_linear_1.weight, shape.value_hidden as usize))?,
+            value_bias_1: stream.upload(&network.value_linear_1.bias)?,
+            value_weights_2: stream.upload(&network.value_linear_2.weight)?,
+            value_bias_2: stream.upload(&network.value_linear_2.bias)?,
+            policy_weights: stream.upload(&pack::turned(&network.policy_linear.weight, shape.actions as usize))?,
+            value_rows_1: stream.upload(&network.value_linear_1.weight)?,
+            policy_rows: stream.upload(&network.policy_linear.weight)?,
+            policy_bias: stream.upload(&network.policy_linear.bias)?,
+            planes: shape.planes,
+            n_convs: 1 + 2 * shape.depth,
+            value_filters: shape.value_filters,
+            policy_filters: shape.policy_filters,
+            hidden: shape.value_hidden,
+            actions: shape.actions,
+        })
+    }
+
+    /// Where the convolutions' weights lie: those of [`Kernels::single`], or those of the tower.
+    pub fn weights(&self, single: bool) -> crate::L2Span {
+        crate::L2Span::of(if single { &self.single } else { &self.tower })
+    }
+
+    /// Channels of both heads.
+    pub fn filters(&self) -> u32 {
+        self.value_filters + self.policy_filters
+    }
+}

@@ -1,0 +1,131 @@
+//! The network with all convolutions in one launch.
+
+#[allow(unsafe_code)]
+mod kernels;
+mod pack;
+#[cfg(test)]
+mod tests;
+
+use warpplay_gpu::azero::fused::heads::{MAX_ACTIONS, MAX_HIDDEN};
+use warpplay_gpu::azero::fused::{CELLS, FILTERS, PLANES, SIDE, WIDTH};
+
+use super::Evaluate;
+use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
+use crate::azero::{Engine, NetworkShape};
+use crate::{Device, Error, Precision, Result, Stream};
+use kernels::{Buffers, DeviceNetwork, Kernels};
+
+/// Whether this engine can do it on this device.
+///
+/// The rule: compute capability 9.0 (or `simt`), 8×8 boards, up to 16 planes, 128 channels, any depth; heads of together up to 4 channels, up to 512
+/// hidden units and 1,024 actions; f32, tf32, bf16, f16.
+///
+/// # Errors
+/// The first that forbids it, and what is allowed.
+pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
+    // Newer GPUs have clusters too, but not the warpgroup products.
+    if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
+        return Err(Error::option("execution", Engine::Fused, "layers: this device has not compute capability 9.0"));
+    }
+    if precision == Precision::F64 {
+        return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with engine fused"));
+    }
+    let within = |name, value: u32, least: u32, most: u32| match (least..=most).contains(&value) {
+        true => Ok(()),
+        false if least == most => Err(Error::option(name, value, format!("{least} with engine fused"))),
+        false => Err(Error::option(name, value, format!("{least} to {most} with engine fused"))),
+    };
+    within("rows", shape.rows, SIDE, SIDE)?;
+    within("columns", shape.columns, SIDE, SIDE)?;
+    within("planes", shape.planes, 1, PLANES)?;
+    within("width", shape.width, WIDTH, WIDTH)?;
+    within("value filters", shape.value_filters, 1, FILTERS - 1)?;
+    within("policy filters", shape.policy_filters, 1, FILTERS - shape.value_filters)?;
+    within("value hidden", shape.value_hidden, 1, MAX_HIDDEN)?;
+    within("actions", shape.actions, 1, MAX_ACTIONS)
+}
+
+/// Builds the engine for up to `capacity` positions; [`fits`] has accepted it.
+pub(in crate::azero) fn build(
+    device: &Device,
+    stream: &Stream,
+    network: &FoldedNetwork,
+    precision: Precision,
+    capacity: usize,
+) -> Result<Box<dyn Evaluate>> {
+    Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
+}
+
+struct Fused {
+    kernels: Kernels,
+    network: DeviceNetwork,
+    buffers: Buffers,
+    capacity: usize,
+    /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
+    boards: Option<u32>,
+}
+
+impl Fused {
+    fn new(
+        device: &Device,
+        stream: &Stream,
+        network: &FoldedNetwork,
+        precision: Precision,
+        capacity: usize,
+    ) -> Result<Self> {
+        let kernels = Kernels::load(device, precision)?;
+        let network = DeviceNetwork::new(stream, network, precision)?;
+        let buffers = Buffers {
+            planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
+            scratch: stream.alloc(kernels.n_scratch())?,
+        };
+        Ok(Self { kernels, network, buffers, capacity, boards: None })
+    }
+}
+
+impl Evaluate for Fused {
+    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        let Self { kernels, network, buffers, boards, .. } = self;
+        if *boards == Some(0) || (boards.is_none() && n as u32 <= kernels.clusters()) {
+            return kernels.single(stream, network, inputs, n as u32, outputs);
+        }
+        let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
+        kernels.tower(stream, network, &inputs.observations, buffers, None, n as u32, boards)?;
+        kernels.heads(stream, network, &buffers.planes, inputs, n as u32, outputs)
+    }
+
+    fn weights(&self) -> Option<crate::L2Span> {
+        Some(self.network.weights(self.capacity as u32 <= self.kernels.clusters()))
+    }
+
+    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
+        let Self { kernels, network, buffers, boards, .. } = self;
+        let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
+        let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
+        let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
+        kernels.tower(stream, network, &inputs.observations, buffers, Some(&mut trace), n as u32, boards)?;
+        let values = stream.read(&trace)?;
+        let name = |conv: usize| match conv {
+            0 => "input".to_string(),
+            odd if odd % 2 == 1 => format!("torso_{}_mid", odd / 2),
+            even => format!("torso_{}", even / 2 - 1),
+        };
+        let mut blocks: Vec<BlockOutput> = (values.chunks_exact(n * block).enumerate())
+            .map(|(conv, values)| BlockOutput { name: name(conv), values: values.to_vec() })
+            .collect();
+        let mut values = vec![0.0; n * filters * CELLS as usize];
+        stream.read_into(&buffers.planes, 0, &mut values)?;
+        let split = network.value_filters as usize * CELLS as usize;
+        let rows = || values.chunks_exact(filters * CELLS as usize);
+        blocks.push(BlockOutput {
+            name: "value_head_plane".into(),
+            values: rows().flat_map(|row| &row[..split]).copied().collect(),
+        });
+        blocks.push(BlockOutput {
+            name: "policy_head_planes".into(),
+            values: rows().flat_map(|row| &row[split..]).copied().collect(),
+        });
+        Ok(blocks)
+    }
+}

@@ -1,0 +1,349 @@
+//! The kernels, resolved, with a safe function for each stage; and the device arrays they work on.
+
+use std::ptr;
+
+use warpplay_gpu::azero::layers::board::{
+    self, PAIR, SINGLE, azero_layers_conv_board_narrow, azero_layers_conv_board_pair, azero_layers_conv_board_single,
+    azero_layers_conv_row,
+};
+use warpplay_gpu::azero::layers::conv::{ConvLayer, LARGE, azero_layers_conv_large, azero_layers_conv_small};
+use warpplay_gpu::azero::layers::heads::{
+    self, Heads, azero_layers_heads_many, azero_layers_heads_one, azero_layers_planes, azero_layers_planes_bf16,
+    azero_layers_planes_fp16, azero_layers_planes_tf32,
+};
+use warpplay_gpu::azero::layers::tensor::{
+    self, Packing, TensorLayer, azero_layers_conv_bf16_large, azero_layers_conv_bf16_small,
+    azero_layers_conv_fp16_large, azero_layers_conv_fp16_small, azero_layers_conv_tf32_large,
+    azero_layers_conv_tf32_small, azero_layers_pack_bf16, azero_layers_pack_fp16, azero_layers_pack_tf32,
+};
+use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
+
+use super::plan::{self, ConvOffsets, Form, Format, Packed};
+use crate::azero::NetworkShape;
+use crate::azero::evaluation::{Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
+use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+
+/// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
+const LEAST_MANY: u32 = 264;
+
+/// A network and what it leaves behind.
+pub(super) struct Arrays {
+    pub shape: NetworkShape,
+    pub format: Format,
+    /// Positions there is room for.
+    capacity: usize,
+    parameters: Buffer<u32>,
+    packed: Packed,
+    /// The observations as channels of cells; empty in single precision.
+    observations: Buffer<u32>,
+    /// After a block, as the format has it.
+    pub features: Buffer<u32>,
+    /// After a block's first convolution.
+    pub middle: Buffer<u32>,
+    /// Of both heads, `[capacity, filters, cells]`.
+    pub planes: Buffer<f32>,
+}
+
+impl Arrays {
+    /// Takes the memory for `capacity` positions.
+    pub fn new(stream: &Stream, network: &FoldedNetwork, format: Format, capacity: usize) -> Result<Self> {
+        let shape = network.shape;
+        let mut packed = Packed::new(network, format);
+        let parameters = stream.upload(&packed.words)?;
+        packed.words = Vec::new();
+        let filters = (shape.value_filters + shape.policy_filters) as usize;
+        let cells = capacity * shape.cells();
+        let observation = if format == Format::Fp32 { 0 } else { format.words(shape.planes) as usize };
+        let features = format.words(shape.width) as usize;
+        Ok(Self {
+            shape,
+            format,
+            capacity,
+            parameters,
+            packed,
+            observations: stream.alloc(cells * observation)?,
+            features: stream.alloc(cells * features)?,
+            middle: stream.alloc(cells * features)?,
+            planes: stream.alloc(cells * filters)?,
+        })
+    }
+
+    /// Words of a position's features.
+    pub fn n_features(&self) -> usize {
+        self.shape.cells() * self.format.words(self.shape.width) as usize
+    }
+
+    /// Where the network lies.
+    pub fn weights(&self) -> crate::L2Span {
+        crate::L2Span::of(&self.parameters)
+    }
+
+    /// # Errors
+    /// [`Error::Shape`] for no position, or more than there is room for.
+    pub fn check(&self, n: usize) -> Result<()> {
+        match (1..=self.capacity).contains(&n) {
+            true => Ok(()),
+            false => Err(Error::shape("positions", format!("1 to {}", self.capacity), n)),
+        }
+    }
+
+    fn at(&self, offset: usize) -> *const f32 {
+        self.parameters.as_ptr().wrapping_add(offset).cast()
+    }
+}
+
+/// A convolution of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conv {
+    /// Of the observations.
+    Input,
+    /// First of a block.
+    First(usize),
+    /// Second of a block, with residual.
+    Second(usize),
+}
+
+/// The kernels, looked up when the engine is opened.
+pub(super) struct Kernels {
+    conv_large: Function<azero_layers_conv_large>,
+    conv_small: Function<azero_layers_conv_small>,
+    conv_row: Function<azero_layers_conv_row>,
+    conv_board_pair: Function<azero_layers_conv_board_pair>,
+    conv_board_single: Function<azero_layers_conv_board_single>,
+    conv_board_narrow: Function<azero_layers_conv_board_narrow>,
+    conv_tf32_large: Function<azero_layers_conv_tf32_large>,
+    conv_tf32_small: Function<azero_layers_conv_tf32_small>,
+    pack_tf32: Function<azero_layers_pack_tf32>,
+    planes_tf32: Function<azero_layers_planes_tf32>,
+    conv_bf16_large: Function<azero_layers_conv_bf16_large>,
+    conv_bf16_small: Function<azero_layers_conv_bf16_small>,
+    pack_bf16: Function<azero_layers_pack_bf16>,
+    planes_bf16: Function<azero_layers_planes_bf16>,
+    conv_fp16_large: Function<azero_layers_conv_fp16_large>,
+    conv_fp16_small: Function<azero_layers_conv_fp16_small>,
+    pack_fp16: Function<azero_layers_pack_fp16>,
+    planes_fp16: Function<azero_layers_planes_fp16>,
+    planes: Function<azero_layers_planes>,
+    heads_one: Function<azero_layers_heads_one>,
+    heads_many: Function<azero_layers_heads_many>,
+}
+
+impl Kernels {
+    /// Loads the module: a kernel that is missing is found here, at the door.
+    pub fn load(device: &Device) -> Result<Self> {
+        let module = Module::load(device, &AZERO_LAYERS)?;
+        Ok(Self {
+            conv_large: module.function(azero_layers_conv_large)?,
+            conv_small: module.function(azero_layers_conv_small)?,
+            conv_row: module.function(azero_layers_conv_row)?,
+            conv_board_pair: module.function(azero_layers_conv_board_pair)?,
+            conv_board_single: module.function(azero_layers_conv_board_single)?,
+            conv_board_narrow: module.function(azero_layers_conv_board_narrow)?,
+            conv_tf32_large: module.function(azero_layers_conv_tf32_large)?,
+            conv_tf32_small: module.function(azero_layers_conv_tf32_small)?,
+            pack_tf32: module.function(azero_layers_pack_tf32)?,
+            planes_tf32: module.function(azero_layers_planes_tf32)?,
+            conv_bf16_large: module.function(azero_layers_conv_bf16_large)?,
+            conv_bf16_small: module.function(azero_layers_conv_bf16_small)?,
+            pack_bf16: module.function(azero_layers_pack_bf16)?,
+            planes_bf16: module.function(azero_layers_planes_bf16)?,
+            conv_fp16_large: module.function(azero_layers_conv_fp16_large)?,
+            conv_fp16_small: module.function(azero_layers_conv_fp16_small)?,
+            pack_fp16: module.function(azero_layers_pack_fp16)?,
+            planes_fp16: module.function(azero_layers_planes_fp16)?,
+            planes: module.function(azero_layers_planes)?,
+            heads_one: module.function(azero_layers_heads_one)?,
+            heads_many: module.function(azero_layers_heads_many)?,
+        })
+    }
+
+    /// One convolution with bias, residual and rectifier.
+    pub fn conv(&self, stream: &Stream, arrays: &mut Arrays, inputs: &Inputs, n: usize, conv: Conv) -> Result<()> {
+        inputs.check(arrays.shape, n)?;
+        arrays.check(n)?;
+        if arrays.format != Format::Fp32 && conv == Conv::Input {
+            self.pack(stream, arrays, inputs, n)?;
+        }
+        let offset = arrays.packed.convs[match conv {
+            Conv::Input => 0,
+            Conv::First(block) => 1 + 2 * block,
+            Conv::Second(block) => 2 + 2 * block,
+        }];
+        let (input, residual, output) = match conv {
+            Conv::Input => (arrays.observations.as_ptr(), ptr::null(), arrays.features.as_mut_ptr()),
+            Conv::First(_) => (arrays.features.as_ptr(), ptr::null(), arrays.middle.as_mut_ptr()),
+            Conv::Second(_) => (arrays.middle.as_ptr(), arrays.features.as_ptr(), arrays.features.as_mut_ptr()),
+        };
+        if arrays.format == Format::Fp32 {
+            let input = if conv == Conv::Input { inputs.observations.as_ptr() } else { input.cast() };
+            // SAFETY: inputs and arrays hold n positions of the shape, checked above and made together.
+            return unsafe { self.single(stream, arrays, offset, n as u32, input, residual.cast(), output.cast()) };
+        }
+        let shape = arrays.shape;
+        let layer = TensorLayer {
+            input,
+            weights: arrays.at(offset.weights).cast(),
+            bias: arrays.at(offset.bias),
+            residual,
+            output,
+            n: n as u32,
+            rows: shape.rows,
+            columns: shape.columns,
+            input_words: arrays.format.words(offset.n_inputs),
+            output_words: arrays.format.words(offset.n_outputs),
+            line: offset.line,
+        };
+        let tiles = plan::tensor_tiles(&shape, layer.n, offset.n_outputs);
+        let shape = tiles.shape(layer.n, layer.rows, layer.columns, offset.n_outputs);
+        // SAFETY: as above; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output. The engine
+        // keeps its buffers as long as its graphs.
+        unsafe {
+            match (arrays.format, tiles == tensor::LARGE) {
+                (Format::Tf32, true) => stream.launch(&self.conv_tf32_large, shape, (layer,)),
+                (Format::Tf32, false) => stream.launch(&self.conv_tf32_small, shape, (layer,)),
+                (Format::Bf16, true) => stream.launch(&self.conv_bf16_large, shape, (layer,)),
+                (Format::Bf16, false) => stream.launch(&self.conv_bf16_small, shape, (layer,)),
+                (_, true) => stream.launch(&self.conv_fp16_large, shape, (layer,)),
+                (_, false) => stream.launch(&self.conv_fp16_small, shape, (layer,)),
+            }
+        }
+    }
+
+    /// The observations as channels of cells.
+    fn pack(&self, stream: &Stream, arrays: &mut Arrays, inputs: &Inputs, n: usize) -> Result<()> {
+        let shape = arrays.shape;
+        let packing = Packing {
+            observations: inputs.observations.as_ptr(),
+            packed: arrays.observations.as_mut_ptr(),
+            n: n as u32,
+            cells: shape.cells() as u32,
+            planes: shape.planes,
+            words: arrays.format.words(shape.planes),
+        };
+        let shape = tensor::pack_shape(packing.n, packing.cells, packing.words);
+        // SAFETY: the caller has checked that inputs and arrays hold n positions; the caller's buffers are looked at before each replay of a graph.
+        unsafe {
+            match arrays.format {
+                Format::Tf32 => stream.launch(&self.pack_tf32, shape, (packing,)),
+                Format::Bf16 => stream.launch(&self.pack_bf16, shape, (packing,)),
+                _ => stream.launch(&self.pack_fp16, shape, (packing,)),
+            }
+        }
+    }
+
+    /// A convolution in single precision.
+    ///
+    /// # Safety
+    /// Input, residual and output are valid for `n` positions, as the kernels ask.
+    #[allow(clippy::too_many_arguments, reason = "what a layer is made of")]
+    unsafe fn single(
+        &self,
+        stream: &Stream,
+        arrays: &Arrays,
+        offset: ConvOffsets,
+        n: u32,
+        input: *const f32,
+        residual: *const f32,
+        output: *mut f32,
+    ) -> Result<()> {
+        let shape = arrays.shape;
+        let layer = ConvLayer {
+            input,
+            weights: arrays.at(offset.weights),
+            bias: arrays.at(offset.bias),
+            residual,
+            output,
+            n,
+            rows: shape.rows,
+            columns: shape.columns,
+            n_inputs: offset.n_inputs,
+            n_outputs: offset.n_outputs,
+            line: offset.line,
+        };
+        let cells = shape.cells() as u32;
+        // SAFETY: the caller's promise; parameters were packed as the kernels read them. Input and output are two buffers, the residual may be the output.
+        // The engine keeps its buffers as long as its graphs; those of the caller are looked at before each replay.
+        unsafe {
+            match Form::choose(&shape, layer.n, layer.n_outputs) {
+                Form::Row => stream.launch(&self.conv_row, board::row_shape(layer.n, layer.n_outputs), (layer,)),
+                Form::Board(board) => {
+                    let shape = board.shape(layer.n, layer.n_outputs);
+                    match board {
+                        PAIR => stream.launch(&self.conv_board_pair, shape, (layer,)),
+                        SINGLE => stream.launch(&self.conv_board_single, shape, (layer,)),
+                        _ => stream.launch(&self.conv_board_narrow, shape, (layer,)),
+                    }
+                }
+                Form::Tiles(tiles) => {
+                    let shape = tiles.shape(layer.n, cells, layer.n_outputs);
+                    match tiles {
+                        LARGE => stream.launch(&self.conv_large, shape, (layer,)),
+                        _ => stream.launch(&self.conv_small, shape, (layer,)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Both heads' planes, and the outputs if there is room for them.
+    pub fn heads(
+        &self,
+        stream: &Stream,
+        arrays: &mut Arrays,
+        inputs: &Inputs,
+        n: usize,
+        outputs: Option<&mut Outputs>,
+    ) -> Result<()> {
+        let shape = arrays.shape;
+        inputs.check(shape, n)?;
+        arrays.check(n)?;
+        let offsets = arrays.packed.heads;
+        let mut heads = Heads {
+            features: arrays.features.as_ptr(),
+            plane_weights: arrays.at(offsets.plane_weights),
+            plane_bias: arrays.at(offsets.plane_bias),
+            planes: arrays.planes.as_mut_ptr(),
+            value_weights_1: arrays.at(offsets.value_weights_1),
+            value_bias_1: arrays.at(offsets.value_bias_1),
+            value_weights_2: arrays.at(offsets.value_weights_2),
+            policy_weights: arrays.at(offsets.policy_weights),
+            policy_bias: arrays.at(offsets.policy_bias),
+            masks: inputs.masks.as_ptr(),
+            values: ptr::null_mut(),
+            policy_logits: ptr::null_mut(),
+            policies: ptr::null_mut(),
+            n: n as u32,
+            cells: shape.cells() as u32,
+            width: shape.width,
+            stride: arrays.format.words(shape.width),
+            value_filters: shape.value_filters,
+            policy_filters: shape.policy_filters,
+            value_hidden: shape.value_hidden,
+            actions: shape.actions,
+        };
+        // SAFETY: as in `conv`; planes were made with the features; outputs are checked before they are used.
+        unsafe {
+            let shape = heads::planes_shape(heads.n, heads.cells);
+            match arrays.format {
+                Format::Fp32 => stream.launch(&self.planes, shape, (heads,))?,
+                Format::Tf32 => stream.launch(&self.planes_tf32, shape, (heads,))?,
+                Format::Bf16 => stream.launch(&self.planes_bf16, shape, (heads,))?,
+                Format::Fp16 => stream.launch(&self.planes_fp16, shape, (heads,))?,
+            }
+        };
+        let Some(outputs) = outputs else { return Ok(()) };
+        outputs.check(shape, n)?;
+        heads.values = outputs.values.as_mut_ptr();
+        heads.policy_logits = outputs.policy_logits.as_mut_ptr();
+        heads.policies = outputs.policies.as_mut_ptr();
+        // SAFETY: as above.
+        unsafe {
+            if heads.n < LEAST_MANY {
+                stream.launch(&self.heads_one, heads::outputs_shape(heads.n, 1), (heads,))
+            } else {
+                stream.launch(&self.heads_many, heads::outputs_shape(heads.n, heads::MANY), (heads,))
+            }
+        }
+    }
+}

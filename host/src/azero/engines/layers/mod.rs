@@ -1,0 +1,133 @@
+//! The network, a kernel a layer: any shape, on every device with kernels.
+
+mod graphs;
+#[allow(unsafe_code)]
+mod kernels;
+mod plan;
+
+use super::Evaluate;
+use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
+use crate::azero::folded::FoldedNetwork;
+use crate::{Backend, Device, Error, Precision, Result, Stream};
+use graphs::Graphs;
+use kernels::{Arrays, Conv, Kernels};
+use plan::Format;
+
+/// Opens the engine with memory for `capacity` positions.
+///
+/// # Errors
+/// [`Error::Option`] for a precision that the device has not; [`Error::OutOfMemory`] if the device has not enough memory; what the driver says.
+pub(in crate::azero) fn build(
+    device: &Device,
+    stream: &Stream,
+    network: &FoldedNetwork,
+    precision: Precision,
+    capacity: usize,
+) -> Result<Box<dyn Evaluate>> {
+    let format = format(device, precision)?;
+    let kernels = Kernels::load(device)?;
+    let arrays = Arrays::new(stream, network, format, capacity)?;
+    // `simt` has nothing to gain from a recording.
+    let graphs = (device.backend() == Backend::Cuda).then(Graphs::default);
+    Ok(Box::new(LayersEngine { graphs, kernels, arrays }))
+}
+
+/// # Errors
+/// [`Error::Option`] if the device has no tensor cores of short formats, which came with compute capability 8.0, and `precision` asks for them; or if
+/// `precision` is for the CPU alone. `simt` has such tensor cores.
+fn format(device: &Device, precision: Precision) -> Result<Format> {
+    let (major, minor) = device.info()?.compute_capability.unwrap_or((8, 0));
+    let allowed = || format!("f32 on {}, whose compute capability is {major}.{minor}, below 8.0", device.name());
+    match Format::of(precision) {
+        None => Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with kernels")),
+        Some(format) if major < 8 && format != Format::Fp32 => Err(Error::option("precision", precision, allowed())),
+        Some(format) => Ok(format),
+    }
+}
+
+struct LayersEngine {
+    /// Dropped first: they use the arrays. None where launches are done at once.
+    graphs: Option<Graphs>,
+    kernels: Kernels,
+    arrays: Arrays,
+}
+
+impl LayersEngine {
+    fn check(&self, inputs: &Inputs, n: usize) -> Result<()> {
+        self.arrays.check(n)?;
+        inputs.check(self.arrays.shape, n)
+    }
+}
+
+/// All launches of an evaluation.
+fn launch_all(
+    kernels: &Kernels,
+    arrays: &mut Arrays,
+    stream: &Stream,
+    inputs: &Inputs,
+    n: usize,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    for conv in convs(arrays.shape.depth) {
+        kernels.conv(stream, arrays, inputs, n, conv)?;
+    }
+    kernels.heads(stream, arrays, inputs, n, Some(outputs))
+}
+
+/// The convolutions of the tower in order.
+fn convs(depth: u32) -> impl Iterator<Item = Conv> {
+    let blocks = (0..depth as usize).flat_map(|block| [Conv::First(block), Conv::Second(block)]);
+    std::iter::once(Conv::Input).chain(blocks)
+}
+
+impl Evaluate for LayersEngine {
+    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        self.check(inputs, n)?;
+        outputs.check(self.arrays.shape, n)?;
+        let Self { graphs, kernels, arrays, .. } = self;
+        match graphs {
+            // Inside another recording the launches become part of it.
+            Some(graphs) if !stream.is_capturing() => {
+                let graph = graphs.get(stream, inputs, n, outputs, |stream, outputs| {
+                    launch_all(kernels, arrays, stream, inputs, n, outputs)
+                })?;
+                stream.launch_graph(graph)
+            }
+            _ => launch_all(kernels, arrays, stream, inputs, n, outputs),
+        }
+    }
+
+    fn weights(&self) -> Option<crate::L2Span> {
+        Some(self.arrays.weights())
+    }
+
+    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
+        self.check(inputs, n)?;
+        let Self { kernels, arrays, .. } = self;
+        let shape = arrays.shape;
+        let mut found = Vec::new();
+        for conv in convs(shape.depth) {
+            kernels.conv(stream, arrays, inputs, n, conv)?;
+            let (name, buffer) = match conv {
+                Conv::Input => ("input".into(), &arrays.features),
+                Conv::First(block) => (format!("torso_{block}_mid"), &arrays.middle),
+                Conv::Second(block) => (format!("torso_{block}"), &arrays.features),
+            };
+            let mut words = vec![0; n * arrays.n_features()];
+            stream.read_into(buffer, 0, &mut words)?;
+            let values = arrays.format.unpack(&words, shape.width, shape.cells());
+            found.push(BlockOutput { name, values });
+        }
+        kernels.heads(stream, arrays, inputs, n, None)?;
+        let (cells, value_filters) = (shape.cells(), shape.value_filters as usize);
+        let line = (value_filters + shape.policy_filters as usize) * cells;
+        let mut planes = vec![0.0; n * line];
+        stream.read_into(&arrays.planes, 0, &mut planes)?;
+        let of = |range: std::ops::Range<usize>| {
+            planes.chunks_exact(line).flat_map(|own| &own[range.clone()]).copied().collect()
+        };
+        found.push(BlockOutput { name: "value_head_plane".into(), values: of(0..value_filters * cells) });
+        found.push(BlockOutput { name: "policy_head_planes".into(), values: of(value_filters * cells..line) });
+        Ok(found)
+    }
+}

@@ -1,0 +1,22 @@
+//! The ways to run the network: one a folder or file. [`dispatch`](super::dispatch) chooses.
+
+pub(super) mod cpu;
+pub(super) mod fused;
+pub(super) mod layers;
+
+use super::evaluation::{BlockOutput, Inputs, Outputs};
+use crate::{L2Span, Result, Stream};
+
+/// A way to run the network on a device with memory of its own (CUDA and `simt`).
+pub(in crate::azero) trait Evaluate: Send {
+    /// Enqueues the evaluation of the first `n` positions; `n` is at most the capacity the engine was made for. Allocates nothing.
+    fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()>;
+
+    /// What the first `n` positions leave behind after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
+    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>>;
+
+    /// Where its weights lie in device memory, for [`Stream::keep_in_l2`]; none where they are not in one stretch worth keeping.
+    fn weights(&self) -> Option<L2Span> {
+        None
+    }
+}

@@ -1,0 +1,375 @@
+//! Learning without a teacher: the network plays itself, learns from the games, and takes the place of the one before if it beats it.
+//!
+//! ```text
+//! iteration   self-play of the best network -> training on the games of the last iterations -> match of the new network against the best
+//! folder      learn.json                    options, reports of the iterations done, and which network is the best
+//!             initial.safetensors           the network of the beginning
+//!             games-0001.jsonl              the games of each iteration
+//!             training-0001.safetensors     the checkpoint of its training
+//!             network-0001.safetensors      its network, accepted or not; the next iteration goes on from it
+//! ```
+//!
+//! Every file is written whole or not at all, and a step whose file is there is not done again: a run that was stopped, or ended by force, goes on where it
+//! was when it is begun again in the same folder. Self-play is the one step that begins its iteration's games anew.
+//!
+//! # Paper
+//! Silver et al., "Mastering the game of Go without human knowledge", 2017 (with the gate); OpenSpiel's `alpha_zero_torch` has none.
+
+mod options;
+mod state;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use options::LearnOptions;
+pub use state::{IterationReport, LearnReport};
+
+use super::player::{Contestant, Estimator, GamesPlayed, Match, MatchReport, SelfPlay, SelfPlayReport};
+use super::train::{Checkpoint, Samples, StoppedBy, TrainEvent, Trainer, initial};
+use super::{EvaluatorOptions, Network, write_records};
+use crate::{Backend, Device, Error, Precision, Progress, Result};
+
+/// What a learner measures while it runs: [`Progress::latest`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LearnEvent {
+    /// A game of self-play is over.
+    Game {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// Games done of it.
+        games: u64,
+        /// Games of it.
+        of: u64,
+    },
+    /// Self-play is done.
+    SelfPlay(SelfPlayReport),
+    /// The training goes on.
+    Train(TrainEvent),
+    /// The match of the new network against the best is done.
+    Gate(MatchReport),
+    /// An iteration is done.
+    Iteration(IterationReport),
+}
+
+/// Choices for a [`Learner`].
+#[derive(Clone, Debug)]
+pub struct LearnerBuilder {
+    folder: PathBuf,
+    options: LearnOptions,
+    network: Option<Network>,
+}
+
+impl LearnerBuilder {
+    /// All options at once.
+    pub fn options(mut self, options: LearnOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Iterations in all. Default 10.
+    pub fn iterations(mut self, n: u32) -> Self {
+        self.options.iterations = n;
+        self
+    }
+
+    /// Games of self-play in an iteration. Default 512.
+    pub fn games(mut self, n: u64) -> Self {
+        self.options.games = n;
+        self
+    }
+
+    /// Simulations of a move, in self-play and in matches. Default 100.
+    pub fn simulations(mut self, n: u32) -> Self {
+        self.options.search.simulations = n;
+        self.options.gate_search.simulations = n;
+        self
+    }
+
+    /// Draws the first network, and is added to all other seeds. Default 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// The network to begin with, whose size and meaning must be as in the options. Default [`initial`] of the seed.
+    pub fn network(mut self, network: &Network) -> Self {
+        self.network = Some(network.clone());
+        self
+    }
+
+    /// Begins in an empty or new folder, or goes on in one where a learner was.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, or that differs from the folder's (all but the iterations must be the same); [`Error::File`] for a
+    /// folder that cannot be made, or holds a damaged report; [`Error::Shape`] for a network of another size or meaning.
+    pub fn build(self, device: &Device) -> Result<Learner> {
+        let Self { folder, options, network } = self;
+        options.check()?;
+        let network = match network {
+            Some(network) => network,
+            None => initial(options.shape, options.seed)?.with_meaning(options.observation, options.value_of),
+        };
+        let meaning = (network.shape(), network.observation(), network.value_of());
+        let expected = (options.shape, options.observation, options.value_of);
+        if meaning != expected {
+            return Err(Error::shape("initial network", format!("{expected:?}"), format!("{meaning:?}")));
+        }
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Error::file(&folder, None, format!("cannot be made: {error}")))?;
+        let mut report = match LearnReport::read(&folder)? {
+            Some(report) => report.continued(&folder, &options)?,
+            None => {
+                network.save(folder.join(INITIAL))?;
+                let report = LearnReport::new(options);
+                report.write(&folder)?;
+                report
+            }
+        };
+        report.device = device.to_string();
+        Ok(Learner { device: device.clone(), folder, report })
+    }
+}
+
+/// A run of learning in a folder.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+/// use warpplay::Device;
+/// use warpplay::azero::learn::Learner;
+///
+/// let mut learner = Learner::builder("learned").iterations(5).build(&Device::auto())?;
+/// println!("{}", learner.run(|_| ControlFlow::Continue(()))?);
+/// let versus_initial = learner.match_with_initial()?;
+/// assert!(versus_initial.results().score() > 0.5);
+/// learner.best()?.save("best.safetensors")?;
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Learner {
+    device: Device,
+    folder: PathBuf,
+    report: LearnReport,
+}
+
+/// Who is told: `true` if the run goes on.
+type Tell<'a> = dyn FnMut(LearnEvent) -> bool + 'a;
+
+impl Learner {
+    /// A run in a folder with the default options, to be changed.
+    pub fn builder(folder: impl Into<PathBuf>) -> LearnerBuilder {
+        LearnerBuilder { folder: folder.into(), options: LearnOptions::default(), network: None }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &LearnOptions {
+        &self.report.options
+    }
+
+    /// Raises the number of iterations in all.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a number that is not allowed.
+    pub fn set_limit(&mut self, iterations: u32) -> Result<()> {
+        let options = LearnOptions { iterations, ..self.report.options.clone() };
+        options.check()?;
+        self.report.options = options;
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub fn report(&self) -> &LearnReport {
+        &self.report
+    }
+
+    /// The best network so far.
+    ///
+    /// # Errors
+    /// As [`Network::load`].
+    pub fn best(&self) -> Result<Network> {
+        self.network(self.report.best())
+    }
+
+    /// The network that an iteration learned; of iteration 0 the initial one.
+    ///
+    /// # Errors
+    /// As [`Network::load`].
+    pub fn network(&self, iteration: u32) -> Result<Network> {
+        Network::load(self.network_path(iteration))
+    }
+
+    fn network_path(&self, iteration: u32) -> PathBuf {
+        match iteration {
+            0 => self.folder.join(INITIAL),
+            _ => self.path("network", iteration, "safetensors"),
+        }
+    }
+
+    fn path(&self, what: &str, iteration: u32, ending: &str) -> PathBuf {
+        self.folder.join(format!("{what}-{iteration:04}.{ending}"))
+    }
+
+    /// Learns until the last iteration is done, or `watch` answers `Break`, which is heeded between two games, steps, or parts of an iteration. A run that it
+    /// stopped goes on when `run` is called again.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if the training does; errors of files and of the device.
+    pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnEvent>) -> ControlFlow<()>) -> Result<LearnReport> {
+        let (start, before) = (Instant::now(), self.report.seconds);
+        let n_steps = Some(u64::from(self.report.options.iterations));
+        while self.report.iterations.len() < self.report.options.iterations as usize {
+            let steps = self.report.iterations.len() as u64;
+            let mut tell = |event| {
+                let elapsed = start.elapsed();
+                watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest: Some(event) }).is_continue()
+            };
+            let done = self.iteration(&mut tell)?;
+            self.report.seconds = before + start.elapsed().as_secs_f64();
+            if !done {
+                break;
+            }
+        }
+        Ok(self.report.clone())
+    }
+
+    /// The next iteration, or what is left of it; whether the run goes on.
+    fn iteration(&mut self, tell: &mut Tell<'_>) -> Result<bool> {
+        let iteration = self.report.iterations.len() as u32 + 1;
+        let start = Instant::now();
+        let Some(self_play) = self.self_play(iteration, tell)? else { return Ok(false) };
+        if !self.train(iteration, tell)? {
+            return Ok(false);
+        }
+        let gate = self.play_match([iteration, self.report.best()])?;
+        let goes_on = tell(LearnEvent::Gate(gate.clone()));
+        let training = Checkpoint::load(self.path("training", iteration, "safetensors"))?;
+        let report = IterationReport {
+            iteration,
+            self_play,
+            training: training.epochs().to_vec(),
+            accepted: gate.results().score() >= self.report.options.threshold,
+            gate,
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        self.report.iterations.push(report.clone());
+        self.report.write(&self.folder)?;
+        Ok(tell(LearnEvent::Iteration(report)) && goes_on)
+    }
+
+    /// The arithmetic of self-play and matches.
+    fn precision(&self) -> Result<Precision> {
+        let has_tensor_cores =
+            || Ok::<_, Error>(self.device.info()?.compute_capability.is_some_and(|(major, _)| major >= 8));
+        match self.report.options.precision {
+            Some(precision) => Ok(precision),
+            None if self.device.backend() == Backend::Cuda && has_tensor_cores()? => Ok(Precision::Bf16),
+            None => Ok(Precision::F32),
+        }
+    }
+
+    fn estimator(&self, iteration: u32) -> Result<Estimator> {
+        let name = self.network_path(iteration).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let options = EvaluatorOptions { precision: self.precision()?, ..EvaluatorOptions::default() };
+        Ok(Estimator::network(self.network(iteration)?, name).with_options(options))
+    }
+
+    /// The iteration's games, if they are not there yet; `None` if the caller stopped.
+    fn self_play(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<Option<GamesPlayed>> {
+        let path = self.path("games", iteration, "jsonl");
+        if path.exists() {
+            return Ok(Some(GamesPlayed::default()));
+        }
+        let options = &self.report.options;
+        let mut search = options.search;
+        search.seed = search.seed.wrapping_add(options.seed).wrapping_add(iteration.into());
+        let parallel = u64::from(options.parallel).min(options.games) as u32;
+        let builder = SelfPlay::builder(self.estimator(self.report.best())?).search(search).parallel(parallel);
+        let first = u64::from(iteration - 1) * options.games;
+        let mut games = builder.first(first).games(options.games).build(&self.device)?;
+        let mut records = Vec::new();
+        let report = games.run(|progress| {
+            records.extend(progress.latest.clone());
+            match tell(LearnEvent::Game { iteration, games: records.len() as u64, of: options.games }) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })?;
+        if (records.len() as u64) < options.games {
+            return Ok(None);
+        }
+        write_records(&path, &records)?;
+        let played = report.played;
+        Ok(tell(LearnEvent::SelfPlay(report)).then_some(played))
+    }
+
+    /// The iteration's training, if it is not done yet; whether it is done now.
+    fn train(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<bool> {
+        let (path, network) = (self.path("training", iteration, "safetensors"), self.network_path(iteration));
+        if network.exists() {
+            return Ok(true);
+        }
+        let options = &self.report.options;
+        let first = iteration.saturating_sub(options.window - 1).max(1);
+        let files: Vec<PathBuf> = (first..=iteration).map(|iteration| self.path("games", iteration, "jsonl")).collect();
+        let samples = Arc::new(Samples::read(&files, options.observation, options.value_of)?);
+        let mut train = options.train.clone();
+        train.seed = train.seed.wrapping_add(options.seed).wrapping_add(iteration.into());
+        let builder = match path.exists() {
+            true => {
+                let checkpoint = Checkpoint::load(&path)?;
+                Trainer::builder(checkpoint.network(), &samples).resume(checkpoint.clone())
+            }
+            false => Trainer::builder(&self.network(iteration - 1)?, &samples),
+        };
+        let mut trainer = builder.options(train).checkpoint(&path).build(&self.device)?;
+        let report = trainer.run(|progress| {
+            match progress.latest.clone().is_none_or(|event| tell(LearnEvent::Train(event))) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })?;
+        let stopped = report.stopped_by == StoppedBy::Request;
+        if stopped && report.epochs.len() < report.options.epochs as usize {
+            return Ok(false);
+        }
+        trainer.network()?.save(&network)?;
+        Ok(!stopped)
+    }
+
+    /// The networks of two iterations against each other, as the first one sees it.
+    ///
+    /// # Errors
+    /// As [`Match::run`].
+    pub fn play_match(&self, iterations: [u32; 2]) -> Result<MatchReport> {
+        let options = &self.report.options;
+        let mut gate = options.gate;
+        gate.seed = gate.seed.wrapping_add(options.seed).wrapping_add(iterations[0].into());
+        let contestant =
+            |iteration| Ok::<_, Error>(Contestant::Search(options.gate_search, self.estimator(iteration)?));
+        let builder = Match::builder([contestant(iterations[0])?, contestant(iterations[1])?]).options(gate);
+        builder.build(&self.device)?.run(|_| ControlFlow::Continue(()))
+    }
+
+    /// The best network against the initial one: what the whole run was worth.
+    ///
+    /// # Errors
+    /// As [`Match::run`].
+    pub fn match_with_initial(&self) -> Result<MatchReport> {
+        self.play_match([self.report.best(), 0])
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// File of the initial network.
+const INITIAL: &str = "initial.safetensors";
+
+impl std::fmt::Debug for Learner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Learner").field("device", &self.device).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+//! What can be chosen about learning.
+
+use serde::{Deserialize, Serialize};
+
+use crate::azero::player::{MatchOptions, SearchOptions};
+use crate::azero::train::Options;
+use crate::azero::{NetworkShape, ObservationLayout, ValueOf};
+use crate::{Error, Precision, Result};
+
+/// Choices for a [`Learner`](super::Learner), with their defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LearnOptions {
+    /// Iterations, 1 to 100,000; default 10.
+    pub iterations: u32,
+    /// Games of self-play in an iteration, 1 to 1,000,000; default 512.
+    pub games: u64,
+    /// Games side by side; default 512.
+    pub parallel: u32,
+    /// Iterations whose games are learned from, the last ones; at least 1, default 5.
+    pub window: u32,
+    /// Searches of self-play. Default those of self-play with 8 leaves at once. Its seed is added to that of the learner and the iteration.
+    pub search: SearchOptions,
+    /// Training in an iteration. Default 2 epochs, otherwise as in [`Options`]. Its seed is added to that of the learner and the iteration.
+    pub train: Options,
+    /// The gate match, and the one against the initial network. Default 200 games.
+    pub gate: MatchOptions,
+    /// Searches of matches. Default without noise and temperature, 8 leaves at once.
+    pub gate_search: SearchOptions,
+    /// Share of the points above which the new network takes the place of the old one, 0 to 1; default 0.55.
+    pub threshold: f64,
+    /// Arithmetic of self-play and matches; default bf16 where kernels run on a GPU with tensor cores, else f32.
+    pub precision: Option<Precision>,
+    /// The network's size; default OpenSpiel's for checkers. Board, planes and actions must be those of checkers.
+    pub shape: NetworkShape,
+    /// What observations show; default egocentric: the default layout cannot tell who is to move.
+    pub observation: ObservationLayout,
+    /// Whose result the value is; default that of the player to move.
+    pub value_of: ValueOf,
+    /// Draws the initial network, and is added to all other seeds; default 1.
+    pub seed: u64,
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        Self {
+            iterations: 10,
+            games: 512,
+            parallel: 512,
+            window: 5,
+            search: SearchOptions { leaves: 8, ..SearchOptions::self_play() },
+            train: Options { epochs: 2, ..Options::default() },
+            gate: MatchOptions { games: 200, ..MatchOptions::default() },
+            gate_search: SearchOptions { leaves: 8, ..SearchOptions::default() },
+            threshold: 0.55,
+            precision: None,
+            shape: NetworkShape::default(),
+            observation: ObservationLayout::Egocentric,
+            value_of: ValueOf::Mover,
+            seed: 1,
+        }
+    }
+}
+
+impl LearnOptions {
+    /// # Errors
+    /// [`Error::Option`] for the first value that is not allowed.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=100_000).contains(&self.iterations) {
+            return Err(Error::option("iterations", self.iterations, "1 to 100000"));
+        }
+        if !(1..=1_000_000).contains(&self.games) {
+            return Err(Error::option("games", self.games, "1 to 1000000"));
+        }
+        if self.window == 0 {
+            return Err(Error::option("window", self.window, "at least 1"));
+        }
+        if !(0.0..=1.0).contains(&self.threshold) {
+            return Err(Error::option("threshold", self.threshold, "0 to 1"));
+        }
+        self.search.check()?;
+        self.gate_search.check()?;
+        self.gate.check()?;
+        self.train.check()?;
+        self.shape.check()
+    }
+}

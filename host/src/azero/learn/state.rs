@@ -1,0 +1,139 @@
+//! What a learner has done, in its folder.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::LearnOptions;
+use crate::azero::player::{GamesPlayed, MatchReport};
+use crate::azero::train::EpochReport;
+use crate::runtime::atomic_file;
+use crate::{Error, Result};
+
+/// Version of the report.
+const SCHEMA: u32 = 1;
+/// Its file.
+const FILE: &str = "learn.json";
+
+/// An iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IterationReport {
+    /// From 1.
+    pub iteration: u32,
+    /// Self-play; all 0 where its games were there already.
+    pub self_play: GamesPlayed,
+    /// Epochs of the training.
+    pub training: Vec<EpochReport>,
+    /// The new network against the best one.
+    pub gate: MatchReport,
+    /// Whether the new network is now the best.
+    pub accepted: bool,
+    /// Seconds of all that, without what was there already.
+    pub seconds: f64,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnReport {
+    /// Version of this structure.
+    pub schema: u32,
+    /// Version of the library.
+    pub version: String,
+    /// The options.
+    pub options: LearnOptions,
+    /// Iterations done.
+    pub iterations: Vec<IterationReport>,
+    /// What it ran on last; empty in files of version 0.1.
+    #[serde(default)]
+    pub device: String,
+    /// Seconds of all runs; 0 in files of version 0.1.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl fmt::Display for LearnReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, iterations, device, seconds, .. } = self;
+        let (done, best) = (iterations.len(), self.best());
+        write!(f, "{done} of {} iterations on {device}, seed {}: ", options.iterations, options.seed)?;
+        match best {
+            0 => write!(f, "the initial network is the best")?,
+            _ => write!(f, "the network of iteration {best} is the best")?,
+        }
+        write!(f, "; {seconds:.1} s")
+    }
+}
+
+impl LearnReport {
+    pub(super) fn new(options: LearnOptions) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            options,
+            iterations: Vec::new(),
+            device: String::new(),
+            seconds: 0.0,
+        }
+    }
+
+    /// The iteration whose network is the best: the last accepted one; 0 is the initial network.
+    pub fn best(&self) -> u32 {
+        self.iterations.iter().rev().find(|report| report.accepted).map_or(0, |report| report.iteration)
+    }
+
+    /// Whether all iterations are done.
+    pub fn is_done(&self) -> bool {
+        self.iterations.len() >= self.options.iterations as usize
+    }
+
+    /// The report in a folder, if there is one.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let wrong = |reason: String| Error::file(&path, None, reason);
+        let bytes = atomic_file::read(&path)?;
+        let report: Self =
+            serde_json::from_slice(&bytes).map_err(|error| wrong(format!("no report of learning: {error}")))?;
+        if report.schema != SCHEMA {
+            return Err(wrong(format!("schema {}, expected {SCHEMA}", report.schema)));
+        }
+        report.options.check().map_err(|error| wrong(error.to_string()))?;
+        if let Some((found, number)) =
+            report.iterations.iter().zip(1..).find(|(found, number)| found.iteration != *number)
+        {
+            return Err(wrong(format!("iteration {} where {number} should be", found.iteration)));
+        }
+        Ok(Some(report))
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        let bytes = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
+        atomic_file::write(&path, &bytes)
+    }
+
+    /// The same with another number of iterations, if nothing else of the options has changed.
+    pub(super) fn continued(mut self, folder: &Path, options: &LearnOptions) -> Result<Self> {
+        let iterations = options.iterations;
+        self.options.iterations = iterations;
+        if self.options != *options {
+            let (old, new) = (serde_json::to_value(&self.options), serde_json::to_value(options));
+            let text =
+                |value: &serde_json::Value, key: &str| value.get(key).map(ToString::to_string).unwrap_or_default();
+            let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+            let keys = old.as_object().into_iter().flat_map(|map| map.keys());
+            let differing = keys.filter(|key| text(&old, key) != text(&new, key));
+            let list: Vec<String> =
+                differing.map(|key| format!("{key} {}, there {}", text(&new, key), text(&old, key))).collect();
+            let allowed = format!("those of {}, where another run was begun", folder.display());
+            return Err(Error::option("options of learning", list.join("; "), allowed));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,120 @@
+//! What self-play and matches say about themselves.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::options::{MatchOptions, SelfPlayOptions};
+use crate::azero::Engine;
+
+/// Games of self-play, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GamesPlayed {
+    /// Games that ended.
+    pub games: u64,
+    /// Actions in them.
+    pub plies: u64,
+    /// Games won by the first player.
+    pub first_wins: u64,
+    /// Games won by the second player.
+    pub second_wins: u64,
+    /// Games drawn by the 40-action rule.
+    pub draws: u64,
+    /// Time in seconds.
+    pub seconds: f64,
+}
+
+/// What was played in a self-play.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SelfPlayReport {
+    /// What it ran on.
+    pub device: String,
+    /// Name of what evaluated leaves.
+    pub estimator: String,
+    /// Which implementation evaluated; none without a network.
+    pub engine: Option<Engine>,
+    /// The options; the seed is in them.
+    pub options: SelfPlayOptions,
+    /// The games, and their time.
+    #[serde(flatten)]
+    pub played: GamesPlayed,
+}
+
+impl fmt::Display for SelfPlayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = self.played;
+        write!(
+            f,
+            "{games} games by {} on {}, seed {}: {first_wins} won by the first player, {second_wins} by the second, {draws} drawn; {:.1} actions a game, {seconds:.2} s",
+            self.estimator,
+            self.device,
+            self.options.search.seed,
+            plies as f64 / games.max(1) as f64
+        )
+    }
+}
+
+/// Games by their results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    /// Won.
+    pub wins: u32,
+    /// Drawn.
+    pub draws: u32,
+    /// Lost.
+    pub losses: u32,
+}
+
+impl Results {
+    /// Games.
+    pub fn games(&self) -> u32 {
+        self.wins + self.draws + self.losses
+    }
+
+    /// Share of the points, a draw being half a point.
+    pub fn score(&self) -> f64 {
+        (f64::from(self.wins) + 0.5 * f64::from(self.draws)) / f64::from(self.games().max(1))
+    }
+}
+
+/// How a match ended, as the first contestant sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchReport {
+    /// Names of both.
+    pub names: [String; 2],
+    /// The first contestant's results as first player (White) and as second.
+    pub by_colour: [Results; 2],
+    /// Actions of all games.
+    pub plies: u64,
+    /// Time in seconds.
+    pub seconds: f64,
+    /// What it ran on; empty in files of version 0.1.
+    #[serde(default)]
+    pub device: String,
+    /// Which implementation evaluated for each; none for a contestant without a network.
+    #[serde(default)]
+    pub engines: [Option<Engine>; 2],
+    /// The options, the seed among them; those by default in files of version 0.1.
+    #[serde(default)]
+    pub options: MatchOptions,
+}
+
+impl MatchReport {
+    /// The first contestant's results with both colours.
+    pub fn results(&self) -> Results {
+        let [first, second] = self.by_colour;
+        Results {
+            wins: first.wins + second.wins,
+            draws: first.draws + second.draws,
+            losses: first.losses + second.losses,
+        }
+    }
+}
+
+impl fmt::Display for MatchReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Results { wins, draws, losses } = self.results();
+        let [first, second] = &self.names;
+        write!(f, "{first} against {second}: {wins} won, {draws} drawn, {losses} lost")
+    }
+}

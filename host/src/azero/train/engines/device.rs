@@ -1,0 +1,146 @@
+//! The engine that trains by kernels, on a GPU or thread by thread.
+
+use std::sync::Arc;
+
+use warpplay_gpu::azero::train::loss::OUTCOME;
+use warpplay_gpu::azero::train::update::Rate;
+
+use super::kernels::{Arrays, Kernels, Positions};
+use super::plan::Plan;
+use super::{Setup, Train};
+use crate::azero::Network;
+use crate::azero::train::step::{Numbers, StepReport};
+use crate::azero::train::{Options, Samples};
+use crate::{Device, Error, Graph, Result, Stream};
+
+/// Most steps between two answers of the device.
+pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
+
+/// Opens it.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if the device has not enough; [`Error::Shape`] for a network or a batch that the kernels do not take.
+pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
+    let Setup { options, samples, state } = setup;
+    let stream = device.stream()?;
+    let plan = Plan::new(state.network.shape(), options.batch)?;
+    let n_order = STEPS_AT_ONCE * options.batch as usize;
+    let arrays = Arrays::new(&stream, plan, &samples, &options, STEPS_AT_ONCE, n_order)?;
+    let kernels = Kernels::load(device)?;
+    let mut engine =
+        DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
+    engine.set_state(&state)?;
+    Ok(Box::new(engine))
+}
+
+struct DeviceEngine {
+    /// Dropped first: it uses the arrays below.
+    graph: Option<Graph>,
+    arrays: Arrays,
+    kernels: Kernels,
+    stream: Stream,
+    options: Options,
+    samples: Arc<Samples>,
+    /// Shape and meaning of the network.
+    like: Network,
+}
+
+impl DeviceEngine {
+    /// Uploads an order of existing positions.
+    fn write_order(&mut self, order: &[u32]) -> Result<()> {
+        if let Some(&beyond) = order.iter().find(|&&sample| sample as usize >= self.samples.len()) {
+            return Err(Error::shape("position of an order", format!("below {}", self.samples.len()), beyond));
+        }
+        self.stream.write(&mut self.arrays.order, 0, order)
+    }
+}
+
+impl Train for DeviceEngine {
+    fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>> {
+        let batch = self.options.batch as usize;
+        let mut found = Vec::new();
+        let whole = &order[..order.len() / batch * batch];
+        if self.graph.is_none() {
+            let Self { arrays, kernels, stream, .. } = self;
+            self.graph = Some(stream.capture(|stream| kernels.step(stream, arrays))?);
+        }
+        for order in whole.chunks(STEPS_AT_ONCE * batch) {
+            let n_steps = order.len() / batch;
+            self.write_order(order)?;
+            let before = updates + found.len() as u64;
+            let rates: Vec<Rate> = (1..=n_steps as u64).map(|step| rate(&self.options, before + step)).collect();
+            self.stream.write(&mut self.arrays.rates, 0, &rates)?;
+            self.stream.write(&mut self.arrays.step, 0, &[0])?;
+            if let Some(graph) = &self.graph {
+                for _ in 0..n_steps {
+                    self.stream.launch_graph(graph)?;
+                }
+            }
+            let reports = &self.stream.read(&self.arrays.reports)?[..n_steps];
+            found.extend(reports.iter().map(|report| StepReport {
+                policy_loss: report.policy_loss.into(),
+                value_loss: report.value_loss.into(),
+                l2_loss: report.l2_loss.into(),
+                gradient_norm: report.gradient_norm.into(),
+                accuracy: report.accuracy.into(),
+            }));
+            if found.iter().any(|report| !report.is_finite()) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn evaluate(&mut self, order: &[u32]) -> Result<[f64; 3]> {
+        let mut sums = [0.0; 3];
+        let batch = self.options.batch as usize;
+        for order in order.chunks(batch) {
+            self.write_order(order)?;
+            self.kernels.evaluate(&self.stream, &mut self.arrays, 0, order.len() as u32)?;
+            let outcomes = self.stream.read(&self.arrays.outcomes)?;
+            for outcome in outcomes.chunks_exact(OUTCOME).take(order.len()) {
+                for (sum, &value) in sums.iter_mut().zip(outcome) {
+                    *sum += f64::from(value);
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    fn gradient(&mut self, order: &[u32]) -> Result<Network> {
+        self.write_order(order)?;
+        let positions = Positions::Part { from: 0, n: order.len() as u32 };
+        let running = self.stream.read(&self.arrays.running)?;
+        self.kernels.gradient(&self.stream, &mut self.arrays, positions)?;
+        self.stream.write(&mut self.arrays.running, 0, &running)?;
+        let gradients = self.stream.read(&self.arrays.gradients)?;
+        Ok(self.arrays.plan.to_network(&self.like, &gradients, None))
+    }
+
+    fn state(&mut self) -> Result<Numbers> {
+        let Self { arrays, stream, like, .. } = self;
+        let running = stream.read(&arrays.running)?;
+        let network = arrays.plan.to_network(like, &stream.read(&arrays.parameters)?, Some(&running));
+        let first = arrays.plan.to_network(like, &stream.read(&arrays.first)?, None);
+        let second = arrays.plan.to_network(like, &stream.read(&arrays.second)?, None);
+        Ok(Numbers { network, first, second })
+    }
+
+    fn set_state(&mut self, state: &Numbers) -> Result<()> {
+        let Self { arrays, stream, .. } = self;
+        let (values, running) = arrays.plan.to_device(&state.network);
+        stream.write(&mut arrays.parameters, 0, &values)?;
+        stream.write(&mut arrays.running, 0, &running)?;
+        stream.write(&mut arrays.first, 0, &arrays.plan.to_device(&state.first).0)?;
+        stream.write(&mut arrays.second, 0, &arrays.plan.to_device(&state.second).0)
+    }
+}
+
+/// The rate of the update number `number`, from 1.
+fn rate(options: &Options, number: u64) -> Rate {
+    let correction = |beta: f64| 1.0 - beta.powf(number as f64);
+    Rate {
+        step_size: (options.learning_rate / correction(options.beta1)) as f32,
+        root: correction(options.beta2).sqrt() as f32,
+    }
+}

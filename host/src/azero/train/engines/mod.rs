@@ -1,0 +1,39 @@
+//! The ways to train: `device`, by kernels, and `cpu`, the plain program.
+
+pub(super) mod cpu;
+pub(super) mod device;
+#[allow(unsafe_code)]
+mod kernels;
+mod plan;
+
+use std::sync::Arc;
+
+use super::step::{Numbers, StepReport};
+use super::{Options, Samples};
+use crate::Result;
+use crate::azero::Network;
+
+/// What an engine is opened with.
+pub(in crate::azero::train) struct Setup {
+    pub options: Options,
+    pub samples: Arc<Samples>,
+    pub state: Numbers,
+}
+
+/// A way to train.
+pub(in crate::azero::train) trait Train: Send {
+    /// One step for each whole batch of `order`; `updates` were done before.
+    fn train(&mut self, order: &[u32], updates: u64) -> Result<Vec<StepReport>>;
+
+    /// Sums of the policy's and the value's losses, and of the hits, over the positions of `order`, with the running statistics.
+    fn evaluate(&mut self, order: &[u32]) -> Result<[f64; 3]>;
+
+    /// Gradient of the loss of one batch, without the L2 term; running statistics are 0. Nothing is changed.
+    fn gradient(&mut self, order: &[u32]) -> Result<Network>;
+
+    /// The present state.
+    fn state(&mut self) -> Result<Numbers>;
+
+    /// Goes back to a state.
+    fn set_state(&mut self, state: &Numbers) -> Result<()>;
+}

@@ -1,0 +1,351 @@
+//! Where a network's arrays lie on the device, and which tiles work on them: pure arithmetic.
+
+use warpplay_gpu::azero::train::line_length;
+use warpplay_gpu::azero::train::product::{LARGE, SMALL, Tiles};
+
+use crate::azero::NetworkShape;
+use crate::azero::network::{Network, Norm};
+use crate::{Error, Result};
+
+/// Blocks that a gradient's product should have, if its pixels can be parted: what the multiprocessors of a large GPU (132) hold at once. Constants, so
+/// that results do not depend on the device.
+const LARGE_BLOCKS: u32 = 264;
+const SMALL_BLOCKS: u32 = 1056;
+/// Fewest pixels of a part.
+const LEAST_PART: u32 = 256;
+/// Least rows of a product with large tiles, and least columns.
+const LEAST_LARGE: (u32, u32) = (512, 72);
+
+/// A convolution or linear layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProductPlan {
+    /// Channels and taps of the network's own tensor.
+    n_channels: u32,
+    n_taps: u32,
+    n_units: u32,
+    /// Offset of weights and bias among the parameters.
+    pub weights: u32,
+    pub bias: u32,
+    /// Lines of values that a position has, rows of its board, side of the kernel, and channels as the kernels take them.
+    pub lines: u32,
+    pub rows: u32,
+    pub side: u32,
+    pub n_inputs: u32,
+    pub n_outputs: u32,
+    /// Tiles of each of the three products.
+    pub forward: Tiles,
+    pub backward: Tiles,
+    pub gradient: Tiles,
+    /// Parts of the gradient, and pixels of each.
+    pub n_parts: u32,
+    pub part: u32,
+    /// Whether the bias has a gradient.
+    pub with_bias: bool,
+}
+
+impl ProductPlan {
+    /// Values of the weights.
+    pub fn n_weights(&self) -> u32 {
+        self.side * self.side * self.n_inputs * self.n_outputs
+    }
+
+    /// Rows of the gradient.
+    pub fn gradient_rows(&self) -> u32 {
+        self.side * self.side * self.n_inputs + if self.with_bias { 4 } else { 0 }
+    }
+
+    /// Values of one part of the gradient.
+    pub fn part_values(&self) -> u32 {
+        self.gradient_rows() * self.n_outputs
+    }
+
+    /// Offset of the weight `[unit][channel · taps + tap]` among the device's weights.
+    fn at(&self, unit: usize, input: usize) -> usize {
+        let (taps, n_outputs) = (self.n_taps as usize, self.n_outputs as usize);
+        let channels = line_length(self.n_channels) as usize;
+        self.weights as usize + (input % taps * channels + input / taps) * n_outputs + unit
+    }
+}
+
+/// A norm. All its arrays begin at the same offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NormPlan {
+    /// Channels of the network's own tensors, and as the kernels take them.
+    n_channels: u32,
+    pub channels: u32,
+    /// Offset of factor and term among the parameters.
+    pub weight: u32,
+    pub bias: u32,
+    /// Offset of mean and variance among the running statistics, two lines.
+    pub running: u32,
+}
+
+/// The whole network.
+///
+/// Products in order: the input's convolution, two for each block of the torso, the value's, the policy's; then the value's first and second linear layer,
+/// the policy's. Norm `k` follows convolution `k`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub shape: NetworkShape,
+    /// Positions of a step.
+    pub batch: u32,
+    pub products: Vec<ProductPlan>,
+    pub norms: Vec<NormPlan>,
+    /// Parameters, and those with the L2 term, which come first.
+    pub n_values: u32,
+    pub n_decayed: u32,
+    /// Running statistics.
+    pub n_running: u32,
+    /// Values of the largest gradient in parts.
+    pub n_part_values: usize,
+}
+
+/// A layer as its network has it.
+struct Layer {
+    n_channels: u32,
+    n_taps: u32,
+    n_units: u32,
+    /// Whether it is a linear layer, of boards of one square.
+    linear: bool,
+}
+
+fn layers(shape: NetworkShape) -> Vec<Layer> {
+    let cells = shape.rows * shape.columns;
+    let conv = |n_channels, n_units, n_taps| Layer { n_channels, n_taps, n_units, linear: false };
+    let linear = |n_channels, n_taps, n_units| Layer { n_channels, n_taps, n_units, linear: true };
+    let mut layers = vec![conv(shape.planes, shape.width, 9)];
+    layers.extend((0..2 * shape.depth).map(|_| conv(shape.width, shape.width, 9)));
+    layers.push(conv(shape.width, shape.value_filters, 1));
+    layers.push(conv(shape.width, shape.policy_filters, 1));
+    layers.push(linear(shape.value_filters, cells, shape.value_hidden));
+    layers.push(linear(shape.value_hidden, 1, 1));
+    layers.push(linear(shape.policy_filters, cells, shape.actions));
+    layers
+}
+
+impl Plan {
+    /// # Errors
+    /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit offsets cannot hold.
+    pub fn new(shape: NetworkShape, batch: u32) -> Result<Self> {
+        let pixels = u64::from(batch) * shape.cells() as u64;
+        if pixels > 1 << 30 {
+            return Err(Error::shape("squares of a batch", format!("at most {}", 1u32 << 30), pixels));
+        }
+        let layers = layers(shape);
+        for layer in &layers {
+            let line = |n: u32| u64::from(line_length(n));
+            let weights = u64::from(layer.n_taps) * line(layer.n_channels) * line(layer.n_units);
+            // Parts of a gradient, and the values of a batch, are counted in 32 bits too.
+            let most = weights.saturating_mul(2).max(pixels * line(layer.n_channels).max(line(layer.n_units)) / 4);
+            if most > 1 << 31 {
+                return Err(Error::shape("values of a layer", format!("at most {}", 1u32 << 31), most));
+            }
+        }
+        let n_convs = layers.len() - 3;
+        let mut offset = 0u64;
+        let mut take = |n: u32| {
+            let at = offset;
+            offset += u64::from(n);
+            // What does not fit is found below.
+            at as u32
+        };
+        let mut products: Vec<ProductPlan> =
+            layers.iter().map(|layer| product(shape, batch, layer, &mut take)).collect();
+        let n_decayed = products.iter().map(|product| u64::from(product.n_weights())).sum::<u64>();
+        for product in &mut products {
+            product.bias = take(product.n_outputs);
+        }
+        let mut running = 0;
+        let norms = layers[..n_convs].iter().map(|layer| {
+            let channels = line_length(layer.n_units);
+            let (weight, bias) = (take(channels), take(channels));
+            let norm = NormPlan { n_channels: layer.n_units, channels, weight, bias, running };
+            running += 2 * channels;
+            norm
+        });
+        let norms: Vec<_> = norms.collect();
+        if offset > 1 << 31 {
+            return Err(Error::shape("parameters of the network", format!("at most {}", 1u32 << 31), offset));
+        }
+        let parts = products.iter().map(|product| product.part_values() as usize * product.n_parts as usize);
+        let n_part_values = parts.max().unwrap_or(0);
+        let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
+        Ok(Self { shape, batch, products, norms, n_values, n_decayed, n_running: running, n_part_values })
+    }
+
+    /// Blocks of convolution, norm and ReLU: the last two are the heads'.
+    pub fn n_blocks(&self) -> usize {
+        self.norms.len()
+    }
+
+    /// Parameters and running statistics of a network as the device has them.
+    pub fn to_device(&self, network: &Network) -> (Vec<f32>, Vec<f32>) {
+        let mut values = vec![0.0; self.n_values as usize];
+        let mut running = vec![0.0; self.n_running as usize];
+        for (plan, (weight, bias)) in self.products.iter().zip(affine(network)) {
+            let fan_in = (plan.n_channels * plan.n_taps) as usize;
+            for (unit, row) in weight.chunks_exact(fan_in).enumerate() {
+                for (input, &value) in row.iter().enumerate() {
+                    values[plan.at(unit, input)] = value;
+                }
+            }
+            values[plan.bias as usize..][..bias.len()].copy_from_slice(bias);
+        }
+        for (plan, norm) in self.norms.iter().zip(norms(network)) {
+            let n = plan.n_channels as usize;
+            values[plan.weight as usize..][..n].copy_from_slice(&norm.weight);
+            values[plan.bias as usize..][..n].copy_from_slice(&norm.bias);
+            running[plan.running as usize..][..n].copy_from_slice(&norm.mean);
+            running[(plan.running + plan.channels) as usize..][..n].copy_from_slice(&norm.variance);
+        }
+        (values, running)
+    }
+
+    /// The network of the device's arrays; without `running` its statistics are 0. Observation and value mean what those of `like` do.
+    pub fn to_network(&self, like: &Network, values: &[f32], running: Option<&[f32]>) -> Network {
+        let mut network = like.clone();
+        for (plan, (weight, bias)) in self.products.iter().zip(affine_mut(&mut network)) {
+            let fan_in = (plan.n_channels * plan.n_taps) as usize;
+            for (unit, row) in weight.chunks_exact_mut(fan_in).enumerate() {
+                for (input, value) in row.iter_mut().enumerate() {
+                    *value = values[plan.at(unit, input)];
+                }
+            }
+            let n = bias.len();
+            bias.copy_from_slice(&values[plan.bias as usize..][..n]);
+        }
+        for (plan, norm) in self.norms.iter().zip(norms_mut(&mut network)) {
+            let n = plan.n_channels as usize;
+            norm.weight.copy_from_slice(&values[plan.weight as usize..][..n]);
+            norm.bias.copy_from_slice(&values[plan.bias as usize..][..n]);
+            match running {
+                Some(running) => {
+                    norm.mean.copy_from_slice(&running[plan.running as usize..][..n]);
+                    norm.variance.copy_from_slice(&running[(plan.running + plan.channels) as usize..][..n]);
+                }
+                None => {
+                    norm.mean.fill(0.0);
+                    norm.variance.fill(0.0);
+                }
+            }
+        }
+        network
+    }
+}
+
+fn product(shape: NetworkShape, batch: u32, layer: &Layer, take: &mut impl FnMut(u32) -> u32) -> ProductPlan {
+    let cells = shape.rows * shape.columns;
+    let channels = line_length(layer.n_channels);
+    let n_outputs = line_length(layer.n_units);
+    let pixels = if layer.linear { batch } else { batch * cells };
+    let side = if layer.n_taps == 9 && !layer.linear { 3 } else { 1 };
+    let n_inputs = if layer.linear { channels * layer.n_taps } else { channels };
+    let gradient_rows = side * side * n_inputs + if layer.linear { 4 } else { 0 };
+    let tiles = |rows: u32, cols: u32| if rows >= LEAST_LARGE.0 && cols >= LEAST_LARGE.1 { LARGE } else { SMALL };
+    // The gradient's depth is the pixels: with few of them small tiles give more blocks.
+    let gradient = if pixels >= LEAST_LARGE.0 { tiles(gradient_rows, n_outputs) } else { SMALL };
+    let blocks = if gradient == LARGE { LARGE_BLOCKS } else { SMALL_BLOCKS };
+    let n_tiles = gradient_rows.div_ceil(gradient.rows) * n_outputs.div_ceil(gradient.cols);
+    let parts = (blocks / n_tiles).clamp(1, pixels.div_ceil(LEAST_PART));
+    let part = pixels.div_ceil(parts).next_multiple_of(gradient.depth);
+    ProductPlan {
+        n_channels: layer.n_channels,
+        n_taps: layer.n_taps,
+        n_units: layer.n_units,
+        weights: take(side * side * n_inputs * n_outputs),
+        bias: 0,
+        lines: if layer.linear { 1 } else { cells },
+        rows: if layer.linear { 1 } else { shape.rows },
+        side,
+        n_inputs,
+        n_outputs,
+        forward: tiles(pixels, n_outputs),
+        backward: tiles(pixels, n_inputs),
+        gradient,
+        n_parts: pixels.div_ceil(part),
+        part,
+        with_bias: layer.linear,
+    }
+}
+
+/// Weights and biases of all products, in the plan's order.
+fn affine(network: &Network) -> Vec<(&[f32], &[f32])> {
+    let mut list: Vec<(&[f32], &[f32])> = vec![(&network.input_conv.weight, &network.input_conv.bias)];
+    for block in &network.torso {
+        list.push((&block.conv_1.weight, &block.conv_1.bias));
+        list.push((&block.conv_2.weight, &block.conv_2.bias));
+    }
+    list.push((&network.value_conv.weight, &network.value_conv.bias));
+    list.push((&network.policy_conv.weight, &network.policy_conv.bias));
+    list.push((&network.value_linear_1.weight, &network.value_linear_1.bias));
+    list.push((&network.value_linear_2.weight, &network.value_linear_2.bias));
+    list.push((&network.policy_linear.weight, &network.policy_linear.bias));
+    list
+}
+
+fn affine_mut(network: &mut Network) -> Vec<(&mut [f32], &mut [f32])> {
+    let mut list: Vec<(&mut [f32], &mut [f32])> = vec![(&mut network.input_conv.weight, &mut network.input_conv.bias)];
+    for block in &mut network.torso {
+        list.push((&mut block.conv_1.weight, &mut block.conv_1.bias));
+        list.push((&mut block.conv_2.weight, &mut block.conv_2.bias));
+    }
+    list.push((&mut network.value_conv.weight, &mut network.value_conv.bias));
+    list.push((&mut network.policy_conv.weight, &mut network.policy_conv.bias));
+    list.push((&mut network.value_linear_1.weight, &mut network.value_linear_1.bias));
+    list.push((&mut network.value_linear_2.weight, &mut network.value_linear_2.bias));
+    list.push((&mut network.policy_linear.weight, &mut network.policy_linear.bias));
+    list
+}
+
+/// Norms in the plan's order.
+fn norms(network: &Network) -> Vec<&Norm> {
+    let torso = network.torso.iter().flat_map(|block| [&block.norm_1, &block.norm_2]);
+    std::iter::once(&network.input_norm).chain(torso).chain([&network.value_norm, &network.policy_norm]).collect()
+}
+
+pub(super) fn norms_mut(network: &mut Network) -> Vec<&mut Norm> {
+    let torso = network.torso.iter_mut().flat_map(|block| [&mut block.norm_1, &mut block.norm_2]);
+    let heads = [&mut network.value_norm, &mut network.policy_norm];
+    std::iter::once(&mut network.input_norm).chain(torso).chain(heads).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::azero::{ObservationLayout, ValueOf};
+
+    #[test]
+    fn a_network_comes_back_from_the_device_as_it_was() {
+        let shape = NetworkShape {
+            rows: 3,
+            columns: 5,
+            planes: 5,
+            width: 6,
+            depth: 2,
+            value_filters: 3,
+            actions: 7,
+            ..NetworkShape::default()
+        };
+        let network = Network::seeded(shape, 5).unwrap().with_meaning(ObservationLayout::Legacy, ValueOf::Mover);
+        let plan = Plan::new(shape, 9).unwrap();
+        let (values, running) = plan.to_device(&network);
+        assert_eq!(plan.to_network(&network, &values, Some(&running)), network);
+        let filled = values.iter().chain(&running).filter(|value| **value != 0.0).count();
+        let mut expected = 0;
+        network.visit(|_, _, values| expected += values.iter().filter(|value| **value != 0.0).count());
+        assert_eq!(filled, expected);
+        assert!(plan.n_decayed < plan.n_values && plan.products.iter().all(|p| p.weights % 4 == 0 && p.bias % 4 == 0));
+    }
+
+    #[test]
+    fn the_default_networks_torso_has_large_tiles_and_all_parts_are_covered() {
+        for batch in [2, 16, 100, 1024, 8192] {
+            let plan = Plan::new(NetworkShape::default(), batch).unwrap();
+            assert!(batch < 16 || plan.products[1].forward == LARGE && plan.products[1].gradient == LARGE);
+            for product in &plan.products {
+                let pixels = batch * if product.with_bias { 1 } else { 64 };
+                assert!(product.n_parts * product.part >= pixels && (product.n_parts - 1) * product.part < pixels);
+            }
+        }
+    }
+}

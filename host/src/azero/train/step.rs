@@ -1,0 +1,37 @@
+//! What a step of a training is: its report, and the state between two steps.
+
+use crate::azero::Network;
+
+/// What a step reports, of the network before its update.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Mean cross-entropy of the policy.
+    pub policy_loss: f64,
+    /// Mean squared error of the value, with its weight.
+    pub value_loss: f64,
+    /// L2 term.
+    pub l2_loss: f64,
+    /// Length of the gradient, L2 term included.
+    pub gradient_norm: f64,
+    /// Share of positions whose likeliest legal action is the most visited one.
+    pub accuracy: f64,
+}
+
+impl StepReport {
+    /// Sum of the losses.
+    pub fn loss(&self) -> f64 {
+        self.policy_loss + self.value_loss + self.l2_loss
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.loss().is_finite() && self.gradient_norm.is_finite()
+    }
+}
+
+/// All numbers that a training remembers between two steps, but how far it is. The moments are shaped as a network, with 0 for running statistics.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Numbers {
+    pub network: Network,
+    pub first: Network,
+    pub second: Network,
+}

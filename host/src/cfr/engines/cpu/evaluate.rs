@@ -1,0 +1,227 @@
+//! Values of given strategies for every hand, in double precision on the host: what reports say of each hand, and the measure of the CPU device.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::cfr::layout::{Node, Removal, Shown, Values, VectorGame, showdown};
+
+/// Boards whose values are added one after the other before the sums are added: fixed, so that the bits do not depend on the threads.
+pub(in crate::cfr) const CHUNK: usize = 32;
+
+/// Most hands of a seat that are compared one by one. Differences of sums leave rounding errors where hands are equally good, and regret matching goes by
+/// their sign: small games with exact ties would part from the exact solution.
+const FEW: usize = 64;
+
+/// How a seat plays in an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cfr) enum Play {
+    /// The average strategy; uniform where a set was never reached.
+    Average,
+    /// The best answer to the other's average strategy. Locked nodes are played as they are locked.
+    Best,
+    /// Only checks and calls: the share of the hands that is won at the showdown, ties by half. The betting tree does not matter.
+    Equity,
+}
+
+/// A game made ready for evaluations.
+pub(in crate::cfr) struct Evaluator {
+    pub game: Arc<VectorGame>,
+    pub removal: Removal,
+    pub shown: Vec<Shown>,
+}
+
+/// One evaluation: what stays the same on the way down.
+struct Pass<'a> {
+    seat: usize,
+    play: Play,
+    averages: [&'a Values; 2],
+}
+
+impl Evaluator {
+    pub fn new(game: Arc<VectorGame>) -> Self {
+        Self { removal: Removal::new(&game), shown: game.shown(), game }
+    }
+
+    /// Counterfactual values of each hand of `seat` at the root: Σ over the other's hands of weight · value, chance weighed in. `averages` are tables by seat,
+    /// as [`VectorGame::offset`] tells.
+    pub fn values(&self, seat: usize, play: Play, averages: [&Values; 2]) -> Vec<f64> {
+        let pass = Pass { seat, play, averages };
+        self.deal(&pass, 0, 0, 0, &self.game.weights[1 - seat])
+    }
+
+    /// Weight of the other's hands beside each hand of `seat`: what turns its counterfactual value into an expectation.
+    pub fn beside(&self, seat: usize) -> Vec<f64> {
+        self.against(seat, &self.game.weights[1 - seat], 0)
+    }
+
+    /// Expected value over all deals, from the values of the hands.
+    pub fn total(&self, seat: usize, values: &[f64]) -> f64 {
+        self.game.scale * self.game.weights[seat].iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
+    }
+
+    /// Weight of the opponent's hands beside each hand of `seat`; 0 for a hand that `board` blocks.
+    fn against(&self, seat: usize, reach: &[f64], board: u64) -> Vec<f64> {
+        let mut sums = self.removal.sums();
+        for (hand, &weight) in reach.iter().enumerate() {
+            self.removal.add(&mut sums, 1 - seat, hand, weight);
+        }
+        let beside = |(hand, &cards): (usize, &u64)| {
+            if cards & board == 0 { self.removal.beside(&sums, seat, hand) } else { 0.0 }
+        };
+        self.game.hands[seat].iter().enumerate().map(beside).collect()
+    }
+
+    /// Values of each hand of `seat` at a node where the hand is over; `reach` is the opponent's.
+    pub fn end(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        if reach.len() <= FEW {
+            return self.end_one_by_one(node, seat, street, board, reach);
+        }
+        let mut values = self.against(seat, reach, self.game.streets[street].boards[board].cards);
+        match node {
+            Node::Fold { payoff } => values.iter_mut().for_each(|value| *value *= payoff[seat]),
+            Node::Showdown { win, lose, tie } => {
+                let [win, lose, tie] = [win, lose, tie].map(|payoff| payoff[seat]);
+                showdown(&self.removal, &self.shown[board], seat, reach, |hand, weaker, equal| {
+                    values[hand] = win * weaker + tie * equal + lose * (values[hand] - weaker - equal);
+                });
+            }
+            Node::Decision { .. } | Node::Exit { .. } => {}
+        }
+        values
+    }
+
+    /// The same, hand against hand.
+    fn end_one_by_one(&self, node: &Node, seat: usize, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        let cards = self.game.streets[street].boards[board].cards;
+        let strengths = |seat: usize| {
+            let mut of_hands = vec![0; self.game.hands[seat].len()];
+            if matches!(node, Node::Showdown { .. }) {
+                self.shown[board][seat].iter().for_each(|&(strength, hand)| of_hands[usize::from(hand)] = strength);
+            }
+            of_hands
+        };
+        let (own, others) = (strengths(seat), strengths(1 - seat));
+        let payoff = |hand: usize, other: usize| match node {
+            Node::Fold { payoff } => payoff[seat],
+            Node::Showdown { win, lose, tie } => match own[hand].cmp(&others[other]) {
+                Ordering::Greater => win[seat],
+                Ordering::Less => lose[seat],
+                Ordering::Equal => tie[seat],
+            },
+            Node::Decision { .. } | Node::Exit { .. } => 0.0,
+        };
+        let hands = &self.game.hands;
+        let value = |(hand, &held): (usize, &u64)| {
+            let apart = |&(_, &other): &(usize, &u64)| held & (other | cards) == 0 && other & cards == 0;
+            hands[1 - seat].iter().enumerate().filter(apart).map(|(other, _)| reach[other] * payoff(hand, other)).sum()
+        };
+        hands[seat].iter().enumerate().map(value).collect()
+    }
+
+    /// Values at the end of a street, from the boards of street `street` after `parent`. `reach` is the opponent's.
+    fn deal(&self, pass: &Pass, street: usize, parent: usize, entry: usize, reach: &[f64]) -> Vec<f64> {
+        let boards = &self.game.streets[street].boards;
+        let first = boards.partition_point(|board| (board.parent as usize) < parent);
+        let end = boards.partition_point(|board| board.parent as usize <= parent);
+        let n_hands = self.game.hands[pass.seat].len();
+        let add = |into: &mut Vec<f64>, number: usize| {
+            let board = &boards[number];
+            let possible = |(&reach, &hand): (&f64, &u64)| if hand & board.cards == 0 { reach } else { 0.0 };
+            let reach: Vec<f64> = reach.iter().zip(&self.game.hands[1 - pass.seat]).map(possible).collect();
+            let values = if pass.play == Play::Equity {
+                self.equity(pass, street, number, &reach)
+            } else {
+                self.node(pass, street, number, entry, 0, &reach)
+            };
+            for &member in &board.members {
+                let images = &self.game.permutations[member as usize][pass.seat];
+                for (sum, &image) in into.iter_mut().zip(images) {
+                    *sum += board.weight * values[image as usize];
+                }
+            }
+        };
+        let chunk = |start: usize| {
+            let mut sum = vec![0.0; n_hands];
+            (start..end.min(start + CHUNK)).for_each(|number| add(&mut sum, number));
+            sum
+        };
+        let sums: Vec<Vec<f64>> = (first..end).into_par_iter().step_by(CHUNK).map(chunk).collect();
+        sums.into_iter().fold(vec![0.0; n_hands], |mut total, sum| {
+            total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum);
+            total
+        })
+    }
+
+    fn equity(&self, pass: &Pass, street: usize, board: usize, reach: &[f64]) -> Vec<f64> {
+        if street + 1 < self.game.streets.len() {
+            return self.deal(pass, street + 1, board, 0, reach);
+        }
+        let mut values = vec![0.0; self.game.hands[pass.seat].len()];
+        showdown(&self.removal, &self.shown[board], pass.seat, reach, |hand, weaker, equal| {
+            values[hand] = weaker + 0.5 * equal
+        });
+        values
+    }
+
+    fn node(&self, pass: &Pass, street: usize, board: usize, entry: usize, node: usize, reach: &[f64]) -> Vec<f64> {
+        let of_street = &self.game.streets[street];
+        match &of_street.entries[entry].nodes[node] {
+            Node::Exit { entry } => self.deal(pass, street + 1, board, *entry as usize, reach),
+            end @ (Node::Fold { .. } | Node::Showdown { .. }) => self.end(end, pass.seat, street, board, reach),
+            Node::Decision { seat, children, slot, locked, .. } => {
+                let below = |child: u32, reach: &[f64]| self.node(pass, street, board, entry, child as usize, reach);
+                if *seat == pass.seat && pass.play == Play::Best && !locked {
+                    let mut best = below(children[0], reach);
+                    for &child in &children[1..] {
+                        let values = below(child, reach);
+                        best.iter_mut().zip(values).for_each(|(best, value)| *best = best.max(value));
+                    }
+                    return best;
+                }
+                let strategy = self.game.average(pass.averages[*seat], *seat, street, board, *slot, children.len());
+                let mut sum = vec![0.0; self.game.hands[pass.seat].len()];
+                for (&child, played) in children.iter().zip(&strategy) {
+                    if *seat == pass.seat {
+                        let values = below(child, reach);
+                        sum.iter_mut()
+                            .zip(values.iter().zip(played))
+                            .for_each(|(sum, (value, part))| *sum += part * value);
+                    } else {
+                        let reach: Vec<f64> = reach.iter().zip(played).map(|(reach, part)| reach * part).collect();
+                        let values = below(child, &reach);
+                        sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                    }
+                }
+                sum
+            }
+        }
+    }
+}
+
+impl VectorGame {
+    /// The normalised average of a node on a board, from the seat's table: `[action][hand]`, uniform where it was never reached.
+    pub(in crate::cfr) fn average(
+        &self,
+        averages: &Values,
+        seat: usize,
+        street: usize,
+        board: usize,
+        slot: u32,
+        n_actions: usize,
+    ) -> Vec<Vec<f64>> {
+        let first = self.offset(seat, street, board, slot);
+        let n_hands = self.hands[seat].len();
+        let mut strategy: Vec<Vec<f64>> = (0..n_actions)
+            .map(|action| (0..n_hands).map(|hand| averages.get(first + action * n_hands + hand)).collect())
+            .collect();
+        for hand in 0..n_hands {
+            let sum: f64 = strategy.iter().map(|vector| vector[hand]).sum();
+            for vector in &mut strategy {
+                vector[hand] = if sum > 0.0 { vector[hand] / sum } else { 1.0 / n_actions as f64 };
+            }
+        }
+        strategy
+    }
+}

@@ -1,0 +1,224 @@
+//! The CPU device's engine for games in vector form: whole vectors of hands, boards side by side with rayon.
+//!
+//! Arithmetic is in double precision; [`Precision::F32`] keeps the tables in single precision. Boards are added in a fixed order, so the bits do not depend on the
+//! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
+
+mod evaluate;
+mod number;
+mod pass;
+mod seat;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use rayon::ThreadPool;
+
+pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
+use self::number::{Number, Step};
+use self::pass::{Opponent, Pass, Role};
+use self::seat::{Part, Seat};
+use super::Solve;
+use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Device, Error, Memory, Precision, Result};
+
+/// Whether the engine takes the game: nothing is sampled, tables in single or double precision, and they fit in the machine's free memory.
+///
+/// # Errors
+/// [`Error::Unsupported`] for other options, [`Error::OutOfMemory`] with what is needed.
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+    let refuse = |what: String, remedy: &str| {
+        Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: remedy.to_string() })
+    };
+    if options.sampling != Sampling::None {
+        return refuse(format!("sampling {} in vector form", options.sampling), "use sampling none, or a GPU");
+    }
+    if options.precision == Precision::I16 {
+        return refuse("precision i16".to_string(), "use f32 or f64, or a GPU");
+    }
+    let needed = bytes(game, options);
+    device.expect_memory(&Memory::default().on_device("the engine cpu", needed)).map(|()| needed)
+}
+
+/// Takes the memory.
+///
+/// # Errors
+/// As [`fits`]; [`Error::Option`] where the threads cannot be started.
+pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
+    fits(device, &game, options)?;
+    Ok(match options.precision {
+        Precision::F64 => Box::new(Cpu::<f64>::new(game, options)?),
+        _ => Box::new(Cpu::<f32>::new(game, options)?),
+    })
+}
+
+/// Tables of each seat: regrets, averages, and what the algorithm or the mode adds.
+fn n_tables(options: &Options) -> u64 {
+    2 + u64::from(options.algorithm == Algorithm::PcfrPlus)
+        + u64::from(options.algorithm == Algorithm::CfrBr)
+        + u64::from(options.updates == Updates::Simultaneous)
+}
+
+fn bytes(game: &VectorGame, options: &Options) -> u64 {
+    let value = if options.precision == Precision::F64 { 8 } else { 4 };
+    // Besides the tables the order of the hands on every last board, eight bytes a hand.
+    let hands: usize = game.hands.iter().map(Vec::len).sum();
+    let boards = game.streets.last().map_or(0, |street| street.boards.len());
+    game.size().table_bytes(n_tables(options), value) + 8 * (hands * boards) as u64
+}
+
+struct Cpu<T> {
+    evaluator: Evaluator,
+    options: Options,
+    iteration: u64,
+    seats: [Seat<T>; 2],
+    /// Best responses of CFR-BR, by seat; empty with other algorithms.
+    answers: [Vec<T>; 2],
+    utilities: [f64; 2],
+    pool: Option<ThreadPool>,
+    bytes: u64,
+}
+
+impl<T: Number> Cpu<T> {
+    fn new(game: Arc<VectorGame>, options: &Options) -> Result<Self> {
+        let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
+        let answers = [0, 1].map(|seat| {
+            let wanted = options.algorithm == Algorithm::CfrBr;
+            vec![T::ZERO; if wanted { game.table_len(seat) } else { 0 }]
+        });
+        Ok(Self {
+            pool: options.threads.map(crate::runtime::threads::pool).transpose()?,
+            bytes: bytes(&game, options),
+            evaluator: Evaluator::new(game),
+            options: *options,
+            iteration: 0,
+            seats,
+            answers,
+            utilities: [0.0; 2],
+        })
+    }
+
+    fn iterate(&mut self) {
+        self.iteration += 1;
+        let step = self.options.step(self.iteration);
+        let step = Step {
+            positive: step.positive,
+            negative: step.negative,
+            weight: step.weight,
+            predicts: f64::from(u8::from(step.predicts)),
+        };
+        let before = (self.options.updates == Updates::Simultaneous).then(|| self.seats[0].clone());
+        for seat in 0..2 {
+            if self.options.algorithm == Algorithm::CfrBr {
+                // The other seat's best response to what this seat plays now.
+                let pass = Pass {
+                    evaluator: &self.evaluator,
+                    seat: 1 - seat,
+                    role: Role::Answer,
+                    step,
+                    opponent: Opponent::Regrets(&self.seats[seat]),
+                };
+                pass.run(Part::answer(&mut self.answers[1 - seat]));
+            }
+            let (first, second) = self.seats.split_at_mut(1);
+            let (own, other) = if seat == 0 { (&mut first[0], &second[0]) } else { (&mut second[0], &first[0]) };
+            let opponent = if self.options.algorithm == Algorithm::CfrBr {
+                Opponent::Answer(&self.answers[1 - seat])
+            } else {
+                Opponent::Regrets(before.as_ref().filter(|_| seat == 1).unwrap_or(other))
+            };
+            let pass = Pass { evaluator: &self.evaluator, seat, role: Role::Learn, step, opponent };
+            let values = pass.run(own.part());
+            let weights = &self.evaluator.game.weights[seat];
+            self.utilities[seat] += weights.iter().zip(&values).map(|(weight, value)| weight * value).sum::<f64>();
+        }
+    }
+}
+
+impl<T: Number> Solve for Cpu<T> {
+    fn run(&mut self, n: u32) -> Result<()> {
+        // Taken out for the call, since the work borrows the engine.
+        let pool = self.pool.take();
+        let mut work = || (0..n).for_each(|_| self.iterate());
+        match &pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+        self.pool = pool;
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let averages = self.seats.each_ref().map(|seat| T::wrap(seat.averages.clone()));
+        let averages = [&averages[0], &averages[1]];
+        let total = |seat: usize, play: Play| {
+            let values = || self.evaluator.values(seat, play, averages);
+            let values = self.pool.as_ref().map_or_else(values, |pool| pool.install(values));
+            self.evaluator.total(seat, &values)
+        };
+        Ok(Measured {
+            values: (0..2).map(|seat| total(seat, Play::Average)).collect(),
+            best_responses: (0..2).map(|seat| total(seat, Play::Best)).collect(),
+        })
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        Ok(self.utilities.to_vec())
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        let read =
+            |of_seat: fn(&Seat<T>) -> &Vec<T>| self.seats.iter().map(|seat| T::wrap(of_seat(seat).clone())).collect();
+        Ok(Tables {
+            iteration: self.iteration,
+            regrets: read(|seat| &seat.regrets),
+            averages: read(|seat| &seat.averages),
+            predictions: if self.options.algorithm == Algorithm::PcfrPlus {
+                read(|seat| &seat.predictions)
+            } else {
+                Vec::new()
+            },
+            utilities: self.utilities.to_vec(),
+            random: Vec::new(),
+        })
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        let predicts = self.options.algorithm == Algorithm::PcfrPlus;
+        let n_predictions = if predicts { 2 } else { 0 };
+        for (what, values, seats) in [
+            ("regrets", &tables.regrets, 2),
+            ("averages", &tables.averages, 2),
+            ("last regrets", &tables.predictions, n_predictions),
+        ] {
+            if values.len() != seats {
+                return Err(Error::shape(format!("tables of {what}"), seats, values.len()));
+            }
+            for (seat, values) in values.iter().enumerate() {
+                let expected = self.evaluator.game.table_len(seat);
+                if values.len() != expected {
+                    return Err(Error::shape(format!("{what} of seat {seat}"), expected, values.len()));
+                }
+            }
+        }
+        let &[first, second] = &tables.utilities[..] else {
+            return Err(Error::shape("sums of utilities", 2, tables.utilities.len()));
+        };
+        let copy = |values: &Values| (0..values.len()).map(|at| T::from_f64(values.get(at))).collect();
+        for (seat, own) in self.seats.iter_mut().enumerate() {
+            own.regrets = copy(&tables.regrets[seat]);
+            own.averages = copy(&tables.averages[seat]);
+            if predicts {
+                own.predictions = copy(&tables.predictions[seat]);
+            }
+        }
+        self.iteration = tables.iteration;
+        self.utilities = [first, second];
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,67 @@
+//! Numbers that tables are kept in, and regret matching in double precision.
+
+use crate::cfr::layout::Values;
+
+/// A number that a table is kept in; all arithmetic is in double precision.
+pub(super) trait Number: Copy + Send + Sync + 'static {
+    const ZERO: Self;
+    fn from_f64(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+    /// A table of them.
+    fn wrap(values: Vec<Self>) -> Values;
+}
+
+macro_rules! number {
+    ($type:ty, $variant:ident) => {
+        impl Number for $type {
+            const ZERO: Self = 0.0;
+
+            fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            fn wrap(values: Vec<Self>) -> Values {
+                Values::$variant(values)
+            }
+        }
+    };
+}
+number!(f32, F32);
+number!(f64, F64);
+
+/// What one iteration does with cumulative regrets and averages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// Factor of cumulative regrets that are ≥ 0 after this iteration's were added.
+    pub positive: f64,
+    /// Factor of negative ones.
+    pub negative: f64,
+    /// Weight of this iteration's strategy in the average.
+    pub weight: f64,
+    /// 1 where the next strategy is matched from `max(cumulative + last, 0)`, else 0.
+    pub predicts: f64,
+}
+
+impl Step {
+    /// A cumulative regret after this iteration's `gain` was added.
+    pub fn regret(&self, cumulative: f64, gain: f64) -> f64 {
+        let sum = cumulative + gain;
+        if sum >= 0.0 { sum * self.positive } else { sum * self.negative }
+    }
+
+    /// What the next strategy is matched from.
+    pub fn matched(&self, cumulative: f64, last: f64) -> f64 {
+        let sum = cumulative + self.predicts * last;
+        // Not `max`, which may give either zero.
+        if sum > 0.0 { sum } else { 0.0 }
+    }
+}
+
+/// Probability of an action with positive part `positive` of `n_actions` whose positive parts add up to `sum`: uniform where nothing is positive.
+pub(super) fn probability(positive: f64, sum: f64, n_actions: u32) -> f64 {
+    if sum > 0.0 { positive / sum } else { 1.0 / f64::from(n_actions) }
+}

@@ -1,0 +1,103 @@
+//! The tables of a seat, and their parts that belong to some boards.
+
+use std::mem::take;
+use std::ops::Range;
+
+use super::number::Number;
+
+use crate::cfr::layout::VectorGame;
+
+/// The tables of a seat, laid out as [`VectorGame::offset`] tells.
+#[derive(Clone)]
+pub(super) struct Seat<T> {
+    pub regrets: Vec<T>,
+    pub averages: Vec<T>,
+    /// Last regrets; empty unless the algorithm predicts.
+    pub predictions: Vec<T>,
+}
+
+impl<T: Number> Seat<T> {
+    pub fn new(game: &VectorGame, seat: usize, predicts: bool) -> Self {
+        let n = game.table_len(seat);
+        let mut averages = vec![T::ZERO; n];
+        for (first, vector) in game.locked_vectors(seat) {
+            for (at, &probability) in averages[first..].iter_mut().zip(vector) {
+                *at = T::from_f64(probability);
+            }
+        }
+        Self { regrets: vec![T::ZERO; n], averages, predictions: vec![T::ZERO; if predicts { n } else { 0 }] }
+    }
+
+    /// Everything, for a pass that learns.
+    pub fn part(&mut self) -> Part<'_, T> {
+        Part { written: [&mut self.regrets, &mut self.averages, &mut self.predictions], first: 0 }
+    }
+}
+
+/// What a pass writes: rows of consecutive boards of one street, or of all streets at the start.
+pub(super) struct Part<'a, T> {
+    /// Regrets, averages and last regrets; or answers and two empty ones. All that are not empty have the same layout.
+    pub written: [&'a mut [T]; 3],
+    /// The first board.
+    first: usize,
+}
+
+impl<'a, T: Number> Part<'a, T> {
+    /// Everything, for a pass that answers.
+    pub fn answer(answers: &'a mut [T]) -> Self {
+        Self { written: [answers, &mut [], &mut []], first: 0 }
+    }
+
+    /// The same by street, from the first on.
+    pub fn by_street(self, game: &VectorGame, seat: usize) -> Vec<Part<'a, T>> {
+        let mut rest = self.written;
+        (0..game.streets.len())
+            .map(|street| {
+                let n = game.street_offset(seat, street + 1) - game.street_offset(seat, street);
+                Part { written: rest.each_mut().map(|rest| split_off(rest, n)), first: 0 }
+            })
+            .collect()
+    }
+}
+
+/// The first `n` of a slice, taken off it; of an empty one nothing.
+fn split_off<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
+    let n = n.min(rest.len());
+    let (taken, left) = take(rest).split_at_mut(n);
+    *rest = left;
+    taken
+}
+
+/// Divides `parts`, which are those of `street` and the streets after it, among the boards `children` of `street`: for each child its own rows, then those of
+/// the boards below it, street by street.
+pub(super) fn divide<'a, T: Number>(
+    game: &VectorGame,
+    seat: usize,
+    street: usize,
+    children: Range<usize>,
+    parts: &'a mut [Part<'_, T>],
+) -> Vec<Vec<Part<'a, T>>> {
+    let mut divided: Vec<Vec<Part<T>>> = children.clone().map(|_| Vec::with_capacity(parts.len())).collect();
+    let mut ranges: Vec<Range<usize>> = children.map(|child| child..child + 1).collect();
+    for (at, part) in parts.iter_mut().enumerate() {
+        let row = game.streets[street + at].n_slots[seat] as usize * game.hands[seat].len();
+        let mut rest = part.written.each_mut().map(|written| &mut **written);
+        let mut next = part.first;
+        for (of_child, range) in divided.iter_mut().zip(&ranges) {
+            let skipped = (range.start - next) * row;
+            for rest in &mut rest {
+                split_off(rest, skipped);
+            }
+            next = range.end;
+            let written = rest.each_mut().map(|rest| split_off(rest, range.len() * row));
+            of_child.push(Part { written, first: range.start });
+        }
+        if let Some(below) = game.streets.get(street + at + 1) {
+            let from = |parent: usize| below.boards.partition_point(|board| (board.parent as usize) < parent);
+            for range in &mut ranges {
+                *range = from(range.start)..from(range.end);
+            }
+        }
+    }
+    divided
+}

@@ -1,0 +1,191 @@
+//! Full traversals on the CPU: the plain program of `cpu-ref`, on the tree's own nodes.
+
+use std::sync::Arc;
+
+use warpplay_cpu_ref::cfr as plain;
+
+use crate::cfr::engines::Solve;
+use crate::cfr::game::extensive::Tree;
+use crate::cfr::layout::{Measured, Tables, Values};
+use crate::cfr::options::{Algorithm, Averaging, Options, Updates};
+use crate::{Error, Result};
+
+/// A tree as the plain program walks it: a state is a node, a key a set.
+pub(in crate::cfr) struct Walked<'a>(pub &'a Tree);
+
+impl plain::tree::Game for Walked<'_> {
+    type State = u32;
+    type Key = u32;
+
+    fn n_players(&self) -> usize {
+        self.0.n_players
+    }
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn turn(&self, &node: &u32) -> plain::tree::Turn {
+        let (tree, node) = (self.0, node as usize);
+        let children = tree.children(node);
+        if children.is_empty() {
+            return plain::tree::Turn::End(tree.payoffs_of(node).to_vec());
+        }
+        match tree.set_of(node) {
+            Some(set) => plain::tree::Turn::Player { seat: tree.sets[set].seat, n_actions: children.len() },
+            None => {
+                let outcome = |child: usize| tree.outcomes[tree.rows[child] as usize - tree.n_rows()];
+                plain::tree::Turn::Chance(children.map(outcome).collect())
+            }
+        }
+    }
+
+    fn after(&self, &node: &u32, action: usize) -> u32 {
+        self.0.first[node as usize] + action as u32
+    }
+
+    fn key(&self, &node: &u32) -> u32 {
+        self.0.places[node as usize]
+    }
+}
+
+/// Bytes here: about what the plain program keeps of a history and of an action.
+pub(in crate::cfr) fn bytes(tree: &Tree) -> u64 {
+    const NODE: usize = 48;
+    let table = 8 * 5 * tree.n_rows();
+    (tree.n_nodes() * NODE + 8 * tree.payoffs.len() + tree.sets.len() * 80 + table) as u64
+}
+
+/// How the tables of the plain program, whose sets come as a depth-first walk meets them, are those of a tree.
+pub(in crate::cfr) struct Order {
+    /// For each set: its seat, its offset in their table, its offset in ours, its actions.
+    places: Vec<[usize; 4]>,
+    table_lens: Vec<usize>,
+}
+
+impl Order {
+    pub fn new(tree: &Tree, theirs: &plain::tree::Tree<u32>) -> Self {
+        let place = |set: &plain::tree::InformationSet<u32>| {
+            let ours = &tree.sets[set.key as usize];
+            [ours.seat, set.offset, ours.offset, set.n_actions]
+        };
+        let table_lens = (0..tree.n_players).map(|seat| tree.table_len(seat)).collect();
+        Self { places: theirs.sets().iter().map(place).collect(), table_lens }
+    }
+
+    /// Their tables in our order.
+    pub fn ours(&self, tables: &[Vec<f64>]) -> Vec<Values> {
+        let mut ours: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
+        for &[seat, theirs, at, n] in &self.places {
+            ours[seat][at..at + n].copy_from_slice(&tables[seat][theirs..theirs + n]);
+        }
+        ours.into_iter().map(Values::F64).collect()
+    }
+
+    /// Our tables in their order.
+    pub fn theirs(&self, what: &str, tables: &[Values]) -> Result<Vec<Vec<f64>>> {
+        let lengths: Vec<usize> = tables.iter().map(Values::len).collect();
+        if lengths != self.table_lens || tables.iter().any(|table| !matches!(table, Values::F64(_))) {
+            let expected = format!("tables of f64 with lengths {:?}", self.table_lens);
+            return Err(Error::shape(what, expected, format!("lengths {lengths:?}, or another precision")));
+        }
+        let mut theirs: Vec<Vec<f64>> = lengths.iter().map(|&len| vec![0.0; len]).collect();
+        for &[seat, place, at, n] in &self.places {
+            (0..n).for_each(|action| theirs[seat][place + action] = tables[seat].get(at + action));
+        }
+        Ok(theirs)
+    }
+}
+
+/// The engine: one thread, tables in double precision.
+pub(super) struct Cpu {
+    solver: plain::tree::Solver<u32>,
+    order: Order,
+    tree: Arc<Tree>,
+    predicts: bool,
+}
+
+impl Cpu {
+    pub fn new(tree: &Arc<Tree>, options: &Options) -> Self {
+        let walked = Arc::new(plain::tree::Tree::new(&Walked(tree)));
+        let predicts = options.algorithm == Algorithm::PcfrPlus;
+        let order = Order::new(tree, &walked);
+        let solver = plain::tree::Solver::new(walked, plain_options(options));
+        Self { solver, order, tree: Arc::clone(tree), predicts }
+    }
+}
+
+/// The options in the words of the plain program.
+fn plain_options(options: &Options) -> plain::Options {
+    plain::Options {
+        algorithm: match options.algorithm {
+            Algorithm::Cfr => plain::Algorithm::Cfr,
+            Algorithm::CfrPlus => plain::Algorithm::CfrPlus,
+            Algorithm::Lcfr => plain::Algorithm::Lcfr,
+            Algorithm::Dcfr => plain::Algorithm::Dcfr,
+            Algorithm::PcfrPlus => plain::Algorithm::PcfrPlus,
+            Algorithm::CfrBr => plain::Algorithm::CfrBr,
+        },
+        updates: match options.updates {
+            Updates::Alternating => plain::Updates::Alternating,
+            Updates::Simultaneous => plain::Updates::Simultaneous,
+        },
+        averaging: match options.averaging {
+            Averaging::Auto => plain::Averaging::Auto,
+            Averaging::Uniform => plain::Averaging::Uniform,
+            Averaging::Linear => plain::Averaging::Linear,
+            Averaging::Quadratic => plain::Averaging::Quadratic,
+        },
+        discounts: options.discounts,
+    }
+}
+
+impl Solve for Cpu {
+    fn run(&mut self, n: u32) -> Result<()> {
+        self.solver.iterate(n.into());
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let (average, tree) = (self.solver.average(), self.solver.tree());
+        Ok(Measured { values: average.values(tree), best_responses: average.best_responses(tree) })
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        Ok(self.solver.state().utilities.clone())
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        let state = self.solver.state();
+        Ok(Tables {
+            iteration: state.iteration,
+            regrets: self.order.ours(&state.regrets),
+            averages: self.order.ours(&state.averages),
+            predictions: if self.predicts { self.order.ours(&state.last) } else { Vec::new() },
+            utilities: state.utilities.clone(),
+            random: Vec::new(),
+        })
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        let n_players = self.tree.n_players;
+        if tables.utilities.len() != n_players {
+            return Err(Error::shape("utilities", format!("{n_players} values"), tables.utilities.len()));
+        }
+        let zeros = || (0..n_players).map(|seat| vec![0.0; self.tree.table_len(seat)]).collect();
+        let last = if self.predicts { self.order.theirs("predictions", &tables.predictions)? } else { zeros() };
+        let state = plain::tree::State {
+            iteration: tables.iteration,
+            regrets: self.order.theirs("regrets", &tables.regrets)?,
+            averages: self.order.theirs("averages", &tables.averages)?,
+            last,
+            utilities: tables.utilities.clone(),
+        };
+        self.solver.set_state(state);
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        bytes(&self.tree)
+    }
+}

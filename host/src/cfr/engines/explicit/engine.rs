@@ -1,0 +1,169 @@
+//! Full traversals on a device that runs kernels.
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::regret::Step;
+
+use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
+use super::kernels::Kernels;
+use super::measure::Measuring;
+use super::number::Number;
+use crate::cfr::engines::Solve;
+use crate::cfr::game::extensive::Tree;
+use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::options::{Algorithm, Options, Updates};
+use crate::{Buffer, Device, Graph, Result, Stream};
+
+/// Iterations of the longer graph: a replay costs some microseconds, as much as a small tree's iteration.
+const REPEATS: u32 = 16;
+/// Largest tree for the longer graph.
+const SMALL: usize = 1 << 17;
+
+/// The engine.
+pub(super) struct Explicit<T: Number> {
+    stream: Stream,
+    work: Work<T>,
+    options: Options,
+    measuring: Measuring,
+    one: Graph,
+    many: Option<Graph>,
+    bytes: u64,
+}
+
+/// What an iteration works with.
+struct Work<T: Number> {
+    kernels: Kernels<T>,
+    tree: DeviceTree,
+    pass: Pass<T>,
+    learnt: Learnt<T>,
+    /// For cfr_br, by seat: its strategies, and the other's best response to them. Else empty.
+    answers: Vec<Buffer<T>>,
+    simultaneous: bool,
+}
+
+/// Bytes on the device.
+pub(super) fn bytes<T: Number>(tree: &Tree, options: &Options) -> u64
+where
+    Step<T>: bytemuck::Pod,
+{
+    let answers = if options.algorithm == Algorithm::CfrBr { 2 * (tree.n_rows() + tree.outcomes.len()) } else { 0 };
+    DeviceTree::bytes(tree)
+        + Pass::<T>::bytes(tree)
+        + Learnt::<T>::bytes(tree, options)
+        + Measuring::bytes(tree)
+        + (size_of::<T>() * answers) as u64
+}
+
+impl<T: Number> Explicit<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    /// Takes the memory and records an iteration.
+    pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
+        let stream = device.stream()?;
+        let learnt = Learnt::new(&stream, tree, options)?;
+        let n_answers = if options.algorithm == Algorithm::CfrBr { 2 } else { 0 };
+        let first = stream.read(&learnt.strategies)?;
+        let answers = (0..n_answers).map(|_| stream.upload(&first)).collect::<Result<_>>()?;
+        let mut work = Work {
+            kernels: Kernels::load(device)?,
+            tree: DeviceTree::new(&stream, tree)?,
+            pass: Pass::new(&stream, tree)?,
+            learnt,
+            answers,
+            simultaneous: options.updates == Updates::Simultaneous,
+        };
+        let measuring = Measuring::new(device, &stream, tree)?;
+        let one = stream.capture(|stream| work.iterate(stream))?;
+        let many = if tree.n_nodes() <= SMALL {
+            Some(stream.capture(|stream| (0..REPEATS).try_for_each(|_| work.iterate(stream)))?)
+        } else {
+            None
+        };
+        let bytes = bytes::<T>(tree, options);
+        Ok(Self { stream, work, options: *options, measuring, one, many, bytes })
+    }
+}
+
+impl<T: Number> Work<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    /// One iteration.
+    fn iterate(&mut self, stream: &Stream) -> Result<()> {
+        let n_players = self.tree.tree.n_players;
+        self.kernels.tick(stream, &mut self.learnt)?;
+        if !self.answers.is_empty() {
+            return (0..n_players).try_for_each(|seat| self.iterate_against_best(stream, seat));
+        }
+        if self.simultaneous {
+            return self.learn(stream, 0..n_players);
+        }
+        (0..n_players).try_for_each(|seat| self.learn(stream, seat..seat + 1))
+    }
+
+    /// The seats learn from one pass.
+    fn learn(&mut self, stream: &Stream, seats: std::ops::Range<usize>) -> Result<()> {
+        let Self { kernels, tree, pass, learnt, .. } = self;
+        kernels.reach(stream, tree, &learnt.strategies, pass, seats.clone())?;
+        kernels.all_values(stream, tree, &learnt.strategies, pass, seats.clone())?;
+        kernels.update(stream, tree, pass, learnt, None, seats)
+    }
+
+    /// A seat of two learns against the best response to its strategy.
+    fn iterate_against_best(&mut self, stream: &Stream, seat: usize) -> Result<()> {
+        let Self { kernels, tree, pass, learnt, answers, .. } = self;
+        let Some(answer) = answers.get_mut(seat) else { return Ok(()) };
+        let (own, other) = (seat..seat + 1, 1 - seat..2 - seat);
+        kernels.best_responses(stream, tree, &learnt.strategies, pass, other, Some(answer))?;
+        kernels.reach(stream, tree, answer, pass, own.clone())?;
+        kernels.all_values(stream, tree, answer, pass, own.clone())?;
+        kernels.update(stream, tree, pass, learnt, Some(answer), own)
+    }
+}
+
+impl<T: Number> Solve for Explicit<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    fn run(&mut self, n: u32) -> Result<()> {
+        let mut left = n;
+        while left > 0 {
+            let now = left.min(STEPS);
+            self.work.learnt.begin(&self.stream, &self.options, now)?;
+            let mut ones = now;
+            if let Some(many) = &self.many {
+                (0..now / REPEATS).try_for_each(|_| self.stream.launch_graph(many))?;
+                ones = now % REPEATS;
+            }
+            (0..ones).try_for_each(|_| self.stream.launch_graph(&self.one))?;
+            left -= now;
+        }
+        self.stream.synchronize()
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let Work { kernels, tree, learnt, .. } = &self.work;
+        self.measuring.measure(&self.stream, kernels, tree, &learnt.averages)
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        self.stream.read(&self.work.learnt.utilities)
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        self.work.learnt.read(&self.stream, &self.work.tree.tree)
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        let Self { stream, work, .. } = self;
+        let tree = Arc::clone(&work.tree.tree);
+        work.learnt.write(stream, &tree, tables)?;
+        let n = work.learnt.strategies.len();
+        work.answers.iter_mut().try_for_each(|answer| stream.copy(answer, 0, &work.learnt.strategies, 0, n))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

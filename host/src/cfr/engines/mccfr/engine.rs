@@ -1,0 +1,207 @@
+//! Sampled traversals on a device that runs kernels.
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::regret::Step;
+
+use super::kernels::Kernels;
+use crate::cfr::engines::Solve;
+use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, Number, STEPS};
+use crate::cfr::game::extensive::Tree;
+use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::options::{Options, Sampling, Updates};
+use crate::{Buffer, Device, Error, Graph, Result, Stream};
+
+/// Iterations of the longer graph: a replay costs some microseconds, as much as an iteration of few traversals.
+const REPEATS: u32 = 32;
+/// Sums of found values stay below 2 to this.
+const SUM_BITS: f64 = 62.0;
+/// Finest parts of a chip or a strategy: 2⁻³⁶.
+const FINEST_BITS: f64 = 36.0;
+/// Coarsest parts that are still good enough: 2⁻¹².
+const COARSEST_BITS: f64 = 12.0;
+/// Parts of a strategy in outcome sampling, whose weights are 1 / (probability of the line): 2⁻²⁴.
+const OUTCOME_BITS: f64 = 24.0;
+
+/// Parts into which found values are cut: powers of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scales {
+    /// Of a chip.
+    pub regret: f64,
+    /// Of a strategy.
+    pub average: f64,
+}
+
+impl Scales {
+    /// The finest with which no sum of an iteration's regrets can be too large; `None` where that is too coarse.
+    ///
+    /// A regret found by external and chance sampling is at most twice the largest payoff. Outcome sampling divides it by the probability of the own sampled
+    /// choices, of which each is at least ε / actions. Its weights of strategies have no bound: one beyond 2³⁸ / batch, from a line as improbable as that,
+    /// is cut off there.
+    pub fn new(tree: &Tree, options: &Options) -> Option<Self> {
+        let payoff = tree.payoffs.iter().fold(0.0f64, |most, payoff| most.max(payoff.abs()));
+        let outcome = options.sampling == Sampling::Outcome;
+        let weight = if outcome { largest_weight(tree, options.exploration) } else { 1.0 };
+        let largest = (2.0 * payoff * weight * f64::from(options.batch)).max(1.0);
+        let bits = (SUM_BITS - largest.log2().ceil()).min(FINEST_BITS);
+        let strategy_bits = SUM_BITS - f64::from(options.batch).log2().ceil();
+        let average = if outcome { OUTCOME_BITS } else { strategy_bits.min(FINEST_BITS) };
+        (bits >= COARSEST_BITS).then(|| Self { regret: bits.exp2(), average: average.exp2() })
+    }
+}
+
+/// The largest of 1 / (probability of a seat's sampled choices on a line): each is at least ε / actions.
+fn largest_weight(tree: &Tree, exploration: f64) -> f64 {
+    let n_rows = tree.n_rows() as u32;
+    let mut largest = 1.0f64;
+    for seat in 0..tree.n_players {
+        let rows = tree.seat_rows(seat);
+        let mut weights = vec![1.0f64; tree.n_nodes()];
+        for node in 1..tree.n_nodes() {
+            let (parent, row) = (tree.parents[node] as usize, tree.rows[node]);
+            let own = row < n_rows && rows.contains(&(row as usize));
+            let n_actions = tree.children(parent).len() as f64;
+            weights[node] = weights[parent] * if own { n_actions / exploration } else { 1.0 };
+            largest = largest.max(weights[node]);
+        }
+    }
+    largest
+}
+
+/// What traversals find, as whole numbers.
+pub(super) struct Found {
+    /// `[n_rows]`
+    pub regrets: Buffer<u64>,
+    /// `[n_rows]`
+    pub averages: Buffer<u64>,
+    /// `[n_seats]`
+    pub utilities: Buffer<u64>,
+}
+
+/// Bytes on the device.
+pub(super) fn bytes<T: Number>(tree: &Tree, options: &Options) -> u64
+where
+    Step<T>: bytemuck::Pod,
+{
+    let payoffs = size_of::<T>() * tree.n_players * tree.n_nodes();
+    DeviceTree::bytes(tree)
+        + Learnt::<T>::bytes(tree, options)
+        + Measuring::bytes(tree)
+        + (payoffs + 8 * (2 * tree.n_rows() + tree.n_players)) as u64
+}
+
+/// The engine.
+pub(super) struct Mccfr<T: Number> {
+    stream: Stream,
+    work: Work<T>,
+    measuring: Measuring,
+    one: Graph,
+    many: Graph,
+    bytes: u64,
+}
+
+/// What an iteration works with.
+struct Work<T: Number> {
+    full: explicit::Kernels<T>,
+    kernels: Kernels<T>,
+    tree: DeviceTree,
+    payoffs: Buffer<T>,
+    learnt: Learnt<T>,
+    found: Found,
+    options: Options,
+    scales: Scales,
+}
+
+impl<T: Number> Mccfr<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    /// Takes the memory and records an iteration.
+    pub fn new(device: &Device, tree: &Arc<Tree>, options: &Options) -> Result<Self> {
+        let scales = Scales::new(tree, options).ok_or_else(|| too_coarse(options))?;
+        let stream = device.stream()?;
+        let n_rows = tree.n_rows();
+        let mut work = Work {
+            full: explicit::Kernels::load(device)?,
+            kernels: Kernels::load(device)?,
+            tree: DeviceTree::new(&stream, tree)?,
+            payoffs: explicit::payoffs(&stream, tree)?,
+            learnt: Learnt::new(&stream, tree, options)?,
+            found: Found {
+                regrets: stream.alloc(n_rows)?,
+                averages: stream.alloc(n_rows)?,
+                utilities: stream.alloc(tree.n_players)?,
+            },
+            options: *options,
+            scales,
+        };
+        let measuring = Measuring::new(device, &stream, tree)?;
+        let one = stream.capture(|stream| work.iterate(stream))?;
+        let many = stream.capture(|stream| (0..REPEATS).try_for_each(|_| work.iterate(stream)))?;
+        let bytes = bytes::<T>(tree, options);
+        Ok(Self { stream, work, measuring, one, many, bytes })
+    }
+}
+
+/// The error where sums could overflow.
+pub(super) fn too_coarse(options: &Options) -> Error {
+    let allowed = "fewer, or more exploration: regrets of this game could not be added exactly enough";
+    Error::option("batch", options.batch, allowed)
+}
+
+impl<T: Number> Work<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    /// One iteration.
+    fn iterate(&mut self, stream: &Stream) -> Result<()> {
+        let Self { full, kernels, tree, payoffs, learnt, found, options, scales } = self;
+        full.tick(stream, learnt)?;
+        let n_players = tree.tree.n_players;
+        let step = if options.updates == Updates::Simultaneous { n_players } else { 1 };
+        (0..n_players).step_by(step).try_for_each(|seat| {
+            kernels.traverse(stream, tree, payoffs, learnt, found, options, *scales, seat..seat + step)
+        })
+    }
+}
+
+impl<T: Number> Solve for Mccfr<T>
+where
+    Step<T>: bytemuck::Pod,
+{
+    fn run(&mut self, n: u32) -> Result<()> {
+        let mut left = n;
+        while left > 0 {
+            let now = left.min(STEPS);
+            let Work { learnt, options, .. } = &mut self.work;
+            learnt.begin(&self.stream, options, now)?;
+            (0..now / REPEATS).try_for_each(|_| self.stream.launch_graph(&self.many))?;
+            (0..now % REPEATS).try_for_each(|_| self.stream.launch_graph(&self.one))?;
+            left -= now;
+        }
+        self.stream.synchronize()
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let Work { full, tree, learnt, .. } = &self.work;
+        self.measuring.measure(&self.stream, full, tree, &learnt.averages)
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        self.stream.read(&self.work.learnt.utilities)
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        self.work.learnt.read(&self.stream, &self.work.tree.tree)
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        // Random numbers depend on the iteration only: there is nothing else to restore.
+        let tree = Arc::clone(&self.work.tree.tree);
+        self.work.learnt.write(&self.stream, &tree, tables)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,93 @@
+//! The kernels of sampled traversals, resolved, with a safe function for each stage.
+
+use warpplay_gpu::cfr::explicit::apply::Apply;
+use warpplay_gpu::cfr::explicit::profile;
+use warpplay_gpu::cfr::explicit::sample::{self, Sample};
+use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
+
+use super::engine::{Found, Scales};
+use crate::cfr::engines::explicit::{DeviceTree, Learnt, Number};
+use crate::cfr::options::{Options, Sampling};
+use crate::{Buffer, Device, Function, Module, Result, Stream};
+
+/// The kernels.
+pub(super) struct Kernels<T: Number> {
+    external: Function<T::External>,
+    outcome: Function<T::Outcome>,
+    chance: Function<T::Chance>,
+    apply: Function<T::Apply>,
+}
+
+impl<T: Number> Kernels<T> {
+    /// Loads the module: a kernel that is missing is found here.
+    pub fn load(device: &Device) -> Result<Self> {
+        let module = Module::load(device, &CFR_EXPLICIT)?;
+        Ok(Self {
+            external: module.function(T::External::default())?,
+            outcome: module.function(T::Outcome::default())?,
+            chance: module.function(T::Chance::default())?,
+            apply: module.function(T::Apply::default())?,
+        })
+    }
+
+    /// The traversals of an iteration for the seats, and what they found into the tables.
+    #[allow(clippy::too_many_arguments, reason = "a stage's arrays, named one by one")]
+    pub fn traverse(
+        &self,
+        stream: &Stream,
+        tree: &DeviceTree,
+        payoffs: &Buffer<T>,
+        learnt: &mut Learnt<T>,
+        found: &mut Found,
+        options: &Options,
+        scales: Scales,
+        seats: std::ops::Range<usize>,
+    ) -> Result<()> {
+        let (first_seat, n_learners) = (seats.start as u32, seats.len() as u32);
+        let task = Sample {
+            tree: tree.view(),
+            strategies: learnt.strategies.as_ptr(),
+            payoffs: payoffs.as_ptr(),
+            regrets: found.regrets.as_mut_ptr(),
+            averages: found.averages.as_mut_ptr(),
+            utilities: found.utilities.as_mut_ptr(),
+            clock: learnt.clock.as_ptr(),
+            regret_scale: scales.regret,
+            average_scale: scales.average,
+            exploration: options.exploration,
+            seed: options.seed,
+            n: options.batch,
+            first_seat,
+        };
+        let shape = sample::shape(options.batch, n_learners);
+        // SAFETY: all arrays were made for this tree, and live as long as the engine that launches or replays this; `fits` has seen that the lines are
+        // short enough for the stacks.
+        unsafe {
+            match options.sampling {
+                Sampling::Outcome => stream.launch(&self.outcome, shape, (task,))?,
+                Sampling::Chance => stream.launch(&self.chance, shape, (task,))?,
+                _ => stream.launch(&self.external, shape, (task,))?,
+            }
+        }
+        let task = Apply {
+            tree: tree.view(),
+            strategies: learnt.strategies.as_mut_ptr(),
+            regrets: learnt.regrets.as_mut_ptr(),
+            averages: learnt.averages.as_mut_ptr(),
+            predictions: learnt.predictions.as_mut_ptr(),
+            found_regrets: found.regrets.as_mut_ptr(),
+            found_averages: found.averages.as_mut_ptr(),
+            found_utilities: found.utilities.as_mut_ptr(),
+            utilities: learnt.utilities.as_mut_ptr(),
+            steps: learnt.steps.as_ptr(),
+            clock: learnt.clock.as_ptr(),
+            regret_parts: scales.regret * f64::from(options.batch),
+            average_parts: scales.average * f64::from(options.batch),
+            first_seat,
+            n_learners,
+        };
+        let shape = profile::shape(tree.tree.sets.len() as u32);
+        // SAFETY: as above; the clock is within the steps, which `Learnt::begin` wrote for as many iterations as are launched.
+        unsafe { stream.launch(&self.apply, shape, (task,)) }
+    }
+}

@@ -1,0 +1,76 @@
+//! Solve for sampled traversals of an explicit tree: external, outcome and chance sampling, `batch` of them from the same strategies in an iteration.
+//!
+//! A thread does a traversal. What traversals find is added up as 64-bit whole numbers, whose order does not matter: the same seed gives the same bits, on
+//! every device that runs kernels. The tables get the mean over the batch. On the CPU the plain program of `cpu-ref` does one traversal an iteration, with random
+//! numbers of its own.
+
+mod cpu;
+mod engine;
+#[allow(unsafe_code)]
+mod kernels;
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
+
+use super::Solve;
+use super::explicit::enough;
+use crate::cfr::game::extensive::Tree;
+use crate::cfr::options::{Algorithm, Options, Sampling};
+use crate::{Backend, Device, Error, Precision, Result};
+
+#[cfg(test)]
+mod tests;
+
+/// Most traversals of an iteration.
+const MAX_BATCH: u32 = 1 << 24;
+
+/// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
+/// bits, memory enough.
+pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<u64> {
+    if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
+        return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
+    }
+    if options.algorithm == Algorithm::CfrBr {
+        return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which samples nothing"));
+    }
+    if options.batch == 0 || options.batch > MAX_BATCH {
+        return Err(Error::option("batch", options.batch, format!("1 to {MAX_BATCH}")));
+    }
+    if !(options.exploration > 0.0 && options.exploration <= 1.0) {
+        return Err(Error::option("exploration", options.exploration, "above 0, at most 1"));
+    }
+    if device.backend() == Backend::Cpu {
+        cpu::fits(options)?;
+        return enough(device, cpu::bytes(tree));
+    }
+    let decisions = tree.most_decisions();
+    if decisions > MAX_DECISIONS {
+        let allowed =
+            format!("none: sampled lines have at most {MAX_DECISIONS} decisions, this game's have {decisions}");
+        return Err(Error::option("sampling", options.sampling, allowed));
+    }
+    if engine::Scales::new(tree, options).is_none() {
+        return Err(engine::too_coarse(options));
+    }
+    enough(
+        device,
+        match options.precision {
+            Precision::F32 => engine::bytes::<f32>(tree, options),
+            Precision::F64 => engine::bytes::<f64>(tree, options),
+            _ => return Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
+        },
+    )
+}
+
+/// The engine for a tree.
+pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
+    fits(device, &tree, options)?;
+    if device.backend() == Backend::Cpu {
+        return Ok(Box::new(cpu::Cpu::new(&tree, options)));
+    }
+    Ok(match options.precision {
+        Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),
+        _ => Box::new(engine::Mccfr::<f32>::new(device, &tree, options)?),
+    })
+}

@@ -1,0 +1,262 @@
+//! The kernels that solve a game in one block, resolved, with a safe function for each; and the device arrays they work on.
+
+use bytemuck::Pod;
+use warpplay_gpu::cfr::regret::{Real, Step};
+use warpplay_gpu::cfr::small::layout::{BoardRecord, Game};
+use warpplay_gpu::cfr::small::sample::sampling;
+use warpplay_gpu::cfr::small::{self, Task, cfr_small_measure_f64, cfr_small_solve_f32, cfr_small_solve_f64};
+use warpplay_gpu::ptx::embedded::CFR_SMALL;
+
+use super::plan::{Plan, n_deals};
+use crate::cfr::layout::Values;
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Buffer, Device, Error, Function, Kernel, LaunchShape, Module, Result, Stream};
+
+/// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
+pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
+
+/// A precision that the kernels are made for.
+pub(super) trait Number: Real + Pod {
+    type Solve: Kernel<Params = (Task<Self>,)>;
+    const SOLVE: Self::Solve;
+    fn values(values: Vec<Self>) -> Values;
+    /// `None` for the other precision.
+    fn of(values: &Values) -> Option<&[Self]>;
+}
+
+impl Number for f32 {
+    type Solve = cfr_small_solve_f32;
+    const SOLVE: Self::Solve = cfr_small_solve_f32;
+
+    fn values(values: Vec<f32>) -> Values {
+        Values::F32(values)
+    }
+
+    fn of(values: &Values) -> Option<&[f32]> {
+        match values {
+            Values::F32(values) => Some(values),
+            Values::F64(_) => None,
+        }
+    }
+}
+
+impl Number for f64 {
+    type Solve = cfr_small_solve_f64;
+    const SOLVE: Self::Solve = cfr_small_solve_f64;
+
+    fn values(values: Vec<f64>) -> Values {
+        Values::F64(values)
+    }
+
+    fn of(values: &Values) -> Option<&[f64]> {
+        match values {
+            Values::F64(values) => Some(values),
+            Values::F32(_) => None,
+        }
+    }
+}
+
+/// The kernels.
+pub(super) struct Kernels<T: Number> {
+    solve: Function<T::Solve>,
+    measure: Function<cfr_small_measure_f64>,
+}
+
+impl<T: Number> Kernels<T> {
+    /// Loads the module.
+    pub fn load(device: &Device) -> Result<Self> {
+        let module = Module::load(device, &CFR_SMALL)?;
+        Ok(Self { solve: module.function(T::SOLVE)?, measure: module.function(cfr_small_measure_f64)? })
+    }
+}
+
+/// What a task says of the options.
+#[derive(Clone, Copy)]
+struct Asked {
+    seed: u64,
+    sampling: u32,
+    n_deals: u32,
+    simultaneous: bool,
+    responds: bool,
+    predicts: bool,
+}
+
+/// All games on the device.
+pub(super) struct Arrays<T: Number> {
+    games: Buffer<Game>,
+    chunks: Buffer<u64>,
+    words: Buffer<u32>,
+    reals: Buffer<T>,
+    boards: Buffer<BoardRecord>,
+    hands: Buffer<u64>,
+    state: Buffer<T>,
+    utilities: Buffer<f64>,
+    results: Buffer<f64>,
+    /// Four numbers a step.
+    steps: Buffer<T>,
+    shape: LaunchShape,
+    asked: Asked,
+    /// Where the tables of each game begin.
+    state_from: Vec<u64>,
+    /// Bytes taken.
+    pub bytes: u64,
+}
+
+impl<T: Number> Arrays<T> {
+    /// Uploads plans; `plan_of` gives each game's.
+    pub fn new(stream: &Stream, plans: &[Plan], plan_of: &[usize], options: &Options) -> Result<Self> {
+        let predicts = options.step(1).predicts;
+        let (mut words, mut chunks, mut reals) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut boards, mut hands, mut placed) = (Vec::new(), Vec::new(), Vec::new());
+        for plan in plans {
+            let mut game = plan.game;
+            game.words_from = place(words.len())?;
+            game.chunks_from = place(chunks.len())?;
+            game.reals_from = place(reals.len())?;
+            game.boards_from = place(boards.len())?;
+            game.hands_from = place(hands.len())?;
+            words.extend(&plan.words);
+            chunks.extend(&plan.chunks);
+            reals.extend(plan.reals.iter().map(|&real| T::from_f64(real)));
+            boards.extend(&plan.boards);
+            hands.extend(&plan.hands);
+            placed.push(game);
+        }
+        let tables = if predicts { 3 } else { 2 };
+        let mut games = Vec::with_capacity(plan_of.len());
+        let mut state_from = Vec::with_capacity(plan_of.len());
+        let mut state = 0u64;
+        for &plan in plan_of {
+            let mut game = placed[plan];
+            game.state_from = state;
+            state_from.push(state);
+            state += tables * u64::from(game.table_len());
+            games.push(game);
+        }
+        let n_games = place(games.len())?;
+        let largest_phase = plans.iter().map(|plan| plan.largest_phase).max().unwrap_or(1);
+        let shared_bytes = plans.iter().map(|plan| plan.shared_bytes).max().unwrap_or(0);
+        let n_steps = MAX_ITERATIONS as usize;
+        let bytes = size_of_val(&games[..])
+            + size_of_val(&chunks[..])
+            + size_of_val(&words[..])
+            + size_of_val(&reals[..])
+            + size_of_val(&boards[..])
+            + size_of_val(&hands[..])
+            + state as usize * size_of::<T>()
+            + 6 * games.len() * size_of::<f64>()
+            + n_steps * size_of::<Step<T>>();
+        Ok(Self {
+            games: stream.upload(&games)?,
+            chunks: stream.upload(&chunks)?,
+            words: stream.upload(&words)?,
+            reals: stream.upload(&reals)?,
+            boards: stream.upload(&boards)?,
+            hands: stream.upload(&hands)?,
+            state: stream.alloc(state as usize)?,
+            utilities: stream.alloc(2 * games.len())?,
+            results: stream.alloc(4 * games.len())?,
+            steps: stream.alloc(4 * n_steps)?,
+            shape: small::shape(n_games, largest_phase, shared_bytes),
+            asked: Asked {
+                seed: options.seed,
+                sampling: sampling_of(options.sampling)?,
+                n_deals: n_deals(options)?,
+                simultaneous: options.updates == Updates::Simultaneous,
+                responds: options.algorithm == Algorithm::CfrBr,
+                predicts,
+            },
+            state_from,
+            bytes: bytes as u64,
+        })
+    }
+
+    /// A launch's parameters; `utilities` are the sums, or the results where something is measured.
+    fn task(&mut self, utilities: *mut f64, n_iterations: u32, first_iteration: u64) -> Task<T> {
+        let asked = self.asked;
+        Task {
+            games: self.games.as_ptr(),
+            chunks: self.chunks.as_ptr(),
+            words: self.words.as_ptr(),
+            reals: self.reals.as_ptr(),
+            state: self.state.as_mut_ptr(),
+            utilities,
+            boards: self.boards.as_ptr(),
+            hands: self.hands.as_ptr(),
+            steps: self.steps.as_ptr().cast(),
+            first_iteration,
+            seed: asked.seed,
+            n_iterations,
+            sampling: asked.sampling,
+            n_deals: asked.n_deals,
+            simultaneous: asked.simultaneous.into(),
+            responds: asked.responds.into(),
+            predicts: asked.predicts.into(),
+        }
+    }
+
+    /// Queues iterations of all games, at most [`MAX_ITERATIONS`]; `done` were before.
+    pub fn solve(&mut self, stream: &Stream, kernels: &Kernels<T>, steps: &[Step<T>], done: u64) -> Result<()> {
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let precision = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
+        stream.write(&mut self.steps, 0, &precision.collect::<Vec<T>>())?;
+        let utilities = self.utilities.as_mut_ptr();
+        let task = self.task(utilities, steps.len() as u32, done);
+        // SAFETY: the plans' own shape; all arrays were made for the plans, and there is a step for each iteration. They outlive the launch: the engine
+        // waits for the stream before it is dropped, and buffers are freed in the device's order.
+        unsafe { stream.launch(&kernels.solve, self.shape, (task,)) }
+    }
+
+    /// Sums of utilities, `[game, seat]`.
+    pub fn utilities(&self, stream: &Stream) -> Result<Vec<f64>> {
+        stream.read(&self.utilities)
+    }
+
+    /// Replaces a game's sums of utilities.
+    pub fn set_utilities(&mut self, stream: &Stream, game: usize, sums: &[f64]) -> Result<()> {
+        stream.write(&mut self.utilities, 2 * game, sums)
+    }
+
+    /// Table values of a game from its first one on.
+    pub fn state(&self, stream: &Stream, game: usize, n: usize) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); n];
+        stream.read_into(&self.state, self.state_from[game] as usize, &mut values)?;
+        Ok(values)
+    }
+
+    /// Replaces them.
+    pub fn set_state(&mut self, stream: &Stream, game: usize, values: &[T]) -> Result<()> {
+        stream.write(&mut self.state, self.state_from[game] as usize, values)
+    }
+}
+
+impl Arrays<f64> {
+    /// Values and best responses of all games, `[game, seat, value or best response]`; waits for them.
+    pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<f64>) -> Result<Vec<f64>> {
+        let results = self.results.as_mut_ptr();
+        let task = self.task(results, 0, 0);
+        // SAFETY: as in `solve`; the results have four places for each game.
+        unsafe { stream.launch(&kernels.measure, self.shape, (task,)) }?;
+        stream.read(&self.results)
+    }
+}
+
+/// A place in an array of all games.
+fn place(len: usize) -> Result<u32> {
+    u32::try_from(len).map_err(|_| Error::shape("plans of all games", "less than 2³² elements", len))
+}
+
+fn sampling_of(sampling: Sampling) -> Result<u32> {
+    match sampling {
+        Sampling::None => Ok(sampling::NONE),
+        Sampling::Chance => Ok(sampling::CHANCE),
+        Sampling::PublicChance => Ok(sampling::PUBLIC),
+        Sampling::OpponentPublic => Ok(sampling::OPPONENT_PUBLIC),
+        Sampling::SelfPublic => Ok(sampling::SELF_PUBLIC),
+        Sampling::External | Sampling::Outcome => {
+            Err(Error::option("sampling", sampling, "what a block draws: chance or a board"))
+        }
+    }
+}

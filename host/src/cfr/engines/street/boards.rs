@@ -1,0 +1,181 @@
+//! What is known of every hand on every board: its place in the order of strength, what it beats, and the hands of each card.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use warpplay_gpu::cfr::street::layout::{BEGINS, MAX_CARDS, NO_CARD, NO_HAND, ROW, Record};
+use warpplay_gpu::cuda::memory::Vec4;
+
+use crate::cfr::game::cards::{CardSet, members};
+use crate::cfr::game::ranking::Ranking;
+use crate::cfr::layout::{Board, VectorGame};
+
+/// The hands of all boards of a street.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hands {
+    /// Whether both seats have the same hands, and one set of arrays.
+    pub shared: bool,
+    /// Hands that each board leaves possible, by seat.
+    pub counts: Vec<[u32; 2]>,
+    /// By seat, `[board][stride]`: number of each hand in the game.
+    pub precision: [Vec<u16>; 2],
+    /// By seat, `[board][stride]`.
+    pub records: [Vec<Record>; 2],
+    /// By seat, `[board][2 stride]`: places of the hands with card 0, with card 1, ….
+    pub lists: [Vec<u16>; 2],
+    /// `[board][seat][BEGINS]`: first entry of each card.
+    pub begins: Vec<u16>,
+}
+
+/// Hands of a row by seat: those that the fullest board leaves possible, in whole warps.
+pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
+    let n_possible = |seat: usize| {
+        let possible = |board: &Board| game.hands[seat].iter().filter(|&&hand| hand & board.cards == 0).count() as u32;
+        game.streets[street].boards.par_iter().map(possible).max().unwrap_or(0)
+    };
+    [0, 1].map(|seat| n_possible(seat).max(1).div_ceil(ROW) * ROW)
+}
+
+/// One seat's hands on a board, the weakest first, and the hands of each card.
+struct Order {
+    precision: Vec<u16>,
+    strengths: Vec<u32>,
+    /// First entry of each card; one more at the end.
+    begins: Vec<u16>,
+    list: Vec<u16>,
+}
+
+impl Order {
+    fn new(game: &VectorGame, ranking: &Ranking, seat: usize, street: usize, board: usize) -> Self {
+        let cards = game.streets[street].boards[board].cards;
+        let is_last = street + 1 == game.streets.len();
+        let mut hands: Vec<(u32, u16)> = (0u16..)
+            .zip(&game.hands[seat])
+            .filter(|&(_, &hand)| hand & cards == 0)
+            .map(|(number, &hand)| (if is_last { ranking.strength(hand | cards) } else { 0 }, number))
+            .collect();
+        hands.sort_unstable();
+        let mut by_card = vec![Vec::new(); MAX_CARDS as usize];
+        for (place, &(_, number)) in (0u16..).zip(&hands) {
+            for card in members(game.hands[seat][number as usize]) {
+                by_card[card as usize].push(place);
+            }
+        }
+        let mut begins = vec![0u16];
+        for list in &by_card {
+            begins.push(begins[begins.len() - 1] + list.len() as u16);
+        }
+        Self {
+            precision: hands.iter().map(|&(_, number)| number).collect(),
+            strengths: hands.iter().map(|&(strength, _)| strength).collect(),
+            begins,
+            list: by_card.concat(),
+        }
+    }
+
+    /// Hands weaker than `strength`, and not stronger.
+    fn below(&self, strength: u32) -> (u32, u32) {
+        let weaker = self.strengths.partition_point(|&other| other < strength);
+        (weaker as u32, self.strengths.partition_point(|&other| other <= strength) as u32)
+    }
+
+    /// The same among the hands with `card`, as places of the prefix sums: a card's list has one place more than hands.
+    fn below_with(&self, card: u8, strength: u32) -> (u32, u32) {
+        let (from, to) = (self.begins[card as usize], self.begins[card as usize + 1]);
+        let list = &self.list[from as usize..to as usize];
+        let weaker = list.partition_point(|&place| self.strengths[place as usize] < strength);
+        let equal = list.partition_point(|&place| self.strengths[place as usize] <= strength);
+        let place = |n: usize| u32::from(from) + u32::from(card) + n as u32;
+        (place(weaker), place(equal))
+    }
+}
+
+/// What a hand of one seat needs to know of the other seat's.
+///
+/// `same` has the place of the other seat's same hand, or [`NO_HAND`].
+fn record(own: &Order, place: usize, hand: CardSet, other: &Order, same: u16) -> Record {
+    let strength = own.strengths[place];
+    let pack = |(low, high): (u32, u32)| low | high << 16;
+    let mut cards = members(hand);
+    let (first, second) = (cards.next().unwrap_or(0), cards.next());
+    let with_second = second.map_or((0, 0), |card| other.below_with(card, strength));
+    // A hand of one card is taken away once, so nothing is to be given back.
+    let same = second.map_or(NO_HAND, |_| u32::from(same));
+    Vec4([
+        pack(other.below(strength)),
+        pack(other.below_with(first, strength)),
+        pack(with_second),
+        u32::from(first) | second.map_or(NO_CARD, u32::from) << 8 | same << 16,
+    ])
+}
+
+impl Hands {
+    /// The hands of every board of a street, by all threads.
+    pub fn new(game: &VectorGame, street: usize) -> Self {
+        let ranking = Ranking::new(game.deck);
+        let stride = strides(game, street);
+        let n_boards = game.streets[street].boards.len();
+        let shared = game.hands[0] == game.hands[1];
+        // Number of each hand among the other seat's.
+        let twins = [0, 1].map(|seat| {
+            let precision: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
+            game.hands[seat].iter().map(|hand| precision.get(hand).copied()).collect::<Vec<_>>()
+        });
+        let len = |seat: usize| if shared && seat == 1 { 0 } else { n_boards * stride[seat] as usize };
+        let mut hands = Self {
+            shared,
+            counts: vec![[0; 2]; n_boards],
+            precision: [0, 1].map(|seat| vec![0; len(seat)]),
+            records: [0, 1].map(|seat| vec![Record::default(); len(seat)]),
+            lists: [0, 1].map(|seat| vec![0; 2 * len(seat)]),
+            begins: vec![0; n_boards * 2 * BEGINS as usize],
+        };
+        let [precision, other_numbers] = &mut hands.precision;
+        let [records, other_records] = &mut hands.records;
+        let [lists, other_lists] = &mut hands.lists;
+        let (first, second) = (stride[0] as usize, stride[1] as usize);
+        // A shared second seat has empty arrays, which no chunk of a board may be asked of.
+        let mut empty: Vec<(&mut [u16], &mut [Record], &mut [u16])> = Vec::with_capacity(n_boards);
+        if shared {
+            empty.extend((0..n_boards).map(|_| (&mut [][..], &mut [][..], &mut [][..])));
+        } else {
+            let rows = other_numbers.chunks_mut(second).zip(other_records.chunks_mut(second));
+            empty.extend(rows.zip(other_lists.chunks_mut(2 * second)).map(|((a, b), c)| (a, b, c)));
+        }
+        precision
+            .par_chunks_mut(first)
+            .zip(records.par_chunks_mut(first))
+            .zip(lists.par_chunks_mut(2 * first))
+            .zip(empty.par_iter_mut())
+            .zip(hands.begins.par_chunks_mut(2 * BEGINS as usize))
+            .zip(hands.counts.par_iter_mut())
+            .enumerate()
+            .for_each(|(board, (((((precision, records), lists), other), begins), counts))| {
+                let orders = [0, 1].map(|seat| Order::new(game, &ranking, seat, street, board));
+                let fill = |seat: usize, precision: &mut [u16], records: &mut [Record], lists: &mut [u16]| {
+                    let (own, against) = (&orders[seat], &orders[1 - seat]);
+                    // Places of the other seat's hands by number.
+                    let mut places = vec![NO_HAND as u16; game.hands[1 - seat].len()];
+                    for (place, &number) in (0..).zip(&against.precision) {
+                        places[number as usize] = place;
+                    }
+                    precision[..own.precision.len()].copy_from_slice(&own.precision);
+                    for (place, to) in records[..own.precision.len()].iter_mut().enumerate() {
+                        let number = own.precision[place] as usize;
+                        let same = twins[seat][number].map_or(NO_HAND as u16, |twin| places[twin]);
+                        *to = record(own, place, game.hands[seat][number], against, same);
+                    }
+                    lists[..own.list.len()].copy_from_slice(&own.list);
+                };
+                fill(0, precision, records, lists);
+                if !shared {
+                    fill(1, &mut *other.0, &mut *other.1, &mut *other.2);
+                }
+                for (seat, order) in orders.iter().enumerate() {
+                    begins[seat * BEGINS as usize..][..order.begins.len()].copy_from_slice(&order.begins);
+                    counts[seat] = order.precision.len() as u32;
+                }
+            });
+        hands
+    }
+}

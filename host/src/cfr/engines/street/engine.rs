@@ -1,0 +1,377 @@
+//! The solver of one or many games, all with the same options.
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::street::layout::{Pass, control, mode, source};
+
+use super::image::{Image, Shape};
+use super::kernels::{Arrays, Kernels, Room, STEPS, Urn};
+use super::tables::{self, Kind};
+use super::{check, room};
+use crate::cfr::engines::Solve;
+use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::runtime::graph::Graph;
+use crate::{Device, DeviceInfo, Error, Result, Stream};
+
+/// Solves games street by street.
+pub(in crate::cfr) struct StreetEngine {
+    /// Dropped before the arrays that it works on.
+    graph: Option<Graph>,
+    arrays: Arrays,
+    kernels: Kernels,
+    stream: Stream,
+    games: Vec<Arc<VectorGame>>,
+    image: Image,
+    options: Options,
+    room: Room,
+    passes: Vec<Pass>,
+    iteration: u64,
+    /// Utilities, by game and seat, of iterations of which the device has no sums.
+    earlier: Vec<[f64; 2]>,
+}
+
+/// The passes of an iteration.
+fn passes(options: &Options) -> Vec<Pass> {
+    let sampled = match options.sampling {
+        Sampling::PublicChance => 1,
+        Sampling::OpponentPublic => 1 | 2,
+        Sampling::SelfPublic => 1 | 4,
+        Sampling::Chance => 1 | 2 | 4,
+        Sampling::None | Sampling::External | Sampling::Outcome => 0,
+    };
+    let learn = |traverser: u32, opponent: u32| Pass {
+        traverser,
+        mode: mode::LEARN,
+        own: source::REGRETS,
+        opponent,
+        averages: 1,
+        keeps: 0,
+        utilities: 1,
+        sampled,
+    };
+    let answer = |traverser: u32| Pass {
+        traverser,
+        mode: mode::BEST,
+        own: source::REGRETS,
+        opponent: source::REGRETS,
+        keeps: 1,
+        ..Pass::default()
+    };
+    match (options.algorithm, options.updates) {
+        (Algorithm::CfrBr, Updates::Alternating) => {
+            vec![answer(1), learn(0, source::KEPT), answer(0), learn(1, source::KEPT)]
+        }
+        (Algorithm::CfrBr, Updates::Simultaneous) => {
+            vec![answer(1), answer(0), learn(0, source::KEPT), learn(1, source::KEPT)]
+        }
+        (_, Updates::Alternating) => vec![learn(0, source::REGRETS), learn(1, source::REGRETS)],
+        // The second seat meets the strategy that the first one had before it learnt.
+        (_, Updates::Simultaneous) => {
+            vec![Pass { keeps: 1, ..learn(0, source::REGRETS) }, learn(1, source::KEPT)]
+        }
+    }
+}
+
+/// What is drawn from: members of classes of boards, by street and parent.
+fn urn(game: &VectorGame, options: &Options) -> Urn {
+    let n_all: usize = game.streets.iter().map(|street| street.boards.len()).sum();
+    let mut cumulative = Vec::with_capacity(n_all);
+    let mut children = vec![[0; 2]; n_all + 1];
+    let mut first_of_parents = n_all;
+    for (number, street) in game.streets.iter().enumerate() {
+        let first = cumulative.len();
+        for (at, board) in street.boards.iter().enumerate() {
+            let parent = if number == 0 { n_all } else { first_of_parents + board.parent as usize };
+            let is_first = at == 0 || number > 0 && street.boards[at - 1].parent != board.parent;
+            let before = if is_first { 0 } else { cumulative[first + at - 1] };
+            if is_first {
+                children[parent][0] = (first + at) as u32;
+            }
+            children[parent][1] = (first + at + 1) as u32;
+            cumulative.push(before + board.members.len() as u32);
+        }
+        first_of_parents = first;
+    }
+    Urn {
+        cumulative,
+        children,
+        n_hands: [0, 1].map(|seat| game.hands[seat].len() as u32),
+        n_streets: game.streets.len() as u32,
+        seed: options.seed,
+        batch: options.batch,
+    }
+}
+
+impl StreetEngine {
+    /// A solver of some games; the memory is asked for before it is taken.
+    pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
+        Self::with_info(device, &device.info()?, games, options)
+    }
+
+    /// The same for a device of which `info` is known, or supposed.
+    pub fn with_info(
+        device: &Device,
+        info: &DeviceInfo,
+        games: Vec<Arc<VectorGame>>,
+        options: &Options,
+    ) -> Result<Self> {
+        for game in &games {
+            check(game, options)?;
+        }
+        if games.is_empty() || games.len() > u16::MAX as usize {
+            return Err(Error::option("batch", format!("{} games", games.len()), format!("1 to {} games", u16::MAX)));
+        }
+        if games.len() > 1 && options.sampling != Sampling::None {
+            return Err(Error::option("sampling", options.sampling, "none, in a batch of games"));
+        }
+        let shape = Shape::new(&games, info)?;
+        let room = room(options);
+        super::enough(device, room.bytes(&shape))?;
+        let image = Image::new(&games, &shape);
+        let stream = device.stream()?;
+        let urn = room.sampled.then(|| urn(&games[0], options));
+        let arrays = Arrays::new(&stream, &image, &shape, &room, urn.as_ref())?;
+        let mut engine = Self {
+            graph: None,
+            arrays,
+            kernels: Kernels::load(device)?,
+            stream,
+            earlier: vec![[0.0; 2]; games.len()],
+            games,
+            image,
+            options: *options,
+            room,
+            passes: passes(options),
+            iteration: 0,
+        };
+        engine.write_locks()?;
+        Ok(engine)
+    }
+
+    /// Writes given strategies to the averages, where the kernels look for them.
+    fn write_locks(&mut self) -> Result<()> {
+        for number in 0..self.games.len() {
+            let game = Arc::clone(&self.games[number]);
+            if game.locks.is_empty() {
+                continue;
+            }
+            for seat in 0..2 {
+                let mut values = vec![0.0; game.table_len(seat)];
+                for (offset, vector) in game.locked_vectors(seat) {
+                    values[offset..offset + vector.len()].copy_from_slice(vector);
+                }
+                let kind = self.kind(false);
+                let table = &mut self.arrays.seats[seat].averages;
+                let values = Values::F64(values);
+                tables::write(&self.stream, table, kind, &self.games, &self.image, number, seat, &values)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kind(&self, signed: bool) -> Kind {
+        match (self.room.short, signed) {
+            (false, _) => Kind::Single,
+            (true, true) => Kind::Signed,
+            (true, false) => Kind::Unsigned,
+        }
+    }
+
+    /// The iteration under way, recorded.
+    fn record(&mut self) -> Result<Graph> {
+        let Self { arrays, kernels, stream, passes, .. } = self;
+        stream.capture(|stream| {
+            kernels.draw(stream, arrays)?;
+            for &pass in passes.iter() {
+                kernels.pass(stream, arrays, pass)?;
+            }
+            kernels.next(stream, arrays)
+        })
+    }
+
+    /// Values of the root by hand of `seat`, for each game: sums over boards, in chips times the hand's share; from the last pass.
+    fn root_values(&self, seat: usize) -> Result<Vec<Vec<f64>>> {
+        let values = self.stream.read(&self.arrays.values)?;
+        let mut all = Vec::with_capacity(self.games.len());
+        for (here, game) in self.image.streets.iter().zip(&self.games) {
+            let mut sums = vec![0.0; game.hands[seat].len()];
+            for (number, board) in game.streets[0].boards.iter().enumerate() {
+                let row = here.values[seat] as usize + number * here.hand_stride as usize;
+                for permutation in &board.members {
+                    let map = &game.permutations[*permutation as usize][seat];
+                    for (sum, &hand) in sums.iter_mut().zip(map) {
+                        *sum += f64::from(values[row + hand as usize]);
+                    }
+                }
+            }
+            all.push(sums);
+        }
+        Ok(all)
+    }
+
+    /// Values by game of one pass of `seat` against the average of the other, by hand.
+    fn measure_seat(&mut self, seat: usize, mode: u32) -> Result<Vec<Vec<f64>>> {
+        let pass =
+            Pass { traverser: seat as u32, mode, own: source::AVERAGES, opponent: source::AVERAGES, ..Pass::default() };
+        self.kernels.pass(&self.stream, &mut self.arrays, pass)?;
+        self.root_values(seat)
+    }
+
+    /// Values and best responses of each game's average profile.
+    pub fn measure_all(&mut self) -> Result<Vec<Measured>> {
+        let mut all = vec![Measured { values: vec![0.0; 2], best_responses: vec![0.0; 2] }; self.games.len()];
+        for seat in 0..2 {
+            for mode in [mode::VALUE, mode::BEST] {
+                let by_game = self.measure_seat(seat, mode)?;
+                for ((measured, by_hand), game) in all.iter_mut().zip(by_game).zip(&self.games) {
+                    let value = by_hand.iter().zip(&game.weights[seat]).map(|(value, weight)| value * weight).sum();
+                    match mode {
+                        mode::VALUE => measured.values[seat] = value,
+                        _ => measured.best_responses[seat] = value,
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Sums of utilities by game and seat.
+    pub fn utilities_all(&mut self) -> Result<Vec<[f64; 2]>> {
+        let sums = self.stream.read(&self.arrays.utilities)?;
+        let mut all = self.earlier.clone();
+        for ((here, game), totals) in self.image.streets.iter().zip(&self.games).zip(&mut all) {
+            for (seat, total) in totals.iter_mut().enumerate() {
+                let stride = here.stride[seat] as usize;
+                for (number, board) in game.streets[0].boards.iter().enumerate() {
+                    let n = self.image.boards[here.boards as usize + number].n_hands[seat] as usize;
+                    let hands = &self.image.hands[here.hands[seat] as usize + number * stride..][..n];
+                    let sums = &sums[here.utilities[seat] as usize + number * stride..][..n];
+                    let of_board: f64 =
+                        sums.iter().zip(hands).map(|(sum, &hand)| sum * game.weights[seat][hand as usize]).sum();
+                    *total += of_board * board.members.len() as f64;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Places of a game's sums of utilities by hand: seat 0's, then seat 1's.
+    fn utility_sums(&self, number: usize) -> std::ops::Range<usize> {
+        let here = &self.image.streets[number];
+        let first = here.utilities[0] as usize;
+        first..first + here.n_boards as usize * (here.stride[0] + here.stride[1]) as usize
+    }
+
+    /// Everything of game `number`.
+    pub fn tables_of(&mut self, number: usize) -> Result<Tables> {
+        let sums = self.stream.read(&self.arrays.utilities)?;
+        let sums = &sums[self.utility_sums(number)];
+        let utilities = self.utilities_all()?[number].to_vec();
+        let read = |seat: usize, which: u32| {
+            let of = &self.arrays.seats[seat];
+            let (table, kind) = match which {
+                0 => (&of.regrets, self.kind(true)),
+                1 => (&of.averages, self.kind(false)),
+                _ => (&of.last, self.kind(true)),
+            };
+            tables::read(&self.stream, table, kind, &self.games, &self.image, number, seat)
+        };
+        Ok(Tables {
+            iteration: self.iteration,
+            regrets: vec![read(0, 0)?, read(1, 0)?],
+            averages: vec![read(0, 1)?, read(1, 1)?],
+            predictions: if self.room.last { vec![read(0, 2)?, read(1, 2)?] } else { Vec::new() },
+            utilities,
+            // The sums by hand, so that a resumed solve goes on with the same bits.
+            random: sums.iter().map(|sum| sum.to_bits()).collect(),
+        })
+    }
+}
+
+impl Solve for StreetEngine {
+    fn run(&mut self, n: u32) -> Result<()> {
+        let mut left = n as usize;
+        while left > 0 {
+            let now = left.min(STEPS);
+            let steps: Vec<Step<f32>> = (1..=now as u64)
+                .map(|more| {
+                    let step = self.options.step(self.iteration + more);
+                    Step {
+                        positive: step.positive as f32,
+                        negative: step.negative as f32,
+                        weight: step.weight as f32,
+                        predicts: if step.predicts { 1.0 } else { 0.0 },
+                    }
+                })
+                .collect();
+            self.stream.write(&mut self.arrays.steps, 0, &steps)?;
+            let mut words = [0; control::WORDS];
+            words[control::ITERATION] = self.iteration as u32;
+            words[control::ITERATION + 1] = (self.iteration >> 32) as u32;
+            self.stream.write(&mut self.arrays.control, 0, &words)?;
+            if self.arrays.n_streets() == 1 && !self.arrays.is_sampled() {
+                self.kernels.solve(&self.stream, &mut self.arrays, &self.passes, now as u32)?;
+            } else {
+                if self.graph.is_none() {
+                    self.graph = Some(self.record()?);
+                }
+                for _ in 0..now {
+                    if let Some(graph) = &self.graph {
+                        self.stream.launch_graph(graph)?;
+                    }
+                }
+            }
+            self.iteration += now as u64;
+            left -= now;
+        }
+        self.stream.synchronize()
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        Ok(self.measure_all()?.swap_remove(0))
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        Ok(self.utilities_all()?[0].to_vec())
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        self.tables_of(0)
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        let expected = if self.room.last { 2 } else { 0 };
+        let lengths = [tables.regrets.len(), tables.averages.len(), tables.predictions.len(), tables.utilities.len()];
+        if lengths != [2, 2, expected, 2] {
+            let got = format!("{lengths:?}");
+            let expected = format!("{:?}", [2, 2, expected, 2]);
+            return Err(Error::shape("tables by seat: regrets, averages, last regrets, utilities", expected, got));
+        }
+        let (signed, unsigned) = (self.kind(true), self.kind(false));
+        let Self { stream, arrays, games, image, .. } = self;
+        for (seat, of) in arrays.seats.iter_mut().enumerate() {
+            tables::write(stream, &mut of.regrets, signed, games, image, 0, seat, &tables.regrets[seat])?;
+            tables::write(stream, &mut of.averages, unsigned, games, image, 0, seat, &tables.averages[seat])?;
+            if let Some(last) = tables.predictions.get(seat) {
+                tables::write(stream, &mut of.last, signed, games, image, 0, seat, last)?;
+            }
+        }
+        // Tables of another engine have totals only.
+        let sums: Vec<f64> = tables.random.iter().map(|&bits| f64::from_bits(bits)).collect();
+        if sums.len() == arrays.utilities.len() {
+            stream.write(&mut arrays.utilities, 0, &sums)?;
+            self.earlier[0] = [0.0; 2];
+        } else {
+            stream.zero(&mut arrays.utilities)?;
+            self.earlier[0] = [tables.utilities[0], tables.utilities[1]];
+        }
+        self.iteration = tables.iteration;
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.arrays.bytes()
+    }
+}

@@ -1,0 +1,139 @@
+//! The solver for many hands: a block a betting subtree on a board, street by street.
+//!
+//! ```text
+//! boards    what is known of every hand on every board        compile   a subtree as lists of operations
+//! image     all of it as the kernels' arrays                  kernels   device memory and launches
+//! engine    iterations, measuring                             tables    between the device's layout and the game's
+//! ```
+//!
+//! Games of one street need one launch for many iterations; others one graph an iteration. See `warpplay_gpu::cfr::street` for the kernels.
+
+mod boards;
+mod compile;
+mod engine;
+mod image;
+#[allow(unsafe_code)]
+mod kernels;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use self::engine::StreetEngine;
+use self::image::{Shape, unfit};
+use self::kernels::Room;
+use super::Solve;
+use crate::cfr::layout::{Measured, Tables, VectorGame};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::{Backend, Device, Error, Memory, Precision, Result};
+
+/// Whether the options are ones that this form has, and the game one that it holds.
+fn check(game: &VectorGame, options: &Options) -> Result<()> {
+    if options.precision == Precision::F64 {
+        return Err(Error::option("precision", options.precision, "f32 or i16 with engine street"));
+    }
+    if matches!(options.sampling, Sampling::External | Sampling::Outcome) {
+        let allowed = "none, chance, public_chance, opponent_public or self_public with engine street";
+        return Err(Error::option("sampling", options.sampling, allowed));
+    }
+    if options.sampling != Sampling::None && options.algorithm == Algorithm::CfrBr {
+        return Err(Error::option("sampling", options.sampling, "none with algorithm cfr_br"));
+    }
+    if options.sampling != Sampling::None && options.batch == 0 {
+        return Err(Error::option("batch", options.batch, "1 or more"));
+    }
+    match unfit(game) {
+        None => Ok(()),
+        Some(why) => Err(Error::option("engine", "street", why)),
+    }
+}
+
+/// What the tables need for these options.
+fn room(options: &Options) -> Room {
+    let best = options.algorithm == Algorithm::CfrBr;
+    Room {
+        short: options.precision == Precision::I16,
+        last: options.algorithm == Algorithm::PcfrPlus,
+        kept: [best || options.updates == Updates::Simultaneous, best],
+        sampled: options.sampling != Sampling::None,
+    }
+}
+
+/// That the device has that much memory free.
+fn enough(device: &Device, needed: u64) -> Result<u64> {
+    device.expect_memory(&Memory::default().on_device("the engine street", needed)).map(|()| needed)
+}
+
+/// Whether the device can solve the game in this form, and the bytes that it takes; the error has the memory needed.
+///
+/// # Errors
+/// [`Error::Option`] for what the form does not have; [`Error::OutOfMemory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+    if device.backend() == Backend::Cpu {
+        return Err(Error::Unsupported {
+            what: "engine street".into(),
+            backend: device.backend().to_string(),
+            remedy: "use engine auto".into(),
+        });
+    }
+    check(game, options)?;
+    enough(device, bytes(device, game, options)?)
+}
+
+/// Bytes of device memory that a solve takes.
+///
+/// # Errors
+/// [`Error::Option`] if a betting subtree does not fit in shared memory.
+pub(in crate::cfr) fn bytes(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+    let shape = Shape::new(&[game], &device.info()?)?;
+    Ok(room(options).bytes(&shape))
+}
+
+/// A solver of one game.
+///
+/// # Errors
+/// As [`fits`]; [`Error::Driver`] if the driver refuses.
+pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
+    fits(device, &game, options)?;
+    Ok(Box::new(StreetEngine::new(device, vec![game], options)?))
+}
+
+/// Many games of equally many streets, solved in the same launches; those of one street a block a board, with no launch between iterations.
+pub(in crate::cfr) struct StreetBatch {
+    engine: StreetEngine,
+}
+
+impl StreetBatch {
+    /// A solver of these games.
+    ///
+    /// # Errors
+    /// As [`build`]; [`Error::Option`] if the games have not equally many streets, or something is sampled.
+    pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
+        Ok(Self { engine: StreetEngine::new(device, games, options)? })
+    }
+
+    /// Does `n` more iterations of every game.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if a kernel fails.
+    pub fn run(&mut self, n: u32) -> Result<()> {
+        self.engine.run(n)
+    }
+
+    /// Values and best responses of each game's average profile.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn measure(&mut self) -> Result<Vec<Measured>> {
+        self.engine.measure_all()
+    }
+
+    /// Everything of game `number`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn tables(&mut self, number: usize) -> Result<Tables> {
+        self.engine.tables_of(number)
+    }
+}

@@ -1,0 +1,133 @@
+//! Tables between the device's layout, rows of the hands that a board leaves possible, and the game's own.
+
+use std::sync::Arc;
+
+use warpplay_gpu::cfr::street::layout::ROW;
+
+use super::image::Image;
+use super::kernels::Table;
+use crate::cfr::layout::{Values, VectorGame};
+use crate::{Error, Result, Stream};
+
+/// Which numbers a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Single precision.
+    Single,
+    /// 16 bits with a sign: regrets.
+    Signed,
+    /// 16 bits without: averages.
+    Unsigned,
+}
+
+impl Kind {
+    /// Steps of the largest value.
+    fn steps(self) -> f64 {
+        if self == Self::Unsigned { 65535.0 } else { 32767.0 }
+    }
+}
+
+/// Where a game's rows are: calls `each` with the first place on the device, the game's offset, and the numbers of the row's hands.
+fn rows(
+    game: &VectorGame,
+    image: &Image,
+    number: usize,
+    n_games: usize,
+    seat: usize,
+    mut each: impl FnMut(usize, usize, &[u16]),
+) {
+    for street in 0..game.streets.len() {
+        let here = &image.streets[street * n_games + number];
+        let stride = here.stride[seat] as usize;
+        for board in 0..here.n_boards as usize {
+            let n = image.boards[here.boards as usize + board].n_hands[seat] as usize;
+            let first = here.hands[seat] as usize + board * stride;
+            for slot in 0..here.n_slots[seat] {
+                let at = here.tables[seat] as usize + (board * here.n_slots[seat] as usize + slot as usize) * stride;
+                each(at, game.offset(seat, street, board, slot), &image.hands[first..first + n]);
+            }
+        }
+    }
+}
+
+/// A seat's table of game `number`, in the game's layout. 16-bit numbers come as `f64`, in which the products of scale and integer are exact.
+pub(super) fn read(
+    stream: &Stream,
+    table: &Table,
+    kind: Kind,
+    games: &[Arc<VectorGame>],
+    image: &Image,
+    number: usize,
+    seat: usize,
+) -> Result<Values> {
+    let game = &games[number];
+    let cells = stream.read(&table.cells)?;
+    if kind == Kind::Single {
+        let mut values = vec![0.0; game.table_len(seat)];
+        rows(game, image, number, games.len(), seat, |at, offset, hands| {
+            for (cell, &hand) in cells[at..].iter().zip(hands) {
+                values[offset + hand as usize] = f32::from_bits(*cell);
+            }
+        });
+        return Ok(Values::F32(values));
+    }
+    let scales = stream.read(&table.scales)?;
+    let shorts: &[u16] = bytemuck::cast_slice(&cells);
+    let mut values = vec![0.0; game.table_len(seat)];
+    rows(game, image, number, games.len(), seat, |at, offset, hands| {
+        for (at, &hand) in (at..).zip(hands) {
+            let whole = if kind == Kind::Signed { f64::from(shorts[at] as i16) } else { f64::from(shorts[at]) };
+            values[offset + hand as usize] = whole * f64::from(scales[at / ROW as usize]);
+        }
+    });
+    Ok(Values::F64(values))
+}
+
+/// Writes a seat's table of game `number` from the game's layout; other games' rows stay.
+#[allow(clippy::too_many_arguments, reason = "the table's place, and what goes there")]
+pub(super) fn write(
+    stream: &Stream,
+    table: &mut Table,
+    kind: Kind,
+    games: &[Arc<VectorGame>],
+    image: &Image,
+    number: usize,
+    seat: usize,
+    values: &Values,
+) -> Result<()> {
+    let game = &games[number];
+    if values.len() != game.table_len(seat) {
+        return Err(Error::shape(
+            format!("table of seat {seat}"),
+            format!("{} values", game.table_len(seat)),
+            format!("{} values", values.len()),
+        ));
+    }
+    let mut cells = stream.read(&table.cells)?;
+    if kind == Kind::Single {
+        rows(game, image, number, games.len(), seat, |at, offset, hands| {
+            for (cell, &hand) in cells[at..].iter_mut().zip(hands) {
+                *cell = (values.get(offset + hand as usize) as f32).to_bits();
+            }
+        });
+        return stream.write(&mut table.cells, 0, &cells);
+    }
+    let mut scales = stream.read(&table.scales)?;
+    let shorts: &mut [u16] = bytemuck::cast_slice_mut(&mut cells);
+    rows(game, image, number, games.len(), seat, |at, offset, hands| {
+        for (chunk, hands) in hands.chunks(ROW as usize).enumerate() {
+            let at = at + chunk * ROW as usize;
+            let value = |hand: u16| values.get(offset + hand as usize);
+            let largest = hands.iter().map(|&hand| value(hand).abs()).fold(0.0, f64::max);
+            // The largest of a chunk has all the steps, so what was read from such a table gives the same scale and the same integers.
+            let scale = (largest / kind.steps()) as f32;
+            scales[at / ROW as usize] = scale;
+            for (at, &hand) in (at..).zip(hands) {
+                let whole = if scale > 0.0 { (value(hand) / f64::from(scale)).round() } else { 0.0 };
+                shorts[at] = if kind == Kind::Signed { whole as i16 as u16 } else { whole as u16 };
+            }
+        }
+    });
+    stream.write(&mut table.scales, 0, &scales)?;
+    stream.write(&mut table.cells, 0, &cells)
+}

@@ -1,0 +1,350 @@
+//! The engine against the plain reference, on small games.
+
+mod plain;
+
+use std::sync::Arc;
+
+use super::compile::{Frame, compile};
+use super::engine::StreetEngine;
+use super::{StreetBatch, fits};
+use crate::cfr::engines::Solve;
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::game::cards::{CardSet, subsets};
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::layout::{Setup, SetupLock, Values, VectorGame};
+use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::runtime::test_kernels::devices;
+use crate::{Device, Error, Precision};
+
+fn rules(rounds: usize, cards: &str, suits: usize, ranks: usize, n_hole: usize) -> GameDef {
+    let many = |word: &str| vec![word; rounds].join(" ");
+    let text = format!(
+        "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = {rounds}\nblind = 7 7\nraiseSize = {}\nfirstPlayer = {}\nmaxRaises = {}\n\
+         numSuits = {suits}\nnumRanks = {ranks}\nnumHoleCards = {n_hole}\nnumBoardCards = {cards}\nEND GAMEDEF\n",
+        many("3"),
+        many("1"),
+        many("2"),
+    );
+    GameDef::parse(&text).expect("rules")
+}
+
+fn game(rounds: usize, cards: &str, suits: usize, ranks: usize, n_hole: usize, isomorphism: bool) -> Arc<VectorGame> {
+    let rules = rules(rounds, cards, suits, ranks, n_hole);
+    let tree = BettingTree::new(&rules).expect("a tree");
+    Arc::new(VectorGame::from_game(&rules, &tree, isomorphism).expect("a game"))
+}
+
+fn kuhn() -> Arc<VectorGame> {
+    let text = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 1\nblind = 1 1\nraiseSize = 1\nfirstPlayer = 1\nmaxRaises = 1\n\
+                numSuits = 1\nnumRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n";
+    let rules = GameDef::parse(text).expect("rules");
+    let tree = BettingTree::new(&rules).expect("a tree");
+    Arc::new(VectorGame::from_game(&rules, &tree, false).expect("a game"))
+}
+
+fn leduc(isomorphism: bool) -> Arc<VectorGame> {
+    let text = "GAMEDEF\nlimit\nnumPlayers = 2\nnumRounds = 2\nblind = 1 1\nraiseSize = 2 4\nfirstPlayer = 1 1\nmaxRaises = 2 2\n\
+                numSuits = 2\nnumRanks = 3\nnumHoleCards = 1\nnumBoardCards = 0 1\nEND GAMEDEF\n";
+    let rules = GameDef::parse(text).expect("rules");
+    let tree = BettingTree::new(&rules).expect("a tree");
+    Arc::new(VectorGame::from_game(&rules, &tree, isomorphism).expect("a game"))
+}
+
+/// Hands of two cards with a board of three on the table, unequal ranges with weights that leave no two actions worth the same.
+fn spot(n_dealt: &[usize], locked: bool) -> Arc<VectorGame> {
+    let cards = n_dealt.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let rules = rules(n_dealt.len(), &cards, 2, 6, 2);
+    let tree = BettingTree::new(&rules).expect("a tree");
+    let board: CardSet = 0b1000_0010_0001;
+    let hands: Vec<CardSet> = subsets(rules.deck.all() & !board, 2).collect();
+    let weight = |seat: usize, at: usize| {
+        if (at + seat).is_multiple_of(5) { 0.0 } else { (1.0 + 7.3 * (at + 40 * seat) as f64).sin().abs() }
+    };
+    let range = |seat: usize| {
+        let weighted = hands.iter().enumerate().map(|(at, &hand)| (hand, weight(seat, at)));
+        weighted.filter(|&(_, weight)| weight > 0.0).collect::<Vec<_>>()
+    };
+    let ranges = [range(0), range(1)];
+    // The first decision of seat 1, after a check.
+    let locks = if locked {
+        let n = ranges[1].len();
+        vec![SetupLock { betting: 1, strategy: vec![vec![0.25; n], vec![0.75; n]] }]
+    } else {
+        Vec::new()
+    };
+    let setup =
+        Setup { deck: rules.deck, n_hole: 2, board, n_dealt, ranges, tree: &tree, locks: &locks, isomorphism: true };
+    Arc::new(VectorGame::from_setup(&setup).expect("a game"))
+}
+
+fn options(algorithm: Algorithm, updates: Updates) -> Options {
+    Options { algorithm, updates, ..Options::default() }
+}
+
+/// The largest difference of a table from the plain one, over the plain one's largest value.
+fn apart(ours: &Values, plain: &[f64]) -> f64 {
+    assert_eq!(ours.len(), plain.len());
+    let size = plain.iter().fold(1e-30, |size: f64, value| size.max(value.abs()));
+    let worst = (0..plain.len()).map(|at| (ours.get(at) - plain[at]).abs()).fold(0.0, f64::max);
+    worst / size
+}
+
+/// Runs both, and compares everything.
+fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options, n: u32, bound: f64) {
+    let what = format!("{name}, {} {} {} on {device}", options.algorithm, options.updates, options.precision);
+    let mut plain = plain::solver(game, options);
+    plain.iterate(n.into());
+    let (state, values, bests) = (plain.state(), plain.values(), plain.best_responses());
+    let mut engine =
+        StreetEngine::new(device, vec![Arc::clone(game)], options).unwrap_or_else(|e| panic!("{what}: {e}"));
+    engine.run(n).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let measured = engine.measure().unwrap_or_else(|e| panic!("{what}: {e}"));
+    let utilities = engine.utilities().expect("sums");
+    let tables = engine.tables().expect("tables");
+    #[allow(clippy::needless_range_loop, reason = "five lists by seat")]
+    for seat in 0..2 {
+        let regrets = apart(&tables.regrets[seat], &state.regrets[seat]);
+        let averages = apart(&tables.averages[seat], &state.averages[seat]);
+        assert!(regrets < bound && averages < bound, "{what}: seat {seat}: regrets {regrets:e}, averages {averages:e}");
+        if let Some(last) = tables.predictions.get(seat) {
+            let last = apart(last, &state.last[seat]);
+            assert!(last < bound, "{what}: seat {seat}: last {last:e}");
+        }
+        let (value, best) = (values[seat], bests[seat]);
+        let (ours, ours_best) = (measured.values[seat], measured.best_responses[seat]);
+        assert!((ours - value).abs() < 10.0 * bound, "{what}: seat {seat}: value {ours}, {value}");
+        assert!((ours_best - best).abs() < 10.0 * bound, "{what}: seat {seat}: best {ours_best}, {best}");
+        let (ours, theirs) = (utilities[seat], state.utilities[seat]);
+        assert!((ours - theirs).abs() < 10.0 * bound * f64::from(n), "{what}: seat {seat}: utility {ours}, {theirs}");
+    }
+}
+
+const ALGORITHMS: [Algorithm; 5] =
+    [Algorithm::Cfr, Algorithm::CfrPlus, Algorithm::Lcfr, Algorithm::Dcfr, Algorithm::PcfrPlus];
+
+// Few iterations: where two actions are worth the same, single precision may choose another than double.
+
+#[test]
+fn one_street_is_as_plain_recursion_has_it() {
+    for device in devices() {
+        for algorithm in ALGORITHMS {
+            for updates in [Updates::Alternating, Updates::Simultaneous] {
+                let options = options(algorithm, updates);
+                agree(&device, "kuhn", &kuhn(), &options, 3, 1e-5);
+                agree(&device, "spot", &spot(&[0], false), &options, 3, 1e-5);
+            }
+        }
+        let plus = options(Algorithm::CfrPlus, Updates::Alternating);
+        agree(&device, "boards", &spot(&[1], false), &plus, 3, 1e-5);
+        agree(&device, "locked", &spot(&[0], true), &plus, 3, 1e-5);
+        // Alike suits make actions alike, from the second pass on.
+        let simultaneous = options(Algorithm::Cfr, Updates::Simultaneous);
+        agree(&device, "alike boards", &game(1, "2", 2, 4, 2, true), &simultaneous, 1, 1e-5);
+        agree(&device, "boards apart", &game(1, "2", 2, 4, 2, false), &simultaneous, 1, 1e-5);
+        let short = Options { precision: Precision::I16, ..plus };
+        agree(&device, "spot", &spot(&[0], false), &short, 1, 1e-3);
+    }
+}
+
+#[test]
+fn many_streets_are_as_plain_recursion_has_them() {
+    for device in devices() {
+        for algorithm in ALGORITHMS {
+            agree(&device, "leduc", &leduc(false), &options(algorithm, Updates::Alternating), 5, 1e-5);
+        }
+        let simultaneous = options(Algorithm::Dcfr, Updates::Simultaneous);
+        agree(&device, "leduc", &leduc(true), &simultaneous, 5, 1e-5);
+        agree(&device, "two cards", &game(2, "0 1", 2, 4, 2, true), &simultaneous, 1, 1e-5);
+        let plus = options(Algorithm::CfrPlus, Updates::Alternating);
+        // Few iterations: afterwards a hand for which two actions are equally good plays one or the other, by the last bit.
+        agree(&device, "locked turn", &spot(&[0, 1], true), &plus, 1, 1e-5);
+        agree(&device, "turn and river", &spot(&[0, 1, 1], false), &plus, 1, 1e-5);
+        let short = Options { precision: Precision::I16, ..plus };
+        agree(&device, "leduc", &leduc(false), &short, 1, 1e-3);
+        let [alike, apart] = [true, false]
+            .map(|isomorphism| solved(&device, &leduc(isomorphism), &plus, 50).measure().expect("values").nash_conv());
+        assert!((alike - apart).abs() < 0.1 * apart, "{alike} {apart}");
+    }
+}
+
+fn solved(device: &Device, game: &Arc<VectorGame>, options: &Options, n: u32) -> StreetEngine {
+    let mut engine = StreetEngine::new(device, vec![Arc::clone(game)], options).expect("it fits");
+    engine.run(n).expect("it runs");
+    engine
+}
+
+#[test]
+fn leduc_is_solved() {
+    for device in devices() {
+        let plus = options(Algorithm::CfrPlus, Updates::Alternating);
+        let measured = solved(&device, &leduc(true), &plus, 100).measure().expect("values");
+        // The reference has 0.026832; single precision leaves it in the first digits.
+        assert!((0.02..0.035).contains(&measured.nash_conv()), "{measured:?}");
+        assert!((measured.values[0] + 0.0856064).abs() < 0.02, "{measured:?}");
+        assert!((measured.values[0] + measured.values[1]).abs() < 1e-5, "{measured:?}");
+        for updates in [Updates::Alternating, Updates::Simultaneous] {
+            let best = options(Algorithm::CfrBr, updates);
+            let [early, late] = [10, 100].map(|n| solved(&device, &leduc(true), &best, n).measure().expect("values"));
+            assert!(late.nash_conv() < 0.6 * early.nash_conv() && late.nash_conv() < 1.0, "{early:?} {late:?}");
+        }
+    }
+}
+
+#[test]
+fn sixteen_bits_are_enough() {
+    for device in devices() {
+        for (name, game) in [("leduc", leduc(true)), ("spot", spot(&[0], false))] {
+            for algorithm in [Algorithm::CfrPlus, Algorithm::Dcfr, Algorithm::PcfrPlus] {
+                let full = options(algorithm, Updates::Alternating);
+                let short = Options { precision: Precision::I16, ..full };
+                let [full, short] =
+                    [full, short].map(|options| solved(&device, &game, &options, 60).measure().expect("values"));
+                let (exact, rounded) = (full.nash_conv(), short.nash_conv());
+                assert!((rounded - exact).abs() < 0.1 * exact + 0.01, "{name} {algorithm}: {exact} {rounded}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_sampled_is_right_on_average() {
+    for device in devices() {
+        for game in [leduc(true), leduc(false), spot(&[0, 1], false)] {
+            let all = options(Algorithm::Cfr, Updates::Alternating);
+            let exact = solved(&device, &game, &all, 1).tables().expect("tables");
+            let kinds = [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic, Sampling::Chance];
+            for sampling in kinds {
+                // So many draws that their mean is near.
+                let drawn = Options { sampling, batch: 30_000, ..all };
+                let sampled = solved(&device, &game, &drawn, 1).tables().expect("tables");
+                let plain: Vec<f64> = (0..exact.regrets[0].len()).map(|at| exact.regrets[0].get(at)).collect();
+                let apart = apart(&sampled.regrets[0], &plain);
+                assert!(apart > 1e-5 && apart < 0.15, "{sampling}: {apart}");
+                let few = Options { sampling, batch: 2, ..Options { algorithm: Algorithm::CfrPlus, ..all } };
+                let [once, again, other] = [few, few, Options { seed: 2, ..few }]
+                    .map(|options| solved(&device, &game, &options, 10).tables().expect("tables"));
+                assert_eq!(once, again);
+                assert_ne!(once, other);
+            }
+        }
+        let few = Options { sampling: Sampling::PublicChance, ..options(Algorithm::Cfr, Updates::Alternating) };
+        let [early, late] = [10, 600].map(|n| solved(&device, &leduc(true), &few, n).measure().expect("values"));
+        assert!(late.nash_conv() < 0.5 * early.nash_conv(), "{early:?} {late:?}");
+    }
+}
+
+#[test]
+fn a_solve_goes_on_where_it_stopped() {
+    for device in devices() {
+        for game in [leduc(true), spot(&[0], true)] {
+            for precision in [Precision::F32, Precision::I16] {
+                for algorithm in [Algorithm::Dcfr, Algorithm::PcfrPlus] {
+                    let options = Options { precision, ..options(algorithm, Updates::Alternating) };
+                    let mut straight = solved(&device, &game, &options, 12);
+                    let half = solved(&device, &game, &options, 7).tables().expect("tables");
+                    let mut resumed = StreetEngine::new(&device, vec![Arc::clone(&game)], &options).expect("it fits");
+                    resumed.set_tables(&half).expect("the same game");
+                    resumed.run(5).expect("it runs");
+                    let [straight, resumed] = [&mut straight, &mut resumed].map(|e| e.tables().expect("tables"));
+                    assert_eq!(straight, resumed, "{algorithm} {precision}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn little_shared_memory_changes_nothing() {
+    for device in devices() {
+        for game in [spot(&[0], false), spot(&[0, 1], false), leduc(true)] {
+            let options = options(Algorithm::CfrPlus, Updates::Alternating);
+            let entries: Vec<_> = game.streets.iter().flat_map(|street| &street.entries).collect();
+            let strides = [0, 1].map(|seat| game.hands[seat].len().div_ceil(32) as u32 * 32);
+            let needs = |budget: u32| {
+                let frame = Frame { stride: strides, n_hole: game.n_hole as u32, budget };
+                let needed = entries.iter().flat_map(|entry| [0, 1].map(|seat| compile(entry, seat, &frame)));
+                needed.map(|compiled| compiled.map(|compiled| compiled.n_shared)).collect::<Result<Vec<_>, _>>()
+            };
+            let all = needs(u32::MAX).expect("no bound").into_iter().max().expect("entries");
+            let mut roomy = solved(&device, &game, &options, 3);
+            let mut tried = 0;
+            // Down to what no subtree can do with.
+            for budget in (1..all).rev().step_by((all as usize / 7).max(1)) {
+                let mut info = device.info().expect("it answers");
+                info.max_shared_per_block = 4 * budget;
+                match StreetEngine::with_info(&device, &info, vec![Arc::clone(&game)], &options) {
+                    Ok(mut tight) => {
+                        tight.run(3).expect("it runs");
+                        assert_eq!(
+                            tight.tables().expect("tables"),
+                            roomy.tables().expect("tables"),
+                            "{budget} of {all}"
+                        );
+                        tried += 1;
+                    }
+                    Err(error) => {
+                        assert!(needs(budget).is_err() && error.to_string().contains("shared memory"), "{error}");
+                    }
+                }
+            }
+            assert!(tried > 0);
+        }
+    }
+}
+
+#[test]
+fn a_batch_is_as_its_games_one_by_one() {
+    for device in devices() {
+        let games = [
+            vec![spot(&[0], false), kuhn(), spot(&[0], true), game(1, "2", 2, 4, 2, true)],
+            vec![leduc(true), spot(&[0, 1], true)],
+        ];
+        for games in games {
+            for precision in [Precision::F32, Precision::I16] {
+                let options = Options { precision, ..options(Algorithm::Dcfr, Updates::Alternating) };
+                let mut batch = StreetBatch::new(&device, games.clone(), &options).expect("they fit");
+                batch.run(4).expect("it runs");
+                let measured = batch.measure().expect("values");
+                for (number, game) in games.iter().enumerate() {
+                    let mut alone = solved(&device, game, &options, 4);
+                    assert_eq!(measured[number], alone.measure().expect("values"));
+                    assert_eq!(batch.tables(number).expect("tables"), alone.tables().expect("tables"));
+                }
+            }
+        }
+        let plain = Options::default();
+        assert!(StreetBatch::new(&device, Vec::new(), &plain).is_err());
+        assert!(StreetBatch::new(&device, vec![kuhn(), leduc(true)], &plain).is_err());
+        let sampled = Options { sampling: Sampling::PublicChance, ..plain };
+        assert!(StreetBatch::new(&device, vec![kuhn(), kuhn()], &sampled).is_err());
+    }
+}
+
+#[test]
+fn what_the_form_lacks_is_named() {
+    let device = Device::simt();
+    let plain = Options::default();
+    let wrong = [
+        (Options { precision: Precision::F64, ..plain }, "precision"),
+        (Options { sampling: Sampling::External, ..plain }, "sampling"),
+        (Options { sampling: Sampling::Chance, batch: 0, ..plain }, "batch"),
+        (Options { sampling: Sampling::Chance, algorithm: Algorithm::CfrBr, ..plain }, "sampling"),
+    ];
+    for (options, name) in wrong {
+        let error = fits(&device, &kuhn(), &options).expect_err("not in this form");
+        assert!(matches!(error, Error::Option { name: named, .. } if named == name), "{error}");
+    }
+    let three = game(1, "1", 2, 4, 3, true);
+    let error = fits(&device, &three, &plain).expect_err("three cards");
+    assert!(error.to_string().contains("1 or 2"), "{error}");
+    assert!(fits(&Device::cpu(), &kuhn(), &plain).is_err());
+    fits(&device, &kuhn(), &plain).expect("it fits");
+    let mut engine = super::build(&device, kuhn(), &plain).expect("it fits");
+    let mut tables = engine.tables().expect("tables");
+    assert!(engine.bytes() >= super::bytes(&device, &kuhn(), &plain).expect("a size"));
+    tables.averages.pop();
+    assert!(engine.set_tables(&tables).is_err());
+    let mut tables = engine.tables().expect("tables");
+    tables.regrets[0] = Values::F32(vec![0.0]);
+    assert!(engine.set_tables(&tables).is_err());
+}

@@ -1,0 +1,106 @@
+//! A game in vector form as the plain reference has it: the same boards, hands and numbering of tables.
+
+use std::sync::Arc;
+
+use warpplay_cpu_ref::cfr as plain;
+use warpplay_cpu_ref::cfr::{poker, vector};
+
+use crate::cfr::layout::{Node, VectorGame};
+use crate::cfr::options::{Algorithm, Averaging, Options, Updates};
+
+/// The plain reference's solve of a game; locked nodes play what is given.
+pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
+    let plain = self::game(game);
+    let n_rounds = plain.rounds.len();
+    let decisions: Vec<usize> = (0..plain.nodes.len()).filter(|&node| plain.decision(node).is_some()).collect();
+    let boards: Vec<usize> = (0..n_rounds).map(|round| plain.rounds[round].len()).collect();
+    let rounds: Vec<usize> = plain.nodes.iter().map(|node| node.round).collect();
+    let starts = starts(game);
+    let mut solver = vector::Solver::new(Arc::new(plain), self::options(options));
+    for lock in &game.locks {
+        let node = starts[lock.street][lock.entry] + lock.node;
+        assert!(decisions.contains(&node) && rounds[node] == lock.street);
+        let strategy = lock.strategy.concat();
+        (0..boards[lock.street]).for_each(|board| solver.lock(node, board, &strategy));
+    }
+    solver
+}
+
+/// Number of the first node of each entry, by street, where all nodes stand one behind the other.
+fn starts(game: &VectorGame) -> Vec<Vec<usize>> {
+    let mut next = 0;
+    let of_street = |street: &crate::cfr::layout::Street| {
+        let start = |entry: &crate::cfr::layout::Entry| {
+            let first = next;
+            next += entry.nodes.len();
+            first
+        };
+        street.entries.iter().map(start).collect()
+    };
+    game.streets.iter().map(of_street).collect()
+}
+
+fn game(game: &VectorGame) -> vector::Game {
+    let starts = starts(game);
+    // An exit stands for the root of its entry, which may be an exit again.
+    let resolved = |mut street: usize, mut entry: usize, mut node: usize| {
+        while let Node::Exit { entry: next } = &game.streets[street].entries[entry].nodes[node] {
+            (street, entry, node) = (street + 1, *next as usize, 0);
+        }
+        starts[street][entry] + node
+    };
+    let mut nodes = Vec::new();
+    for (round, street) in game.streets.iter().enumerate() {
+        for (number, entry) in street.entries.iter().enumerate() {
+            nodes.extend(entry.nodes.iter().map(|node| {
+                let kind = match node {
+                    Node::Decision { seat, children, locked, .. } => vector::Kind::Decision {
+                        seat: *seat,
+                        children: children.iter().map(|&child| resolved(round, number, child as usize)).collect(),
+                        locked: *locked,
+                    },
+                    // Nobody comes here.
+                    Node::Exit { .. } => vector::Kind::Fold { payoff: [0.0; 2] },
+                    Node::Fold { payoff } => vector::Kind::Fold { payoff: *payoff },
+                    Node::Showdown { win, lose, tie } => vector::Kind::Showdown { win: *win, lose: *lose, tie: *tie },
+                };
+                vector::Node { round, kind }
+            }));
+        }
+    }
+    let board = |board: &crate::cfr::layout::Board| vector::Board {
+        cards: board.cards,
+        parent: board.parent as usize,
+        weight: board.weight,
+        members: board.members.iter().map(|&member| member as usize).collect(),
+    };
+    vector::Game {
+        deck: poker::Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
+        n_hole: game.n_hole,
+        hands: game.hands.clone(),
+        weights: game.weights.clone(),
+        scale: game.scale,
+        nodes,
+        rounds: game.streets.iter().map(|street| street.boards.iter().map(board).collect()).collect(),
+        permutations: game.permutations.clone(),
+    }
+}
+
+fn options(options: &Options) -> plain::Options {
+    assert_eq!(options.averaging, Averaging::Auto);
+    plain::Options {
+        algorithm: match options.algorithm {
+            Algorithm::Cfr => plain::Algorithm::Cfr,
+            Algorithm::CfrPlus => plain::Algorithm::CfrPlus,
+            Algorithm::Lcfr => plain::Algorithm::Lcfr,
+            Algorithm::Dcfr => plain::Algorithm::Dcfr,
+            Algorithm::PcfrPlus => plain::Algorithm::PcfrPlus,
+            Algorithm::CfrBr => plain::Algorithm::CfrBr,
+        },
+        updates: match options.updates {
+            Updates::Alternating => plain::Updates::Alternating,
+            Updates::Simultaneous => plain::Updates::Simultaneous,
+        },
+        ..plain::Options::default()
+    }
+}

@@ -1,0 +1,301 @@
+//! The kernels over all deals, resolved, with a safe function for each stage; and the device arrays they work on.
+
+use bytemuck::Pod;
+use warpplay_gpu::cfr::regret::Real;
+use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Tables, mode};
+use warpplay_gpu::cfr::subset::nodes::{finish_shape, shape};
+use warpplay_gpu::cfr::subset::{
+    cfr_subset_finish_f32, cfr_subset_finish_f64, cfr_subset_reach_f32, cfr_subset_reach_f64, cfr_subset_strategy_f32,
+    cfr_subset_strategy_f64, cfr_subset_terminals_f32, cfr_subset_terminals_f64, cfr_subset_values_f32,
+    cfr_subset_values_f64, terminals,
+};
+use warpplay_gpu::ptx::embedded::CFR_SUBSET;
+
+use super::plan::Plan;
+use crate::cfr::layout::Values;
+use crate::{Buffer, Device, Function, Graph, Kernel, Module, Result, Stream};
+
+/// Iterations whose steps are uploaded together.
+pub(super) const MAX_ITERATIONS: u32 = 1 << 12;
+
+/// A precision that the kernels are made for.
+pub(super) trait Number: Real + Pod {
+    type Terminals: Kernel<Params = (Tables<Self>, u32)>;
+    type Strategy: Kernel<Params = (Tables<Self>, u32, u32, u32, u32)>;
+    type Reach: Kernel<Params = (Tables<Self>, u32, u32)>;
+    type Values: Kernel<Params = (Tables<Self>, u32, u32, u32, u32, u32)>;
+    type Finish: Kernel<Params = (Tables<Self>, u32, u32, u32)>;
+    #[allow(clippy::type_complexity, reason = "the kernels in the order of their launch")]
+    const KERNELS: (Self::Terminals, Self::Strategy, Self::Reach, Self::Values, Self::Finish);
+    fn values(values: Vec<Self>) -> Values;
+    /// `None` for the other precision.
+    fn of(values: &Values) -> Option<&[Self]>;
+}
+
+macro_rules! number {
+    ($type:ty, $variant:ident: $terminals:ident, $strategy:ident, $reach:ident, $values:ident, $finish:ident) => {
+        impl Number for $type {
+            type Terminals = $terminals;
+            type Strategy = $strategy;
+            type Reach = $reach;
+            type Values = $values;
+            type Finish = $finish;
+            const KERNELS: ($terminals, $strategy, $reach, $values, $finish) =
+                ($terminals, $strategy, $reach, $values, $finish);
+
+            fn values(values: Vec<$type>) -> Values {
+                Values::$variant(values)
+            }
+
+            fn of(values: &Values) -> Option<&[$type]> {
+                match values {
+                    Values::$variant(values) => Some(values),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+number!(f32, F32: cfr_subset_terminals_f32, cfr_subset_strategy_f32, cfr_subset_reach_f32, cfr_subset_values_f32, cfr_subset_finish_f32);
+number!(f64, F64: cfr_subset_terminals_f64, cfr_subset_strategy_f64, cfr_subset_reach_f64, cfr_subset_values_f64, cfr_subset_finish_f64);
+
+/// The kernels.
+struct Kernels<T: Number> {
+    terminals: Function<T::Terminals>,
+    strategy: Function<T::Strategy>,
+    reach: Function<T::Reach>,
+    values: Function<T::Values>,
+    finish: Function<T::Finish>,
+}
+
+/// Tables that outlive an iteration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    Regrets,
+    Averages,
+    Last,
+}
+
+/// The game on the device.
+pub(super) struct Arrays<T: Number> {
+    kernels: Kernels<T>,
+    nodes: Buffer<Node>,
+    own: Buffer<OwnNode>,
+    terminals: Buffer<u32>,
+    rows: Buffer<u32>,
+    payoffs: Buffer<T>,
+    values: Buffer<T>,
+    strategy: Buffer<T>,
+    regrets: Buffer<T>,
+    averages: Buffer<T>,
+    last: Buffer<T>,
+    reach: Buffer<T>,
+    steps: Buffer<T>,
+    step: Buffer<u32>,
+    sums: Buffer<f64>,
+    levels: Vec<u32>,
+    own_from: Vec<u32>,
+    n_terminals: u32,
+    n_cards: u32,
+    factor: T,
+    predicts: bool,
+    /// Bytes taken.
+    pub bytes: u64,
+}
+
+impl<T: Number> Arrays<T> {
+    /// Uploads a plan and makes the first strategies.
+    pub fn new(device: &Device, stream: &Stream, plan: &Plan, predicts: bool) -> Result<Self> {
+        let module = Module::load(device, &CFR_SUBSET)?;
+        let (terminals, strategy, reach, values, finish) = T::KERNELS;
+        let kernels = Kernels {
+            terminals: module.function(terminals)?,
+            strategy: module.function(strategy)?,
+            reach: module.function(reach)?,
+            values: module.function(values)?,
+            finish: module.function(finish)?,
+        };
+        let n = plan.nodes.len() * CARDS;
+        let mut rows = vec![T::ONE; CARDS];
+        rows.extend((0..CARDS).map(|card| if card < plan.n_cards { T::ONE } else { T::ZERO }));
+        let payoffs: Vec<T> = plan.payoffs.iter().flatten().map(|&payoff| T::from_f64(payoff)).collect();
+        let mut reach = stream.alloc(n + CARDS)?;
+        stream.write(&mut reach, 0, &rows)?;
+        let arrays = Self {
+            kernels,
+            nodes: stream.upload(&plan.nodes)?,
+            own: stream.upload(&plan.own)?,
+            terminals: stream.upload(&plan.terminals)?,
+            rows: stream.upload(bytemuck::cast_slice(&plan.rows))?,
+            payoffs: stream.upload(&payoffs)?,
+            values: stream.alloc(n)?,
+            strategy: stream.alloc(n)?,
+            regrets: stream.alloc(n)?,
+            averages: stream.alloc(n)?,
+            last: stream.alloc(if predicts { n } else { 0 })?,
+            reach,
+            steps: stream.alloc(4 * MAX_ITERATIONS as usize)?,
+            step: stream.alloc(1)?,
+            sums: stream.alloc(3 * plan.n_players)?,
+            levels: plan.levels.clone(),
+            own_from: plan.own_from.clone(),
+            n_terminals: plan.terminals.len() as u32,
+            n_cards: plan.n_cards as u32,
+            factor: T::from_f64(1.0 / plan.deals),
+            predicts,
+            bytes: 0,
+        };
+        let reals = arrays.payoffs.len() + (5 + usize::from(predicts)) * n + CARDS + arrays.steps.len();
+        let others = size_of_val(&plan.nodes[..])
+            + size_of_val(&plan.own[..])
+            + size_of_val(&plan.terminals[..])
+            + size_of_val(&plan.rows[..])
+            + 24 * plan.n_players
+            + 4;
+        Ok(Self { bytes: (reals * size_of::<T>() + others) as u64, ..arrays })
+    }
+
+    fn n_players(&self) -> u32 {
+        self.own_from.len() as u32 - 1
+    }
+
+    fn tables(&mut self) -> Tables<T> {
+        Tables {
+            nodes: self.nodes.as_ptr(),
+            own: self.own.as_ptr(),
+            terminals: self.terminals.as_ptr(),
+            rows: self.rows.as_ptr().cast(),
+            payoffs: self.payoffs.as_ptr().cast(),
+            values: self.values.as_mut_ptr().cast(),
+            strategy: self.strategy.as_mut_ptr().cast(),
+            regrets: self.regrets.as_mut_ptr().cast(),
+            averages: self.averages.as_mut_ptr().cast(),
+            last: self.last.as_mut_ptr().cast(),
+            reach: self.reach.as_mut_ptr().cast(),
+            steps: self.steps.as_ptr().cast(),
+            step: self.step.as_mut_ptr(),
+            sums: self.sums.as_mut_ptr(),
+            n_terminals: self.n_terminals,
+            n_cards: self.n_cards,
+            factor: self.factor,
+        }
+    }
+
+    fn own(&self, seat: u32) -> (u32, u32) {
+        let from = self.own_from[seat as usize];
+        (from, self.own_from[seat as usize + 1] - from)
+    }
+
+    /// Queues a seat's strategies from regrets or averages, and its reaches.
+    pub fn renew(&mut self, stream: &Stream, seat: u32, averages: bool) -> Result<()> {
+        let (from, n) = self.own(seat);
+        let arguments = (self.tables(), from, n, u32::from(averages), u32::from(self.predicts));
+        // SAFETY: the plan's own lists and shapes; all arrays were made for it and outlive every launch and graph, which the engine drops first.
+        unsafe { stream.launch(&self.kernels.strategy, shape(n), arguments)? };
+        self.reach(stream, seat)
+    }
+
+    /// Queues a seat's reaches.
+    fn reach(&mut self, stream: &Stream, seat: u32) -> Result<()> {
+        let (from, n) = self.own(seat);
+        let arguments = (self.tables(), from, n);
+        // SAFETY: as in `renew`.
+        unsafe { stream.launch(&self.kernels.reach, shape(n), arguments) }
+    }
+
+    /// Queues the terminals' values for a seat.
+    fn terminals(&mut self, stream: &Stream, seat: u32) -> Result<()> {
+        let shape = terminals::shape(self.n_terminals, size_of::<T>() as u32);
+        let arguments = (self.tables(), seat);
+        // SAFETY: as in `renew`.
+        unsafe { stream.launch(&self.kernels.terminals, shape, arguments) }
+    }
+
+    /// Queues values of all nodes for a seat, the deepest level first.
+    fn values(&mut self, stream: &Stream, seat: u32, what: u32) -> Result<()> {
+        for level in (0..self.levels.len() - 1).rev() {
+            let (first, end) = (self.levels[level], self.levels[level + 1]);
+            let arguments = (self.tables(), first, end - first, seat, what, u32::from(self.predicts));
+            // SAFETY: as in `renew`.
+            unsafe { stream.launch(&self.kernels.values, shape(end - first), arguments)? };
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, stream: &Stream, sum: u32, replaces: bool, advances: bool) -> Result<()> {
+        let arguments = (self.tables(), sum, u32::from(replaces), u32::from(advances));
+        // SAFETY: as in `renew`; there are three sums for each seat.
+        unsafe { stream.launch(&self.kernels.finish, finish_shape(), arguments) }
+    }
+
+    /// Records one iteration.
+    pub fn record(&mut self, stream: &Stream, simultaneous: bool) -> Result<Graph> {
+        stream.capture(|stream| {
+            let n = self.n_players();
+            for seat in 0..n {
+                self.terminals(stream, seat)?;
+                self.values(stream, seat, if simultaneous { mode::LEARN_LATER } else { mode::LEARN })?;
+                self.finish(stream, seat, false, seat + 1 == n)?;
+                if !simultaneous {
+                    self.reach(stream, seat)?;
+                }
+            }
+            if simultaneous {
+                (0..n).try_for_each(|seat| self.renew(stream, seat, false))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts the steps of a run in place.
+    pub fn write_steps(&mut self, stream: &Stream, steps: &[T]) -> Result<()> {
+        stream.write(&mut self.steps, 0, steps)?;
+        stream.zero(&mut self.step)
+    }
+
+    /// Values and best responses of the averages, `[seat, value or best response]`; waits for them.
+    pub fn measure(&mut self, stream: &Stream) -> Result<Vec<f64>> {
+        let n = self.n_players();
+        (0..n).try_for_each(|seat| self.renew(stream, seat, true))?;
+        for seat in 0..n {
+            self.terminals(stream, seat)?;
+            for (place, what) in [(0, mode::VALUE), (1, mode::BEST)] {
+                self.values(stream, seat, what)?;
+                self.finish(stream, n + 2 * seat + place, true, false)?;
+            }
+        }
+        (0..n).try_for_each(|seat| self.renew(stream, seat, false))?;
+        Ok(stream.read(&self.sums)?.split_off(n as usize))
+    }
+
+    /// Sums of utilities by seat.
+    pub fn utilities(&self, stream: &Stream) -> Result<Vec<f64>> {
+        let mut sums = stream.read(&self.sums)?;
+        sums.truncate(self.n_players() as usize);
+        Ok(sums)
+    }
+
+    /// Replaces them.
+    pub fn set_utilities(&mut self, stream: &Stream, sums: &[f64]) -> Result<()> {
+        stream.write(&mut self.sums, 0, sums)
+    }
+
+    fn kept(&mut self, which: Kept) -> &mut Buffer<T> {
+        match which {
+            Kept::Regrets => &mut self.regrets,
+            Kept::Averages => &mut self.averages,
+            Kept::Last => &mut self.last,
+        }
+    }
+
+    /// A whole table, a row of cards an action.
+    pub fn read(&mut self, stream: &Stream, which: Kept) -> Result<Vec<T>> {
+        stream.read(self.kept(which))
+    }
+
+    /// Replaces a whole table.
+    pub fn write(&mut self, stream: &Stream, which: Kept, values: &[T]) -> Result<()> {
+        stream.write(self.kept(which), 0, values)
+    }
+}

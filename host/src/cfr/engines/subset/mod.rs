@@ -1,0 +1,36 @@
+//! Poker with one hole card each, one suit, one round and no board: all deals in every iteration, by a recurrence over sets of players at each terminal.
+//!
+//! The rule: 2 to 8 players, at most 8 cards of one suit, no side pots, and everything in the device's memory (about 0.3 GiB for the eight-player game of the
+//! published program in single precision).
+
+#[allow(unsafe_code)]
+mod kernels;
+mod plan;
+mod solver;
+
+use std::sync::Arc;
+
+pub use solver::{SeatMeasure, SubsetSolver};
+
+use super::Solve;
+use crate::cfr::game::betting::BettingTree;
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::options::Options;
+use crate::{Device, Result};
+
+/// The engine for a game. Tables are `[decision node of the seat][card][action]`, nodes in the order of the betting tree.
+///
+/// # Errors
+/// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run.
+pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Options) -> Result<Box<dyn Solve>> {
+    plan::fits(device, &game, options)?;
+    solver::build(device, &game, &BettingTree::new(&game)?, options)
+}
+
+/// Whether the game is one for this form, and fits the device.
+///
+/// # Errors
+/// [`Error::Option`](crate::Error::Option) with what is against it: cards, rounds, players, options or memory.
+pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<u64> {
+    plan::fits(device, game, options)
+}

@@ -1,0 +1,92 @@
+//! What a player knows of the cards, as buckets.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::cfr::game::cards::{CardSet, choose, colex_rank};
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::{Buckets, Unordered};
+use crate::{Error, Result};
+
+/// What a player knows of the cards.
+#[derive(Clone, Default)]
+pub enum Information {
+    /// Hole cards and board, nothing merged but the order in which the cards of the board came.
+    #[default]
+    Exact,
+    /// The dissertation's: hole cards and board as one unordered set.
+    Unordered,
+    /// Buckets of somebody's making.
+    Buckets(Arc<dyn Buckets>),
+}
+
+impl fmt::Debug for Information {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "Exact",
+            Self::Unordered => "Unordered",
+            Self::Buckets(_) => "Buckets",
+        })
+    }
+}
+
+struct Custom(Arc<dyn Buckets>);
+
+impl Buckets for Custom {
+    fn n_buckets(&self, round: usize) -> u32 {
+        self.0.n_buckets(round)
+    }
+
+    fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
+        // A bucket that is none would be a place outside the tables.
+        self.0.bucket(round, hole, board).min(self.0.n_buckets(round).saturating_sub(1))
+    }
+}
+
+/// Position of the hole cards among all, times the number of boards, plus the position of the board.
+struct Exact {
+    /// Boards of each round.
+    boards: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+impl Exact {
+    fn new(game: &GameDef) -> Option<Self> {
+        let (n_cards, mut n_board) = (game.deck.n_cards(), 0);
+        let (mut boards, mut counts) = (Vec::new(), Vec::new());
+        for &more in &game.n_board_cards {
+            n_board += more;
+            boards.push(choose(n_cards, n_board as u32));
+            let holes = choose(n_cards, game.n_hole_cards as u32);
+            counts.push(u32::try_from(holes.checked_mul(boards[boards.len() - 1])?).ok()?);
+        }
+        Some(Self { boards, counts })
+    }
+}
+
+impl Buckets for Exact {
+    fn n_buckets(&self, round: usize) -> u32 {
+        self.counts[round]
+    }
+
+    fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
+        (colex_rank(hole) * self.boards[round] + colex_rank(board)) as u32
+    }
+}
+
+impl Information {
+    pub(super) fn of(&self, game: &GameDef) -> Result<Arc<dyn Buckets>> {
+        let too_many =
+            || Error::option("information", format!("{self:?}"), "buckets, 2³² at most, for a game with so many hands");
+        Ok(match self {
+            Self::Exact => Arc::new(Exact::new(game).ok_or_else(too_many)?),
+            Self::Unordered => Arc::new(Unordered::new(game).ok_or_else(too_many)?),
+            Self::Buckets(buckets) => {
+                if let Some(round) = (0..game.n_rounds).find(|&round| buckets.n_buckets(round) == 0) {
+                    return Err(Error::option("buckets", 0, format!("at least 1 in round {}", round + 1)));
+                }
+                Arc::new(Custom(Arc::clone(buckets)))
+            }
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Values and exact best responses of a sampled average, over all deals of a game that is small enough to walk every history of.
+
+use warpplay_cpu_ref::cfr::poker::{Deck, Poker, Rules};
+use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
+
+use super::engine::Plan;
+use crate::cfr::game::sequences::ACTIONS;
+use crate::cfr::game::{GameDef, set_of};
+use crate::cfr::layout::Measured;
+use crate::{Error, Result};
+
+/// Most histories that are walked.
+const HISTORIES: f64 = 2e7;
+
+/// The rules as the plain implementation takes them.
+fn rules(game: &GameDef) -> Rules {
+    Rules {
+        no_limit: game.no_limit,
+        stacks: game.stacks.clone(),
+        blinds: game.blinds.clone(),
+        raise_sizes: game.raise_sizes.clone(),
+        first_players: game.first_players.clone(),
+        max_raises: game.max_raises.clone(),
+        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
+        n_hole_cards: game.n_hole_cards,
+        n_board_cards: game.n_board_cards.clone(),
+    }
+}
+
+/// Row of the set that a key `seat:hole:board:betting` names.
+fn row(plan: &Plan, key: &str) -> Result<usize> {
+    let parts: Vec<&str> = key.split(':').collect();
+    let &[_, hole, board, betting] = parts.as_slice() else {
+        return Err(Error::option("information set", key, "seat:hole:board:betting"));
+    };
+    let cards = |text: &str| Ok::<_, Error>(set_of(&plan.game.deck.cards(&text.replace('/', ""))?));
+    let sequence = plan.sequences.find(betting)?;
+    let round = plan.sequences.sequences[sequence as usize].round as usize;
+    let bucket = plan.buckets.bucket(round, cards(hole)?, cards(board)?);
+    Ok((plan.pieces.rows[sequence as usize] + bucket) as usize)
+}
+
+/// Measures the average whose sums are given, `[row][ACTIONS]`.
+pub(super) fn measure(plan: &Plan, averages: &[f64]) -> Result<Measured> {
+    let game = &plan.game;
+    let n_cards = f64::from(game.deck.n_cards());
+    let n_dealt = game.n_players * game.n_hole_cards + game.n_board_cards.iter().sum::<usize>();
+    let deals: f64 = (0..n_dealt).map(|card| n_cards - card as f64).product();
+    let histories = deals * (plan.sequences.sequences.len() + plan.sequences.ends.len()) as f64;
+    if histories > HISTORIES {
+        return Err(Error::Unsupported {
+            what: format!("exploitability over {histories:.1e} histories"),
+            backend: "walk".into(),
+            remedy: format!(
+                "at most {HISTORIES:.0e}: hand the average strategy to an engine that walks all deals at once"
+            ),
+        });
+    }
+    let tree = Tree::new(&Poker::new(rules(game)));
+    let rows = tree.sets().iter().map(|set| row(plan, &set.key)).collect::<Result<Vec<usize>>>()?;
+    // In the order of the tree's tables; the tree knows the allowed actions only, in the same order.
+    let mut weights: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
+    for (set, &row) in tree.sets().iter().zip(&rows) {
+        let sums = &averages[row * ACTIONS..][..ACTIONS];
+        let sequence = plan.pieces.rows.partition_point(|&first| first as usize <= row) - 1;
+        let children = &plan.sequences.sequences[sequence].children;
+        let allowed = (0..ACTIONS).filter(|&action| children[action].is_some());
+        for (place, action) in allowed.enumerate() {
+            weights[set.seat][set.offset + place] = sums[action];
+        }
+    }
+    let profile = Profile::from_weights(&tree, &weights);
+    Ok(Measured { values: profile.values(&tree), best_responses: profile.best_responses(&tree) })
+}

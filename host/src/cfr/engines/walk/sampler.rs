@@ -1,0 +1,208 @@
+//! A solve by batches of sampled deals, with buckets of the caller's choice.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::engine::{Plan, Reading, with_plan};
+use super::information::Information;
+use crate::cfr::game::cards::set_of;
+use crate::cfr::game::game_file::GameDef;
+use crate::cfr::game::sequences::ACTIONS;
+use crate::cfr::options::Options;
+use crate::{Device, Error, Memory, Result};
+
+/// What a solve knows of one information set: fold, call, raise; 0 where not allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Set {
+    /// Cumulative regrets.
+    pub regrets: [f64; ACTIONS],
+    /// Sums of strategies, weighted with the own reach.
+    pub averages: [f64; ACTIONS],
+}
+
+/// Sums over the tables: what solves are compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Checksums {
+    /// Σ of the regrets.
+    pub regrets: f64,
+    /// Σ of their sizes.
+    pub regret_sizes: f64,
+    /// Σ of the sums of strategies.
+    pub averages: f64,
+}
+
+/// Batches of sampled deals on one game.
+///
+/// ```no_run
+/// use warpplay::Device;
+/// use warpplay::cfr::engines::walk;
+/// use warpplay::cfr::{GameDef, Options, Sampling, Updates};
+///
+/// let game = GameDef::read("variant_d.game")?;
+/// let (sampling, updates) = (Sampling::Chance, Updates::Simultaneous);
+/// let options = Options { sampling, updates, batch: 32, ..Options::default() };
+/// let mut sampler = walk::Sampler::build(&Device::auto(), &game, &walk::Information::Exact, &options)?;
+/// sampler.run(1000)?;
+/// println!("{:.0} deals/s", sampler.deals() as f64 / sampler.seconds());
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Sampler {
+    plan: Arc<Plan>,
+    engine: Box<dyn Reading>,
+    batch: u32,
+    iterations: u64,
+    seconds: f64,
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { batch, iterations, seconds, .. } = self;
+        f.debug_struct("Sampler")
+            .field("batch", batch)
+            .field("iterations", iterations)
+            .field("seconds", seconds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sampler {
+    /// Memory that a game needs, before it is taken.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket.
+    pub fn memory_needed(game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
+        Ok(Plan::of(game, information)?.memory(options.precision))
+    }
+
+    /// Lays the game out and takes the memory.
+    ///
+    /// # Errors
+    /// As [`memory_needed`](Self::memory_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
+    /// device has less; [`Error::Unsupported`] on the CPU back end.
+    pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
+        let plan = Arc::new(Plan::of(game, information)?);
+        let engine = with_plan(device, &plan, options)?;
+        Ok(Self { plan, engine, batch: options.batch, iterations: 0, seconds: 0.0 })
+    }
+
+    /// Does `n` more iterations of a batch of deals each, and returns when they are done.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn run(&mut self, n: u32) -> Result<()> {
+        let start = Instant::now();
+        self.engine.run(n)?;
+        self.seconds += start.elapsed().as_secs_f64();
+        self.iterations += u64::from(n);
+        Ok(())
+    }
+
+    /// Iterations so far.
+    pub fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Deals so far.
+    pub fn deals(&self) -> u64 {
+        self.iterations * u64::from(self.batch)
+    }
+
+    /// Wall time of [`run`](Self::run) so far, drawing of deals included.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Bytes of the device that the solve has taken.
+    pub fn bytes(&self) -> u64 {
+        self.engine.bytes()
+    }
+
+    /// Sequences of the game.
+    pub fn n_sequences(&self) -> u32 {
+        self.plan.sequences.sequences.len() as u32
+    }
+
+    /// Sum over the deals of the utilities of the strategies used, in chips, by seat.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn utilities(&mut self) -> Result<Vec<f64>> {
+        self.engine.utilities()
+    }
+
+    /// What is known of one information set: a sequence, numbered level by level, and a bucket of its round.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there is no such sequence or bucket; as the device says.
+    pub fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
+        let rows = &self.plan.pieces.rows;
+        if sequence >= self.n_sequences() {
+            return Err(Error::option("sequence", sequence, format!("below {}", self.n_sequences())));
+        }
+        let (first, end) = (rows[sequence as usize], rows[sequence as usize + 1]);
+        if bucket >= end - first {
+            return Err(Error::option("bucket", bucket, format!("below {}", end - first)));
+        }
+        let [regrets, averages] = self.engine.row((first + bucket) as usize)?;
+        Ok(Set { regrets, averages })
+    }
+
+    /// The average strategy after a betting history (`f`, `c`, `r`, with `/` between rounds) of whoever acts there, with these hole cards and the board as of that
+    /// round: fold, call, raise, 0 where not allowed, uniform where nobody came.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the history cannot be played, or the cards are none or not as many as there should be; as the device says.
+    pub fn average(&self, history: &str, hole: &str, board: &str) -> Result<[f64; ACTIONS]> {
+        let (game, sequence) = (&self.plan.game, self.plan.sequences.find(history)?);
+        let at = &self.plan.sequences.sequences[sequence as usize];
+        let (hole, board) = (game.deck.cards(hole)?, game.deck.cards(board)?);
+        if hole.len() != game.n_hole_cards {
+            return Err(Error::option("hole cards", hole.len(), game.n_hole_cards.to_string()));
+        }
+        let n_board = game.board_cards_by(at.round as usize);
+        if board.len() != n_board {
+            return Err(Error::option("board cards", board.len(), n_board.to_string()));
+        }
+        if let Some(card) = hole.iter().find(|card| board.contains(card)) {
+            return Err(Error::option("board", game.deck.name(*card), "cards that are not in the hand"));
+        }
+        let bucket = self.plan.buckets.bucket(at.round as usize, set_of(&hole), set_of(&board));
+        let sums = self.set(sequence, bucket)?.averages;
+        let total: f64 = sums.iter().sum();
+        let n = at.children.iter().flatten().count() as f64;
+        Ok(std::array::from_fn(|action| match (at.children[action], total > 0.0) {
+            (None, _) => 0.0,
+            (Some(_), true) => sums[action] / total,
+            (Some(_), false) => 1.0 / n,
+        }))
+    }
+
+    /// Σ over seats of (best response − value) of the average strategies over all deals, by the CPU in double precision; and the values, by seat.
+    ///
+    /// Buckets that merge hands are played as they are; the best responses see all cards.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a game of more than 2·10⁷ histories; as the device says.
+    pub fn nash_conv(&mut self) -> Result<(f64, Vec<f64>)> {
+        let measured = self.engine.measure()?;
+        Ok((measured.nash_conv(), measured.values))
+    }
+
+    /// Sums over the tables; reads them wholly.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn checksums(&mut self) -> Result<Checksums> {
+        let tables = self.engine.tables()?;
+        let mut sums = Checksums::default();
+        for (regrets, averages) in tables.regrets.iter().zip(&tables.averages) {
+            for at in 0..regrets.len() {
+                sums.regrets += regrets.get(at);
+                sums.regret_sizes += regrets.get(at).abs();
+                sums.averages += averages.get(at);
+            }
+        }
+        Ok(sums)
+    }
+}

@@ -1,0 +1,188 @@
+//! Building the tree, and the names of its nodes.
+
+use super::{Action, BettingKind, BettingNode, BettingState, BettingTree, MAX_NODES, Rake, Size};
+use crate::cfr::game::game_file::GameDef;
+use crate::{Error, Result};
+
+/// What [`BettingTree::grow`] is told about a state.
+pub(in crate::cfr) struct Grown<S> {
+    /// Betting round, from 0; at the end the one in which the last action was.
+    pub round: u32,
+    /// Chips put in so far, by seat.
+    pub contributed: Vec<f64>,
+    /// Seats that folded: bit `seat`.
+    pub folded: u32,
+    /// Whose turn it is, and the legal actions with the states after them; `None` at the end.
+    pub turn: Option<(usize, Vec<(Action, S)>)>,
+}
+
+impl BettingTree {
+    /// The tree of a game: in no-limit with every raise to a whole number of chips.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes; nothing is built then.
+    pub fn new(rules: &GameDef) -> Result<Self> {
+        let size = Size::count(rules)?;
+        if size.nodes() > MAX_NODES {
+            let allowed = format!(
+                "a betting tree of at most {MAX_NODES} nodes: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
+            );
+            return Err(Error::option("game", format!("a betting tree of {} nodes", size.nodes()), allowed));
+        }
+        let root = BettingState::new(rules)?;
+        Self::grow(rules.n_players, rules.no_limit, 0.0, Rake::default(), root, |state| Grown {
+            round: state.round() as u32,
+            contributed: state.contributed(),
+            folded: state.folded(),
+            turn: state
+                .turn()
+                .map(|seat| (seat, state.actions().map(|action| (action, state.after(action))).collect())),
+        })
+    }
+
+    /// The tree of any betting: `look` tells of a state what the tree needs.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there are more than [`MAX_NODES`] nodes.
+    pub(in crate::cfr) fn grow<S>(
+        n_players: usize,
+        sized: bool,
+        dead: f64,
+        rake: Rake,
+        root: S,
+        mut look: impl FnMut(&S) -> Grown<S>,
+    ) -> Result<Self> {
+        let mut nodes: Vec<BettingNode> = Vec::new();
+        let mut level = vec![(None, root)];
+        let mut depth = 0;
+        // The next level's first node stands behind this level's last.
+        let mut next_node = 1u64;
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (parent, state) in level {
+                let Grown { round, contributed, folded, turn } = look(&state);
+                let node = nodes.len() as u32;
+                let kind = match turn {
+                    None => BettingKind::Terminal,
+                    Some((seat, after)) => {
+                        let first = next_node;
+                        next_node += after.len() as u64;
+                        if next_node > MAX_NODES {
+                            let allowed = format!("at most {MAX_NODES} nodes: use fewer bet sizes or fewer raises");
+                            return Err(Error::option("betting tree", format!("more than {MAX_NODES} nodes"), allowed));
+                        }
+                        let children = (first as u32..next_node as u32).collect();
+                        let mut actions = Vec::with_capacity(after.len());
+                        for (action, state) in after {
+                            actions.push(action);
+                            next.push((Some(node), state));
+                        }
+                        BettingKind::Decision { seat, actions, children }
+                    }
+                };
+                nodes.push(BettingNode { parent, level: depth, round, contributed, folded, kind });
+            }
+            level = next;
+            depth += 1;
+        }
+        Ok(Self { n_players, sized, nodes, dead, rake })
+    }
+
+    /// The actions that lead to a node, as competition logs write them: `f`, `c`, `r` (with the total behind it where the tree is [`sized`](Self::sized)),
+    /// rounds separated by `/`: `crc/rf`. A decision node at the start of a round ends with `/`. Of a node that the tree lacks: empty.
+    pub fn history(&self, node: u32) -> String {
+        let mut path = Vec::new();
+        let mut at = self.nodes.get(node as usize);
+        let mut below = node;
+        // A parent stands before its child, so this ends.
+        while let Some(parent) = at.and_then(|node| node.parent).filter(|&parent| parent < below) {
+            path.push((parent, below));
+            below = parent;
+            at = self.nodes.get(parent as usize);
+        }
+        let mut text = String::new();
+        for (parent, child) in path.into_iter().rev() {
+            let (before, after) = (&self.nodes[parent as usize], &self.nodes[child as usize]);
+            if let BettingKind::Decision { actions, children, .. } = &before.kind
+                && let Some(place) = children.iter().position(|&at| at == child)
+            {
+                text.push_str(&self.spell(actions[place]));
+            }
+            if after.round > before.round {
+                text.push('/');
+            }
+        }
+        text
+    }
+
+    /// How an action is written.
+    pub fn spell(&self, action: Action) -> String {
+        match action {
+            Action::Fold => "f".to_string(),
+            Action::Call => "c".to_string(),
+            Action::Raise(to) if self.sized => format!("r{to}"),
+            Action::Raise(_) => "r".to_string(),
+        }
+    }
+
+    /// The node of a history, as [`history`](Self::history) writes it. A `/` at its end may be left out; where only one raise is legal, so may its size.
+    ///
+    /// # Errors
+    /// [`Error::Moves`] with the column, and what may be done there.
+    pub fn find(&self, history: &str) -> Result<u32> {
+        let mut node = 0u32;
+        let mut rest = history;
+        let column = |rest: &str| history.chars().count() - rest.chars().count() + 1;
+        let error = |rest: &str, reason: String| Error::Moves {
+            game: "poker",
+            reason: format!("'{history}', column {}: {reason}", column(rest)),
+        };
+        // Whether the last step ended a round, so that its `/` is due.
+        let mut due = false;
+        while let Some(letter) = rest.chars().next() {
+            if letter == '/' {
+                if !due {
+                    return Err(error(rest, "'/', but the round goes on".to_string()));
+                }
+                due = false;
+                rest = &rest[1..];
+                continue;
+            }
+            if due {
+                return Err(error(rest, format!("'{letter}' in a new round: expected '/' before it")));
+            }
+            let Some(BettingNode { kind: BettingKind::Decision { actions, children, .. }, round, .. }) =
+                self.nodes.get(node as usize)
+            else {
+                return Err(error(rest, format!("'{letter}' after the end of the betting: expected nothing more")));
+            };
+            let expected = || actions.iter().map(|&action| self.spell(action)).collect::<Vec<_>>().join(", ");
+            let digits = rest[letter.len_utf8()..]
+                .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+                .map_or(rest.len(), |end| end + letter.len_utf8());
+            let word = &rest[..digits];
+            let raises = || actions.iter().filter(|action| matches!(action, Action::Raise(_)));
+            let place = actions.iter().position(|&action| match action {
+                Action::Fold => word == "f",
+                Action::Call => word == "c",
+                Action::Raise(to) => match word.strip_prefix('r') {
+                    Some("") => raises().count() == 1,
+                    Some(size) => size.parse() == Ok(to),
+                    None => false,
+                },
+            });
+            let Some(&child) = place.and_then(|place| children.get(place)) else {
+                return Err(error(rest, format!("'{word}': expected {}", expected())));
+            };
+            due = self.nodes.get(child as usize).is_some_and(|after| after.round > *round);
+            node = child;
+            rest = &rest[digits..];
+        }
+        Ok(node)
+    }
+
+    /// Nodes where a seat acts.
+    pub fn n_decisions(&self) -> usize {
+        self.nodes.iter().filter(|node| matches!(node.kind, BettingKind::Decision { .. })).count()
+    }
+}

@@ -1,0 +1,133 @@
+//! Tables of a betting tree by what a player can know of the cards.
+
+use std::sync::Arc;
+
+use super::{Row, public};
+use crate::cfr::game::betting::{Action, BettingKind, BettingNode, BettingTree};
+use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
+use crate::cfr::game::game_file::GameDef;
+use crate::{Error, Result};
+
+/// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the hand's place among all hands, times
+/// the number of boards of the round, plus the board's place among all boards, both colexicographic.
+#[derive(Clone, Debug)]
+pub(in crate::cfr) struct Buckets {
+    pub rules: Arc<GameDef>,
+    pub tree: Arc<BettingTree>,
+    /// Whether there is room for fold, call and raise everywhere, and not only where they are legal.
+    pub padded: bool,
+    /// Where the table of a decision node begins among its seat's.
+    starts: Vec<usize>,
+    /// Values of a seat's table.
+    lengths: Vec<usize>,
+}
+
+impl Buckets {
+    /// Lays a game out.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a padded table of a game with several sizes of raise; as [`BettingTree::new`].
+    pub fn new(rules: &Arc<GameDef>, padded: bool) -> Result<Self> {
+        let tree = BettingTree::new(rules)?;
+        let mut lengths = vec![0usize; rules.n_players];
+        let mut starts = Vec::with_capacity(tree.nodes.len());
+        for node in &tree.nodes {
+            let (seat, n) = match &node.kind {
+                BettingKind::Decision { seat, actions, .. } => (*seat, actions.len()),
+                BettingKind::Terminal => (0, 0),
+            };
+            starts.push(lengths[seat]);
+            if n > 3 && padded {
+                return Err(Error::option(
+                    "game",
+                    "several sizes of raise",
+                    "one size of raise where deals are sampled",
+                ));
+            }
+            let width = if padded && n > 0 { 3 } else { n };
+            let n_buckets = usize::try_from(n_buckets(rules, node.round as usize)).unwrap_or(usize::MAX);
+            lengths[seat] = width.saturating_mul(n_buckets).saturating_add(lengths[seat]);
+        }
+        Ok(Self { rules: Arc::clone(rules), tree: Arc::new(tree), padded, starts, lengths })
+    }
+
+    pub fn table_len(&self, seat: usize) -> usize {
+        self.lengths[seat]
+    }
+
+    /// Decision nodes of a seat.
+    pub fn nodes(&self, seat: usize) -> impl Iterator<Item = usize> {
+        self.tree.nodes.iter().enumerate().filter_map(move |(number, node)| match &node.kind {
+            BettingKind::Decision { seat: of, .. } if *of == seat => Some(number),
+            _ => None,
+        })
+    }
+
+    /// Buckets of a decision node.
+    pub fn n_buckets(&self, node: usize) -> usize {
+        n_buckets(&self.rules, self.tree.nodes[node].round as usize) as usize
+    }
+
+    pub fn row(&self, node: usize, bucket: usize) -> Row {
+        let BettingNode { kind: BettingKind::Decision { actions, .. }, .. } = &self.tree.nodes[node] else {
+            return Row { start: 0, stride: 1, n_actions: 0 };
+        };
+        let n_actions = actions.len();
+        // Legal actions stand side by side: where nothing is to call only fold is missing, where nothing can be raised only the raise.
+        let missing = usize::from(self.padded && actions.first() != Some(&Action::Fold));
+        let width = if self.padded { 3 } else { n_actions };
+        Row { start: self.starts[node] + bucket * width + missing, stride: 1, n_actions }
+    }
+
+    /// Hands and boards of a node's buckets that can be, with the buckets.
+    pub fn hands(&self, node: usize) -> impl Iterator<Item = (usize, CardSet, CardSet)> {
+        let (all, round) = (self.rules.deck.all(), self.tree.nodes[node].round as usize);
+        let n_board = self.rules.board_cards_by(round);
+        let hands = subsets(all, self.rules.n_hole_cards);
+        let pairs = hands.flat_map(move |hand| subsets(all, n_board).map(move |board| (hand, board)));
+        pairs
+            .enumerate()
+            .filter(|(_, (hand, board))| hand & board == 0)
+            .map(|(bucket, (hand, board))| (bucket, hand, board))
+    }
+
+    /// The decision after a history, and whose it is.
+    pub fn find(&self, history: &str) -> Result<(usize, usize)> {
+        let node = self.tree.find(history)? as usize;
+        match self.tree.nodes[node].kind {
+            BettingKind::Decision { seat, .. } => Ok((node, seat)),
+            BettingKind::Terminal => Err(public::betting_over(history)),
+        }
+    }
+
+    /// The bucket of a hand on a board at a node, the hand, and the board by round.
+    pub fn bucket(&self, node: usize, hand: &str, board: &str) -> Result<(usize, CardSet, Vec<CardSet>)> {
+        let round = self.tree.nodes[node].round as usize;
+        let dealt = public::dealt(self.rules.deck, &self.rules.n_board_cards[..=round], board)?;
+        let on_board = dealt.iter().fold(0, |all, cards| all | cards);
+        let hole = set_of(&self.rules.deck.cards(hand)?);
+        if hole.count_ones() as usize != self.rules.n_hole_cards || hole & on_board != 0 {
+            let allowed = format!("{} private cards beside the board '{board}'", self.rules.n_hole_cards);
+            return Err(Error::option("hand", format!("'{hand}'"), allowed));
+        }
+        let bucket = colex_rank(hole) * boards(&self.rules, round) + colex_rank(on_board);
+        Ok((bucket as usize, hole, dealt))
+    }
+
+    /// Names of the actions of a decision.
+    pub fn actions(&self, node: usize) -> Vec<String> {
+        match &self.tree.nodes[node].kind {
+            BettingKind::Decision { actions, .. } => actions.iter().map(|&action| self.tree.spell(action)).collect(),
+            BettingKind::Terminal => Vec::new(),
+        }
+    }
+}
+
+/// Sets of cards that the board can be in a round.
+fn boards(rules: &GameDef, round: usize) -> u64 {
+    choose(rules.deck.n_cards(), rules.board_cards_by(round) as u32)
+}
+
+fn n_buckets(rules: &GameDef, round: usize) -> u64 {
+    choose(rules.deck.n_cards(), rules.n_hole_cards as u32).saturating_mul(boards(rules, round))
+}

@@ -1,0 +1,125 @@
+//! The betting tree partitioned into the entries of the streets.
+
+use super::build::SetupLock;
+use super::{Entry, Lock, Node};
+use crate::cfr::game::betting::{BettingKind, BettingTree};
+
+/// Entries, action vectors by seat, and locks.
+pub(super) struct Partition {
+    /// By street: its entries and its action vectors of one board, by seat.
+    pub streets: Vec<(Vec<Entry>, [u32; 2])>,
+    pub locks: Vec<Lock>,
+}
+
+/// How a street is come to.
+#[derive(Clone, Copy)]
+enum Root {
+    /// The players go on betting at this node.
+    Betting(u32),
+    /// All chips are in since this terminal node; only cards come.
+    AllIn(u32),
+}
+
+/// Cuts the tree of a two-player game of `n_streets` rounds. Every way to leave a street is an entry of the next, in order.
+pub(super) fn partition(tree: &BettingTree, n_streets: usize, locks: &[SetupLock]) -> Partition {
+    let mut partition = Partition { streets: Vec::new(), locks: Vec::new() };
+    let mut roots = vec![root(tree, 0)];
+    for street in 0..n_streets {
+        let mut of_street =
+            OfStreet { tree, street, last: street + 1 == n_streets, n_slots: [0; 2], exits: Vec::new() };
+        let mut entries = Vec::with_capacity(roots.len());
+        for &root in &roots {
+            let nodes = of_street.entry(root, locks, entries.len(), &mut partition.locks);
+            entries.push(Entry { nodes });
+        }
+        roots = of_street.exits;
+        partition.streets.push((entries, of_street.n_slots));
+    }
+    partition
+}
+
+fn root(tree: &BettingTree, node: u32) -> Root {
+    match tree.nodes[node as usize].kind {
+        BettingKind::Terminal => Root::AllIn(node),
+        BettingKind::Decision { .. } => Root::Betting(node),
+    }
+}
+
+struct OfStreet<'a> {
+    tree: &'a BettingTree,
+    street: usize,
+    last: bool,
+    n_slots: [u32; 2],
+    /// Ways to leave the street so far.
+    exits: Vec<Root>,
+}
+
+impl OfStreet<'_> {
+    /// The nodes below `root`, depth first.
+    fn entry(&mut self, root: Root, locks: &[SetupLock], entry: usize, locked: &mut Vec<Lock>) -> Vec<Node> {
+        let mut nodes: Vec<Node> = Vec::new();
+        // Nodes to come, with the node and the action they belong to.
+        let mut open: Vec<(Root, Option<(u32, u32)>)> = vec![(root, None)];
+        while let Some((place, from)) = open.pop() {
+            let number = nodes.len() as u32;
+            if let Some((parent, action)) = from
+                && let Node::Decision { children, .. } = &mut nodes[parent as usize]
+            {
+                children[action as usize] = number;
+            }
+            let node = match place {
+                Root::AllIn(end) => self.end(end),
+                Root::Betting(betting) => {
+                    let of_tree = &self.tree.nodes[betting as usize];
+                    match &of_tree.kind {
+                        BettingKind::Terminal => self.end(betting),
+                        BettingKind::Decision { .. } if of_tree.round as usize > self.street => self.exit(place),
+                        BettingKind::Decision { seat, actions, children } => {
+                            for (action, &child) in children.iter().enumerate().rev() {
+                                open.push((Root::Betting(child), Some((number, action as u32))));
+                            }
+                            let slot = self.n_slots[*seat];
+                            self.n_slots[*seat] += actions.len() as u32;
+                            let lock = locks.iter().find(|lock| lock.betting == betting);
+                            if let Some(lock) = lock {
+                                let (street, node, strategy) = (self.street, number as usize, lock.strategy.clone());
+                                locked.push(Lock { street, entry, node, strategy });
+                            }
+                            Node::Decision {
+                                seat: *seat,
+                                actions: actions.clone(),
+                                children: vec![0; children.len()],
+                                slot,
+                                betting,
+                                locked: lock.is_some(),
+                            }
+                        }
+                    }
+                }
+            };
+            nodes.push(node);
+        }
+        nodes
+    }
+
+    /// A terminal node of the tree: the end, or the way to the street where the cards are shown.
+    fn end(&mut self, node: u32) -> Node {
+        let pays = |strengths: [u32; 2]| {
+            let payoffs = self.tree.payoffs(&self.tree.nodes[node as usize], &strengths);
+            [payoffs[0], payoffs[1]]
+        };
+        if self.tree.nodes[node as usize].folded != 0 {
+            return Node::Fold { payoff: pays([0, 0]) };
+        }
+        if !self.last {
+            return self.exit(Root::AllIn(node));
+        }
+        let (first, second) = (pays([1, 0]), pays([0, 1]));
+        Node::Showdown { win: [first[0], second[1]], lose: [second[0], first[1]], tie: pays([0, 0]) }
+    }
+
+    fn exit(&mut self, root: Root) -> Node {
+        self.exits.push(root);
+        Node::Exit { entry: self.exits.len() as u32 - 1 }
+    }
+}

@@ -1,0 +1,63 @@
+//! Renaming of suits.
+
+use crate::cfr::game::cards::{CardSet, Deck};
+
+/// A renaming of suits: suit `s` becomes `map[s]`. Entries past the deck's suits stay as they are.
+pub type SuitMap = [u8; 4];
+
+/// All renamings of a deck's suits, the identity first.
+pub(super) fn all(deck: Deck) -> Vec<SuitMap> {
+    let mut maps = vec![[0, 1, 2, 3]];
+    // Each place in turn is exchanged with itself and with every later one.
+    for place in 0..usize::from(deck.n_suits) {
+        maps = maps
+            .into_iter()
+            .flat_map(|map| {
+                (place..usize::from(deck.n_suits)).map(move |other| {
+                    let mut exchanged = map;
+                    exchanged.swap(place, other);
+                    exchanged
+                })
+            })
+            .collect();
+    }
+    maps
+}
+
+/// The renaming that takes back what `map` did.
+pub(super) fn inverse(map: SuitMap) -> SuitMap {
+    let mut back = map;
+    for (suit, &image) in map.iter().enumerate() {
+        back[usize::from(image)] = suit as u8;
+    }
+    back
+}
+
+/// Cards after a renaming.
+pub(super) fn rename(deck: Deck, map: SuitMap, cards: CardSet) -> CardSet {
+    let suits = u32::from(deck.n_suits);
+    // The deuce of suit 0, the three of suit 0 and so on: cards of one suit are `n_suits` apart.
+    let first_suit = (0..u32::from(deck.n_ranks)).fold(0, |set, rank| set | 1 << (rank * suits));
+    (0..suits).fold(0, |set, suit| set | ((cards >> suit) & first_suit) << map[suit as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renamings_form_a_group() {
+        for (n_suits, count) in [(1, 1), (2, 2), (3, 6), (4, 24)] {
+            let deck = Deck { n_suits, n_ranks: 13 };
+            let maps = all(deck);
+            assert_eq!((maps.len(), maps[0]), (count, [0, 1, 2, 3]));
+            let cards = 0x000a_5b3c_7719_2e4d & ((1 << deck.n_cards()) - 1);
+            for &map in &maps {
+                let renamed = rename(deck, map, cards);
+                assert_eq!(renamed.count_ones(), cards.count_ones());
+                assert_eq!(rename(deck, inverse(map), renamed), cards);
+                assert_eq!(maps.iter().filter(|&&other| other == map).count(), 1);
+            }
+        }
+    }
+}

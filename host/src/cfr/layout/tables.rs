@@ -1,0 +1,67 @@
+//! What an engine remembers between two iterations, and what it measures.
+
+/// Values and best responses of the average profile, in chips, by seat.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::cfr) struct Measured {
+    /// Expected winnings when all play the average strategy.
+    pub values: Vec<f64>,
+    /// Expected winnings of a seat that plays its best against the others' average strategies.
+    pub best_responses: Vec<f64>,
+}
+
+impl Measured {
+    /// Σ over seats of (best response − value).
+    pub fn nash_conv(&self) -> f64 {
+        self.best_responses.iter().zip(&self.values).map(|(best, value)| best - value).sum()
+    }
+}
+
+/// Numbers of a table, in the engine's own precision.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::cfr) enum Values {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// All that a solve remembers between two iterations. Layouts: by seat; two players in vector form as `VectorGame::offset` tells, explicit trees
+/// `[infoset][action]` in the order of the tree's information sets; betting trees by
+/// hands have the seat's decision nodes in the order of the tree, `[place of the hand × boards + place of the board][action]` each (`strategy::buckets`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::cfr) struct Tables {
+    /// Iterations done.
+    pub iteration: u64,
+    /// Cumulative regrets, by seat.
+    pub regrets: Vec<Values>,
+    /// Weighted sums of strategies, by seat.
+    pub averages: Vec<Values>,
+    /// Last regrets, by seat; empty unless the algorithm predicts.
+    pub predictions: Vec<Values>,
+    /// Sum over iterations of the utilities of the strategies used, by seat.
+    pub utilities: Vec<f64>,
+    /// State of the generator, where something is sampled.
+    pub random: Vec<u64>,
+}
+
+impl Values {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// One of them.
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Self::F32(values) => f64::from(values[at]),
+            Self::F64(values) => values[at],
+        }
+    }
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::F64(Vec::new())
+    }
+}

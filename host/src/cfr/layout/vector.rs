@@ -1,0 +1,122 @@
+//! Two-player poker as public tree × vectors of hands: every betting round on every board, with all private hands at once.
+//!
+//! A *street* is a betting round. Its *boards* are what has been dealt by then, one for each class of boards that differ by names of suits only. Its
+//! *entries* are the betting subtrees of the round, one for each way the betting before it can end with the hand going on. Hands are numbered once, by the
+//! hands that the first board allows; a hand that a later card blocks keeps its number and has reach 0.
+//!
+//! Names of suits do not matter as long as nothing in the game tells them apart: a renaming that leaves the board, the ranges and the locked strategies as
+//! they are leaves every value as it is. So of boards that such a renaming takes into each other only one is kept, the *representative*; the others are its
+//! *members*, and their values are read from it under the renaming (Waugh, "A fast and optimal hand isomorphism algorithm", 2013, has the idea for hands).
+
+use super::SuitMap;
+use crate::cfr::game::betting::Action;
+use crate::cfr::game::cards::{CardSet, Deck};
+
+/// A two-player game or spot in vector form.
+#[derive(Clone, Debug)]
+pub struct VectorGame {
+    /// The deck.
+    pub deck: Deck,
+    /// Private cards of a hand, 1 to 3.
+    pub n_hole: usize,
+    /// The hands of each seat.
+    pub hands: [Vec<CardSet>; 2],
+    /// Reach of each hand at the root: 1, or the weight of its range.
+    pub weights: [Vec<f64>; 2],
+    /// What turns sums of products of weights and board probabilities into expected chips: 1 / Σ of weights over pairs of hands that can be dealt together.
+    pub scale: f64,
+    /// Suit permutations as maps between hands, by seat: `permutations[id][seat][hand]` is the hand after renaming. 0 is the identity.
+    pub permutations: Vec<[Vec<u32>; 2]>,
+    /// The same permutations as maps between suits.
+    pub suit_maps: Vec<SuitMap>,
+    /// The streets.
+    pub streets: Vec<Street>,
+    /// Strategies that are given and not learnt. Engines write them to the averages ([`locked_vectors`](Self::locked_vectors)) before the first iteration,
+    /// and leave those rows alone.
+    pub locks: Vec<Lock>,
+}
+
+/// The given strategy of one decision node, the same on every board.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// The street.
+    pub street: usize,
+    /// The entry of the street.
+    pub entry: usize,
+    /// The node of the entry; a decision with `locked`.
+    pub node: usize,
+    /// Probabilities `[action][hand of the seat]`; over the actions they add up to 1 for each hand.
+    pub strategy: Vec<Vec<f64>>,
+}
+
+/// A betting round on all its boards.
+#[derive(Clone, Debug)]
+pub struct Street {
+    /// Boards: representatives of their classes. Children of one parent are consecutive, parents in order.
+    pub boards: Vec<Board>,
+    /// Betting subtrees.
+    pub entries: Vec<Entry>,
+    /// Action vectors of one board over all entries, by seat.
+    pub n_slots: [u32; 2],
+}
+
+/// What has been dealt by the time of a street.
+#[derive(Clone, Debug)]
+pub struct Board {
+    /// All public cards so far.
+    pub cards: CardSet,
+    /// The board of the street before; 0 on the first.
+    pub parent: u32,
+    /// Probability of **one** member of the class, given the parent and two hands that both leave it possible: 1 / C(cards left, cards dealt). Regrets
+    /// are counterfactual, so those below a board are weighed with the product of it over the boards on the way, and with [`VectorGame::scale`].
+    pub weight: f64,
+    /// One permutation for each member of the class, the one that takes the member to this board: counterfactual values at the parent are Σ over members m
+    /// of weight · `value[permutations[m][hand]]`. The board itself is the first, `0`; a board that stands for itself only has `[0]`.
+    pub members: Vec<u32>,
+}
+
+/// The betting of one street from one way to come there; node 0 is its root, children stand behind their parents in depth-first order.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+/// A node of an [`Entry`]. Payoffs are net winnings in chips, for seats 0 and 1.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A seat acts.
+    Decision {
+        /// Who.
+        seat: usize,
+        /// What can be done.
+        actions: Vec<Action>,
+        /// The node after each action.
+        children: Vec<u32>,
+        /// First action vector among the seat's of a board; action `a` has `slot + a`.
+        slot: u32,
+        /// Number of the node in the betting tree.
+        betting: u32,
+        /// Whether the strategy is given and not learnt; then the averages hold it, and best responses play it too.
+        locked: bool,
+    },
+    /// The round is over and the next card comes.
+    Exit {
+        /// Entry of the next street.
+        entry: u32,
+    },
+    /// Somebody folded.
+    Fold {
+        /// Payoff to each seat.
+        payoff: [f64; 2],
+    },
+    /// The cards are shown.
+    Showdown {
+        /// Payoff to a seat that wins.
+        win: [f64; 2],
+        /// Payoff to a seat that loses.
+        lose: [f64; 2],
+        /// Payoff to a seat when hands are equal.
+        tie: [f64; 2],
+    },
+}

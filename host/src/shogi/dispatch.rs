@@ -1,0 +1,107 @@
+//! The one place that chooses what runs.
+
+use crate::shogi::engines::cpu::fit::Cpu;
+use crate::shogi::engines::cpu::learn::CpuEngine;
+use crate::shogi::engines::fit::Fit;
+use crate::shogi::engines::fused::Fused;
+use crate::shogi::engines::histogram::Histogram;
+use crate::shogi::engines::learn::Learn;
+use crate::shogi::engines::persistent::Persistent;
+use crate::shogi::engines::plain::Plain;
+use crate::shogi::engines::sparse::DeviceEngine;
+use crate::shogi::features::FeatureSet;
+use crate::shogi::material::options::{Engine, Options};
+use crate::shogi::options::SparseOptions;
+use crate::shogi::shard::Shard;
+use crate::shogi::update::Optimizer;
+use crate::{Backend, Device, Error, Memory, Result};
+
+/// What [`Engine::Auto`] stands for: no other engine is faster, on any device.
+pub(in crate::shogi) const fn chosen(engine: Engine) -> Engine {
+    match engine {
+        Engine::Auto => Engine::Histogram,
+        engine => engine,
+    }
+}
+
+/// The engine of a device for the fit of the twelve values, with the children of shards in it.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an engine that the CPU has not; [`Error::OutOfMemory`] where the children do not fit; those of the engine.
+pub(in crate::shogi) fn fit(device: &Device, shards: &[&Shard], options: &Options) -> Result<Box<dyn Fit>> {
+    device.expect_memory(&memory_of_fit(device, shards, options)?)?;
+    let (repeat, threads) = (options.repeat, options.threads);
+    Ok(match (device.backend(), chosen(options.engine)) {
+        (Backend::Cpu, Engine::Plain) => Box::new(Cpu::words(shards, repeat, threads)?),
+        (Backend::Cpu, _) => Box::new(Cpu::histogram(shards, repeat, threads)?),
+        (_, Engine::Plain) => Box::new(Plain::new(device, shards, repeat)?),
+        (_, Engine::Fused) => Box::new(Fused::new(device, shards, repeat)?),
+        (_, Engine::Persistent) => Box::new(Persistent::new(device, shards, repeat)?),
+        (_, Engine::Histogram | Engine::Auto) => Box::new(Histogram::new(device, shards, repeat)?),
+    })
+}
+
+/// Memory of [`fit`].
+///
+/// # Errors
+/// [`Error::Unsupported`] for an engine that the CPU has not.
+pub(in crate::shogi) fn memory_of_fit(device: &Device, shards: &[&Shard], options: &Options) -> Result<Memory> {
+    let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
+    memory_of_children(device, once.saturating_mul(options.repeat.into()), options)
+}
+
+/// Memory of [`fit`] for so many children, the repeated ones counted.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an engine that the CPU has not.
+pub(in crate::shogi) fn memory_of_children(device: &Device, children: u64, options: &Options) -> Result<Memory> {
+    let engine = chosen(options.engine);
+    let cpu = device.backend() == Backend::Cpu;
+    let bytes = |each: u64| children.saturating_mul(each);
+    Ok(match engine {
+        Engine::Fused | Engine::Persistent if cpu => {
+            return Err(Error::Unsupported {
+                what: format!("engine {engine}"),
+                backend: Backend::Cpu.to_string(),
+                remedy: "use plain or histogram, or a device that runs kernels".to_string(),
+            });
+        }
+        Engine::Plain | Engine::Fused => Memory::default().on_device("differences", bytes(8)),
+        Engine::Persistent => {
+            Memory::default().on_device("positions", bytes(96)).on_device("played children and sums", bytes(12))
+        }
+        // Counts are multiplied: only the data themselves are there, while they are counted.
+        Engine::Histogram | Engine::Auto if cpu => Memory::default(),
+        Engine::Histogram | Engine::Auto => {
+            let once = children / u64::from(options.repeat.max(1));
+            Memory::default().on_device("differences, while they are counted", once.saturating_mul(8))
+        }
+    })
+}
+
+/// The engine of a device for a set of features; all weights are 0.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where weights and gradient do not fit; those of loading the kernels.
+pub(in crate::shogi) fn learn(
+    device: &Device,
+    features: FeatureSet,
+    options: &SparseOptions,
+) -> Result<Box<dyn Learn>> {
+    options.check()?;
+    device.expect_memory(&memory_of_learn(features, None))?;
+    Ok(match device.backend() {
+        Backend::Cpu => Box::new(CpuEngine::new(features, options)?),
+        Backend::Cuda | Backend::Simt => Box::new(DeviceEngine::new(device, features, options)?),
+    })
+}
+
+/// Memory of weights, their gradient, and what an optimiser remembers. Positions come on top as far as there is room: the others are copied in every pass.
+pub(in crate::shogi) fn memory_of_learn(features: FeatureSet, optimizer: Option<Optimizer>) -> Memory {
+    let n = features.len() as u64;
+    let memory = Memory::default().on_device("weights and gradient", 12 * n);
+    match optimizer.map_or(0, Optimizer::n_memory) {
+        0 => memory,
+        arrays => memory.on_device("memory of the optimiser", u64::from(arrays) * 4 * n),
+    }
+}

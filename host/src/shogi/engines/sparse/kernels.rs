@@ -1,0 +1,282 @@
+//! The kernels of sparse features, resolved, with a safe function for each; and the device arrays they work on.
+
+use std::ptr;
+
+use warpplay_gpu::ptx::embedded::SHOGI_SPARSE;
+use warpplay_gpu::shogi::sparse::pass::{
+    self, Pass, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
+    shogi_sparse_pass_material_hand, shogi_sparse_pass_piece_square, total,
+};
+use warpplay_gpu::shogi::sparse::update::{self, Rule, kind, shogi_sparse_scale, shogi_sparse_update};
+
+use super::columns::{Layout, Part};
+use crate::shogi::features::FeatureSet;
+use crate::shogi::loss::{Loss, Totals};
+use crate::shogi::shard::Shard;
+use crate::{Buffer, Device, Error, Function, Module, Pinned, Result, Stream};
+
+/// A part of a shard on the device.
+pub(super) struct Packed {
+    words: Buffer<u64>,
+    n_parents: usize,
+    n_children: usize,
+    layout: Layout,
+}
+
+impl Packed {
+    /// Takes the memory for parts of at most `bytes` bytes; there is none in it yet.
+    pub fn with_room(stream: &Stream, bytes: usize) -> Result<Self> {
+        let words = stream.alloc(bytes.div_ceil(8))?;
+        Ok(Self { words, n_parents: 0, n_children: 0, layout: Layout::new(0, 0, 0) })
+    }
+
+    /// Copies a part of a checked shard to the device.
+    pub fn upload(stream: &Stream, shard: &Shard, part: &Part) -> Result<Self> {
+        let layout = part.layout();
+        let mut words = vec![0; layout.bytes / 8];
+        part.pack(shard, &mut words)?;
+        let words = stream.upload(&words)?;
+        Ok(Self { words, n_parents: part.parents.len(), n_children: part.children.len(), layout })
+    }
+
+    /// Packs a part of a checked shard in pinned memory, once the last copy from there has ended, and queues its copy.
+    pub fn stage(&mut self, stream: &Stream, pinned: &mut Pinned<u64>, shard: &Shard, part: &Part) -> Result<()> {
+        let layout = part.layout();
+        part.pack(shard, pinned.as_mut_slice()?)?;
+        // Until the copy is queued there is nothing to be computed on.
+        (self.n_parents, self.n_children) = (0, 0);
+        stream.write_pinned(&mut self.words, 0, pinned, layout.bytes / 8)?;
+        (self.n_parents, self.n_children, self.layout) = (part.parents.len(), part.children.len(), layout);
+        Ok(())
+    }
+}
+
+/// What passes write beside the gradient.
+pub(super) struct Results {
+    evaluations: Buffer<f64>,
+    slopes: Buffer<u64>,
+    totals: Buffer<u64>,
+}
+
+impl Results {
+    /// Takes the memory for parts of at most `n_children` children.
+    pub fn new(stream: &Stream, n_children: usize) -> Result<Self> {
+        Ok(Self {
+            evaluations: stream.alloc(n_children)?,
+            slopes: stream.alloc(n_children)?,
+            totals: stream.alloc(total::LEN)?,
+        })
+    }
+
+    /// Children there is room for.
+    pub fn n_children(&self) -> usize {
+        self.evaluations.len()
+    }
+
+    /// Sets the sums to 0.
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        stream.zero(&mut self.totals)
+    }
+
+    /// The sums.
+    pub fn totals(&self, stream: &Stream) -> Result<Totals> {
+        let words = stream.read(&self.totals)?;
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        let wide = |at: usize| i128::from(word(at)) + (i128::from(word(at + 1)) << 32);
+        Ok(Totals {
+            loss: wide(total::LOSS),
+            children: word(total::CHILDREN),
+            parents: word(total::PARENTS),
+            first: wide(total::FIRST),
+            first_three: wide(total::FIRST_THREE),
+        })
+    }
+}
+
+/// The parameters on the device.
+pub(super) struct Parameters {
+    pub weights: Buffer<f32>,
+    pub gradient: Buffer<i64>,
+    /// What the optimiser remembers.
+    pub memory: Vec<Buffer<f32>>,
+    largest: Buffer<u32>,
+}
+
+impl Parameters {
+    /// Takes the memory for `n` weights, all 0.
+    pub fn new(stream: &Stream, n: usize) -> Result<Self> {
+        Ok(Self {
+            weights: stream.alloc(n)?,
+            gradient: stream.alloc(n)?,
+            memory: Vec::new(),
+            largest: stream.alloc(1)?,
+        })
+    }
+}
+
+/// The kernels, looked up when the engine is opened.
+pub(super) struct Kernels {
+    features: FeatureSet,
+    material: Function<shogi_sparse_pass_material>,
+    material_hand: Function<shogi_sparse_pass_material_hand>,
+    piece_square: Function<shogi_sparse_pass_piece_square>,
+    kp: Function<shogi_sparse_pass_kp>,
+    kkp: Function<shogi_sparse_pass_kkp>,
+    kpp: Function<shogi_sparse_pass_kpp>,
+    update: Function<shogi_sparse_update>,
+    scale: Function<shogi_sparse_scale>,
+    /// Blocks that the device holds at once.
+    n_blocks: u32,
+}
+
+/// Does something with the function of a set of features.
+macro_rules! of_set {
+    ($kernels:expr, $function:ident => $then:expr) => {{
+        let kernels = $kernels;
+        match kernels.features {
+            FeatureSet::Material => {
+                let $function = &kernels.material;
+                $then
+            }
+            FeatureSet::MaterialHand => {
+                let $function = &kernels.material_hand;
+                $then
+            }
+            FeatureSet::PieceSquare => {
+                let $function = &kernels.piece_square;
+                $then
+            }
+            FeatureSet::KingPiece => {
+                let $function = &kernels.kp;
+                $then
+            }
+            FeatureSet::KingKingPiece => {
+                let $function = &kernels.kkp;
+                $then
+            }
+            FeatureSet::KingPiecePiece => {
+                let $function = &kernels.kpp;
+                $then
+            }
+        }
+    }};
+}
+
+impl Kernels {
+    /// Loads the module: a kernel that is missing is found here, at the door.
+    pub fn load(device: &Device, features: FeatureSet) -> Result<Self> {
+        let module = Module::load(device, &SHOGI_SPARSE)?;
+        let mut kernels = Self {
+            features,
+            material: module.function(shogi_sparse_pass_material)?,
+            material_hand: module.function(shogi_sparse_pass_material_hand)?,
+            piece_square: module.function(shogi_sparse_pass_piece_square)?,
+            kp: module.function(shogi_sparse_pass_kp)?,
+            kkp: module.function(shogi_sparse_pass_kkp)?,
+            kpp: module.function(shogi_sparse_pass_kpp)?,
+            update: module.function(shogi_sparse_update)?,
+            scale: module.function(shogi_sparse_scale)?,
+            n_blocks: 1,
+        };
+        let occupancy = of_set!(&kernels, function => function.occupancy(&pass::shape(1))?);
+        kernels.n_blocks = occupancy.max(1).saturating_mul(device.info()?.n_multiprocessors.max(1));
+        Ok(kernels)
+    }
+
+    /// Adds a part's sums to the totals, and to the gradient if it is wanted.
+    pub fn pass(
+        &self,
+        stream: &Stream,
+        packed: &Packed,
+        parameters: &mut Parameters,
+        results: &mut Results,
+        loss: &Loss,
+        with_gradient: bool,
+    ) -> Result<()> {
+        if packed.n_parents == 0 {
+            return Ok(());
+        }
+        results.evaluations.expect_len_at_least("evaluations", packed.n_children)?;
+        results.slopes.expect_len_at_least("slopes", packed.n_children)?;
+        parameters.weights.expect_len("weights", self.features.len())?;
+        parameters.gradient.expect_len("gradient", self.features.len())?;
+        let n_parents = u32::try_from(packed.n_parents)
+            .map_err(|_| Error::shape("parents of a part", "below 2³²", packed.n_parents))?;
+        let at = packed.layout;
+        let base = packed.words.as_ptr().cast::<u8>();
+        let arguments = Pass {
+            pieces: base.wrapping_add(at.pieces).cast(),
+            sides: base.wrapping_add(at.sides),
+            plies: base.wrapping_add(at.plies).cast(),
+            games: base.wrapping_add(at.games).cast(),
+            first_child: base.wrapping_add(at.first_child).cast(),
+            played: base.wrapping_add(at.played).cast(),
+            first_change: base.wrapping_add(at.first_change).cast(),
+            changes: base.wrapping_add(at.changes).cast(),
+            order: base.wrapping_add(at.order).cast(),
+            weights: parameters.weights.as_ptr(),
+            gradient: parameters.gradient.as_mut_ptr().cast(),
+            evaluations: results.evaluations.as_mut_ptr(),
+            slopes: results.slopes.as_mut_ptr(),
+            totals: results.totals.as_mut_ptr(),
+            a: loss.a,
+            window: loss.window,
+            seed: loss.seed,
+            n_parents,
+            siblings: loss.siblings,
+            with_gradient: u32::from(with_gradient),
+            reserved: 0,
+        };
+        let shape = pass::shape(self.n_blocks.min(n_parents));
+        // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
+        // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`). The set's arrays have its length, the results room for the children: checked
+        // above. All of it belongs to the engine, which drops nothing before its stream has been waited for: buffers free their memory in the stream's order.
+        of_set!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
+    }
+
+    /// One step of an optimiser with the summed gradient.
+    pub fn update(&self, stream: &Stream, parameters: &mut Parameters, rule: Rule) -> Result<f32> {
+        let n = self.n(parameters)?;
+        let n_memory = match rule.kind {
+            kind::SIGN | kind::SGD => 0,
+            kind::MOMENTUM | kind::ADA_GRAD => 1,
+            _ => 2,
+        };
+        let Parameters { weights, gradient, memory, largest } = parameters;
+        for array in memory.iter() {
+            array.expect_len("memory of the optimiser", weights.len())?;
+        }
+        if memory.len() < n_memory {
+            return Err(Error::shape("memory of the optimiser", format!("{n_memory} arrays"), memory.len()));
+        }
+        let mut pointer = |at: usize| memory.get_mut(at).map_or(ptr::dangling_mut(), Buffer::as_mut_ptr);
+        let (first, second) = (pointer(0), pointer(1));
+        stream.zero(largest)?;
+        let arguments = (weights.as_mut_ptr(), gradient.as_ptr(), first, second, largest.as_mut_ptr(), n, rule);
+        // SAFETY: all arrays hold `n` values, `largest` one; there are as many as the rule remembers: checked above. They outlive the launch: the read below waits.
+        unsafe { stream.launch(&self.update, update::shape(n), arguments)? };
+        largest_of(stream, largest)
+    }
+
+    /// Multiplies the weights.
+    pub fn scale(&self, stream: &Stream, parameters: &mut Parameters, factor: f32) -> Result<f32> {
+        let n = self.n(parameters)?;
+        let Parameters { weights, largest, .. } = parameters;
+        stream.zero(largest)?;
+        // SAFETY: `weights` holds `n` values, `largest` one.
+        unsafe { stream.launch(&self.scale, update::shape(n), (weights, &mut *largest, n, factor))? };
+        largest_of(stream, largest)
+    }
+
+    /// Weights, as the kernels count them.
+    fn n(&self, parameters: &Parameters) -> Result<u32> {
+        parameters.weights.expect_len("weights", self.features.len())?;
+        parameters.gradient.expect_len("gradient", self.features.len())?;
+        u32::try_from(self.features.len()).map_err(|_| Error::shape("weights", "below 2³²", self.features.len()))
+    }
+}
+
+/// The largest size of a weight that was noted, 0 where all are small.
+fn largest_of(stream: &Stream, largest: &Buffer<u32>) -> Result<f32> {
+    Ok(stream.read(largest)?.first().map_or(0.0, |&bits| f32::from_bits(bits)))
+}

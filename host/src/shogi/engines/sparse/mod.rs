@@ -1,0 +1,338 @@
+//! The engine on devices that run kernels: shards stay there where they fit, and are copied in pieces, each while the one before is computed, where they do not.
+
+mod columns;
+#[allow(unsafe_code)]
+mod kernels;
+
+use std::collections::{HashMap, HashSet};
+
+use warpplay_gpu::shogi::sparse::update::{Rule, kind, rounded};
+
+use columns::Part;
+use kernels::{Kernels, Packed, Parameters, Results};
+
+use crate::shogi::engines::learn::{Learn, check_memory, on_the_host, too_large};
+use crate::shogi::evaluator::check_weights;
+use crate::shogi::features::FeatureSet;
+use crate::shogi::loss::{Loss, Totals};
+use crate::shogi::options::SparseOptions;
+use crate::shogi::shard::Shard;
+use crate::shogi::update::{MOST, Optimizer, Update};
+use crate::{Device, Error, Event, Pinned, Result, Stream};
+
+/// Most bytes of a slot for copies: long enough to hide a launch, short enough that the first copy, which nothing hides, is small.
+const SLOT_BYTES: u64 = 64 << 20;
+
+/// Weights and all that belongs to them, and the shards that fit, on a device.
+pub(in crate::shogi) struct DeviceEngine {
+    device: Device,
+    stream: Stream,
+    copies: Stream,
+    kernels: Kernels,
+    features: FeatureSet,
+    parameters: Parameters,
+    results: Results,
+    resident: HashMap<Name, Packed>,
+    resident_bytes: u64,
+    slots: Option<Slots>,
+    limit: Option<u64>,
+}
+
+/// What a shard is known by while it is neither changed nor dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    addresses: [usize; 3],
+    lengths: [usize; 3],
+    sample: u64,
+}
+
+impl Name {
+    /// Addresses and lengths, and a sum over some cells.
+    fn of(shard: &Shard) -> Self {
+        let changes: &[u32] = &shard.changes;
+        let games: &[u64] = &shard.games;
+        let sample = |n: usize| (0..n).step_by(n / 64 + 1);
+        let mut sum = 0u64;
+        for at in sample(changes.len()) {
+            sum = sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(changes[at]));
+        }
+        for at in sample(games.len()) {
+            sum = sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(games[at]);
+        }
+        Self {
+            addresses: [shard.pieces.as_ptr().addr(), changes.as_ptr().addr(), games.as_ptr().addr()],
+            lengths: [shard.n_parents(), shard.first_change.len(), changes.len()],
+            sample: sum,
+        }
+    }
+}
+
+/// Two slots for pieces that are on their way.
+struct Slots {
+    slots: [Slot; 2],
+    bytes: usize,
+}
+
+struct Slot {
+    packed: Packed,
+    pinned: Pinned<u64>,
+    /// Set behind the last copy, and behind the last pass.
+    copied: Event,
+    computed: Event,
+}
+
+impl Slots {
+    fn new(stream: &Stream, bytes: usize) -> Result<Self> {
+        let slot = || {
+            Ok::<_, Error>(Slot {
+                packed: Packed::with_room(stream, bytes)?,
+                pinned: stream.pinned(bytes.div_ceil(8))?,
+                copied: stream.event()?,
+                computed: stream.event()?,
+            })
+        };
+        let slots = [slot()?, slot()?];
+        // Zeroed on this stream, written on the other.
+        stream.synchronize()?;
+        Ok(Self { slots, bytes })
+    }
+}
+
+impl DeviceEngine {
+    /// Takes the memory for weights and gradient: 12 bytes a weight.
+    pub fn new(device: &Device, features: FeatureSet, options: &SparseOptions) -> Result<Self> {
+        let (stream, copies) = (device.stream()?, device.stream()?);
+        let kernels = Kernels::load(device, features)?;
+        let parameters = Parameters::new(&stream, features.len())?;
+        let results = Results::new(&stream, 0)?;
+        stream.synchronize()?;
+        Ok(Self {
+            device: device.clone(),
+            stream,
+            copies,
+            kernels,
+            features,
+            parameters,
+            results,
+            resident: HashMap::new(),
+            resident_bytes: 0,
+            slots: None,
+            limit: options.device_bytes,
+        })
+    }
+
+    /// Bytes of positions that may be on the device; `n_children` is the most of a piece.
+    fn limit(&self, n_children: usize) -> Result<u64> {
+        if let Some(limit) = self.limit {
+            return Ok(limit);
+        }
+        let slots = self.slots.as_ref().map_or(0, |slots| 2 * slots.bytes as u64);
+        let room = self.device.memory()?.free + self.resident_bytes + slots;
+        // What will still be taken: an optimiser's memory, evaluations and slopes; and a tenth for the driver's own.
+        let taken = 8 * self.features.len() as u64 + 16 * n_children as u64;
+        Ok((room - room / 10).saturating_sub(taken))
+    }
+
+    /// Makes room for the results of a piece.
+    fn make_room(&mut self, n_children: usize) -> Result<()> {
+        if self.results.n_children() < n_children {
+            self.results = Results::new(&self.stream, 0)?;
+            self.results = Results::new(&self.stream, n_children)?;
+        }
+        Ok(())
+    }
+
+    /// Copies shards to the device for good where all of this pass fit. Returns those that do not, and bytes left for their pieces.
+    fn make_resident(&mut self, shards: &[&Shard]) -> Result<(HashSet<Name>, u64)> {
+        let mut missing: HashMap<Name, (&Shard, Part)> = HashMap::new();
+        for &shard in shards {
+            let name = Name::of(shard);
+            if shard.n_parents() > 0 && !self.resident.contains_key(&name) && !missing.contains_key(&name) {
+                shard.expect_columns()?;
+                missing.insert(name, (shard, Part::whole(shard)));
+            }
+        }
+        if missing.is_empty() {
+            return Ok((HashSet::new(), 0));
+        }
+        let needed: u64 = missing.values().map(|(_, part)| part.layout().bytes as u64).sum();
+        let most_children = missing.values().map(|(_, part)| part.children.len()).max().unwrap_or(0);
+        let left = self.limit(most_children)?.saturating_sub(self.resident_bytes);
+        if needed <= left {
+            // Shards that stay have a better use for this memory; a pass that needs the slots takes them again.
+            self.slots = None;
+            self.make_room(most_children)?;
+            for (name, (shard, part)) in missing {
+                let packed = Packed::upload(&self.stream, shard, &part)?;
+                self.resident_bytes += part.layout().bytes as u64;
+                self.resident.insert(name, packed);
+            }
+            return Ok((HashSet::new(), 0));
+        }
+        // Shards of other passes give way where pieces would have too little room.
+        let smallest = missing.values().map(|(_, part)| part.layout().bytes as u64).max().unwrap_or(0).min(SLOT_BYTES);
+        if left / 2 < smallest && self.resident_bytes > 0 {
+            self.forget_all()?;
+            return self.make_resident(shards);
+        }
+        Ok((missing.into_keys().collect(), left))
+    }
+
+    fn forget_all(&mut self) -> Result<()> {
+        self.stream.synchronize()?;
+        self.resident.clear();
+        self.resident_bytes = 0;
+        Ok(())
+    }
+
+    /// Cuts shards into pieces that fit into two slots of `left` bytes in all, and takes the memory for them.
+    fn pieces<'a>(&mut self, shards: &[&'a Shard], left: u64) -> Result<Vec<(&'a Shard, Part)>> {
+        if shards.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes = (left / 2).min(SLOT_BYTES) / 8 * 8;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let mut pieces = Vec::new();
+        for &shard in shards {
+            shard.expect_columns()?;
+            pieces.extend(Part::split(shard, bytes)?.into_iter().map(|part| (shard, part)));
+        }
+        self.make_room(pieces.iter().map(|(_, part)| part.children.len()).max().unwrap_or(0))?;
+        if self.slots.as_ref().is_none_or(|slots| slots.bytes != bytes) {
+            self.slots = None;
+            self.slots = Some(Slots::new(&self.stream, bytes)?);
+        }
+        Ok(pieces)
+    }
+
+    /// Computes pieces, each copied while the one before is computed.
+    fn stream_pass(&mut self, pieces: &[(&Shard, Part)], loss: &Loss, gradient: bool) -> Result<()> {
+        let Self { stream, copies, kernels, parameters, results, slots, .. } = self;
+        let Some(Slots { slots: [even, odd], .. }) = slots else { return Ok(()) };
+        let (mut slot, mut other) = (even, odd);
+        for (shard, part) in pieces {
+            // The pass that last read the slot is over; the one before this piece's may still run.
+            slot.computed.wait()?;
+            slot.packed.stage(copies, &mut slot.pinned, shard, part)?;
+            copies.record(&slot.copied)?;
+            slot.copied.wait()?;
+            kernels.pass(stream, &slot.packed, parameters, results, loss, gradient)?;
+            stream.record(&slot.computed)?;
+            std::mem::swap(&mut slot, &mut other);
+        }
+        Ok(())
+    }
+}
+
+impl Learn for DeviceEngine {
+    fn features(&self) -> FeatureSet {
+        self.features
+    }
+
+    fn weights(&self) -> Result<Vec<f32>> {
+        self.stream.read(&self.parameters.weights)
+    }
+
+    fn values(&self) -> Result<Vec<f32>> {
+        let mut values = vec![0.0; self.features.n_values()];
+        self.stream.read_into(&self.parameters.weights, 0, &mut values)?;
+        Ok(values)
+    }
+
+    fn set_weights(&mut self, weights: &[f32]) -> Result<()> {
+        check_weights(self.features, weights)?;
+        let weights: Vec<f32> = weights.iter().map(|&weight| rounded(weight)).collect();
+        self.stream.write(&mut self.parameters.weights, 0, &weights)
+    }
+
+    fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
+        loss.check()?;
+        let (streamed, left) = self.make_resident(shards)?;
+        // A shard that is given twice counts twice.
+        let copied: Vec<&Shard> = shards.iter().copied().filter(|shard| streamed.contains(&Name::of(shard))).collect();
+        let pieces = self.pieces(&copied, left)?;
+        self.results.clear(&self.stream)?;
+        if gradient {
+            self.stream.zero(&mut self.parameters.gradient)?;
+        }
+        let Self { stream, kernels, parameters, results, resident, .. } = self;
+        for shard in shards {
+            if let Some(packed) = resident.get(&Name::of(shard)) {
+                kernels.pass(stream, packed, parameters, results, loss, gradient)?;
+            }
+        }
+        self.stream_pass(&pieces, loss, gradient)?;
+        self.results.totals(&self.stream)
+    }
+
+    fn forget(&mut self) -> Result<()> {
+        self.forget_all()
+    }
+
+    fn gradient(&self) -> Result<Vec<i64>> {
+        self.stream.read(&self.parameters.gradient)
+    }
+
+    fn set_gradient(&mut self, gradient: &[i64]) -> Result<()> {
+        if gradient.len() != self.features.len() {
+            return Err(Error::shape(format!("gradient of {}", self.features), self.features.len(), gradient.len()));
+        }
+        self.stream.write(&mut self.parameters.gradient, 0, gradient)
+    }
+
+    fn update(&mut self, update: &Update, children: u64) -> Result<()> {
+        update.check()?;
+        if children == 0 {
+            return Err(Error::option("children", children, "from 1"));
+        }
+        let (kind, n_memory) = match update.optimizer {
+            Optimizer::Sign => (kind::SIGN, 0),
+            Optimizer::Sgd => (kind::SGD, 0),
+            Optimizer::Momentum => (kind::MOMENTUM, 1),
+            Optimizer::AdaGrad => (kind::ADA_GRAD, 1),
+            Optimizer::Adam => (kind::ADAM, 2),
+            Optimizer::Lbfgs => return Err(on_the_host()),
+        };
+        if self.parameters.memory.len() != n_memory {
+            self.parameters.memory.clear();
+            for _ in 0..n_memory {
+                let array = self.stream.alloc(self.features.len())?;
+                self.parameters.memory.push(array);
+            }
+        }
+        let correction = |beta: f32| (1.0 - libm::pow(f64::from(beta), f64::from(update.step))) as f32;
+        let rule = Rule {
+            children: children as f64,
+            kind,
+            rate: update.learning_rate,
+            l1: update.l1,
+            l2: update.l2,
+            beta1: update.beta1,
+            beta2: update.beta2,
+            epsilon: update.epsilon,
+            correction1: correction(update.beta1),
+            correction2: correction(update.beta2),
+            reserved: 0,
+        };
+        let largest = self.kernels.update(&self.stream, &mut self.parameters, rule)?;
+        if largest < MOST { Ok(()) } else { Err(too_large("learning_rate", update.learning_rate)) }
+    }
+
+    fn scale(&mut self, factor: f32) -> Result<()> {
+        if !factor.is_finite() {
+            return Err(Error::option("factor", factor, "a finite number"));
+        }
+        let largest = self.kernels.scale(&self.stream, &mut self.parameters, factor)?;
+        if largest < MOST { Ok(()) } else { Err(too_large("factor", factor)) }
+    }
+
+    fn memory(&self) -> Result<Vec<Vec<f32>>> {
+        self.parameters.memory.iter().map(|array| self.stream.read(array)).collect()
+    }
+
+    fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()> {
+        check_memory(self.features, memory)?;
+        self.parameters.memory = memory.iter().map(|array| self.stream.upload(array)).collect::<Result<_>>()?;
+        Ok(())
+    }
+}

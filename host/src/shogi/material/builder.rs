@@ -1,0 +1,94 @@
+//! How a fit is made.
+
+use super::fit::Material;
+use super::options::{Engine, Options};
+use crate::shogi::dispatch;
+use crate::shogi::evaluation::check_children;
+use crate::shogi::objective::{Objective, Values};
+use crate::shogi::shard::{Shard, Shards};
+use crate::{Device, Memory, Result};
+
+/// Options and data of a [`Material`]; made by [`Material::builder`].
+#[derive(Clone, Debug)]
+pub struct MaterialBuilder<'a> {
+    shards: Vec<&'a Shard>,
+    options: Options,
+}
+
+impl<'a> MaterialBuilder<'a> {
+    pub(super) fn new(shards: Shards<'a>) -> Self {
+        Self { shards: shards.0, options: Options::default() }
+    }
+
+    /// All options at once.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Which implementation.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine;
+        self
+    }
+
+    /// What is minimised, and by which steps.
+    #[must_use]
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.options.objective = objective;
+        self
+    }
+
+    /// First values of L N S G B R +P +L +N +S +B +R.
+    #[must_use]
+    pub fn init(mut self, values: Values) -> Self {
+        self.options.init = values;
+        self
+    }
+
+    /// Steps in all.
+    #[must_use]
+    pub fn iterations(mut self, iterations: u32) -> Self {
+        self.options.iterations = iterations;
+        self
+    }
+
+    /// Takes the data as if they were there so many times.
+    #[must_use]
+    pub fn repeat(mut self, times: u32) -> Self {
+        self.options.repeat = times;
+        self
+    }
+
+    /// Threads on the CPU; `None` for all cores.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.options.threads = threads.into();
+        self
+    }
+
+    /// Memory that [`build`](Self::build) takes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device has not.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        dispatch::memory_of_fit(device, &self.shards, &self.options)
+    }
+
+    /// Takes over the children of the shards, which are not needed afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for options that [`Options::check`] refuses, or threads that cannot be started;
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device has not; [`Error::Shape`](crate::Error::Shape) without children, or for 2³¹ and more;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where they do not fit; those of the driver.
+    pub fn build(self, device: &Device) -> Result<Material> {
+        let Self { shards, options } = self;
+        options.check()?;
+        let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
+        check_children(once)?;
+        let engine = dispatch::fit(device, &shards, &options)?;
+        Ok(Material::new(engine, device.clone(), once * u64::from(options.repeat), options))
+    }
+}

@@ -1,0 +1,98 @@
+//! What a fit can be told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::runtime::named::named;
+use crate::shogi::objective::{Objective, Values, check_values};
+use crate::shogi::options::check_threads;
+use crate::{Error, Result};
+
+named! {
+    /// What is held of the children, and how it is summed ([module](super)).
+    Engine, "engine":
+        /// The fastest: the histogram.
+        Auto = "auto",
+        /// Distinct differences with their counts.
+        Histogram = "histogram",
+        /// Differences of material, with one exponential a child.
+        Fused = "fused",
+        /// Differences of material, with thirteen exponentials a child.
+        Plain = "plain",
+        /// Positions of 96 bytes, all iterations in one launch.
+        Persistent = "persistent",
+}
+
+/// Options of a [`Material`](super::Material).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Which implementation. Default: auto.
+    pub engine: Engine,
+    /// What is minimised, and by which steps. Default: the paper's.
+    pub objective: Objective,
+    /// First values of L N S G B R +P +L +N +S +B +R. Default: 3, as in the paper.
+    pub init: Values,
+    /// Steps in all. Default: 50, as in the paper.
+    pub iterations: u32,
+    /// The data are taken as if they were there so many times, to reach a size for measurements. Default: 1.
+    pub repeat: u32,
+    /// Threads on [`Device::cpu`](crate::Device::cpu): 1 is the sequential program, `None` all cores. What is learnt does not depend on it. Default: `None`.
+    pub threads: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            engine: Engine::Auto,
+            objective: Objective::default(),
+            init: [3.0; 12],
+            iterations: 50,
+            repeat: 1,
+            threads: None,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses what is out of range or does not go together.
+    ///
+    /// # Errors
+    /// [`Error::Option`] names the option; among them are a `delta` above 75 / a with one exponential for all thirteen terms.
+    pub fn check(&self) -> Result<()> {
+        let Self { engine, objective, init, iterations: _, repeat, threads } = self;
+        objective.check()?;
+        // The sizes of factors must not meet infinity before their terms are 0 or 1.
+        let most = 75.0 / objective.a;
+        if matches!(engine, Engine::Fused | Engine::Persistent) && objective.delta > most {
+            let allowed = format!("at most {most}, 75 / a, with engine {engine}");
+            return Err(Error::option("delta", objective.delta, allowed));
+        }
+        check_values(init)?;
+        if *repeat == 0 {
+            return Err(Error::option("repeat", repeat, "1 or more"));
+        }
+        check_threads(*threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        let bad = |change: &dyn Fn(&mut Options), text: &str| {
+            let mut options = Options::default();
+            change(&mut options);
+            let error = options.check().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("option {text} is not allowed (")), "{error}");
+        };
+        Options::default().check().unwrap();
+        bad(&|o| o.objective.h = 0.0, "h: 0");
+        bad(&|o| o.init[3] = f64::NAN, "init: NaN");
+        bad(&|o| o.repeat = 0, "repeat: 0");
+        bad(&|o| o.threads = Some(0), "threads: 0");
+        bad(&|o| (o.engine, o.objective.delta) = (Engine::Fused, 26.0), "delta: 26");
+        assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
+    }
+}

@@ -1,0 +1,175 @@
+//! What the learner uses, for those who want to go step by step.
+
+use super::dispatch;
+use super::engines::learn::Learn;
+use super::features::FeatureSet;
+use super::loss::{Loss, Totals};
+use super::options::SparseOptions;
+use super::shard::Shard;
+use super::update::Update;
+use crate::{Device, Memory, Result};
+
+/// Options of a [`Sparse`]; made by [`Sparse::builder`].
+#[derive(Clone, Debug)]
+pub struct SparseBuilder {
+    features: FeatureSet,
+    options: SparseOptions,
+}
+
+impl SparseBuilder {
+    /// All options at once.
+    #[must_use]
+    pub fn options(mut self, options: SparseOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Most bytes of positions that are kept on the device.
+    #[must_use]
+    pub fn device_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.options.device_bytes = bytes.into();
+        self
+    }
+
+    /// Threads on the CPU; `None` for all cores.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.options.threads = threads.into();
+        self
+    }
+
+    /// Memory that [`build`](Self::build) takes; what an optimiser remembers comes on top when it is first used, and positions as far as there is room.
+    ///
+    /// # Errors
+    /// None: every device has all sets of features.
+    pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
+        Ok(dispatch::memory_of_learn(self.features, None))
+    }
+
+    /// Takes the memory on a device: 12 bytes a weight, and the optimiser's when it is first used. All weights are 0.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for threads that cannot be started; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where weights and gradient do not
+    /// fit; those of loading the kernels.
+    pub fn build(self, device: &Device) -> Result<Sparse> {
+        dispatch::learn(device, self.features, &self.options).map(Sparse)
+    }
+}
+
+/// Weights of a set of features on a device, and what is computed with them: the loss of positions, its gradient, steps of an optimiser.
+///
+/// Everything that is summed is whole, so all back ends, numbers of threads and ways to divide positions into shards give the same bits. [`Learner`](super::learner)
+/// does all of this by itself.
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay::shogi::{FeatureSet, Loss, Shard, Sparse};
+/// let mut sparse = Sparse::builder(FeatureSet::PieceSquare).build(&Device::cpu())?;
+/// sparse.set_weights(&FeatureSet::PieceSquare.weights_of(&[3.0; 12]))?;
+/// let totals = sparse.pass(&[&Shard::default()], &Loss::default(), true)?;
+/// assert_eq!(totals.children, 0);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Sparse(Box<dyn Learn>);
+
+impl std::fmt::Debug for Sparse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sparse").field("features", &self.0.features()).finish_non_exhaustive()
+    }
+}
+
+impl Sparse {
+    /// A builder for a set of features.
+    pub fn builder(features: FeatureSet) -> SparseBuilder {
+        SparseBuilder { features, options: SparseOptions::default() }
+    }
+
+    /// What the weights belong to.
+    pub fn features(&self) -> FeatureSet {
+        self.0.features()
+    }
+
+    /// The weights, `[features.len()]`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn weights(&self) -> Result<Vec<f32>> {
+        self.0.weights()
+    }
+
+    /// Sets the weights, each rounded to a multiple of 2⁻³⁰.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another number of weights; [`Error::Option`](crate::Error::Option) for one that is no number or not below 1,024.
+    pub fn set_weights(&mut self, weights: &[f32]) -> Result<()> {
+        self.0.set_weights(weights)
+    }
+
+    /// One pass over shards with the present weights: their totals. With `gradient`, the gradient becomes the sum over these shards.
+    ///
+    /// Shards may be kept on the device and are known again by their addresses: see [`forget`](Self::forget).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or
+    /// a limit of memory that has no room for two parents; those of the device.
+    pub fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
+        self.0.pass(shards, loss, gradient)
+    }
+
+    /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn forget(&mut self) -> Result<()> {
+        self.0.forget()
+    }
+
+    /// The gradient of the last pass that computed it, in multiples of 2⁻³⁶, not divided by the number of children.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn gradient(&self) -> Result<Vec<i64>> {
+        self.0.gradient()
+    }
+
+    /// Replaces the gradient.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another length.
+    pub fn set_gradient(&mut self, gradient: &[i64]) -> Result<()> {
+        self.0.set_gradient(gradient)
+    }
+
+    /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for numbers without meaning, for L-BFGS, which works on the host, and where a weight grows to 1,024 or beyond, after
+    /// which the weights are not to be used.
+    pub fn update(&mut self, update: &Update, children: u64) -> Result<()> {
+        self.0.update(update, children)
+    }
+
+    /// Multiplies all weights but the pawn's, and rounds.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn scale(&mut self, factor: f32) -> Result<()> {
+        self.0.scale(factor)
+    }
+
+    /// The optimiser's memory: none, one or two arrays of `[features.len()]`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn memory(&self) -> Result<Vec<Vec<f32>>> {
+        self.0.memory()
+    }
+
+    /// Puts an optimiser's memory back.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for more than two arrays, or of another length.
+    pub fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()> {
+        self.0.set_memory(memory)
+    }
+}

@@ -1,0 +1,191 @@
+//! The programs of the GPU: the paper's, and ours for one deal at a time.
+
+use std::sync::Arc;
+
+use warpplay::cfr::engines::walk::{Checksums, Set};
+use warpplay::cfr::game::{ACTIONS, Dealer};
+use warpplay::{Device, Error, Event, Graph, Result, Stream};
+
+use super::kernels::sequence::Deal;
+use super::launch::{Arrays, DEALS, Kernels, Number, Table, Ways};
+use super::options::{Options, Program};
+use super::run::{Plan, Profile, Running};
+
+/// Iterations of the longer of the two graphs.
+const GRAPH: u32 = 8;
+/// Values of a table that are read at a time for their sums.
+const PIECE: usize = 1 << 20;
+
+/// A program on a device. Field order: the stream last, so that arrays and graphs go before it.
+pub(super) struct OnDevice<T: Number> {
+    plan: Arc<Plan>,
+    kernels: Kernels<T>,
+    arrays: Arrays<T>,
+    ways: Ways,
+    /// Number of each sequence on the device.
+    numbers: Vec<u32>,
+    dealer: Dealer,
+    /// One iteration, and [`GRAPH`] of them.
+    graphs: Option<[Graph; 2]>,
+    stream: Stream,
+}
+
+impl<T: Number> OnDevice<T> {
+    /// Takes the memory.
+    pub fn new(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Self> {
+        let too_large = |chips: f64| f64::from(chips as f32) != chips;
+        if let Some(end) = plan.sequences.ends.iter().find(|end| too_large(end.pots[0].chips)) {
+            return Err(Error::option("blind", end.pots[0].chips, "pots that single precision holds exactly"));
+        }
+        let ours = options.program == Program::Graph;
+        let ways = Ways {
+            block: options.block,
+            shared: options.shared,
+            constant: options.constant && !ours,
+            flattened: options.flattened,
+            renumbered: options.renumbered,
+            by_bucket: ours,
+        };
+        let n = plan.sequences.sequences.len() as u32;
+        let numbers = if ways.renumbered { (0..n).collect() } else { plan.sequences.depth_first() };
+        let stream = device.stream()?;
+        let mut made = Self {
+            kernels: Kernels::load(device)?,
+            arrays: Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets)?,
+            ways,
+            numbers,
+            dealer: Dealer::new(&plan.game, options.seed)?,
+            graphs: None,
+            stream,
+            plan: Arc::clone(plan),
+        };
+        if ours {
+            made.graphs = Some([made.record(1)?, made.record(GRAPH)?]);
+        }
+        Ok(made)
+    }
+
+    fn record(&mut self, n: u32) -> Result<Graph> {
+        let Self { stream, kernels, arrays, ways, plan, .. } = self;
+        stream.capture(|stream| {
+            (0..n).try_for_each(|_| iteration(stream, kernels, arrays, *ways, plan, &Deal::default()))
+        })
+    }
+
+    /// Draws deals and puts them on the device.
+    fn deal(&mut self, n: usize) -> Result<Vec<Deal>> {
+        let mut deals = Vec::with_capacity(n);
+        for _ in 0..n {
+            let cards = self.dealer.next();
+            let mut deal = Deal { beats: self.dealer.beats(&cards), ..Deal::default() };
+            let board = cards.boards.last().copied().unwrap_or(0);
+            for (bucket, &hole) in deal.buckets.iter_mut().zip(&cards.holes) {
+                *bucket = self.plan.buckets.bucket(0, hole, board);
+            }
+            deals.push(deal);
+        }
+        self.arrays.set_deals(&self.stream, &deals)?;
+        Ok(deals)
+    }
+
+    /// Place of a set's first action in the tables.
+    fn row(&self, sequence: u32, bucket: u32) -> usize {
+        let (sequence_stride, bucket_stride) = self.arrays.strides(self.ways);
+        let number = u64::from(self.numbers[sequence as usize]);
+        (number * sequence_stride + u64::from(bucket) * bucket_stride) as usize
+    }
+}
+
+/// Queues one iteration.
+fn iteration<T: Number>(
+    stream: &Stream,
+    kernels: &Kernels<T>,
+    arrays: &mut Arrays<T>,
+    ways: Ways,
+    plan: &Plan,
+    deal: &Deal,
+) -> Result<()> {
+    let levels = &plan.sequences.levels;
+    levels.iter().try_for_each(|level| kernels.down(stream, arrays, ways, level, deal))?;
+    levels.iter().rev().try_for_each(|level| kernels.up(stream, arrays, ways, level, deal))
+}
+
+impl<T: Number> Running for OnDevice<T> {
+    fn run(&mut self, n: u32) -> Result<()> {
+        let mut left = n as usize;
+        while left > 0 {
+            let deals = self.deal(left.min(DEALS))?;
+            left -= deals.len();
+            if let Some([one, many]) = &self.graphs {
+                let n = deals.len() as u32;
+                (0..n / GRAPH).try_for_each(|_| self.stream.launch_graph(many))?;
+                (0..n % GRAPH).try_for_each(|_| self.stream.launch_graph(one))?;
+            } else {
+                for deal in &deals {
+                    iteration(&self.stream, &self.kernels, &mut self.arrays, self.ways, &self.plan, deal)?;
+                }
+            }
+            // The deals of the next turn overwrite these.
+            self.stream.synchronize()?;
+        }
+        Ok(())
+    }
+
+    fn utilities(&self) -> Result<Vec<f64>> {
+        self.arrays.sums(&self.stream)
+    }
+
+    fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
+        let row = self.row(sequence, bucket);
+        let read = |table| {
+            let mut values = [T::ZERO; ACTIONS];
+            self.arrays.read(&self.stream, table, row, &mut values)?;
+            Ok::<_, Error>(values.map(T::to_f64))
+        };
+        Ok(Set { regrets: read(Table::Regrets)?, averages: read(Table::Averages)? })
+    }
+
+    fn checksums(&self) -> Result<Checksums> {
+        let mut sums = Checksums::default();
+        let mut values = vec![T::ZERO; PIECE.min(self.arrays.table_len())];
+        for first in (0..self.arrays.table_len()).step_by(PIECE) {
+            let n = PIECE.min(self.arrays.table_len() - first);
+            self.arrays.read(&self.stream, Table::Regrets, first, &mut values[..n])?;
+            for value in &values[..n] {
+                sums.regrets += value.to_f64();
+                sums.regret_sizes += value.to_f64().abs();
+            }
+            self.arrays.read(&self.stream, Table::Averages, first, &mut values[..n])?;
+            sums.averages += values[..n].iter().map(|value| value.to_f64()).sum::<f64>();
+        }
+        Ok(sums)
+    }
+
+    fn profile(&mut self, n: u32) -> Result<Profile> {
+        let levels = self.plan.sequences.levels.clone();
+        let sequences = levels.iter().map(|level| level.end - level.start).collect();
+        let mut profile = Profile { down_ms: vec![0.0; levels.len()], up_ms: vec![0.0; levels.len()], sequences };
+        let events = (0..=2 * levels.len()).map(|_| self.stream.event()).collect::<Result<Vec<Event>>>()?;
+        for _ in 0..n {
+            let deal = self.deal(1)?[0];
+            let Self { stream, kernels, arrays, ways, .. } = self;
+            stream.record(&events[0])?;
+            for (level, event) in levels.iter().zip(&events[1..]) {
+                kernels.down(stream, arrays, *ways, level, &deal)?;
+                stream.record(event)?;
+            }
+            for (level, event) in levels.iter().rev().zip(&events[1 + levels.len()..]) {
+                kernels.up(stream, arrays, *ways, level, &deal)?;
+                stream.record(event)?;
+            }
+            stream.synchronize()?;
+            let took =
+                |at: usize| Event::elapsed_ms(&events[at], &events[at + 1]).map(|ms| f64::from(ms) / f64::from(n));
+            for level in 0..levels.len() {
+                profile.down_ms[level] += took(level)?;
+                profile.up_ms[level] += took(2 * levels.len() - 1 - level)?;
+            }
+        }
+        Ok(profile)
+    }
+}

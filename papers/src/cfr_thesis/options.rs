@@ -1,0 +1,96 @@
+//! Which program, and how.
+
+use std::fmt;
+
+use warpplay::{Error, Precision, Result};
+
+/// The programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    /// The paper's plain program: recursive, one thread.
+    Recursive,
+    /// The paper's program for the CPU: level by level, several threads.
+    Iterative,
+    /// The paper's program for the GPU: level by level, in two phases.
+    Levels,
+    /// Ours for one deal at a time: the same phases in a graph.
+    Graph,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Recursive, Self::Iterative, Self::Levels, Self::Graph];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recursive => "recursive",
+            Self::Iterative => "iterative",
+            Self::Levels => "levels",
+            Self::Graph => "graph",
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Options of a [`Run`](super::Run).
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Options {
+    /// The program.
+    pub program: Program,
+    /// Threads of a block of the GPU: 32, 64, 128 or 256. Theirs: 64.
+    pub block: u32,
+    /// Threads of the iterative program. Theirs: 8.
+    pub threads: usize,
+    /// Seed of the deals.
+    pub seed: u64,
+    /// Arithmetic on the GPU, `f32` or `f64`; programs on the CPU are in `f64`.
+    pub precision: Precision,
+    /// Staging in shared memory: a sequence's reaches are read once and its utilities written once; without it every use goes to global memory.
+    pub shared: bool,
+    /// The deal in constant memory, where the parameters of a launch lie; without it in global memory. The program `graph` keeps its deals in global memory.
+    pub constant: bool,
+    /// A thread for each sequence of a level; without it one thread goes through all of them.
+    pub flattened: bool,
+    /// Sequences numbered level by level; without it depth first, as a recursive program meets them, and a list tells each level's.
+    pub renumbered: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            program: Program::Levels,
+            block: 64,
+            threads: 8,
+            seed: 1,
+            precision: Precision::F32,
+            shared: true,
+            constant: true,
+            flattened: true,
+            renumbered: true,
+        }
+    }
+}
+
+impl Options {
+    /// # Errors
+    /// [`Error::Option`] for a value that is not allowed.
+    pub(super) fn check(&self) -> Result<()> {
+        if ![32, 64, 128, 256].contains(&self.block) {
+            return Err(Error::option("block", self.block, "32, 64, 128 or 256"));
+        }
+        if !(1..=1024).contains(&self.threads) {
+            return Err(Error::option("threads", self.threads, "1 to 1024"));
+        }
+        if !matches!(self.precision, Precision::F32 | Precision::F64) {
+            return Err(Error::option("precision", self.precision, "f32 or f64 where deals are sampled one by one"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! One of the programs, running.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use warpplay::cfr::engines::walk::{Checksums, Set};
+use warpplay::cfr::game::{Buckets, Sequences, Unordered};
+use warpplay::cfr::{BettingTree, GameDef};
+use warpplay::{Backend, Device, Error, Memory, Precision, Result};
+
+use super::cpu::OnCpu;
+use super::device::OnDevice;
+use super::launch;
+use super::options::{Options, Program};
+
+/// Times of the two phases, the mean of some iterations, by level from the root.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Profile {
+    /// Strategies and reaches, in milliseconds.
+    pub down_ms: Vec<f64>,
+    /// Utilities and regrets, in milliseconds.
+    pub up_ms: Vec<f64>,
+    /// Sequences of each level.
+    pub sequences: Vec<u32>,
+}
+
+/// What a program can do.
+pub(super) trait Running: Send {
+    /// Does `n` more iterations, and returns when they are done.
+    fn run(&mut self, n: u32) -> Result<()>;
+    /// Sum of the root's utilities over all iterations, by seat.
+    fn utilities(&self) -> Result<Vec<f64>>;
+    fn set(&self, sequence: u32, bucket: u32) -> Result<Set>;
+    fn checksums(&self) -> Result<Checksums>;
+    /// `n` iterations with a look at the clock after every level.
+    fn profile(&mut self, n: u32) -> Result<Profile>;
+}
+
+/// A game and what a program keeps of it.
+pub(super) struct Plan {
+    pub game: GameDef,
+    pub sequences: Sequences,
+    pub buckets: Box<dyn Buckets>,
+    pub n_buckets: u32,
+}
+
+impl Plan {
+    fn of(game: &GameDef) -> Result<Self> {
+        if game.n_rounds != 1 {
+            return Err(Error::option(
+                "numRounds",
+                game.n_rounds,
+                "1: the dissertation's buckets are those of one round",
+            ));
+        }
+        let sequences = Sequences::of(&BettingTree::new(game)?)?;
+        if sequences.has_side_pots() {
+            return Err(Error::option(
+                "stack",
+                "short stacks",
+                "stacks that no line of play uses up: the dissertation knows no side pots",
+            ));
+        }
+        let buckets = Unordered::new(game).ok_or_else(|| {
+            Error::option("numHoleCards", game.n_hole_cards, "at most 8 cards of a player and the board")
+        })?;
+        let n_buckets = buckets.n_buckets(0);
+        Ok(Self { game: game.clone(), sequences, n_buckets, buckets: Box::new(buckets) })
+    }
+}
+
+/// Whether a program runs kernels.
+pub(super) fn on_gpu(program: Program) -> bool {
+    matches!(program, Program::Levels | Program::Graph)
+}
+
+impl Plan {
+    /// Bytes that a program needs.
+    fn memory(&self, options: &Options) -> Memory {
+        let value = if on_gpu(options.program) && options.precision == Precision::F32 { 4 } else { 8 };
+        launch::memory(&self.sequences, self.n_buckets, value)
+    }
+}
+
+/// One of the programs on one game.
+///
+/// ```no_run
+/// use warpplay::Device;
+/// use warpplay::cfr::GameDef;
+/// use warpplay_papers::cfr_thesis::{Options, Run};
+///
+/// let game = GameDef::read("variant_c.game")?;
+/// let mut run = Run::build(&Device::auto(), &game, &Options::default())?;
+/// run.iterate(1000)?;
+/// println!("{} s, average utilities {:?}", run.seconds(), run.average_utilities()?);
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+pub struct Run {
+    plan: Arc<Plan>,
+    options: Options,
+    running: Box<dyn Running>,
+    memory: Memory,
+    iterations: u64,
+    seconds: f64,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, memory, iterations, seconds, .. } = self;
+        f.debug_struct("Run")
+            .field("options", options)
+            .field("memory", memory)
+            .field("iterations", iterations)
+            .field("seconds", seconds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// Memory that a program needs for a game, before it is taken.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), but for the memory.
+    pub fn memory_needed(game: &GameDef, options: &Options) -> Result<Memory> {
+        Ok(Plan::of(game)?.memory(options))
+    }
+
+    /// Lays the game out and takes the memory.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed, and for a game of more than one round, with several sizes of raise or with side pots;
+    /// [`Error::OutOfMemory`] with the bytes needed where the device has less; [`Error::Unsupported`] for a program of the GPU on the CPU back end.
+    pub fn build(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
+        options.check()?;
+        let plan = Arc::new(Plan::of(game)?);
+        let memory = plan.memory(options);
+        // Programs of the CPU take the host's memory, whichever device is given.
+        let device = if on_gpu(options.program) { device.clone() } else { Device::cpu() };
+        device.expect_memory(&memory)?;
+        let running: Box<dyn Running> = match options.program {
+            Program::Levels | Program::Graph if device.backend() == Backend::Cpu => {
+                return Err(Error::Unsupported {
+                    what: format!("program {}", options.program),
+                    backend: device.backend().to_string(),
+                    remedy: "use a CUDA device, or the program recursive or iterative".into(),
+                });
+            }
+            Program::Levels | Program::Graph if options.precision == Precision::F64 => {
+                Box::new(OnDevice::<f64>::new(&device, &plan, options)?)
+            }
+            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(&device, &plan, options)?),
+            Program::Recursive | Program::Iterative => Box::new(OnCpu::new(&plan, options)?),
+        };
+        Ok(Self { plan, options: *options, running, memory, iterations: 0, seconds: 0.0 })
+    }
+
+    /// Does `n` more iterations, one deal each.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn iterate(&mut self, n: u32) -> Result<()> {
+        let start = Instant::now();
+        self.running.run(n)?;
+        self.seconds += start.elapsed().as_secs_f64();
+        self.iterations += u64::from(n);
+        Ok(())
+    }
+
+    /// Does `n` more iterations with a look at the clock after every level, for the programs of the GPU.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for those of the CPU; as the device says.
+    pub fn profile(&mut self, n: u32) -> Result<Profile> {
+        let profile = self.running.profile(n)?;
+        self.iterations += u64::from(n);
+        Ok(profile)
+    }
+
+    /// Iterations so far.
+    pub fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Wall time of [`iterate`](Self::iterate) so far, deals included.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// The options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Bytes that the program has taken.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Sequences of the game.
+    pub fn n_sequences(&self) -> u32 {
+        self.plan.sequences.sequences.len() as u32
+    }
+
+    /// Buckets of the game.
+    pub fn n_buckets(&self) -> u32 {
+        self.plan.n_buckets
+    }
+
+    /// Sum over the iterations of the utilities of the strategies used, in chips, by seat.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn utilities(&self) -> Result<Vec<f64>> {
+        self.running.utilities()
+    }
+
+    /// Mean of the same over the iterations; 0 before the first.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn average_utilities(&self) -> Result<Vec<f64>> {
+        let n = self.iterations.max(1) as f64;
+        Ok(self.utilities()?.into_iter().map(|sum| sum / n).collect())
+    }
+
+    /// What is known of one information set.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there is no such sequence or bucket; as the device says.
+    pub fn set(&self, sequence: u32, bucket: u32) -> Result<Set> {
+        if sequence >= self.n_sequences() {
+            return Err(Error::option("sequence", sequence, format!("below {}", self.n_sequences())));
+        }
+        if bucket >= self.n_buckets() {
+            return Err(Error::option("bucket", bucket, format!("below {}", self.n_buckets())));
+        }
+        self.running.set(sequence, bucket)
+    }
+
+    /// Sums over the tables; reads them wholly.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn checksums(&self) -> Result<Checksums> {
+        self.running.checksums()
+    }
+}

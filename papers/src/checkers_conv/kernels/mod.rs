@@ -1,0 +1,84 @@
+//! The published kernels, one by one: a convolution, a norm or a rectifier a launch, and a network is a sequence of launches.
+//!
+//! | kernels | file | grid | block | steps of a thread |
+//! |---|---|---|---|---|
+//! | `azero_paper_input_64_{padded,plain}` | [`input`] | positions × outputs | 64 | 9 × planes |
+//! | `azero_paper_input_planes_{padded,plain}`, `…_planes_atomic_{padded,plain}` | [`input`] | positions × outputs | 64 × planes | 9 + planes |
+//! | `azero_paper_torso_{global,shared}_{banked,plain}` | [`torso`] | positions × outputs | 128 × 1 or 128 × 8 | 9 × squares of its rows × ⌈channels / 128⌉ |
+//! | `azero_paper_output` | [`output`] | positions × outputs | 64 | channels |
+//! | `azero_paper_clear`, `…_batch_norm`, `…_relu`, `…_add` | [`elementwise`] | positions × ⌈values / 256⌉ | 256 | 1 |
+//! | `azero_paper_linear`, `…_tanh` | [`heads`] | positions × ⌈outputs / 128⌉ | 128 | inputs |
+//! | `azero_paper_policy` | [`heads`] | positions | 128 | ⌈actions / 128⌉ + log block |
+//!
+//! Boards are 8×8: a thread for each of the 64 squares is what these kernels are made of. Planes, channels, depth and heads may have other sizes than the
+//! source's. The paper evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
+//!
+//! The published kernels add no bias to a convolution. Each convolution here has a flag for that: [`WITH_BIAS`] gives the network's value, [`WITHOUT_BIAS`]
+//! what the published kernels computed.
+//!
+//! Twin  `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference".
+
+pub mod elementwise;
+pub mod heads;
+pub mod input;
+pub mod output;
+pub mod torso;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use warpplay_gpu::kernel::{KernelInfo, info};
+
+/// Rows and columns of the board.
+pub const SIDE: u32 = 8;
+/// Squares of the board.
+pub const CELLS: u32 = SIDE * SIDE;
+/// Taps of a 3×3 kernel.
+pub const TAPS: u32 = 9;
+
+/// A convolution adds its bias.
+pub const WITH_BIAS: u32 = 1;
+/// A convolution leaves its bias out, as the published kernels do.
+pub const WITHOUT_BIAS: u32 = 0;
+
+/// All kernels of the module `checkers_conv`.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const KERNELS: [KernelInfo; 18] = [
+    info::<input::azero_paper_input_64_padded>(),
+    info::<input::azero_paper_input_64_plain>(),
+    info::<input::azero_paper_input_planes_padded>(),
+    info::<input::azero_paper_input_planes_plain>(),
+    info::<input::azero_paper_input_planes_atomic_padded>(),
+    info::<input::azero_paper_input_planes_atomic_plain>(),
+    info::<torso::azero_paper_torso_global_banked>(),
+    info::<torso::azero_paper_torso_global_plain>(),
+    info::<torso::azero_paper_torso_shared_banked>(),
+    info::<torso::azero_paper_torso_shared_plain>(),
+    info::<output::azero_paper_output>(),
+    info::<elementwise::azero_paper_clear>(),
+    info::<elementwise::azero_paper_batch_norm>(),
+    info::<elementwise::azero_paper_relu>(),
+    info::<elementwise::azero_paper_add>(),
+    info::<heads::azero_paper_linear>(),
+    info::<heads::azero_paper_tanh>(),
+    info::<heads::azero_paper_policy>(),
+];
+
+/// The square that tap `tap` of a 3×3 kernel meets from square (`row`, `column`); none beyond the border, where the plane is 0.
+#[inline(always)]
+fn neighbour(row: u32, column: u32, tap: u32) -> Option<u32> {
+    // Beyond 0 the difference wraps to a large number.
+    let (row, column) = ((row + tap / 3).wrapping_sub(1), (column + tap % 3).wrapping_sub(1));
+    if row < SIDE && column < SIDE { Some(row * SIDE + column) } else { None }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taps_meet_the_squares_around() {
+        let around = |row, column| (0..TAPS).map(|tap| neighbour(row, column, tap)).collect::<Vec<_>>();
+        assert_eq!(around(1, 1), [0, 1, 2, 8, 9, 10, 16, 17, 18].map(Some));
+        assert_eq!(around(0, 0), [None, None, None, None, Some(0), Some(1), None, Some(8), Some(9)]);
+        assert_eq!(around(7, 7), [Some(54), Some(55), None, Some(62), Some(63), None, None, None, None]);
+    }
+}

@@ -1,0 +1,102 @@
+//! What the tables are made of: a device, a network, and positions.
+
+use std::collections::HashSet;
+
+use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, observation};
+use warpplay::azero::{Evaluator, Network};
+use warpplay::mcts::Game;
+use warpplay::{Device, Precision, Result};
+
+/// Precisions that kernels have.
+pub(super) const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16];
+
+/// Numbers in order from a seed: SplitMix64.
+pub(super) struct Draw(u64);
+
+impl Draw {
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// In [0, 1).
+    pub fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A network for checkers on a device, with distinct positions of random games from a fixed seed.
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay::azero::{Network, NetworkShape};
+/// use warpplay_papers::checkers_conv::Study;
+///
+/// let shape = NetworkShape { width: 4, depth: 1, ..NetworkShape::default() };
+/// let study = Study::new(&Device::cpu(), Network::seeded(shape, 27)?, 4);
+/// let rows = study.mistakes(4);
+/// assert!(rows.iter().all(|row| row.weights != "all 0.01" || row.policy_logits == 0.0));
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Study {
+    device: Device,
+    network: Network,
+    observations: Vec<f32>,
+    masks: Vec<u8>,
+}
+
+impl Study {
+    /// Plays games until `n` distinct observations have been seen. The network must be one for checkers.
+    pub fn new(device: &Device, network: Network, n: usize) -> Self {
+        let layout = network.observation();
+        let (mut draw, mut seen) = (Draw::new(27), HashSet::new());
+        let (mut observations, mut masks) = (Vec::new(), Vec::new());
+        while seen.len() < n {
+            let mut position = Checkers::new();
+            while !position.outcome().is_over() && seen.len() < n {
+                let planes = observation(&position, position.to_move(), layout);
+                let bits: Vec<bool> = planes.iter().map(|&value| value > 0.0).collect();
+                if seen.insert(bits) {
+                    observations.extend(planes);
+                    masks.extend(legal_mask(&position));
+                }
+                let moves = position.moves();
+                position.apply(moves.nth(draw.below(moves.count())));
+            }
+        }
+        Self { device: device.clone(), network, observations, masks }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Observations and masks of the first `n` positions, from the start again beyond the last.
+    pub fn first(&self, n: usize) -> (Vec<f32>, Vec<u8>) {
+        let (observations, masks) = (self.observations.iter().cycle(), self.masks.iter().cycle());
+        (observations.take(n * N_OBSERVATION).copied().collect(), masks.take(n * N_ACTIONS).copied().collect())
+    }
+
+    /// Our evaluator for a network.
+    pub(super) fn evaluator(&self, network: &Network, precision: Precision, n: usize) -> Result<Evaluator> {
+        Evaluator::builder(network).precision(precision).max_batch(n).build(&self.device)
+    }
+}

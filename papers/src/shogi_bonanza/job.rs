@@ -1,0 +1,136 @@
+//! The paper's job by any form: its own, or an engine of `warpplay`.
+
+use std::ops::{ControlFlow, Range};
+
+use serde::Serialize;
+use warpplay::shogi::material::Material;
+use warpplay::shogi::ranks::{Alone, Ranks};
+use warpplay::shogi::{Objective, Row, Shard, Values};
+use warpplay::{Backend, Device, Progress, Result};
+
+use super::form::Form;
+use super::part::part;
+use super::program::Program;
+use super::reproduce::{Reproducible, Split, reproduce};
+use warpplay::shogi::material::Engine;
+
+/// What is learnt, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Options {
+    /// What holds the children.
+    pub form: Form,
+    /// What is minimised, and by which steps.
+    pub objective: Objective,
+    /// First values.
+    pub init: Values,
+    /// Updates.
+    pub iterations: u32,
+    /// The data are taken as if they were there so many times: the paper had 6.3 million children.
+    pub repeat: u32,
+    /// Threads of the CPU: 1 is the sequential program, `None` all cores.
+    pub threads: Option<usize>,
+    /// What is divided among ranks.
+    pub split: Split,
+}
+
+impl Default for Options {
+    /// The paper's numbers, by the histogram.
+    fn default() -> Self {
+        Self {
+            form: Form::Engine(Engine::Histogram),
+            objective: Objective::default(),
+            init: [3.0; 12],
+            iterations: 50,
+            repeat: 1,
+            threads: None,
+            split: Split::Data,
+        }
+    }
+}
+
+/// Children in any form.
+pub struct Job {
+    work: Work,
+}
+
+enum Work {
+    Paper(Box<Program>),
+    Engine(Box<Material>),
+}
+
+impl Job {
+    /// Takes over the children of shards.
+    ///
+    /// # Errors
+    /// Those of [`Program::new`] and of [`Material::builder`].
+    pub fn new(device: &Device, shards: &[&Shard], options: &Options) -> Result<Self> {
+        let Options { form, objective, init, iterations, repeat, threads, .. } = options;
+        let work = match (form.stride(), form) {
+            (None, Form::Engine(engine)) => {
+                let builder = Material::builder(shards).engine(*engine).objective(*objective).init(*init);
+                let builder = builder.iterations(*iterations).repeat(*repeat).threads(*threads);
+                Work::Engine(Box::new(builder.build(device)?))
+            }
+            (stride, _) => {
+                let stride = stride.unwrap_or(96);
+                Work::Paper(Box::new(Program::new(device, shards, *objective, stride, *repeat, *threads)?))
+            }
+        };
+        Ok(Self { work })
+    }
+
+    /// All rows on this rank alone; where the form makes all iterations in one launch, in one launch.
+    ///
+    /// # Errors
+    /// Those of [`reproduce`], and of [`Material::run`].
+    pub fn run(&mut self, options: &Options, mut watch: impl FnMut(&Row) -> ControlFlow<()>) -> Result<Vec<Row>> {
+        match &mut self.work {
+            Work::Engine(material) => {
+                material.restart();
+                material.set_limit(options.iterations);
+                let of_row =
+                    |progress: &Progress<Row>| progress.latest.as_ref().map_or(ControlFlow::Continue(()), &mut watch);
+                Ok(material.run(of_row)?.rows)
+            }
+            Work::Paper(_) => {
+                let Options { split, objective, init, iterations, .. } = options;
+                reproduce(self, &Alone, *split, objective, init, *iterations, watch)
+            }
+        }
+    }
+}
+
+impl Reproducible for Job {
+    fn sums(&mut self, values: &Values, features: Range<usize>) -> Result<Vec<i128>> {
+        match &mut self.work {
+            Work::Paper(program) => program.sums(values, features),
+            Work::Engine(material) => material.evaluate_some(values, features),
+        }
+    }
+
+    fn children(&self) -> u64 {
+        match &self.work {
+            Work::Paper(program) => program.children(),
+            Work::Engine(material) => material.children(),
+        }
+    }
+}
+
+/// The paper's learning by all ranks of a group: all rows, the same on every rank.
+///
+/// # Errors
+/// Those of [`Job::new`] and of [`reproduce`].
+pub fn learn(
+    device: &Device,
+    ranks: &dyn Ranks,
+    shards: &[&Shard],
+    options: &Options,
+    watch: impl FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Vec<Row>> {
+    let one_by_one = device.backend() == Backend::Cpu || options.form.stride().is_some();
+    if ranks.size() == 1 && !one_by_one {
+        return Job::new(device, shards, options)?.run(options, watch);
+    }
+    let mut work = part(ranks, options.split, shards, |shards| Job::new(device, shards, options))?;
+    reproduce(&mut *work, ranks, options.split, &options.objective, &options.init, options.iterations, watch)
+}

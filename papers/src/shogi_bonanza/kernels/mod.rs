@@ -1,0 +1,20 @@
+//! The paper's program on the GPU: positions of 96 bytes ([`layout`](warpplay_gpu::shogi::layout)), a block of 96 threads for each.
+//!
+//! | kernel | grid × block | what | source |
+//! | --- | --- | --- | --- |
+//! | [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) | positions × 96 | the value of each position: a thread a byte, then a reduction in shared memory | the paper's first kernel |
+//! | [`shogi_paper_sum`](sum::shogi_paper_sum) | children / 512 × 512 | T of each child against the played one, added up by blocks | its second kernel |
+//!
+//! Where the paper's reductions leave out barriers (the last steps among the threads of a warp, and one inside a branch), ours have them: since Volta the threads of a
+//! warp do not run in step. Twin: `warpplay_cpu_ref::shogi::material`. [`shogi_paper_evaluate`](evaluate::shogi_paper_evaluate) adds in the order of its tree, so that a
+//! value may differ from the twin's in its last bit.
+
+pub mod evaluate;
+pub mod sum;
+
+/// All kernels of the module.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<warpplay_gpu::kernel::KernelInfo> {
+    use warpplay_gpu::kernel::info;
+    vec![info::<evaluate::shogi_paper_evaluate>(), info::<sum::shogi_paper_sum>()]
+}

@@ -1,0 +1,273 @@
+//! The paper's tables, measured: 2 (ranks), 6 (CPU and GPU), 7 (values).
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use serde::Serialize;
+use warpplay::shogi::material::{Engine, Material};
+use warpplay::shogi::quiescence;
+use warpplay::shogi::ranks::{self, Ranks, Threads};
+use warpplay::shogi::{Evaluator, FeatureSet, Row, Shard, Values};
+use warpplay::{Backend, Device, Result};
+
+use super::form::Form;
+use super::job::{Job, Options};
+use super::part::part;
+use super::published::{self, RankTime, Time};
+use super::reproduce::{Reproducible, Split, ideal_speed_up, reproduce};
+
+/// Ranks of Table 2 where the program was not started as several.
+const RANKS: usize = 5;
+
+/// What was measured and learnt.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tables {
+    /// Table 2.
+    pub ranks: Vec<RankTime>,
+    /// How the ranks of Table 2 were run.
+    pub ranks_as: &'static str,
+    /// Table 6.
+    pub times: Vec<Time>,
+    /// Table 7.
+    pub values: Values,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The same with quiescence search, where it was asked for.
+    pub values_with_quiescence: Option<Values>,
+    /// What the paper measured.
+    pub published: Published,
+}
+
+/// The paper's own figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Published {
+    /// The whole job on one core.
+    pub cpu_seconds: f64,
+    /// On its GPU.
+    pub gpu_seconds: f64,
+    /// Which.
+    pub gpu: &'static str,
+    /// Evaluations of positions of the job.
+    pub evaluations: f64,
+    /// Processes of its best run with MPI.
+    pub mpi_ranks: u32,
+    /// How many times faster that was than one.
+    pub mpi_speed_up: f64,
+}
+
+/// What is measured.
+pub struct Wanted<'a> {
+    /// The job.
+    pub options: &'a Options,
+    /// Updates of each measurement of Tables 2 and 6.
+    pub iterations: u32,
+    /// For the second column of Table 7: quiet lines are searched anew after so many updates.
+    pub quiescence_every: Option<u32>,
+    /// Whether to stop now.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Measures all; `rows` is what was learnt. All ranks take part, and rank 0 has the answer.
+///
+/// # Errors
+/// Those of the jobs; [`Error::Rank`](warpplay::Error::Rank) if another rank failed.
+pub fn measure(
+    wanted: &Wanted<'_>,
+    group: &dyn Ranks,
+    shards: &[&Shard],
+    device: &Device,
+    rows: &[Row],
+) -> Result<Tables> {
+    let work = Work { wanted, shards };
+    let (ranks, ranks_as) = work.by_ranks(group)?;
+    let leads = group.rank() == 0;
+    let times = if leads { work.by_form(device)? } else { Vec::new() };
+    let with_quiescence = match wanted.quiescence_every.filter(|_| leads) {
+        Some(every) => Some(work.with_quiescence(every)?),
+        None => None,
+    };
+    // Ranks that leave early would be missed.
+    ranks::agree(group, Ok(()))?;
+    Ok(Tables {
+        ranks,
+        ranks_as,
+        times,
+        values: rows.last().map_or(wanted.options.init, |row| row.values),
+        values_with_quiescence: with_quiescence,
+        published: Published {
+            cpu_seconds: published::CPU_SECONDS,
+            gpu_seconds: published::GPU_SECONDS,
+            gpu: published::GPU,
+            evaluations: published::EVALUATIONS,
+            mpi_ranks: published::MPI.0,
+            mpi_speed_up: published::MPI.1,
+        },
+    })
+}
+
+/// One of the paper's figures: the course from `first` for all values, by the histogram.
+///
+/// # Errors
+/// Those of the fit.
+pub fn figure(first: u32, shards: &[&Shard], options: &Options, iterations: u32) -> Result<Vec<Row>> {
+    let builder = Material::builder(shards).objective(options.objective).init([first.into(); 12]);
+    let report = builder.iterations(iterations).build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
+    Ok(report.rows)
+}
+
+struct Work<'a> {
+    wanted: &'a Wanted<'a>,
+    shards: &'a [&'a Shard],
+}
+
+impl Work<'_> {
+    fn children(&self) -> f64 {
+        let children: usize = self.shards.iter().map(|shard| shard.n_children()).sum();
+        children as f64 * f64::from(self.wanted.options.repeat)
+    }
+
+    /// Evaluations of a run: the state after the last update is evaluated too.
+    fn evaluations(&self) -> f64 {
+        self.children() * 13.0 * f64::from(self.wanted.iterations + 1)
+    }
+
+    /// Table 2: the plain form on one thread of the CPU a rank, for 1 rank and more, which share the changed values as in the paper.
+    fn by_ranks(&self, group: &dyn Ranks) -> Result<(Vec<RankTime>, &'static str)> {
+        let (seconds, ranks_as) = match group.size() {
+            1 => {
+                let time = |size| {
+                    let times = Threads::run(size, |ranks| self.as_rank(ranks))?;
+                    Ok(times.into_iter().fold(0.0, f64::max))
+                };
+                ((1..=RANKS).map(time).collect::<Result<Vec<f64>>>()?, "threads of one process")
+            }
+            all => {
+                let time = |size| {
+                    let mine = self.as_rank(&Part { group, size })?;
+                    Ok(group.gather(&[mine])?.into_iter().fold(0.0, f64::max))
+                };
+                ((1..=all).map(time).collect::<Result<Vec<f64>>>()?, "processes")
+            }
+        };
+        let alone = seconds.first().copied().unwrap_or(f64::NAN);
+        let row = |(ranks, &seconds): (u32, &f64)| RankTime {
+            ranks,
+            seconds,
+            speed_up: alone / seconds,
+            ideal: published::ideal(ranks),
+            ideal_of_whole: ideal_speed_up(ranks as usize),
+            rate: self.evaluations() / seconds.max(1e-12),
+        };
+        Ok(((1..).zip(&seconds).map(row).collect(), ranks_as))
+    }
+
+    /// The job with another form, on one thread or more, with the updates of a measurement.
+    fn job(&self, form: Form, threads: Option<usize>) -> Options {
+        Options { form, threads, iterations: self.wanted.iterations, ..self.wanted.options.clone() }
+    }
+
+    /// One rank's time, from when all are ready.
+    fn as_rank(&self, ranks: &dyn Ranks) -> Result<f64> {
+        let split = Split::Features;
+        let job = self.job(Form::Engine(Engine::Plain), Some(1));
+        let mut work = part(ranks, split, self.shards, |shards| Job::new(&Device::cpu(), shards, &job))?;
+        let start = Instant::now();
+        let go_on = |_: &Row| ControlFlow::Continue(());
+        reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, go_on)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// Table 6: the paper's way on one core and on all, then every form of the device.
+    fn by_form(&self, device: &Device) -> Result<Vec<Time>> {
+        let cpu = Device::cpu();
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let (plain, histogram) = (Form::Engine(Engine::Plain), Form::Engine(Engine::Histogram));
+        let mut runs = vec![
+            (&cpu, Form::Paper, Some(1)),
+            (&cpu, Form::Paper, Some(all)),
+            (&cpu, plain, Some(1)),
+            (&cpu, plain, Some(all)),
+            (&cpu, histogram, Some(1)),
+        ];
+        if device.backend() == Backend::Cuda {
+            runs.extend(Form::ALL.iter().map(|&form| (device, form, None)));
+        }
+        let mut times = Vec::new();
+        for (device, form, threads) in runs {
+            if (self.wanted.stop)() {
+                break;
+            }
+            let options = self.job(form, threads);
+            let mut job = Job::new(device, self.shards, &options)?;
+            // The first run on a device loads what it needs.
+            if device.backend() != Backend::Cpu {
+                job.sums(&options.init, 0..12)?;
+            }
+            let start = Instant::now();
+            job.run(&options, |_| ControlFlow::Continue(()))?;
+            times.push(Time {
+                form: form.to_string(),
+                device: device.to_string(),
+                threads: threads.unwrap_or(0),
+                iterations: options.iterations,
+                evaluations: self.evaluations(),
+                seconds: start.elapsed().as_secs_f64(),
+            });
+        }
+        Ok(times)
+    }
+
+    /// The values of Table 7 where every child is the quiet position behind it.
+    fn with_quiescence(&self, every: u32) -> Result<Values> {
+        let Options { init, iterations, objective, .. } = self.wanted.options;
+        let (mut values, mut objective, mut done) = (*init, *objective, 0);
+        while done < *iterations && !(self.wanted.stop)() {
+            let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&values))?;
+            let leaves = self
+                .shards
+                .iter()
+                .map(|shard| Ok(quiescence::rebuild(shard, &evaluator, &quiescence::Options::default())?.shard))
+                .collect::<Result<Vec<Shard>>>()?;
+            let n = every.min(iterations - done);
+            let builder = Material::builder(leaves.as_slice()).objective(objective).init(values).iterations(n);
+            let report = builder.build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
+            if let Some(last) = report.rows.last() {
+                values = last.values;
+                objective.h = last.h;
+            }
+            done += n;
+        }
+        Ok(values)
+    }
+}
+
+/// The first ranks of a group, as a group; the others wait, and take part in every exchange with nothing.
+struct Part<'a> {
+    group: &'a dyn Ranks,
+    size: usize,
+}
+
+impl Ranks for Part<'_> {
+    fn rank(&self) -> usize {
+        self.group.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum(&self, values: &mut [i64]) -> Result<()> {
+        self.group.sum(values)
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>> {
+        self.group.gather(values)
+    }
+
+    fn gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.group.gather_bytes(bytes)
+    }
+
+    fn abort(&self, reason: &str) {
+        self.group.abort(reason);
+    }
+}

@@ -1,0 +1,117 @@
+//! Files that version 0.1 wrote: they are read, and what goes on from them gives the same bits as it gave there.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::azero::learn::{LearnOptions, LearnReport, Learner};
+use warpplay::azero::player::{MatchOptions, SearchOptions};
+use warpplay::azero::train::{Checkpoint, Options, Samples, Trainer};
+use warpplay::azero::{GameRecord, Network, NetworkShape, ObservationLayout, ValueOf, read_records};
+use warpplay::{Device, Precision};
+use warpplay_tests::golden;
+
+/// The network of the small files.
+const SHAPE: NetworkShape = NetworkShape {
+    rows: 2,
+    columns: 3,
+    planes: 2,
+    width: 3,
+    depth: 1,
+    value_filters: 1,
+    value_hidden: 4,
+    policy_filters: 1,
+    actions: 5,
+};
+
+fn network() -> Network {
+    let network = Network::seeded(SHAPE, 7).expect("the shape is allowed");
+    network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover)
+}
+
+/// The ten positions that the trainings learned from.
+fn samples() -> Arc<Samples> {
+    let mut samples = Samples::new(SHAPE, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
+    for n in 0..10u32 {
+        let planes: Vec<f32> = (0..12u32).map(|at| (((n >> (at % 4)) ^ at) & 1) as f32).collect();
+        let visits = [(n % 5, 10 + n), ((n % 5 + 1) % 5, 3)];
+        samples.push(u64::from(n / 2), &planes, &[1; 5], &visits, f64::from(n % 3) - 1.0).expect("a position");
+    }
+    Arc::new(samples)
+}
+
+#[test]
+fn weights_are_read() {
+    let found = Network::load(golden::path("azero/v0.1/weights.safetensors")).expect("it is read");
+    assert_eq!(found, network());
+    assert_eq!((found.observation(), found.value_of()), (ObservationLayout::Egocentric, ValueOf::Mover));
+}
+
+#[test]
+fn trainings_go_on_with_the_same_bits() {
+    for (name, device) in [("cpu", Device::cpu()), ("simt", Device::simt())] {
+        let path = |what: &str| golden::path(&format!("azero/v0.1/training-{name}{what}.safetensors"));
+        let checkpoint = Checkpoint::load(path("")).expect("it is read");
+        let expected = Checkpoint::load(path("-end")).expect("it is read");
+        assert!(checkpoint.updates() < expected.updates() && expected.updates() == 16, "{name}");
+        let options = checkpoint.options().clone();
+        assert_eq!(
+            options,
+            Options { batch: 2, epochs: 4, learning_rate: 0.01, validation: 0.2, seed: 5, ..options.clone() }
+        );
+        let builder = Trainer::builder(checkpoint.network(), &samples()).options(options).resume(checkpoint.clone());
+        let mut trainer = builder.build(&device).expect("it fits");
+        let report = trainer.run(|_| ControlFlow::Continue(())).expect("it goes on");
+        assert_eq!(report.updates, 16);
+        assert_eq!(trainer.network().expect("a network"), *expected.network(), "{name}");
+        let numbers = |checkpoint: &Checkpoint| -> Vec<_> {
+            checkpoint.epochs().iter().map(|epoch| (epoch.train, epoch.validation, epoch.l2_loss)).collect()
+        };
+        assert_eq!(numbers(&trainer.checkpoint().expect("a checkpoint")), numbers(&expected), "{name}");
+    }
+}
+
+#[test]
+fn games_are_read() {
+    let records: Vec<GameRecord> = read_records(&golden::path("azero/v0.1/games.jsonl")).expect("they are read");
+    assert_eq!((records.len(), records[0].seed, records[0].actions.len()), (1, 3, 87));
+    records[0].replay().expect("by the rules");
+}
+
+/// The options that `learn` had.
+fn options() -> LearnOptions {
+    let base = LearnOptions::default();
+    LearnOptions {
+        iterations: 2,
+        games: 2,
+        parallel: 2,
+        search: SearchOptions { simulations: 2, ..base.search },
+        train: Options { batch: 16, epochs: 1, ..base.train },
+        gate: MatchOptions { games: 2, ..base.gate },
+        gate_search: SearchOptions { simulations: 2, ..base.gate_search },
+        precision: Some(Precision::F32),
+        shape: NetworkShape { width: 1, depth: 0, ..base.shape },
+        seed: 4,
+        ..base
+    }
+}
+
+#[test]
+fn a_run_of_learning_goes_on_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = |iterations| {
+        let builder = Learner::builder(folder.path()).options(LearnOptions { iterations, ..options() });
+        builder.build(&Device::cpu()).expect("a learner")
+    };
+    let old = |name: &str| fs::read_to_string(golden::path(&format!("azero/v0.1/{name}"))).expect("a golden file");
+    let new = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a file of the run");
+    open(1).run(|_| ControlFlow::Continue(())).expect("an iteration");
+    assert_eq!(new("games-0001.jsonl"), old("learn-games-0001.jsonl"));
+    // The old report beside the same networks.
+    fs::write(folder.path().join("learn.json"), old("learn.json")).expect("written");
+    let report: LearnReport = serde_json::from_str(&old("learn.json")).expect("it is read");
+    let mut learner = open(2);
+    assert_eq!(learner.report().iterations, report.iterations);
+    assert!(learner.run(|_| ControlFlow::Continue(())).expect("another iteration").is_done());
+    assert_eq!(new("games-0002.jsonl"), old("learn-games-0002.jsonl"));
+}

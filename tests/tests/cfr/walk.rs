@@ -1,0 +1,150 @@
+//! Batches of sampled deals do what the reference runs say.
+
+use warpplay::cfr::engines::walk::{Information, Sampler, Set};
+use warpplay::cfr::{self, Algorithm, Sampling, Updates};
+use warpplay::{Backend, Device, Precision};
+use warpplay_tests::Checked;
+use warpplay_tests::backends::{for_each_device, gpu};
+use warpplay_tests::cfr::{SAMPLED as DOUBLE, follow_sampled, game};
+use warpplay_tests::tolerance::close;
+
+/// The walk, one deal at a time.
+fn follow_walk(device: &Device, name: &str, last: u64) -> Checked {
+    follow_sampled(&format!("the walk on {device}"), name, last, |game, seed| {
+        let options = cfr::Options { seed, batch: 1, precision: Precision::F64, ..sampled() };
+        Ok(Box::new(Sampler::build(device, game, &Information::Unordered, &options)?))
+    })
+}
+
+/// Simultaneous updates from sampled deals.
+fn sampled() -> cfr::Options {
+    cfr::Options { updates: Updates::Simultaneous, sampling: Sampling::Chance, batch: 32, ..cfr::Options::default() }
+}
+
+#[test]
+fn the_walk_with_one_deal_follows_the_reference() {
+    for_each_device(|device| {
+        follow_walk(device, "variant_a", 1000)?;
+        follow_walk(device, "kuhn.limit.3p", 1000)?;
+        // The CPU would take a minute for the eight players' 616,592 sequences with 32 lanes.
+        if device.backend() == Backend::Simt { Ok(()) } else { follow_walk(device, "variant_d", 10) }
+    });
+}
+
+#[test]
+fn the_walk_with_one_deal_follows_the_reference_with_six_thousand_hands() -> Checked {
+    let Some(device) = gpu() else { return Ok(()) };
+    follow_walk(&device, "variant_c", 100)
+}
+
+/// The generator of the deals, `cards` numbers further on.
+fn further(state: u64, cards: u32) -> u64 {
+    (0..cards).fold(state, |state, _| state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407))
+}
+
+#[test]
+fn a_batch_is_the_sum_of_its_deals() {
+    for_each_device(|device| {
+        let game = game("kuhn.limit.3p");
+        for batch in [2, 5, 31, 32] {
+            let options = cfr::Options { batch, seed: 9, precision: Precision::F64, ..sampled() };
+            let mut together = Sampler::build(device, &game, &Information::Exact, &options)?;
+            together.run(1)?;
+            // From no regrets, each deal by itself.
+            let n_sets = (together.n_sequences() * 4) as usize;
+            let (mut sets, mut utilities, mut seed) = (vec![Set::default(); n_sets], vec![0.0; 3], 9);
+            for _ in 0..batch {
+                let options = cfr::Options { batch: 1, seed, ..options };
+                let mut one = Sampler::build(device, &game, &Information::Exact, &options)?;
+                one.run(1)?;
+                one.utilities()?.into_iter().zip(&mut utilities).for_each(|(one, sum)| *sum += one);
+                for (at, sum) in sets.iter_mut().enumerate() {
+                    let set = one.set(at as u32 / 4, at as u32 % 4)?;
+                    for action in 0..3 {
+                        sum.regrets[action] += set.regrets[action];
+                        sum.averages[action] += set.averages[action];
+                    }
+                }
+                seed = further(seed, 3);
+            }
+            close("utilities", &together.utilities()?, &utilities, DOUBLE);
+            for (at, sum) in sets.iter().enumerate() {
+                let set = together.set(at as u32 / 4, at as u32 % 4)?;
+                close(&format!("regrets of set {at}, {batch} deals"), &set.regrets, &sum.regrets, DOUBLE);
+                close(&format!("averages of set {at}, {batch} deals"), &set.averages, &sum.averages, DOUBLE);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn batches_come_near_an_equilibrium() {
+    for_each_device(|device| {
+        // Kuhn and Leduc: one round and two; known values to the first player.
+        for (name, n, value, far) in [("kuhn.limit.2p", 600, -1.0 / 18.0, 0.06), ("leduc.limit.2p", 400, -0.0856, 1.0)]
+        {
+            let game = game(name);
+            for (algorithm, updates) in [
+                (Algorithm::Cfr, Updates::Simultaneous),
+                (Algorithm::CfrPlus, Updates::Alternating),
+                (Algorithm::Lcfr, Updates::Alternating),
+            ] {
+                let options = cfr::Options { algorithm, updates, ..sampled() };
+                let mut sampler = Sampler::build(device, &game, &Information::Exact, &options)?;
+                sampler.run(n)?;
+                let (conv, values) = sampler.nash_conv()?;
+                assert!(conv < far, "{name}, {algorithm}, {updates}: nash_conv {conv}");
+                assert!((values[0] - value).abs() < far / 2.0, "{name}, {algorithm}, {updates}: value {}", values[0]);
+                assert!((values[0] + values[1]).abs() < 1e-9);
+                if name.starts_with("kuhn") {
+                    // With the king, a bet is always called.
+                    let [fold, call, raise] = sampler.average("r", "4c", "")?;
+                    assert!(fold < 0.05 && call > 0.95 && raise == 0.0, "{fold} {call} {raise}");
+                    assert!(sampler.average("r", "4c", "2c").is_err() && sampler.average("rr", "4c", "").is_err());
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_however_the_iterations_are_divided() {
+    for_each_device(|device| {
+        let game = game("leduc.limit.3p");
+        let run = |parts: &[u32]| {
+            let mut sampler =
+                Sampler::build(device, &game, &Information::Exact, &cfr::Options { seed: 5, ..sampled() })?;
+            parts.iter().try_for_each(|&n| sampler.run(n))?;
+            Ok::<_, warpplay::Error>((sampler.checksums()?, sampler.utilities()?))
+        };
+        let once = run(&[10])?;
+        assert_eq!(once, run(&[10])?);
+        assert_eq!(once, run(&[3, 7])?);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let device = Device::simt();
+    let [kuhn, c, any] = ["kuhn.limit.2p", "variant_c", "leduc.nolimit.2p"].map(game);
+    let walk = |device: &Device, game, options| {
+        Sampler::build(device, game, &Information::Exact, &options).expect_err("refused").to_string()
+    };
+    let cases = [
+        (walk(&device, &any, sampled()), "one size of raise"),
+        (walk(&device, &kuhn, cfr::Options { batch: 33, ..sampled() }), "1 to 32"),
+        (walk(&device, &kuhn, cfr::Options { batch: 0, ..sampled() }), "1 to 32"),
+        (walk(&device, &kuhn, cfr::Options { algorithm: Algorithm::Dcfr, ..sampled() }), "cfr, cfr_plus or lcfr"),
+        (walk(&device, &kuhn, cfr::Options { sampling: Sampling::None, ..sampled() }), "chance"),
+        (walk(&Device::cpu(), &kuhn, sampled()), "CUDA"),
+    ];
+    for (error, part) in cases {
+        assert!(error.contains(part), "{error} does not say {part}");
+    }
+    let needed = Sampler::memory_needed(&c, &Information::Unordered, &sampled()).expect("a size");
+    // 21,285 sequences of 2,024 buckets, three actions in two tables.
+    assert!((21285 * 2024 * 3 * 2 * 4..1_100_000_000).contains(&needed.device()), "{needed}");
+}

@@ -1,0 +1,79 @@
+//! Every command and flag of version 0.1, and what to type today: the tables in `docs/commands` are run line by line.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use warpplay_tests::golden;
+use warpplay_tests::programs::warpplay;
+
+/// The words of a line, those between double quotes as one.
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('"').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_string).collect(),
+            _ => vec![part.to_string()],
+        })
+        .collect()
+}
+
+/// The rows of a table: line number, old line, new line.
+fn rows(path: &Path) -> Vec<(usize, String, String)> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let rows = text.lines().zip(1..).skip(1).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+    rows.map(|(line, number)| {
+        let Some((old, new)) = line.split_once('\t') else {
+            panic!("{}: line {number} has no tabulator", path.display())
+        };
+        (number, old.trim().to_string(), new.trim().to_string())
+    })
+    .collect()
+}
+
+/// Runs the new lines of a table in order, in a folder of their own: later ones read what earlier ones wrote. In the table, `GOLDEN` is `tests/golden`.
+fn every_line_runs(family: &str) {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands").join(format!("{family}.tsv"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let program: PathBuf = warpplay(env!("CARGO_TARGET_TMPDIR")).to_path_buf();
+    let rows = rows(&table);
+    assert!(!rows.is_empty(), "{} has no rows", table.display());
+    for (number, old, new) in rows {
+        let place = format!("{}, line {number}", table.display());
+        let new = new.strip_prefix("warpplay ").unwrap_or(&new).replace("GOLDEN", &golden);
+        let run = |line: &str| {
+            let mut command = Command::new(&program);
+            // Games in the terminal end with their input.
+            command.current_dir(folder.path()).args(words(line)).stdin(Stdio::null());
+            let output = command.output().expect("the program starts");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{place}: warpplay {line}\n(before: {old})\n{stderr}");
+        };
+        run(&new);
+    }
+}
+
+#[test]
+fn lines_of_the_tree_search() {
+    every_line_runs("mcts");
+}
+
+#[test]
+fn lines_of_the_alphazero_network() {
+    every_line_runs("azero");
+}
+
+#[test]
+fn lines_of_the_perceptrons() {
+    every_line_runs("mlp");
+}
+
+#[test]
+fn lines_of_shogi() {
+    every_line_runs("shogi");
+}
+
+#[test]
+fn lines_of_regret_minimisation() {
+    every_line_runs("cfr");
+}

@@ -1,0 +1,584 @@
+//! The paper's kernels and program against the plain ones, its learning on ranks, its commands, and the faults that are not repeated.
+
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+use warpplay::shogi::dataset::Dataset;
+use warpplay::shogi::material::{Engine, Positions};
+use warpplay::shogi::ranks::{Alone, Ranks, Threads};
+use warpplay::shogi::records::{Game, Outcome, Records, Source};
+use warpplay::shogi::{Objective, Row, Shard, Values, Window};
+use warpplay::{Backend, Device, Error};
+use warpplay_cpu_ref::shogi::material;
+use warpplay_papers::shogi_bonanza::{
+    Form, Job, Options, PositionEvaluator, Program, Reproducible, Split, part, reproduce,
+};
+use warpplay_tests::backends::{for_each_device, kernel_devices};
+use warpplay_tests::golden;
+use warpplay_tests::learning::{dataset, reference, same_as_reference};
+use warpplay_tests::programs::{self, Place, has};
+use warpplay_tests::shogi_bonanza::Distinct;
+
+const PLAIN: Form = Form::Engine(Engine::Plain);
+const PERSISTENT: Form = Form::Engine(Engine::Persistent);
+
+fn go_on(_: &Row) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Shards of the first games, a hundred at most, and where plies end.
+fn shards_of(games: u32, end: u32, shard_parents: usize) -> Dataset {
+    dataset(0..games, 40..end, 1, shard_parents)
+}
+
+/// All rows of a job.
+fn rows(device: &Device, shards: &[&Shard], options: &Options) -> Result<Vec<Row>, Error> {
+    Job::new(device, shards, options)?.run(options, go_on)
+}
+
+/// The paper's program on the CPU, from positions: sequential and parallel, 96 bytes and 95.
+#[test]
+fn first_games_from_positions() {
+    let (reference, set) = (reference(), shards_of(100, 80, 1000));
+    let run = |form, threads, iterations| {
+        rows(&Device::cpu(), &set.views(), &Options { form, threads, iterations, ..Options::default() }).unwrap()
+    };
+    let rows = run(Form::Paper, None, 4);
+    same_as_reference(&rows, &reference["first_100_games"]);
+    assert_eq!(run(Form::Paper95, None, 1), rows[..2]);
+    assert_eq!(run(Form::Paper, Some(1), 1), rows[..2]);
+    assert_eq!(run(Form::Paper, Some(2), 1), rows[..2]);
+}
+
+/// All games, fifty iterations, where there is a GPU.
+#[test]
+fn all_games() {
+    let Some(reference) = golden::shared("vectors/shogi_learning_reference.json") else { return };
+    let Some(games) = golden::shared("data/shogi/games.usi.txt.gz") else { return };
+    let reference: Value = serde_json::from_slice(&std::fs::read(reference).unwrap()).unwrap();
+    for device in kernel_devices().iter().filter(|device| device.backend() == Backend::Cuda) {
+        let records = warpplay::shogi::records::read(&games).unwrap();
+        let set = Dataset::builder().shard_parents(1 << 20).build(&records).unwrap();
+        for form in [Form::Paper, Form::Paper95] {
+            let rows = rows(device, &set.views(), &Options { form, ..Options::default() }).unwrap();
+            same_as_reference(&rows, &reference["all_games_50"]);
+        }
+    }
+}
+
+/// Everything about a few games: both forms on all back ends, beside the engines.
+#[test]
+fn forms_agree() {
+    // Under `simt` a position takes the paper's kernel longer than all the engines together.
+    let set = shards_of(2, 42, 3);
+    let shards = set.views();
+    let init: Values = std::array::from_fn(|value| 2.5 + 0.37 * value as f64);
+    let objective = Objective { delta: 0.07, ..Objective::default() };
+    let of = |form| Options { form, objective, init, iterations: 4, threads: Some(1), ..Options::default() };
+    let paper = rows(&Device::cpu(), &shards, &of(Form::Paper)).unwrap();
+    let tree = OnceCell::<Vec<Row>>::new();
+    for_each_device(|device| {
+        for &form in Form::ALL {
+            let options = of(form);
+            let mut job = Job::new(device, &shards, &options)?;
+            assert_eq!(job.children(), set.n_children());
+            let rows = job.run(&options, go_on)?;
+            // Again in the same memory, and shorter.
+            assert_eq!(job.run(&Options { iterations: 2, ..options }, go_on)?, rows[..3], "{form}");
+            if matches!(form, Form::Paper | Form::Paper95) {
+                assert_eq!(&rows, tree.get_or_init(|| rows.clone()), "{form}");
+            }
+            for (row, expected) in rows.iter().zip(&paper) {
+                assert_eq!(row.values, expected.values, "{form}");
+                assert!((row.j - expected.j).abs() < 1e-11, "{form}");
+            }
+            // A rank's shares of an evaluation are parts of the whole.
+            let whole = job.sums(&init, 0..12)?;
+            for features in [0..0, 3..4, 5..12, 12..12] {
+                let some = job.sums(&init, features.clone())?;
+                assert_eq!(some[0], whole[0], "{form}");
+                assert_eq!(some[1..], whole[1 + features.start..1 + features.end], "{form}");
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The first children of a shard; the last of their parents may lose some.
+fn first_children(shard: &Shard, n: usize) -> Shard {
+    let parents = shard.first_child.iter().filter(|&&first| (first as usize) < n).count();
+    let mut first_child = shard.first_child[..parents].to_vec();
+    first_child.push(n as u32);
+    Shard {
+        pieces: shard.pieces[..parents].into(),
+        sides: shard.sides[..parents].into(),
+        plies: shard.plies[..parents].into(),
+        games: shard.games[..parents].into(),
+        first_child: first_child.into(),
+        // The move that was played may be gone, and no form asks for it.
+        played: vec![1; parents].into(),
+        differences: shard.differences[..n].into(),
+        first_change: shard.first_change[..=n].into(),
+        changes: shard.changes[..shard.first_change[n] as usize].into(),
+    }
+}
+
+/// The forms on positions, whose kernels have reductions of their own: the paper's second kernel adds up 512 children a block.
+#[test]
+fn any_number_of_positions() {
+    let set = shards_of(2, 48, 1000);
+    let values: Values = std::array::from_fn(|value| 2.5 + 0.37 * value as f64);
+    for_each_device(|device| {
+        for n in [1, 2, 511, 512, 513] {
+            let part = first_children(&set.shards()[0], n);
+            let expected = Job::new(&Device::cpu(), &[&part], &Options { form: PLAIN, ..Options::default() })?
+                .sums(&values, 0..1)?;
+            for form in [Form::Paper, Form::Paper95, PERSISTENT] {
+                let mut job = Job::new(device, &[&part], &Options { form, ..Options::default() })?;
+                // One changed value: under `simt` thirteen sums would take long.
+                let found = job.sums(&values, 0..1)?;
+                assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(&expected) {
+                    // A child's term may be rounded to the next whole number, which is 1.5e-11 of J.
+                    assert!((found - expected).abs() <= n as i128, "{form}, {n}: {found}, not {expected}");
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Single positions on every device, by the paper's first kernel and by the plain program.
+#[test]
+fn positions_and_their_values() {
+    let set = shards_of(2, 46, 1 << 20);
+    let positions = Positions::from_shards(&set.views()).unwrap();
+    let values: Values = [2.5, 3.25, 4.0, 5.5, 6.0, 7.75, 4.5, 5.0, 5.25, 5.75, 8.0, 9.5];
+    let some: Vec<[u8; 96]> = positions.bytes().as_chunks::<96>().0[..300].to_vec();
+    let expected: Vec<f64> = some.iter().map(|position| material::evaluate(position, &values)).collect();
+    let list = &set.shards()[0].pieces[0];
+    assert_eq!(PositionEvaluator::position(list)[..81].iter().filter(|&&code| code == 14).count(), 1);
+    let mut devices = kernel_devices();
+    devices.push(Device::cpu());
+    for device in devices {
+        let mut evaluator = PositionEvaluator::new(&device, 300).unwrap();
+        for n in [0, 1, 2, 33, 300] {
+            let mut f = vec![f64::NAN; n];
+            evaluator.evaluate(&some[..n], &values, &mut f).unwrap();
+            assert_eq!(f, expected[..n], "{device}");
+        }
+        let mut f = vec![0.0; 301];
+        let error = evaluator.evaluate(&vec![[0; 96]; 301], &values, &mut f).unwrap_err();
+        assert_eq!(error.to_string(), "positions: expected at most 300, got 301");
+        let error = evaluator.evaluate(&[[29; 96]], &values, &mut f[..1]).unwrap_err();
+        assert_eq!(error.to_string(), "option positions: 29 is not allowed (codes of squares below 29)");
+        let error = evaluator.evaluate(&some[..2], &values, &mut f[..1]).unwrap_err();
+        assert_eq!(error.to_string(), "values of positions: expected 2, got 1");
+    }
+    let error = PositionEvaluator::new(&Device::cpu(), 0).err().unwrap();
+    assert_eq!(error.to_string(), "option batch: 0 is not allowed (1 to 2147483647)");
+}
+
+/// The same data several times is the same objective.
+#[test]
+fn repetitions_change_nothing_but_counts() {
+    let set = shards_of(2, 42, 1);
+    let mut devices = kernel_devices();
+    devices.push(Device::cpu());
+    for device in devices {
+        for form in [Form::Paper, Form::Paper95] {
+            let build = |repeat| {
+                let options = Options { form, threads: Some(1), repeat, ..Options::default() };
+                Job::new(&device, &set.views(), &options).unwrap()
+            };
+            let (mut once, mut thrice) = (build(1), build(3));
+            assert_eq!(thrice.children(), 3 * once.children());
+            let (one, three) = (once.sums(&[4.5; 12], 0..12).unwrap(), thrice.sums(&[4.5; 12], 0..12).unwrap());
+            assert!(three.iter().zip(&one).all(|(three, one)| *three == 3 * one), "{form} on {device}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let shard = Shard { differences: vec![0, 1].into(), ..Shard::default() };
+    let objective = Objective::default();
+    for device in kernel_devices().iter().chain([&Device::cpu()]) {
+        let fails = |shards: &[&Shard], stride, repeat, threads| {
+            Program::new(device, shards, objective, stride, repeat, threads).err().expect("an error").to_string()
+        };
+        // Positions cannot be made of differences alone.
+        assert!(fails(&[&shard], 96, 1, None).starts_with("column first_child of a shard: expected"));
+        assert_eq!(fails(&[], 96, 1, None), "children: expected 1 or more, got 0");
+        assert_eq!(fails(&[&shard], 90, 1, None), "option stride: 90 is not allowed (95 or 96 bytes)");
+        assert_eq!(fails(&[&shard], 96, 0, None), "option repeat: 0 is not allowed (1 or more)");
+        assert!(fails(&[&shard], 96, u32::MAX, None).contains("needed"));
+    }
+    let set = shards_of(1, 41, 1);
+    let mut program = Program::new(&Device::cpu(), &set.views(), objective, 96, 1, Some(1)).unwrap();
+    let error = program.sums(&[f64::NAN; 12], 0..0).unwrap_err().to_string();
+    assert_eq!(error, "option init: NaN is not allowed (numbers of at most 1000000 in size)");
+    assert!(program.sums(&[1.0; 12], 3..13).unwrap_err().to_string().contains("a range in 0..12"));
+    let error = Program::new(&Device::cpu(), &set.views(), objective, 96, 1, Some(0)).err().unwrap().to_string();
+    assert_eq!(error, "option threads: 0 is not allowed (1 to 1024, or none for all cores)");
+}
+
+/// Some more ranks than the twelve values too.
+const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 7, 12, 13];
+
+#[test]
+fn any_rank_can_end_the_learning() {
+    let (all, _) = Distinct::reference();
+    for split in [Split::Features, Split::Data] {
+        let answers = Threads::run(3, |ranks| {
+            let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
+            let watch = |row: &Row| match ranks.rank() == 1 && row.iteration == 2 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, watch)
+        });
+        assert!(answers.unwrap().iter().all(|rows| rows.len() == 3), "{split}");
+    }
+}
+
+#[test]
+fn the_papers_learning_is_the_same_with_any_ranks_and_split() {
+    let (all, reference) = Distinct::reference();
+    let objective = Objective::default();
+    let learn = |size: usize, split: Split| -> Vec<Row> {
+        let answers = Threads::run(size, |ranks| {
+            let mut work = match split {
+                Split::Features => all.share(0, 1),
+                Split::Data => all.share(ranks.rank(), ranks.size()),
+            };
+            reproduce(&mut work, ranks, split, &objective, &[3.0; 12], 10, go_on)
+        });
+        let mut answers = answers.unwrap();
+        let rows = answers.swap_remove(0);
+        assert!(answers.iter().all(|other| *other == rows), "{size} ranks, {split}");
+        rows
+    };
+    let rows = learn(1, Split::Features);
+    for size in SIZES {
+        for split in [Split::Features, Split::Data] {
+            assert_eq!(learn(size, split), rows, "{size} ranks, {split}");
+        }
+    }
+    assert_eq!(rows.len(), 11);
+    same_as_reference(&rows, &reference);
+}
+
+#[test]
+fn ranks_without_positions_take_part_with_nothing() {
+    // A parent is of one rank: the others have none.
+    let start = Some("4k4/9/4p4/9/9/9/4P4/9/4K4 b - 1");
+    let game =
+        Game::new(start, vec!["5g5f".parse().unwrap()], Outcome::Unknown, Source { file: "game".into(), line: 1 });
+    let records = Records { games: vec![game.unwrap()], skipped: Vec::new() };
+    let plies = Window { start: 0, end: 1, step: 1 };
+    let set = Dataset::builder().plies(plies).build(&records).unwrap();
+    assert_eq!(set.n_parents(), 1);
+    let objective = Objective::default();
+    let options = Options { form: PLAIN, iterations: 4, threads: Some(1), ..Options::default() };
+    let build = |shards: &[&Shard]| Job::new(&Device::cpu(), shards, &options);
+    let rows = build(&set.views()).unwrap().run(&options, go_on).unwrap();
+    for (size, split) in [(1, Split::Data), (3, Split::Data), (3, Split::Features), (14, Split::Features)] {
+        let answers = Threads::run(size, |ranks| {
+            let mut work = part(ranks, split, &set.views(), build)?;
+            reproduce(&mut *work, ranks, split, &objective, &[3.0; 12], 4, go_on)
+        });
+        assert!(answers.unwrap().iter().all(|found| *found == rows), "{size} ranks, {split}");
+    }
+}
+
+#[test]
+fn bad_divisions_are_refused() {
+    let mut nothing = Distinct::nothing();
+    let objective = Objective::default();
+    let mut run = |init: f64, split| reproduce(&mut nothing, &Alone, split, &objective, &[init; 12], 1, go_on);
+    assert!(matches!(run(3.0, Split::Data), Err(Error::Shape { .. })));
+    assert!(matches!(run(f64::NAN, Split::Features), Err(Error::Option { name: "init", .. })));
+    assert!("rows".parse::<Split>().is_err());
+}
+
+/// The program `warpplay`.
+fn new_place() -> Place {
+    let place = Place::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
+    std::fs::write(place.path("six.usi"), golden::text("shogi/six.usi")).expect("a file");
+    place
+}
+
+#[track_caller]
+fn close(found: &Value, expected: &Value, tolerance: f64) {
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    assert!((number(found) - number(expected)).abs() <= tolerance, "{found}, expected {expected}");
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+/// The trajectory of the reference for its first 100 games.
+#[track_caller]
+fn is_the_reference(report: &Value, reference: &Value) {
+    assert_eq!(report["parents"], reference["parents"]);
+    assert_eq!(report["children"], reference["children_K"]);
+    assert_eq!(report["distinct_vectors"], reference["distinct_differences"]);
+    let (found, expected) = (list(&report["trajectory"]), list(&reference["rows"]));
+    assert_eq!(found.len(), 11);
+    for (row, expected) in found.iter().zip(expected) {
+        has(row, &["iteration", "j", "values", "differences"]);
+        assert_eq!(row["iteration"], expected["iter"]);
+        close(&row["j"], &expected["J"], 1e-9);
+        for (value, expected) in list(&row["values"]).iter().zip(list(&expected["v"])) {
+            close(value, expected, 1e-9);
+        }
+    }
+}
+
+#[test]
+fn reproduce_is_the_reference_on_every_back_end() {
+    let games = golden::path("shogi/first_100.usi.txt.gz");
+    let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).expect("JSON");
+    let reference = &reference["first_100_games"];
+    let place = new_place();
+    let devices = kernel_devices().into_iter().map(|device| device.backend().to_string());
+    for device in devices.chain(["cpu".to_string(), "auto".to_string()]) {
+        // The agreed command line.
+        let line = format!(
+            "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --init 3 --plies 40..80 --device {device} --json run.json",
+            games.display()
+        );
+        let shown = place.ok(&line);
+        let report = place.json("run.json");
+        has(
+            &report,
+            &["schema", "kind", "program", "version", "device", "device_name", "form", "seconds", "games", "skipped"],
+        );
+        is_the_reference(&report, reference);
+        assert!(shown.contains("3,823") && shown.contains("272,355"), "{shown}");
+    }
+    // The paper's own way, on the CPU.
+    for form in ["paper", "plain"] {
+        place.ok(&format!(
+            "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
+            games.display()
+        ));
+        is_the_reference(&place.json("run.json"), reference);
+    }
+}
+
+#[test]
+fn every_form_learns_the_same() {
+    let place = new_place();
+    let line = "shogi_bonanza --records six.usi --limit 1 --plies 40..44 --iterations 2 --init 3,3,4,4,5,5,3,3,3,3,6,6 --quiet --json run.json";
+    place.ok(&format!("{line} --device cpu --form histogram"));
+    let expected = place.json("run.json")["trajectory"].clone();
+    assert_eq!(list(&expected).len(), 3);
+    let mut runs = vec![("cpu".to_string(), "paper"), ("cpu".to_string(), "plain")];
+    for device in kernel_devices() {
+        for form in ["paper", "paper95", "persistent", "plain", "fused", "histogram"] {
+            runs.push((device.backend().to_string(), form));
+        }
+    }
+    for (device, form) in runs {
+        place.ok(&format!("{line} --device {device} --form {form}"));
+        let report = place.json("run.json");
+        assert_eq!(report["form"], form);
+        for (row, expected) in list(&report["trajectory"]).iter().zip(list(&expected)) {
+            close(&row["j"], &expected["j"], 1e-11);
+            for (value, expected) in list(&row["values"]).iter().zip(list(&expected["values"])) {
+                close(value, expected, 1e-12);
+            }
+        }
+    }
+    // Threads change nothing.
+    place.ok(&format!("{line} --device cpu --form plain --threads 1"));
+    assert_eq!(place.json("run.json")["trajectory"], expected);
+}
+
+#[test]
+fn reproduce_draws_both_figures_and_prints_the_tables() {
+    let place = new_place();
+    let shown = place.ok(
+        "shogi_bonanza --records six.usi --plies 40..50 --iterations 3 --device cpu --plots plots --plot-iterations 5 --tables \
+         --table-iterations 1 --quiescence --quiescence-every 2 --json run.json",
+    );
+    for figure in ["plots/init3.svg", "plots/init5.svg"] {
+        assert!(place.text(figure).starts_with("<svg"), "{figure}");
+    }
+    for table in ["Table 2", "Table 6", "Table 7"] {
+        assert!(shown.contains(table), "{shown}");
+    }
+    for kind in ["歩", "成香", "龍"] {
+        assert!(shown.contains(kind), "{shown}");
+    }
+    let once = place.json("run.json");
+    let tables = &once["tables"];
+    has(tables, &["ranks", "times", "values", "values_with_quiescence", "published"]);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    // One update of both measurements: thirteen evaluations of each child before it, and as many after it.
+    let evaluations = number(&once["children"]) * 26.0;
+    let ranks = list(&tables["ranks"]);
+    let alone = number(&ranks[0]["seconds"]);
+    for (row, size) in ranks.iter().zip(1..) {
+        let seconds = number(&row["seconds"]);
+        assert_eq!(row["ranks"], size);
+        assert_eq!(number(&row["speed_up"]), alone / seconds, "{row}");
+        assert_eq!(number(&row["rate"]), evaluations / seconds, "{row}");
+    }
+    assert_eq!(ranks.len(), 5);
+    close(&ranks[3]["ideal"], &json!(3.25), 1e-12);
+    // Three of twelve values are the largest share of four ranks, and of five.
+    close(&ranks[4]["ideal_of_whole"], &json!(3.25), 1e-12);
+    let times = list(&tables["times"]);
+    for time in times {
+        assert!(number(&time["seconds"]) > 0.0, "{time}");
+        assert_eq!((&time["device"], &time["iterations"]), (&json!("cpu"), &json!(1)));
+        assert_eq!(number(&time["evaluations"]), evaluations, "{time}");
+    }
+    for form in ["paper", "plain", "histogram"] {
+        assert!(times.iter().any(|time| time["form"] == form && time["threads"] == 1), "{form}: {times:?}");
+    }
+    // What was learnt; quiet positions teach something else.
+    assert_eq!(tables["values"], once["trajectory"][3]["values"]);
+    let quiet = &tables["values_with_quiescence"];
+    assert!(list(quiet).len() == 12 && *quiet != tables["values"], "{quiet}");
+    // Half as many again, twice the children, the same objective.
+    place.ok(
+        "shogi_bonanza --records six.usi --plies 40..50 --iterations 3 --device cpu --repeat 2 --quiet --json twice.json",
+    );
+    let twice = place.json("twice.json");
+    assert_eq!(twice["children"].as_u64(), once["children"].as_u64().map(|children| 2 * children));
+    assert_eq!(twice["trajectory"][3]["values"], once["trajectory"][3]["values"]);
+}
+
+#[test]
+fn objective_and_windows_are_parameters() {
+    let place = new_place();
+    let line = "shogi_bonanza --records six.usi --device cpu --iterations 1 --quiet --json run.json";
+    place.ok(&format!("{line} --plies 40..60/2 --game-range 0..6/2 --a 2 --h 0.5 --factor 0.5 --delta 0.1 --init 5"));
+    let report = place.json("run.json");
+    let (first, second) = (&report["trajectory"][0], &report["trajectory"][1]);
+    assert_eq!((&first["h"], &second["h"]), (&json!(0.5), &json!(0.25)));
+    for (value, difference) in list(&second["values"]).iter().zip(list(&first["differences"])) {
+        let expected = if difference.as_f64() > Some(0.0) { 4.5 } else { 5.5 };
+        close(value, &json!(expected), 1e-12);
+    }
+    assert_eq!(report["games"], 3);
+    // Ten half-moves of three games.
+    assert_eq!(report["parents"], 30);
+    assert_eq!(report["objective"], json!({ "a": 2.0, "delta": 0.1, "h": 0.5, "factor": 0.5 }));
+    let line = "shogi_bonanza --records six.usi --quiet";
+    for (wrong, said) in [
+        ("--init 1,2", "twelve"),
+        ("--init nan", "finite"),
+        ("--plies 80..40", "START < END"),
+        ("--plies 40..80/0", "STEP"),
+        ("--form fast", "histogram"),
+        ("--repeat 0", "0"),
+        ("--iterations -1", "--iterations"),
+    ] {
+        let stderr = place.misused(&format!("{line} {wrong}"));
+        assert!(stderr.contains(said), "{wrong}: {stderr}");
+    }
+    for (wrong, said) in [
+        ("--a 0", "option a: 0"),
+        ("--delta -1", "option delta: -1"),
+        ("--h nan", "option h: NaN"),
+        ("--factor inf", "option factor: inf"),
+        ("--limit 0", "option limit: 0"),
+        ("--device gpu", "option device: gpu"),
+        ("--device cpu --threads 18446744073709551615", "1 to 1024"),
+    ] {
+        let stderr = place.fails(2, &format!("{line} {wrong}"));
+        assert!(stderr.contains(said), "{wrong}: {stderr}");
+    }
+    assert!(place.fails(1, &format!("{line} --device cpu --form fused")).contains("fused"));
+}
+
+/// The paper's reductions with what they leave out: run on the CPU, thread by thread, each is found to be wrong.
+mod faults {
+    use warpplay::{Device, Error, LaunchShape, Module, PtxSet};
+    use warpplay_gpu::cuda::{kernel, memory, shared_array, sync, thread};
+    use warpplay_gpu::simt::FaultKind;
+
+    const KERNELS: PtxSet = PtxSet { name: "faults", images: &[], missing: Some("these run under simt alone") };
+
+    /// The last steps without barriers, since only threads of one warp are left.
+    ///
+    /// # Safety
+    /// Blocks of 96; `f` has a value for each.
+    #[kernel]
+    pub unsafe fn shogi_tail_without_barriers(f: *mut f64) {
+        let sums = shared_array![f64; 96];
+        let own = thread::thread_idx_x();
+        sums.set(own, own as f64);
+        sync::sync_threads();
+        if own < 48 {
+            sums.set(own, sums.get(own) + sums.get(own + 48));
+        }
+        sync::sync_threads();
+        let mut half = 24;
+        while half >= 3 {
+            if own < half {
+                sums.set(own, sums.get(own) + sums.get(own + half));
+            }
+            half /= 2;
+        }
+        if own == 0 {
+            // SAFETY: a value for each block.
+            unsafe { memory::store(f, thread::block_idx_x() as usize, sums.get(0) + sums.get(1) + sums.get(2)) };
+        }
+    }
+
+    /// A barrier that only the threads that still add reach.
+    ///
+    /// # Safety
+    /// As above.
+    #[kernel]
+    pub unsafe fn shogi_barrier_in_a_branch(f: *mut f64) {
+        let sums = shared_array![f64; 96];
+        let own = thread::thread_idx_x();
+        sums.set(own, own as f64);
+        sync::sync_threads();
+        let mut half = 48;
+        while half >= 3 {
+            if own < half {
+                sums.set(own, sums.get(own) + sums.get(own + half));
+                sync::sync_threads();
+            }
+            half /= 2;
+        }
+        if own == 0 {
+            // SAFETY: a value for each block.
+            unsafe { memory::store(f, thread::block_idx_x() as usize, sums.get(0) + sums.get(1) + sums.get(2)) };
+        }
+    }
+
+    fn kind(error: Result<(), Error>) -> FaultKind {
+        match error {
+            Err(Error::Simt(fault)) => fault.kind,
+            other => panic!("no fault: {other:?}"),
+        }
+    }
+
+    /// Our kernels run in the same mode in every other test here, and nothing is found.
+    #[test]
+    fn the_papers_are_found() {
+        let device = Device::simt();
+        let stream = device.stream().unwrap();
+        let module = Module::load(&device, &KERNELS).unwrap();
+        let mut f = stream.alloc::<f64>(2).unwrap();
+        let tail = module.function(shogi_tail_without_barriers).unwrap();
+        // SAFETY: two blocks, two values.
+        let error = unsafe { stream.launch(&tail, LaunchShape::new(2, 96), (&mut f,)) };
+        assert!(matches!(kind(error), FaultKind::SharedRace { .. }));
+        let branch = module.function(shogi_barrier_in_a_branch).unwrap();
+        // SAFETY: two blocks, two values.
+        let error = unsafe { stream.launch(&branch, LaunchShape::new(2, 96), (&mut f,)) };
+        assert!(matches!(kind(error), FaultKind::DivergentBarrier { .. }));
+    }
+}
