@@ -24,7 +24,6 @@ struct Record<'a> {
     /// Models a second, trained one at a time, where that was asked for.
     one_at_a_time: Option<f64>,
     program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -58,8 +57,7 @@ pub fn run(args: &SweepArgs) -> Result<()> {
         None => None,
     };
     if let Some(json) = json {
-        let version = env!("CARGO_PKG_VERSION");
-        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp", version };
+        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp" };
         json.write(&common::to_json_text(&record)?)?;
     }
     if !args.output.quiet {

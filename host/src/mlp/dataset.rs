@@ -241,11 +241,7 @@ impl Dataset {
     /// [`Error::Option`] if one of the two would be empty.
     pub fn split(&self, n: usize) -> Result<(Self, Self)> {
         if n == 0 || n >= self.len() {
-            return Err(Error::option(
-                "validation",
-                n,
-                format!("1 to {}, below the samples of the set", self.len() - 1),
-            ));
+            return Err(Error::option("held_out", n, format!("1 to {}, below the samples of the set", self.len() - 1)));
         }
         let at = self.len() - n;
         let (first, last) = self.images.split_at(at * self.n_inputs() as usize);

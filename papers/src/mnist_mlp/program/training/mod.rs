@@ -1,20 +1,20 @@
 //! The published program: a step is one launch after the other.
 
+mod classify;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpplay::mlp::{
-    Dataset, EpochReport, Evaluation, Layer, MAX_CLASSES, MAX_WIDTH, Network, Reduction, Residence, SCHEMA,
-};
+use warpplay::mlp::{Dataset, EpochReport, Layer, MAX_CLASSES, MAX_WIDTH, Network, Reduction, Residence, SCHEMA};
 use warpplay::{Backend, Buffer, Device, Error, Progress, Result, Stream};
 
-use super::arrays::{self, Batch, LayerArrays, Scratch};
-use super::feed::{Feed, Loaded, epoch_order};
-use super::launches::{Extent, Kernels};
-use super::options::Options;
-use super::report::{Classified, Report, check_set, dead_units, evaluation};
-use super::step::{self, Operation};
+use crate::mnist_mlp::program::arrays::{self, Batch, LayerArrays, Scratch};
+use crate::mnist_mlp::program::feed::{Feed, Loaded, epoch_order};
+use crate::mnist_mlp::program::launches::Kernels;
+use crate::mnist_mlp::program::options::Options;
+use crate::mnist_mlp::program::report::{Report, dead_units};
+use crate::mnist_mlp::program::step::{self, Operation};
 
 /// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to wait for.
 const STEPS_BETWEEN_LOOKS: u32 = 64;
@@ -422,105 +422,6 @@ impl Program {
         };
         self.sets.push(Loaded { set: Arc::clone(set), resident });
         Ok(self.sets.len() - 1)
-    }
-
-    /// Classifies a labelled set with the present weights.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
-    pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        check_set(&self.sizes, set)?;
-        let at = self.load(set)?;
-        let start = Instant::now();
-        let found = self.classify(at)?;
-        Ok(evaluation(set, &found, &self.sizes, &self.device, start.elapsed().as_secs_f64()))
-    }
-
-    /// Classifies a loaded set, `evaluate_batch` samples at once.
-    fn classify(&mut self, set: usize) -> Result<Classified> {
-        let Some(loaded) = self.sets.get(set) else {
-            return Err(order_error("a data set", "it was never loaded"));
-        };
-        let (n, resident) = (loaded.set.len(), loaded.resident.is_some());
-        let batch = self.evaluate_batch(n);
-        let n_batches = n.div_ceil(batch as usize);
-        if !resident {
-            self.make_feed(batch)?;
-        }
-        self.make_room(if resident { n } else { batch as usize }, n_batches)?;
-        self.scratch.grow(&self.stream, &self.sizes, self.trains, batch)?;
-        let n_hidden = self.layers.len() - 1;
-        self.findings.reset(&self.stream, n)?;
-        let mut operations = step::forward(self.layers.len());
-        operations.extend([Operation::GatherLabels, Operation::Loss, Operation::LossSum]);
-        for slot in 0..n_batches as u32 {
-            let first = slot * batch;
-            let n_rows = batch.min(n as u32 - first);
-            let order = Order::Ascending;
-            let part = Part { set, order, first, n_rows, factor: 1.0, learning_rate: 0.0, slot };
-            self.launch(&operations, &part)?;
-            let Self { stream, kernels, scratch, layers, findings, .. } = self;
-            let Findings { classes, n_correct, active } = findings;
-            let extent = Extent::new(n_rows, layers[n_hidden].n_outputs);
-            kernels.accuracy(stream, scratch.logits()?, scratch.labels(), classes, first, n_correct, extent)?;
-            for (at, active) in active.iter_mut().enumerate() {
-                let extent = Extent::new(n_rows, layers[at].n_outputs);
-                kernels.units_active(stream, scratch.hidden(at)?, active, extent)?;
-            }
-        }
-        let mut losses = vec![0.0; n_batches];
-        self.stream.read_into(&self.sums, 0, &mut losses)?;
-        let flags = |active: &Buffer<u32>| {
-            let flags = self.stream.read(active)?;
-            Ok(flags.into_iter().map(|flag| flag != 0).collect())
-        };
-        let mut classes = vec![0; n];
-        self.stream.read_into(&self.findings.classes, 0, &mut classes)?;
-        Ok(Classified {
-            classes,
-            loss_sum: losses.iter().copied().map(f64::from).sum(),
-            active: self.findings.active.iter().map(flags).collect::<Result<_>>()?,
-        })
-    }
-
-    /// Logits `[n, n_classes]` of `n` images of bytes.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; errors of the device.
-    pub fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
-        let (n_inputs, n_classes) = (self.sizes[0] as usize, self.sizes[self.sizes.len() - 1] as usize);
-        if images.is_empty() || !images.len().is_multiple_of(n_inputs) {
-            return Err(Error::shape("images", format!("a multiple of {n_inputs} bytes"), images.len()));
-        }
-        let n = images.len() / n_inputs;
-        let batch = self.evaluate_batch(n);
-        self.make_room(batch as usize, 1)?;
-        self.scratch.grow(&self.stream, &self.sizes, self.trains, batch)?;
-        let operations = step::forward(self.layers.len());
-        let labels = self.stream.alloc(0)?;
-        let mut logits = vec![0.0; n * n_classes];
-        let parts = images.chunks(batch as usize * n_inputs).zip(logits.chunks_mut(batch as usize * n_classes));
-        for (images, logits) in parts {
-            let pixels = self.stream.upload(images)?;
-            let Self { stream, kernels, layers, scratch, ascending, sums, .. } = self;
-            let n_rows = (images.len() / n_inputs) as u32;
-            let mut batch = Batch {
-                pixels: &pixels,
-                labels: &labels,
-                order: ascending,
-                first: 0,
-                n_rows,
-                factor: 1.0,
-                learning_rate: 0.0,
-                sums,
-                slot: 0,
-            };
-            for &operation in &operations {
-                arrays::launch(kernels, stream, layers, scratch, &mut batch, operation)?;
-            }
-            stream.read_into(scratch.logits()?, 0, logits)?;
-        }
-        Ok(logits)
     }
 
     /// Remembers the weights, on the device.
