@@ -104,7 +104,7 @@ fn agree(device: &Device, name: &str, game: &Arc<VectorGame>, options: &Options,
     #[allow(clippy::needless_range_loop, reason = "five lists by seat")]
     for seat in 0..2 {
         let regrets = apart(&tables.regrets[seat], &state.regrets[seat]);
-        let averages = apart(&tables.averages[seat], &state.averages[seat]);
+        let averages = apart(&tables.averages[seat], &plain::averages(game, seat, &state.averages[seat]));
         assert!(regrets < bound && averages < bound, "{what}: seat {seat}: regrets {regrets:e}, averages {averages:e}");
         if let Some(last) = tables.predictions.get(seat) {
             let last = apart(last, &state.last[seat]);

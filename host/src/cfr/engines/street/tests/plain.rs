@@ -26,6 +26,17 @@ pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
     solver
 }
 
+/// The reference's sums of a seat's strategies as the engines have them. It weighs them with the hand's weight in the range, which the engines leave out; given
+/// strategies are the same in both.
+pub fn averages(game: &VectorGame, seat: usize, sums: &[f64]) -> Vec<f64> {
+    let weights = &game.weights[seat];
+    let mut averages: Vec<f64> = sums.iter().enumerate().map(|(at, sum)| sum / weights[at % weights.len()]).collect();
+    for (first, vector) in game.locked_vectors(seat) {
+        averages[first..first + vector.len()].copy_from_slice(&sums[first..first + vector.len()]);
+    }
+    averages
+}
+
 /// Number of the first node of each entry, by street, where all nodes stand one behind the other.
 fn starts(game: &VectorGame) -> Vec<Vec<usize>> {
     let mut next = 0;
