@@ -26,7 +26,7 @@
 //! | [`cfr::Solver`] | [`cfr::SolverBuilder`] | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
 //! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
 //! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
-//! | [`mlp::Classifier`] | (none: [`mlp::Classifier::new`]) | classes and probabilities of images, accuracy on a labelled set | the same |
+//! | [`mlp::Classifier`] | [`mlp::ClassifierBuilder`] | classes and probabilities of images, accuracy on a labelled set | the same |
 //! | [`mlp::Sweep`] | [`mlp::SweepBuilder`] | trains many perceptrons of one shape side by side | the same network |
 //! | [`shogi::learner::Learner`] | [`shogi::learner::LearnerBuilder`] | learns an evaluation of shogi positions from game records, with any set of features | Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
 //! | [`shogi::material::Material`] | (none: [`shogi::material::Material::build`]) | the published learning of twelve piece values, in six forms | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」 |
