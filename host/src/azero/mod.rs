@@ -92,6 +92,7 @@ mod positions;
 mod record;
 mod resident;
 mod shape;
+mod stored;
 mod torch_archive;
 pub mod train;
 mod weight_file;

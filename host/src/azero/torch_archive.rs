@@ -11,7 +11,7 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::pickle::{Node, NodeId, Pickle};
-use super::weight_file::{BATCH_COUNT, Found, narrowed};
+use super::stored::{BATCH_COUNT, Found, narrowed};
 use crate::runtime::tensors;
 use crate::{Error, Result};
 

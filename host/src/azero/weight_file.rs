@@ -8,19 +8,11 @@ use safetensors::tensor::Metadata;
 
 use super::network::{MOMENTS, NORM_EPSILON};
 use super::shape::MAX_DEPTH;
+use super::stored::{BATCH_COUNT, Found, narrowed};
 use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive};
 use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
-
-/// A tensor as a file has it.
-pub(super) struct Found {
-    pub dims: Vec<usize>,
-    pub values: Vec<f32>,
-}
-
-/// Ending of what libtorch saves beside a norm's tensors, and inference does not need.
-pub(super) const BATCH_COUNT: &str = ".num_batches_tracked";
 
 impl Network {
     /// Reads a network under libtorch's names, `layers.0.input_conv.weight` and so on: a safetensors file, or an archive of libtorch's `torch::save`, which is what
@@ -115,18 +107,6 @@ fn truncated(path: &Path, bytes: &[u8]) -> Option<Error> {
         }
     }
     None
-}
-
-/// Values in single precision, all finite.
-///
-/// # Errors
-/// [`Error::File`] naming tensor and element.
-pub(super) fn narrowed(path: &Path, name: &str, values: Vec<f64>) -> Result<Vec<f32>> {
-    if let Some(at) = values.iter().position(|&value| !(value as f32).is_finite()) {
-        let reason = format!("tensor {name}, element {at} is {}, expected a finite F32", values[at]);
-        return Err(Error::file(path, None, reason));
-    }
-    Ok(values.into_iter().map(|value| value as f32).collect())
 }
 
 /// The network of a file's tensors and metadata.

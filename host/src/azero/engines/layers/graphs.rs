@@ -1,6 +1,6 @@
 //! Recorded evaluations, one for each number of positions and each set of buffers that came lately.
 
-use super::{Inputs, Outputs};
+use crate::azero::evaluation::{Inputs, Outputs};
 use crate::{Graph, Result, Stream};
 
 /// Most recordings that are kept.
