@@ -24,9 +24,8 @@ use warpplay_papers::shogi_bonanza::{Form, Options, Split, learn};
 
 use crate::common::flags::ThreadsFlag;
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
-use crate::shogi::data::Data;
+use crate::shogi::data::{Data, HeldOut};
 use crate::shogi::data_flags::SourceFlags;
-use crate::shogi::fit::HeldOut;
 use crate::shogi::rule_flags::RuleFlags;
 use crate::shogi::{chart, check, group};
 

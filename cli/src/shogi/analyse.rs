@@ -67,7 +67,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
         features: evaluator.features(),
         value,
         moves,
-        program: crate::shogi::PROGRAM,
+        program: crate::shogi::table::PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };
     if let Some(json) = json {

@@ -34,9 +34,15 @@ pub enum Command {
     /// Check the legal moves of a file of positions
     Moves(MovesArgs),
     /// Is now `warpplay papers shogi_bonanza`
-    #[cfg(feature = "papers")]
-    #[command(hide = true)]
-    Reproduce(Box<crate::papers::shogi_bonanza::Args>),
+    #[command(hide = true, disable_help_flag = true)]
+    Reproduce(MovedArgs),
+}
+
+/// Whatever was given to a command that is elsewhere now.
+#[derive(clap::Args, Debug)]
+pub struct MovedArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
 }
 
 #[derive(clap::Args, Debug)]

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use warpplay::shogi::dataset::{Builder, Dataset, Facts};
-use warpplay::shogi::records;
+use warpplay::shogi::material::Histogram;
+use warpplay::shogi::{Objective, Row, records};
 
 use crate::common::Usage;
 use crate::common::table::{count, seconds, thousands};
@@ -170,4 +171,26 @@ pub fn builder(part: &PartFlags) -> Result<Builder> {
         builder = builder.shard_parents(parents as usize);
     }
     Ok(builder)
+}
+
+/// The objective on games that were not learnt from.
+#[derive(serde::Serialize)]
+pub struct HeldOut {
+    parents: u64,
+    children: u64,
+    /// One for each row of the trajectory.
+    pub j: Vec<f64>,
+}
+
+impl HeldOut {
+    /// Measures it.
+    ///
+    /// # Errors
+    /// Values that are no numbers.
+    pub fn measure(data: &Data, objective: Objective, rows: &[Row]) -> Result<Self> {
+        let histogram = Histogram::from_shards(&data.dataset.views());
+        let j = |row: &Row| Ok(histogram.evaluate(&objective, &row.values)?.j());
+        let j = rows.iter().map(j).collect::<Result<Vec<f64>>>()?;
+        Ok(Self { parents: data.facts.parents, children: data.facts.children, j })
+    }
 }

@@ -35,7 +35,7 @@ impl<'a> Record<'a> {
             source: &data.source,
             facts: &data.facts,
             seconds: data.seconds,
-            program: crate::shogi::PROGRAM,
+            program: crate::shogi::table::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
         }
     }

@@ -8,11 +8,11 @@ use serde::Serialize;
 use warpplay::Progress;
 use warpplay::shogi::Row;
 use warpplay::shogi::dataset::Facts;
-use warpplay::shogi::material::{FitReport, Histogram, Material, Options};
+use warpplay::shogi::material::{FitReport, Material, Options};
 
 use crate::common::{self, OutputFile};
 use crate::shogi::args::FitArgs;
-use crate::shogi::data::Data;
+use crate::shogi::data::{Data, HeldOut};
 use crate::shogi::table::{of_values, progress, progress_head};
 use crate::shogi::{chart, check};
 
@@ -39,28 +39,6 @@ struct Record<'a> {
     device_name: &'a str,
     program: &'static str,
     version: &'static str,
-}
-
-/// The objective on games that were not learnt from.
-#[derive(Serialize)]
-pub struct HeldOut {
-    parents: u64,
-    children: u64,
-    /// One for each row of the trajectory.
-    pub j: Vec<f64>,
-}
-
-impl HeldOut {
-    /// Measures it.
-    ///
-    /// # Errors
-    /// Values that are no numbers.
-    pub fn measure(data: &Data, objective: warpplay::shogi::Objective, rows: &[Row]) -> Result<Self> {
-        let histogram = Histogram::from_shards(&data.dataset.views());
-        let j = |row: &Row| Ok(histogram.evaluate(&objective, &row.values)?.j());
-        let j = rows.iter().map(j).collect::<Result<Vec<f64>>>()?;
-        Ok(Self { parents: data.facts.parents, children: data.facts.children, j })
-    }
 }
 
 /// Runs the command.
@@ -127,7 +105,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
             held_out,
             device: &report.device,
             device_name: &report.device_name,
-            program: crate::shogi::PROGRAM,
+            program: crate::shogi::table::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
         })?)?;
     }

@@ -210,7 +210,7 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         device: &report.device,
         device_name: &report.device_name,
         report,
-        program: crate::shogi::PROGRAM,
+        program: crate::shogi::table::PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };
     file.write(&common::to_json_text(&record)?)

@@ -25,7 +25,7 @@ pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod data_flags;
 mod dataset;
-pub(crate) mod fit;
+mod fit;
 pub(crate) mod group;
 mod learn;
 mod learn_flags;
@@ -37,9 +37,6 @@ pub(crate) mod table;
 pub use args::Args;
 use args::Command;
 
-/// What reports name as the program.
-const PROGRAM: &str = "warpplay shogi";
-
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
@@ -49,7 +46,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::BuildDataset(args) => dataset::build(&args),
         Command::Inspect(args) => dataset::inspect(&args),
         Command::Moves(args) => moves::run(&args),
-        #[cfg(feature = "papers")]
-        Command::Reproduce(args) => crate::papers::shogi_bonanza::run(&args),
+        Command::Reproduce(args) => Err(moved(&args.rest)),
     }
+}
+
+/// What to type instead of `reproduce`.
+fn moved(rest: &[String]) -> anyhow::Error {
+    let line = format!("warpplay papers shogi_bonanza {}", rest.join(" "));
+    crate::common::Usage(format!("the paper's experiments are a command of their own now: {}", line.trim_end())).into()
 }

@@ -41,7 +41,7 @@ pub fn run(args: &MovesArgs) -> Result<()> {
             positions: report.positions,
             moves: report.moves,
             differ: &report.disagreements,
-            program: crate::shogi::PROGRAM,
+            program: crate::shogi::table::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
         })?)?;
     }

@@ -46,6 +46,7 @@ mod engines;
 mod evaluation;
 mod evaluator;
 mod features;
+mod histogram;
 pub mod learner;
 mod loss;
 #[allow(unsafe_code)]
@@ -53,6 +54,7 @@ mod mapped;
 pub mod material;
 mod objective;
 mod options;
+mod positions;
 pub mod quiescence;
 pub mod ranks;
 pub mod records;

@@ -4,7 +4,7 @@ use warpplay_gpu::cuda::memory::Vec4;
 
 use crate::shogi::engines::fit::{Evaluated, Fit, Run};
 use crate::shogi::engines::kernels::{PersistentKernels, Played, RunArrays};
-use crate::shogi::material::positions::Positions;
+use crate::shogi::positions::Positions;
 use crate::shogi::shard::Shard;
 use crate::{Buffer, Device, Result, Stream};
 

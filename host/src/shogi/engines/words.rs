@@ -3,7 +3,7 @@
 use crate::shogi::engines::fit::{Evaluated, Run};
 use crate::shogi::engines::kernels::{MaterialKernels, RunArrays};
 use crate::shogi::evaluation::HALF;
-use crate::shogi::material::positions::check_number;
+use crate::shogi::positions::check_number;
 use crate::shogi::shard::Shard;
 use crate::{Buffer, Device, Result, Stream};
 

@@ -36,6 +36,13 @@ pub struct LearnerBuilder<'a> {
     every: Duration,
 }
 
+impl<'a> Learner<'a> {
+    /// A builder for positions to learn from: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
+    pub fn builder(train: impl Into<Shards<'a>>) -> LearnerBuilder<'a> {
+        LearnerBuilder::new(train.into())
+    }
+}
+
 /// A setter an option.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident: $type:ty, $convert:expr;)+) => {$(
@@ -50,7 +57,7 @@ macro_rules! setters {
 }
 
 impl<'a> LearnerBuilder<'a> {
-    pub(super) fn new(train: Shards<'a>) -> Self {
+    fn new(train: Shards<'a>) -> Self {
         Self {
             train: train.0,
             held_out: Vec::new(),

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::builder::LearnerBuilder;
 use super::checkpoint::{Checkpoint, State};
 use super::course::{Best, Course};
 use super::lbfgs::{Point, Steps};
@@ -17,7 +16,7 @@ use crate::shogi::dispatch;
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
 use crate::shogi::report::{SCHEMA, StoppedBy};
-use crate::shogi::shard::{Shard, Shards};
+use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Backend, Device, Error, Memory, Progress, Result};
 
@@ -62,11 +61,6 @@ struct Present {
 }
 
 impl<'a> Learner<'a> {
-    /// A builder for positions to learn from: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
-    pub fn builder(train: impl Into<Shards<'a>>) -> LearnerBuilder<'a> {
-        LearnerBuilder::new(train.into())
-    }
-
     pub(super) fn new(course: Course<'a>) -> Self {
         Self { course, leaves: None, left_out: 0, searched: None, present: None, failed: false }
     }

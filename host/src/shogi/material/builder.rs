@@ -15,8 +15,15 @@ pub struct MaterialBuilder<'a> {
     options: Options,
 }
 
+impl Material {
+    /// A builder for data: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
+    pub fn builder<'a>(data: impl Into<Shards<'a>>) -> MaterialBuilder<'a> {
+        MaterialBuilder::new(data.into())
+    }
+}
+
 impl<'a> MaterialBuilder<'a> {
-    pub(super) fn new(shards: Shards<'a>) -> Self {
+    fn new(shards: Shards<'a>) -> Self {
         Self { shards: shards.0, options: Options::default() }
     }
 

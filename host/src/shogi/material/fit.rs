@@ -3,7 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
-use super::builder::MaterialBuilder;
 use super::options::{Engine, Options};
 use super::report::FitReport;
 use crate::shogi::dispatch;
@@ -11,7 +10,6 @@ use crate::shogi::engines::fit::{Fit, Run};
 use crate::shogi::evaluation::{Evaluation, LEARNT, check_features};
 use crate::shogi::objective::{Objective, Row, Values, check_values};
 use crate::shogi::report::{SCHEMA, StoppedBy};
-use crate::shogi::shard::Shards;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Twelve values fitted to the children of some shards ([module](super)).
@@ -27,11 +25,6 @@ pub struct Material {
 }
 
 impl Material {
-    /// A builder for data: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
-    pub fn builder<'a>(data: impl Into<Shards<'a>>) -> MaterialBuilder<'a> {
-        MaterialBuilder::new(data.into())
-    }
-
     pub(super) fn new(engine: Box<dyn Fit>, device: Device, children: u64, options: Options) -> Self {
         Self { engine, device, options, children, rows: Vec::new(), last: None, seconds: 0.0 }
     }

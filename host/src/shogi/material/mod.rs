@@ -37,17 +37,15 @@
 
 mod builder;
 mod fit;
-pub(in crate::shogi) mod histogram;
 pub(in crate::shogi) mod options;
-pub(in crate::shogi) mod positions;
 mod report;
 
 pub use builder::MaterialBuilder;
 pub use fit::Material;
-pub use histogram::Histogram;
 pub use options::{Engine, Options};
-pub use positions::Positions;
 pub use report::FitReport;
 
 pub use super::engines::histogram::Differences;
 pub use super::evaluation::Evaluation;
+pub use super::histogram::Histogram;
+pub use super::positions::Positions;

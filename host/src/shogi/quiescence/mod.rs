@@ -8,93 +8,24 @@
 //! and could promote does promote, but lances, knights and silvers try both. Which promotions without a capture are searched is an option.
 
 mod moves;
+mod options;
 mod search;
 
 use rayon::prelude::*;
-use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, parts};
 use warpplay_gpu::shogi::{difference, piece};
 
 use crate::runtime::threads;
 use crate::shogi::board::List;
 use crate::shogi::dataset::Parents;
-use crate::shogi::{Evaluator, Shard};
+use crate::shogi::shard::Shard;
 use crate::{Error, Result};
 use search::Search;
 
-/// Deepest search, in half-moves.
-pub(in crate::shogi) const DEEPEST: u32 = 32;
+pub(in crate::shogi) use options::DEEPEST;
+pub use options::{MaterialValues, Options, Promotions, QuietEvaluator};
+
 /// Parents of one task.
 const TASK: usize = 64;
-
-/// What positions are worth in a search.
-pub trait QuietEvaluator: Sync {
-    /// The worth of a list of pieces ([`warpplay_gpu::shogi::piece`]) in pawns, positive where Black is better.
-    fn evaluate(&self, list: &[u16; 40]) -> f64;
-}
-
-/// Material alone: a value for each of the 13 kinds, a piece in hand at its full value.
-#[derive(Clone, Debug)]
-pub struct MaterialValues {
-    /// By the number of a piece; White's are negative.
-    table: Vec<f64>,
-}
-
-impl MaterialValues {
-    /// Takes the values of P L N S G B R +P +L +N +S +B +R.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for a value that is not finite.
-    pub fn new(values: &[f64; 13]) -> Result<Self> {
-        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-            return Err(Error::option("values", value, "finite numbers"));
-        }
-        let worth = |number| match parts(number) {
-            Some((kind, 0, _)) => values[kind as usize],
-            Some((kind, _, _)) => -values[kind as usize],
-            None => 0.0,
-        };
-        Ok(Self { table: (0..NUMBERS).map(worth).collect() })
-    }
-}
-
-impl QuietEvaluator for MaterialValues {
-    fn evaluate(&self, list: &[u16; 40]) -> f64 {
-        list.iter().take(PIECES as usize).filter_map(|&number| self.table.get(usize::from(number))).sum()
-    }
-}
-
-impl QuietEvaluator for Evaluator {
-    fn evaluate(&self, list: &[u16; 40]) -> f64 {
-        self.evaluate_sound(list)
-    }
-}
-
-crate::runtime::named::named! {
-    /// Which promotions are searched that capture nothing; those that capture always are.
-    Promotions, "promotions":
-        /// Those of pawns, as playing programs do: bishops and rooks can promote on so many squares that lines of them outnumber all others by far.
-        Pawns = "pawns",
-        /// All.
-        All = "all",
-}
-
-/// What is searched, how deep, and by how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Most half-moves of a line, 1 to 32.
-    pub depth: u32,
-    /// Which promotions are searched that capture nothing.
-    pub promotions: Promotions,
-    /// Threads; `None` for all cores. What comes out does not depend on it.
-    pub threads: Option<usize>,
-}
-
-impl Default for Options {
-    /// Six half-moves, promotions of pawns, all cores.
-    fn default() -> Self {
-        Self { depth: 6, promotions: Promotions::Pawns, threads: None }
-    }
-}
 
 /// A shard whose children are the last positions of quiet lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,7 +134,7 @@ fn part<E: QuietEvaluator + ?Sized>(
 /// What `side` has more of each kind in one list than in another, its own minus the other side's.
 fn material(before: &[u16; 40], after: &[u16; 40], side: u32) -> [i32; 13] {
     let mut counts = [0; 13];
-    for (old, new) in before.iter().zip(after).take(PIECES as usize).filter(|(old, new)| old != new) {
+    for (old, new) in before.iter().zip(after).take(piece::PIECES as usize).filter(|(old, new)| old != new) {
         for (&number, sign) in [(old, -1), (new, 1)] {
             if let Some((kind, owner, _)) = piece::parts(number.into()) {
                 counts[kind as usize] += if owner == side { sign } else { -sign };

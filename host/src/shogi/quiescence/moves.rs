@@ -2,7 +2,7 @@
 
 use warpplay_gpu::shogi::piece::{PIECES, SLOTS};
 
-use super::Promotions;
+use super::options::Promotions;
 use crate::shogi::board::{KING, List, Move, promoted};
 
 /// Steps in files and ranks, as Black sees the board: ahead, then round to the right. The opposite of a direction is four on.

@@ -1,7 +1,7 @@
 //! Alpha-beta search of captures and promotions.
 
 use super::moves::{attacked, captures_and_promotions};
-use super::{Promotions, QuietEvaluator};
+use super::options::{Promotions, QuietEvaluator};
 use crate::shogi::board::{KING, List, Move};
 
 /// How dear each kind is, roughly: only the order of moves depends on it. P L N S G B R +P +L +N +S +B +R K.

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::runtime::threads;
 use crate::shogi::engines::fit::{Evaluated, Fit, Run};
 use crate::shogi::evaluation::{LEARNT, SUMS, raised};
-use crate::shogi::material::histogram::Histogram;
+use crate::shogi::histogram::Histogram;
 use crate::shogi::objective::{Objective, Values};
 use crate::shogi::shard::Shard;
 

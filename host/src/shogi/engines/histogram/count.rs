@@ -5,8 +5,8 @@ use std::time::Duration;
 use warpplay_gpu::cuda::memory::Vec4;
 
 use crate::shogi::engines::kernels::{MaterialKernels, Table};
-use crate::shogi::material::histogram::Histogram;
-use crate::shogi::material::positions::check_number;
+use crate::shogi::histogram::Histogram;
+use crate::shogi::positions::check_number;
 use crate::shogi::shard::Shard;
 use crate::{Backend, Buffer, Device, Event, Result, Stream};
 

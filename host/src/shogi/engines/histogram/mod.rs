@@ -7,7 +7,7 @@ pub use count::Differences;
 use crate::shogi::engines::fit::{Evaluated, Fit, Run};
 use crate::shogi::engines::kernels::{MaterialKernels, RowArrays, RunArrays};
 use crate::shogi::evaluation::{LEARNT, ONE};
-use crate::shogi::material::histogram::Histogram as Rows;
+use crate::shogi::histogram::Histogram as Rows;
 use crate::shogi::objective::{Objective, Values};
 use crate::shogi::shard::Shard;
 use crate::{Device, Result, Stream};

@@ -1,0 +1,80 @@
+//! What a search is told: what positions are worth, what is searched, how deep.
+
+use warpplay_gpu::shogi::piece::{NUMBERS, PIECES, parts};
+
+use crate::runtime::named::named;
+use crate::shogi::evaluator::Evaluator;
+use crate::{Error, Result};
+
+/// Deepest search, in half-moves.
+pub(in crate::shogi) const DEEPEST: u32 = 32;
+
+/// What positions are worth in a search.
+pub trait QuietEvaluator: Sync {
+    /// The worth of a list of pieces ([`warpplay_gpu::shogi::piece`]) in pawns, positive where Black is better.
+    fn evaluate(&self, list: &[u16; 40]) -> f64;
+}
+
+/// Material alone: a value for each of the 13 kinds, a piece in hand at its full value.
+#[derive(Clone, Debug)]
+pub struct MaterialValues {
+    /// By the number of a piece; White's are negative.
+    table: Vec<f64>,
+}
+
+impl MaterialValues {
+    /// Takes the values of P L N S G B R +P +L +N +S +B +R.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a value that is not finite.
+    pub fn new(values: &[f64; 13]) -> Result<Self> {
+        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::option("values", value, "finite numbers"));
+        }
+        let worth = |number| match parts(number) {
+            Some((kind, 0, _)) => values[kind as usize],
+            Some((kind, _, _)) => -values[kind as usize],
+            None => 0.0,
+        };
+        Ok(Self { table: (0..NUMBERS).map(worth).collect() })
+    }
+}
+
+impl QuietEvaluator for MaterialValues {
+    fn evaluate(&self, list: &[u16; 40]) -> f64 {
+        list.iter().take(PIECES as usize).filter_map(|&number| self.table.get(usize::from(number))).sum()
+    }
+}
+
+impl QuietEvaluator for Evaluator {
+    fn evaluate(&self, list: &[u16; 40]) -> f64 {
+        self.evaluate_sound(list)
+    }
+}
+
+named! {
+    /// Which promotions are searched that capture nothing; those that capture always are.
+    Promotions, "promotions":
+        /// Those of pawns, as playing programs do: bishops and rooks can promote on so many squares that lines of them outnumber all others by far.
+        Pawns = "pawns",
+        /// All.
+        All = "all",
+}
+
+/// What is searched, how deep, and by how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Most half-moves of a line, 1 to 32.
+    pub depth: u32,
+    /// Which promotions are searched that capture nothing.
+    pub promotions: Promotions,
+    /// Threads; `None` for all cores. What comes out does not depend on it.
+    pub threads: Option<usize>,
+}
+
+impl Default for Options {
+    /// Six half-moves, promotions of pawns, all cores.
+    fn default() -> Self {
+        Self { depth: 6, promotions: Promotions::Pawns, threads: None }
+    }
+}
