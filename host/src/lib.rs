@@ -5,6 +5,7 @@
 //! the GPU without C++, for researchers who repeat the papers, and for students who read the kernels.
 //!
 //! ```
+//! # #[cfg(feature = "mcts")] {
 //! use warpplay::mcts::{Connect4, Notation, Search, position_after};
 //! use warpplay::{Device, Progress};
 //!
@@ -13,6 +14,7 @@
 //! let mut search = builder.action_names(Connect4::action_name).build(&Device::cpu())?;
 //! let report = search.run(&position, Progress::go_on)?;
 //! assert_eq!(report.best.name, "4"); // the fourth stone in the column
+//! # }
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
@@ -20,16 +22,17 @@
 //!
 //! | engine | builder | what it does | source |
 //! | --- | --- | --- | --- |
-//! | [`azero::Evaluator`] | [`azero::EvaluatorBuilder`] | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
-//! | [`azero::player::SelfPlay`], [`azero::player::Player`], [`azero::player::Match`] | see there | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
-//! | [`azero::train::Trainer`] | see there | the network's training from records of games | the same |
-//! | [`cfr::Solver`] | [`cfr::SolverBuilder`] | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
-//! | [`mcts::Search`] | [`mcts::SearchBuilder`] | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
-//! | [`mlp::Trainer`] | [`mlp::TrainerBuilder`] | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
-//! | [`mlp::Classifier`] | [`mlp::ClassifierBuilder`] | classes and probabilities of images, accuracy on a labelled set | the same |
-//! | [`mlp::Sweep`] | [`mlp::SweepBuilder`] | trains many perceptrons of one shape side by side | the same network |
-//! | [`shogi::learner::Learner`] | [`shogi::learner::LearnerBuilder`] | learns an evaluation of shogi positions from game records, with any set of features | Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
-//! | [`shogi::material::Material`] | (none: [`shogi::material::Material::build`]) | the published learning of twelve piece values, in six forms | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」 |
+//! | `azero::Evaluator` | `azero::EvaluatorBuilder` | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
+//! | `azero::player::SelfPlay`, `azero::player::Player`, `azero::player::Match` | see there | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
+//! | `azero::train::Trainer` | see there | the network's training from records of games | the same |
+//! | `azero::learn::Learner` | see there | self-play and training in turn | the same |
+//! | `cfr::Solver` | `cfr::SolverBuilder` | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
+//! | `mcts::Search` | `mcts::SearchBuilder` | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
+//! | `mlp::Trainer` | `mlp::TrainerBuilder` | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
+//! | `mlp::Classifier` | `mlp::ClassifierBuilder` | classes and probabilities of images, accuracy on a labelled set | the same |
+//! | `mlp::Sweep` | `mlp::SweepBuilder` | trains many perceptrons of one shape side by side | the same network |
+//! | `shogi::learner::Learner` | `shogi::learner::LearnerBuilder` | learns an evaluation of shogi positions from game records, with any set of features | Hoki, 「局面評価の学習を目指した探索結果の最適制御」 |
+//! | `shogi::material::Material` | `shogi::material::MaterialBuilder` | fits twelve piece values, by four engines | 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」 |
 //!
 //! # Back ends
 //!
@@ -61,7 +64,7 @@
 //!
 //! # Features
 //!
-//! `mpi`: ranks of [`shogi`] that are processes, over the system's MPI library. Off by default: it needs that library and libclang to build.
+//! `mpi`: ranks of `shogi` that are processes, over the system's MPI library. Off by default: it needs that library and libclang to build.
 //!
 //! # Errors
 //!
@@ -69,7 +72,7 @@
 //!
 //! # Where to read on
 //!
-//! [`azero`], [`cfr`], [`mcts`], [`mlp`] and [`shogi`] for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
+//! `azero`, `cfr`, `mcts`, `mlp` and `shogi` for the families; the README for the programs, `docs/adding-a-game.md` for a game of one's own,
 //! `docs/mlp-accuracy-gap.md` for where the published perceptron's accuracy went, `docs/safety.md` for what is checked where, `ARCHITECTURE.md` for
 //! why.
 #![deny(unsafe_code)]
