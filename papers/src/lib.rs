@@ -11,10 +11,10 @@
 
 #[cfg(feature = "cfr_thesis-kernels")]
 pub mod cfr_thesis;
-#[cfg(feature = "cfr_thesis-kernels")]
-pub mod cfr_thesis;
 #[cfg(feature = "checkers_conv-kernels")]
 pub mod checkers_conv;
+#[cfg(feature = "cfr_thesis-kernels")]
+pub mod cfr_thesis;
 #[cfg(feature = "checkers_conv-kernels")]
 pub mod checkers_conv;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
