@@ -13,10 +13,6 @@
 pub mod cfr_thesis;
 #[cfg(feature = "checkers_conv-kernels")]
 pub mod checkers_conv;
-#[cfg(feature = "cfr_thesis-kernels")]
-pub mod cfr_thesis;
-#[cfg(feature = "checkers_conv-kernels")]
-pub mod checkers_conv;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
