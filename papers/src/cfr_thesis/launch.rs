@@ -12,7 +12,6 @@ use super::kernels::down::{cfr_thesis_down_f32, cfr_thesis_down_f64};
 use super::kernels::sequence::{self as device, Deal, Phase, child, way};
 use super::kernels::up::{cfr_thesis_up_f32, cfr_thesis_up_f64};
 use super::kernels::{alone, shape};
-use crate::ptx::CFR_THESIS;
 
 /// Deals that are on the device at a time.
 pub(super) const DEALS: usize = 1024;
