@@ -8,8 +8,9 @@ use warpplay::Device;
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
 
 use crate::cfr::args::CompareArgs;
-use crate::cfr::{chart, check, games, solve};
+use crate::cfr::{check, games, solve};
 use crate::common::chart::Line;
+use crate::common::logarithmic;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};
 
@@ -49,7 +50,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.plots.plots.as_deref())];
     common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(chart::file(args.plots.plots.as_deref(), "compare").as_deref())?;
+    let plot = OutputFile::prepare_option(logarithmic::file(args.plots.plots.as_deref(), "compare").as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let mut runs = Vec::new();
     for &sampling in &args.samplings {
@@ -71,7 +72,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             .map(|run| Line { name: format!("{}, sampling {}", run.algorithm, run.sampling), points: points(run) })
             .collect();
         let title = format!("{name} on {}", device.name());
-        plot.write(&chart::logarithmic(&title, "seconds", "NashConv, chips", &lines)?)?;
+        plot.write(&logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &lines)?)?;
     }
     if let Some(json) = json {
         let record = Record {

@@ -6,8 +6,9 @@ use warpplay::Device;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::cfr::args::MatrixArgs;
-use crate::cfr::{chart, check, query, solve};
+use crate::cfr::{check, query, solve};
 use crate::common::chart::Line;
+use crate::common::logarithmic;
 use crate::common::{self, OutputFile, Usage};
 
 /// Version of the fields of [`Record`].
@@ -38,7 +39,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&[], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "matrix").as_deref())?;
+    let plot = OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "matrix").as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
     let mut solver = solve::build(builder, &device, args.output.quiet)?;
@@ -53,7 +54,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     if let Some(plot) = plot {
         let points = report.trajectory.iter().map(|point| (point.iteration as f64, point.nash_conv)).collect();
         let lines = [Line { name: report.options.algorithm.to_string(), points }];
-        plot.write(&chart::logarithmic(&args.game, "iteration", "NashConv", &lines)?)?;
+        plot.write(&logarithmic::logarithmic(&args.game, "iteration", "NashConv", &lines)?)?;
     }
     if let Some(json) = json {
         let record = Record {

@@ -23,7 +23,6 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.
 
 mod args;
-pub mod chart;
 mod check;
 mod compare;
 mod exploitability;

@@ -8,8 +8,9 @@ use warpplay::Device;
 use warpplay::cfr::{Checkpoint, Counts, Options, Point, Problem, Report, Solver, SolverBuilder};
 
 use crate::cfr::args::SolveArgs;
-use crate::cfr::{chart, check, games};
+use crate::cfr::{check, games};
 use crate::common::chart::Line;
+use crate::common::logarithmic;
 use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile, OutputFlags};
 
@@ -62,7 +63,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     )?;
     let files = Files {
         json: OutputFile::prepare_option(args.output.json.as_deref())?,
-        plot: OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "solve").as_deref())?,
+        plot: OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "solve").as_deref())?,
     };
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
@@ -162,7 +163,7 @@ pub fn slack(report: &Report) -> f64 {
 fn draw(game: &str, report: &Report) -> Result<String> {
     let points = report.trajectory.iter().map(|point| (point.seconds, point.nash_conv)).collect();
     let title = format!("{game}: {} on {}", report.options.algorithm, report.device_name);
-    chart::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.to_string(), points }])
+    logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.to_string(), points }])
 }
 
 /// A solve in some lines.

@@ -9,8 +9,8 @@ use warpplay::cfr::spot::HandReport;
 use warpplay::cfr::{Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
 
 use crate::cfr::args::SubgameArgs;
-use crate::cfr::chart;
 use crate::common::chart::Line;
+use crate::common::logarithmic;
 use crate::common::table::seconds;
 use crate::common::{self, OutputFile, Usage};
 
@@ -47,7 +47,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(chart::file(args.report.plots.plots.as_deref(), "subgame").as_deref())?;
+    let plot = OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "subgame").as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
     let options = Options { iterations: args.report.iterations(), ..args.solve.options() };
@@ -75,7 +75,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
             points: report.trajectory.iter().map(|(&iteration, &chips)| (iteration as f64, chips)).collect(),
         };
         let lines: Vec<Line> = reports.iter().map(line).collect();
-        plot.write(&chart::logarithmic("hold'em spots", "iteration", "exploitability, chips", &lines)?)?;
+        plot.write(&logarithmic::logarithmic("hold'em spots", "iteration", "exploitability, chips", &lines)?)?;
     }
     if let Some(json) = json {
         let only = if let [(_, report)] = &reports[..] { Some(report) } else { None };

@@ -4,6 +4,7 @@ pub mod chart;
 mod files;
 pub mod flags;
 mod interrupt;
+pub mod logarithmic;
 pub mod table;
 
 use std::error::Error;

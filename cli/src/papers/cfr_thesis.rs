@@ -12,8 +12,8 @@ use warpplay_papers::cfr_thesis::report;
 use warpplay_papers::cfr_thesis::report::{Ablation, MemoryRow, Point, Settings, SweepPoint};
 use warpplay_papers::cfr_thesis::{Options, Profile, Program};
 
-use crate::cfr::chart;
 use crate::common::chart::Line;
+use crate::common::logarithmic;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, Usage};
 
@@ -265,7 +265,7 @@ fn draw(game: &Game, device: &Device) -> Result<String> {
             line.points.push((point.deals as f64, time.mean));
         }
     }
-    chart::logarithmic(&format!("{} on {}", game.name, device.name()), "deals", "seconds", &lines)
+    logarithmic::logarithmic(&format!("{} on {}", game.name, device.name()), "deals", "seconds", &lines)
 }
 
 /// The sweep.

@@ -6,7 +6,7 @@ use warpplay_cpu_ref::cfr::poker::{Deck, Rules};
 use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled, Sequences, Workspace};
 
 use super::options::{Options, Program};
-use super::run::{Plan, Profile, Running};
+use super::plan::{Plan, Profile, Running};
 use warpplay::cfr::GameDef;
 use warpplay::cfr::engines::walk::{Checksums, Set};
 use warpplay::cfr::game::ACTIONS;

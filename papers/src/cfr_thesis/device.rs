@@ -9,7 +9,7 @@ use warpplay::{Device, Error, Event, Graph, Result, Stream};
 use super::kernels::sequence::Deal;
 use super::launch::{Arrays, DEALS, Kernels, Number, Table, Ways};
 use super::options::{Options, Program};
-use super::run::{Plan, Profile, Running};
+use super::plan::{Plan, Profile, Running};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;

@@ -44,6 +44,8 @@ mod launch;
 #[cfg(not(target_arch = "nvptx64"))]
 mod options;
 #[cfg(not(target_arch = "nvptx64"))]
+mod plan;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod report;
 #[cfg(not(target_arch = "nvptx64"))]
 mod run;
@@ -51,4 +53,6 @@ mod run;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use options::{Options, Program};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use run::{Profile, Run};
+pub use plan::Profile;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use run::Run;

@@ -11,7 +11,8 @@ use warpplay::cfr::{self, Counts, GameDef, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Result};
 
 use super::options::{Options, Program};
-use super::run::{Profile, Run, on_gpu};
+use super::plan::{Profile, on_gpu};
+use super::run::Run;
 
 /// What the dissertation tells of its own GPU, in milliseconds an iteration.
 pub const PUBLISHED_MS: [(&str, f64); 2] = [("variant_c", 34.0), ("variant_d", 223.0)];

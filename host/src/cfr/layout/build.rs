@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::boards::{Class, Dealing};
-use super::entries::{Partition, partition};
+use super::entries::{Partition, SetupLock, partition};
 use super::suits::{SuitMap, all, rename};
 use super::{Street, VectorGame};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
@@ -35,14 +35,6 @@ pub(in crate::cfr) struct Setup<'a> {
     pub locks: &'a [SetupLock],
     /// Whether boards that differ by names of suits only are kept once.
     pub isomorphism: bool,
-}
-
-/// A given strategy.
-pub(in crate::cfr) struct SetupLock {
-    /// The decision node of the betting tree.
-    pub betting: u32,
-    /// Probabilities `[action][hand]`.
-    pub strategy: Vec<Vec<f64>>,
 }
 
 impl VectorGame {

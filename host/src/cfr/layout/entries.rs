@@ -1,8 +1,15 @@
 //! The betting tree partitioned into the entries of the streets.
 
-use super::build::SetupLock;
 use super::{Entry, Lock, Node};
 use crate::cfr::game::betting::{BettingKind, BettingTree};
+
+/// A given strategy.
+pub(in crate::cfr) struct SetupLock {
+    /// The decision node of the betting tree.
+    pub betting: u32,
+    /// Probabilities `[action][hand]`.
+    pub strategy: Vec<Vec<f64>>,
+}
 
 /// Entries, action vectors by seat, and locks.
 pub(super) struct Partition {

@@ -29,7 +29,8 @@ pub use suits::SuitMap;
 pub use vector::{Board, Entry, Lock, Node, Street, VectorGame};
 
 pub(in crate::cfr) use buckets::Buckets;
-pub(in crate::cfr) use build::{Setup, SetupLock};
+pub(in crate::cfr) use build::Setup;
+pub(in crate::cfr) use entries::SetupLock;
 pub(in crate::cfr) use form::{Layout, LayoutKind};
 pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Tables, Values};

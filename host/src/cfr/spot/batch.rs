@@ -7,7 +7,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::report::{Run, SpotReport};
-use super::solve::{SpotRun, run_on};
+use super::run::{SpotRun, run_on};
 use crate::cfr::engines::street::StreetBatch;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Tables, VectorGame};
@@ -19,7 +19,7 @@ pub(super) const MAX_BATCH: usize = 1024;
 
 /// A spot laid out.
 pub(super) struct Laid {
-    /// Its place among the spots.
+    /// Its index among the spots.
     pub number: usize,
     pub game: Arc<VectorGame>,
     pub tree: BettingTree,

@@ -6,9 +6,11 @@ mod file;
 mod game;
 mod range;
 mod report;
+mod run;
 mod solve;
 
 pub use file::{BetSize, LockStrategy, SeatSizes, Spot, SpotLock, Streets};
 pub use range::Range;
 pub use report::{HandReport, SpotReport};
-pub use solve::{SpotRun, solve_spots};
+pub use run::SpotRun;
+pub use solve::solve_spots;

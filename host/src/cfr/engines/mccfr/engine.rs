@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpplay_gpu::cfr::regret::Step;
 
+use super::found::{Found, Scales};
 use super::kernels::Kernels;
 use crate::cfr::engines::Solve;
 use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, Number, STEPS};
@@ -22,15 +23,6 @@ const FINEST_BITS: f64 = 36.0;
 const COARSEST_BITS: f64 = 12.0;
 /// Parts of a strategy in outcome sampling, whose weights are 1 / (probability of the line): 2⁻²⁴.
 const OUTCOME_BITS: f64 = 24.0;
-
-/// Parts into which found values are cut: powers of two.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scales {
-    /// Of a chip.
-    pub regret: f64,
-    /// Of a strategy.
-    pub average: f64,
-}
 
 impl Scales {
     /// The finest with which no sum of an iteration's regrets can be too large; `None` where that is too coarse.
@@ -66,16 +58,6 @@ fn largest_weight(tree: &Tree, exploration: f64) -> f64 {
         }
     }
     largest
-}
-
-/// What traversals find, as whole numbers.
-pub(super) struct Found {
-    /// `[n_rows]`
-    pub regrets: Buffer<u64>,
-    /// `[n_rows]`
-    pub averages: Buffer<u64>,
-    /// `[n_seats]`
-    pub utilities: Buffer<u64>,
 }
 
 /// Bytes on the device.

@@ -5,7 +5,7 @@ use warpplay_gpu::cfr::explicit::profile;
 use warpplay_gpu::cfr::explicit::sample::{self, Sample};
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
-use super::engine::{Found, Scales};
+use super::found::{Found, Scales};
 use crate::cfr::engines::explicit::{DeviceTree, Learnt, Number};
 use crate::cfr::options::{Options, Sampling};
 use crate::{Buffer, Device, Function, Module, Result, Stream};

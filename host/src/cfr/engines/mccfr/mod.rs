@@ -6,6 +6,7 @@
 
 mod cpu;
 mod engine;
+mod found;
 #[allow(unsafe_code)]
 mod kernels;
 
@@ -50,7 +51,7 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
             format!("none: sampled lines have at most {MAX_DECISIONS} decisions, this game's have {decisions}");
         return Err(Error::option("sampling", options.sampling, allowed));
     }
-    if engine::Scales::new(tree, options).is_none() {
+    if found::Scales::new(tree, options).is_none() {
         return Err(engine::too_coarse(options));
     }
     enough(

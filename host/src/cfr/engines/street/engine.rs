@@ -7,8 +7,8 @@ use warpplay_gpu::cfr::street::layout::{Pass, control, mode, source};
 
 use super::image::{Image, Shape};
 use super::kernels::{Arrays, Kernels, Room, STEPS, Urn};
+use super::needs::{check, enough, room};
 use super::tables::{self, Kind};
-use super::{check, room};
 use crate::cfr::engines::Solve;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
@@ -128,7 +128,7 @@ impl StreetEngine {
         }
         let shape = Shape::new(&games, info)?;
         let room = room(options);
-        super::enough(device, room.bytes(&shape))?;
+        enough(device, room.bytes(&shape))?;
         let image = Image::new(&games, &shape);
         let stream = device.stream()?;
         let urn = room.sampled.then(|| urn(&games[0], options));

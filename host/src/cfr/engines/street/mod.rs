@@ -14,6 +14,7 @@ mod engine;
 mod image;
 #[allow(unsafe_code)]
 mod kernels;
+mod needs;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -21,49 +22,12 @@ mod tests;
 use std::sync::Arc;
 
 use self::engine::StreetEngine;
-use self::image::{Shape, unfit};
-use self::kernels::Room;
+use self::image::Shape;
+use self::needs::{check, enough, room};
 use super::Solve;
 use crate::cfr::layout::{Measured, Tables, VectorGame};
-use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Backend, Device, Error, Memory, Precision, Result};
-
-/// Whether the options are ones that this form has, and the game one that it holds.
-fn check(game: &VectorGame, options: &Options) -> Result<()> {
-    if options.precision == Precision::F64 {
-        return Err(Error::option("precision", options.precision, "f32 or i16 with engine street"));
-    }
-    if matches!(options.sampling, Sampling::External | Sampling::Outcome) {
-        let allowed = "none, chance, public_chance, opponent_public or self_public with engine street";
-        return Err(Error::option("sampling", options.sampling, allowed));
-    }
-    if options.sampling != Sampling::None && options.algorithm == Algorithm::CfrBr {
-        return Err(Error::option("sampling", options.sampling, "none with algorithm cfr_br"));
-    }
-    if options.sampling != Sampling::None && options.batch == 0 {
-        return Err(Error::option("batch", options.batch, "1 or more"));
-    }
-    match unfit(game) {
-        None => Ok(()),
-        Some(why) => Err(Error::option("engine", "street", why)),
-    }
-}
-
-/// What the tables need for these options.
-fn room(options: &Options) -> Room {
-    let best = options.algorithm == Algorithm::CfrBr;
-    Room {
-        short: options.precision == Precision::I16,
-        last: options.algorithm == Algorithm::PcfrPlus,
-        kept: [best || options.updates == Updates::Simultaneous, best],
-        sampled: options.sampling != Sampling::None,
-    }
-}
-
-/// That the device has that much memory free.
-fn enough(device: &Device, needed: u64) -> Result<u64> {
-    device.expect_memory(&Memory::default().on_device("the engine street", needed)).map(|()| needed)
-}
+use crate::cfr::options::Options;
+use crate::{Backend, Device, Error, Result};
 
 /// Whether the device can solve the game in this form, and the bytes that it takes; the error has the memory needed.
 ///

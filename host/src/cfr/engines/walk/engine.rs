@@ -7,63 +7,18 @@ use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change};
 
 use super::information::Information;
-use super::kernels::{self, Arrays, BATCHES, Batches, Kernels, LANES, Number};
+use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, Number};
 use super::measure::measure;
-use super::pieces::Pieces;
+use super::plan::Plan;
 use crate::cfr::engines::Solve;
-use crate::cfr::game::betting::BettingTree;
-use crate::cfr::game::dealer::{Buckets, Dealer};
+use crate::cfr::game::dealer::Dealer;
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::game::sequences::Sequences;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, Stream};
+use crate::{Backend, Buffer, Device, Error, Graph, Precision, Result, Stream};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;
-
-/// A game laid out for the walk.
-pub(super) struct Plan {
-    pub game: GameDef,
-    pub sequences: Sequences,
-    pub buckets: Arc<dyn Buckets>,
-    pub pieces: Pieces,
-}
-
-impl Plan {
-    /// Lays a game out.
-    pub fn of(game: &GameDef, information: &Information) -> Result<Self> {
-        let sequences = Sequences::of(&BettingTree::new(game)?)?;
-        let exact = |chips: f64| f64::from(chips as f32) == chips;
-        let mut pots = sequences.ends.iter().flat_map(|end| &end.pots);
-        if let Some(pot) = pots.find(|pot| !exact(pot.chips)) {
-            return Err(Error::option("blind", pot.chips, "pots that single precision holds exactly"));
-        }
-        let buckets = information.of(game)?;
-        let counts: Vec<u32> = (0..sequences.n_rounds).map(|round| buckets.n_buckets(round)).collect();
-        let pieces = Pieces::of(&sequences, &counts)?;
-        Ok(Self { game: game.clone(), sequences, buckets, pieces })
-    }
-
-    /// Seats and rounds.
-    fn n_slots(&self) -> usize {
-        self.sequences.n_players * self.sequences.n_rounds
-    }
-
-    /// Memory of a solve.
-    pub fn memory(&self, precision: Precision) -> Memory {
-        let value = if precision == Precision::F64 { 8 } else { 4 };
-        let bytes = kernels::bytes(&self.pieces, self.sequences.n_players, self.n_slots(), value);
-        Memory::default().on_device("tables, sequences and deals", bytes)
-    }
-
-    /// Rows of the tables that belong to a seat's sequences, sequence by sequence.
-    fn rows(&self, seat: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let rows = &self.pieces.rows;
-        let own = self.sequences.sequences.iter().enumerate().filter(move |(_, s)| s.seat as usize == seat);
-        own.map(|(at, _)| rows[at] as usize * ACTIONS..rows[at + 1] as usize * ACTIONS)
-    }
-}
 
 /// Whether the options are those of the walk, and the tables fit.
 fn check(device: &Device, plan: &Plan, options: &Options) -> Result<u64> {

@@ -3,7 +3,7 @@
 use warpplay_cpu_ref::cfr::poker::{Deck, Poker, Rules};
 use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 
-use super::engine::Plan;
+use super::plan::Plan;
 use crate::cfr::game::sequences::ACTIONS;
 use crate::cfr::game::{GameDef, set_of};
 use crate::cfr::layout::Measured;

@@ -14,6 +14,7 @@ mod information;
 mod kernels;
 mod measure;
 mod pieces;
+mod plan;
 mod sampler;
 #[cfg(test)]
 mod tests;

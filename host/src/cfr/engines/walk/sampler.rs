@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Plan, Reading, with_plan};
+use super::engine::{Reading, with_plan};
 use super::information::Information;
+use super::plan::Plan;
 use crate::cfr::game::cards::set_of;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::sequences::ACTIONS;

@@ -2,8 +2,9 @@
 
 use warpplay_gpu::cfr::walk::op::{NO_ACTION, Op, kind};
 
-use super::engine::{Plan, build, fits};
+use super::engine::{build, fits};
 use super::information::Information;
+use super::plan::Plan;
 use crate::cfr::game::GameDef;
 use crate::cfr::options::{Options, Sampling};
 use crate::{Device, Precision};

@@ -1,4 +1,4 @@
-//! Charts as SVG.
+//! Charts with logarithmic axes, as SVG.
 
 use std::path::{Path, PathBuf};
 
