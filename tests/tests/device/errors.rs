@@ -131,7 +131,7 @@ fn block_sizes_that_do_not_fit_are_named() {
     );
     assert_eq!(
         text(Search::<Connect4>::builder().threads(0).build(&Device::cpu())),
-        "option threads: 0 is not allowed (at least 1)"
+        "option threads: 0 is not allowed (1 to 1024)"
     );
 }
 
@@ -139,7 +139,7 @@ fn block_sizes_that_do_not_fit_are_named() {
 fn names_that_do_not_exist() {
     assert_eq!(
         text("acp".parse::<Variant>()),
-        "option variant: acp is not allowed (ocp_thrifty, ocp_prodigal, acp_thrifty or acp_prodigal)"
+        "option variant: acp is not allowed (ocp_thrifty, ocp_prodigal, acp_thrifty, acp_prodigal)"
     );
     assert!(text(Device::parse("gpu")).starts_with("option device: gpu is not allowed (auto, cuda, "));
     for &variant in Variant::ALL {

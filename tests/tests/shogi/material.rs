@@ -384,8 +384,9 @@ fn bad_input_is_named() -> Checked {
             let error = text(plain().engine(Engine::Persistent).build(device));
             assert!(error.starts_with("column first_child of a shard: expected"), "{error}");
         }
+        // Too much for the memory, or, where there is enough of it, for the numbers of children.
         let error = text(plain().repeat(u32::MAX).build(device));
-        assert!(error.contains("needed"), "{error}");
+        assert!(error.contains("needed") || error.starts_with("children that are held at once"), "{error}");
     }
     assert!(Differences::upload(&cpu, &[&shard]).is_err());
     assert!("block".parse::<Engine>().is_err());
