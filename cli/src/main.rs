@@ -38,6 +38,7 @@ struct Cli {
 }
 
 #[derive(Subcommand, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one of them in a run")]
 enum Family {
     #[cfg(feature = "mcts")]
     Mcts(mcts::Args),

@@ -347,7 +347,7 @@ fn the_cpu_is_the_plain_program() {
 }
 
 fn text(error: Result<Material, Error>) -> String {
-    error.err().expect("an error").to_string()
+    error.map(drop).expect_err("an error").to_string()
 }
 
 #[test]

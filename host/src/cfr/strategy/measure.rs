@@ -105,7 +105,7 @@ struct Meter {
 impl Meter {
     fn new(strategy: &Strategy, device: &Device, precision: Precision) -> Result<Self> {
         let options = Options {
-            precision: precision,
+            precision,
             algorithm: Algorithm::Cfr,
             sampling: Sampling::None,
             batch: 1,
