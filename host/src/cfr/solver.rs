@@ -76,7 +76,7 @@ impl Solver {
     /// the solver stops early, and can be run on.
     ///
     /// # Errors
-    /// As the device says: the solver is of no more use then; [`Error::File`] if a checkpoint cannot be written.
+    /// As the device says: the solver is of no more use then; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         let mut written = Instant::now();
@@ -181,7 +181,7 @@ impl Solver {
     /// [`checkpoint`](Self::checkpoint), written to a file; it replaces the file whole or not at all.
     ///
     /// # Errors
-    /// As the device says; [`Error::File`] if it cannot be written.
+    /// As the device says; [`Error::File`](crate::Error::File) if it cannot be written.
     pub fn save_checkpoint(&mut self, path: impl AsRef<std::path::Path>) -> Result<()> {
         self.checkpoint()?.save(path)
     }

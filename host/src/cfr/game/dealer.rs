@@ -29,7 +29,7 @@ impl Unordered {
     /// Most cards of a set.
     const MOST: usize = 8;
 
-    /// The buckets of a game; `None` where a set has more cards than [`Self::MOST`] or there are 2³² sets or more.
+    /// The buckets of a game; `None` where a set has more cards than 8 or there are 2³² sets or more.
     pub fn new(game: &GameDef) -> Option<Self> {
         let n_cards = game.deck.n_cards();
         let (mut counts, mut n) = (Vec::new(), game.n_hole_cards);
