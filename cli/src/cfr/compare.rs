@@ -50,7 +50,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.plots.plots.as_deref())];
     common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(logarithmic::file(args.plots.plots.as_deref(), "compare").as_deref())?;
+    let plot = OutputFile::prepare_option(args.plots.file("compare.svg")?.as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let mut runs = Vec::new();
     for &sampling in &args.samplings {

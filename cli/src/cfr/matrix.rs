@@ -39,7 +39,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&[], &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "matrix").as_deref())?;
+    let plot = OutputFile::prepare_option(args.report.plots.file("matrix.svg")?.as_deref())?;
     let device = Device::parse(&args.device.device)?;
     let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
     let mut solver = solve::build(builder, &device, args.output.quiet)?;

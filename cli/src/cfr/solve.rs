@@ -63,7 +63,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     )?;
     let files = Files {
         json: OutputFile::prepare_option(args.output.json.as_deref())?,
-        plot: OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "solve").as_deref())?,
+        plot: OutputFile::prepare_option(args.report.plots.file("solve.svg")?.as_deref())?,
     };
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;

@@ -47,7 +47,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(logarithmic::file(args.report.plots.plots.as_deref(), "subgame").as_deref())?;
+    let plot = OutputFile::prepare_option(args.report.plots.file("subgame.svg")?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
     let options = Options { iterations: args.report.iterations(), ..args.solve.options() };

@@ -1,17 +1,10 @@
 //! Charts with logarithmic axes, as SVG.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Result, anyhow};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 
 use crate::common::chart::{Line, draw_lines};
-
-/// The file of `--plots`: `NAME.svg` in it where it is a folder.
-pub fn file(plots: Option<&Path>, name: &str) -> Option<PathBuf> {
-    plots.map(|path| if path.is_dir() { path.join(format!("{name}.svg")) } else { path.to_path_buf() })
-}
 
 /// Size of a picture in pixels.
 const SIZE: (u32, u32) = (800, 480);
