@@ -23,7 +23,7 @@ const N_HANDS: usize = N_CARDS * (N_CARDS - 1) / 2;
 /// Parts are divided by commas. Where two parts name the same hand, the later one counts.
 ///
 /// ```
-/// use warpplay::cfr::Range;
+/// use warpplay::cfr::spot::Range;
 /// let range = Range::parse("TT+, AKs:0.5")?;
 /// assert_eq!(range.hands(0).len(), 5 * 6 + 4);
 /// # Ok::<(), warpplay::Error>(())

@@ -3,7 +3,7 @@
 //! A game of one's own needs one type for its states and the functions of [`Game`]:
 //!
 //! ```
-//! use warpplay::cfr::{Game, Tree, Turn};
+//! use warpplay::cfr::{Game, Tree, game::Turn};
 //!
 //! /// A coin is tossed; the first player sees it and may show it or not; the second guesses it.
 //! struct Coin;
