@@ -37,7 +37,7 @@
 //! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
-//! | `azero/learn.rs` | recorded games are read wrongly; a run of learning loses its place |
+//! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
 //! | `azero/old_files.rs` | what version 0.1 wrote is not read, or what goes on from it has other bits |
@@ -65,7 +65,7 @@
 //! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
-//! | `compile_fail.rs` | a wrong launch or kernel compiles |
+//! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
 //!

@@ -39,7 +39,7 @@ fn every_line_runs(family: &str) {
     let rows = rows(&table);
     assert!(!rows.is_empty(), "{} has no rows", table.display());
     for (number, old, new) in rows {
-        let place = format!("{}, line {number}", table.display());
+        let at = format!("{}, line {number}", table.display());
         let new = new.strip_prefix("warpplay ").unwrap_or(&new).replace("GOLDEN", &golden);
         let run = |line: &str| {
             let mut command = Command::new(&program);
@@ -47,9 +47,32 @@ fn every_line_runs(family: &str) {
             command.current_dir(folder.path()).args(words(line)).stdin(Stdio::null());
             let output = command.output().expect("the program starts");
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{place}: warpplay {line}\n(before: {old})\n{stderr}");
+            assert!(output.status.success(), "{at}: warpplay {line}\n(before: {old})\n{stderr}");
         };
         run(&new);
+    }
+}
+
+/// What version 0.1 said of itself in `--help`, row by row: family, command, flags.
+#[test]
+fn every_old_flag_of_every_old_command_is_in_the_tables() {
+    let list = golden::text("commands/v0.1.tsv");
+    for row in list.lines().skip(1) {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let &[family, command, flags] = &fields[..] else { panic!("a row of three fields, not {row}") };
+        let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands").join(format!("{family}.tsv"));
+        let text = std::fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
+        // Comments name what was refused then and is refused now.
+        let lines: Vec<Vec<String>> =
+            text.lines().filter_map(|line| line.trim_start_matches("# ").split_once('\t')).map(|(old, _)| words(old)).collect();
+        for flag in flags.split(' ') {
+            // Two flags are those of every command alike, and exclude each other.
+            let common = ["--quiet", "--verbose", "-v"].contains(&flag);
+            let shown = lines.iter().any(|line| {
+                line[0] == family && (common || line.get(1).is_some_and(|word| word == command)) && line.iter().any(|word| word == flag)
+            });
+            assert!(shown, "{}: no old line shows {family} {command} {flag}", table.display());
+        }
     }
 }
 

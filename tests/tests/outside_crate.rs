@@ -14,7 +14,7 @@ warpplay-gpu = { path = "ROOT/gpu", default-features = false, features = ["mcts"
 bytemuck = { version = "1.25", features = ["derive"] }
 
 [target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
-warpplay = { path = "ROOT/host" }
+warpplay = { path = "ROOT/host", default-features = false, features = ["mcts"] }
 
 [build-dependencies]
 warpplay-gpu-builder = { path = "ROOT/gpu/builder" }

@@ -20,11 +20,11 @@ pub mod games;
 #[cfg(feature = "layer")]
 pub mod index;
 #[cfg(feature = "layer")]
+pub mod memory;
+#[cfg(feature = "layer")]
 pub mod numbers;
 #[cfg(feature = "layer")]
 pub mod observed;
-#[cfg(feature = "layer")]
-pub mod places;
 
 /// PTX of this crate's kernels, put here by its build script.
 #[cfg(not(target_arch = "nvptx64"))]
