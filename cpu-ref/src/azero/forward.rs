@@ -1,7 +1,7 @@
 //! From observations to values and policies.
 
 use super::pieces::{self, Affine, Norm};
-use super::{Network, Program, place};
+use super::{Network, Program, tensor_index};
 use crate::mlp::Real;
 
 /// What `n` positions leave behind in one block of the torso, each array `[n, width, cells]`.
@@ -86,11 +86,11 @@ impl<T: Real> Network<T> {
         assert_eq!(observations.len(), n * shape.planes * cells, "observations of {n} positions");
         let Pass { patches, torso, .. } = pass;
 
-        self.conv_3x3::<P>(observations, place::INPUT_CONV, patches, &mut pass.input_conv);
-        self.norm_relu::<P>(&pass.input_conv, place::INPUT_NORM, None, &mut pass.input);
+        self.conv_3x3::<P>(observations, tensor_index::INPUT_CONV, patches, &mut pass.input_conv);
+        self.norm_relu::<P>(&pass.input_conv, tensor_index::INPUT_NORM, None, &mut pass.input);
         torso.resize(depth, BlockPass::default());
         for block in 0..depth {
-            let [conv_1, conv_2, norm_1, norm_2] = place::torso(block);
+            let [conv_1, conv_2, norm_1, norm_2] = tensor_index::torso(block);
             let (before, after) = torso.split_at_mut(block);
             let (x, block) = (before.last().map_or(&pass.input, |block| &block.out), &mut after[0]);
             self.conv_3x3::<P>(x, conv_1, patches, &mut block.conv_1);
@@ -100,7 +100,7 @@ impl<T: Real> Network<T> {
         }
         let x = torso.last().map_or(&pass.input, |block| &block.out);
 
-        let [conv, norm, linear_1, linear_2] = place::value(depth);
+        let [conv, norm, linear_1, linear_2] = tensor_index::value(depth);
         self.conv_1x1::<P>(x, conv, &mut pass.value_conv);
         self.norm_relu::<P>(&pass.value_conv, norm, None, &mut pass.value_head_plane);
         self.linear::<P>(&pass.value_head_plane, linear_1, &mut pass.value_hidden);
@@ -109,7 +109,7 @@ impl<T: Real> Network<T> {
         pass.value.clear();
         pass.value.extend(pass.value_pre_tanh.iter().map(|value| value.tanh()));
 
-        let [conv, norm, linear] = place::policy(depth);
+        let [conv, norm, linear] = tensor_index::policy(depth);
         self.conv_1x1::<P>(x, conv, &mut pass.policy_conv);
         self.norm_relu::<P>(&pass.policy_conv, norm, None, &mut pass.policy_head_planes);
         self.linear::<P>(&pass.policy_head_planes, linear, &mut pass.policy_logits);
@@ -122,9 +122,9 @@ impl<T: Real> Network<T> {
     }
 
     /// Convolution 3×3 of all positions.
-    fn conv_3x3<P: Program>(&self, x: &[T], place: usize, patches: &mut Vec<T>, out: &mut Vec<T>) {
+    fn conv_3x3<P: Program>(&self, x: &[T], index: usize, patches: &mut Vec<T>, out: &mut Vec<T>) {
         let shape = self.shape();
-        let (board, cells, conv) = ((shape.rows, shape.columns), shape.cells(), self.affine(place));
+        let (board, cells, conv) = ((shape.rows, shape.columns), shape.cells(), self.affine(index));
         let k = conv.weight.len() / conv.bias.len();
         let n_inputs = k / 9;
         patches.resize(9 * x.len(), T::zero());
@@ -135,13 +135,13 @@ impl<T: Real> Network<T> {
     }
 
     /// Convolution 1×1 of all positions.
-    fn conv_1x1<P: Program>(&self, x: &[T], place: usize, out: &mut Vec<T>) {
-        products::<T, P>(self.affine(place), x, self.shape().cells(), out);
+    fn conv_1x1<P: Program>(&self, x: &[T], index: usize, out: &mut Vec<T>) {
+        products::<T, P>(self.affine(index), x, self.shape().cells(), out);
     }
 
     /// Norm, then `rest` added where there is one, then the rectifier.
-    fn norm_relu<P: Program>(&self, x: &[T], place: usize, rest: Option<&[T]>, out: &mut Vec<T>) {
-        let (cells, norm): (usize, Norm<'_, T>) = (self.shape().cells(), self.norm(place));
+    fn norm_relu<P: Program>(&self, x: &[T], index: usize, rest: Option<&[T]>, out: &mut Vec<T>) {
+        let (cells, norm): (usize, Norm<'_, T>) = (self.shape().cells(), self.norm(index));
         out.resize(x.len(), T::zero());
         P::parts(out, norm.bias.len() * cells, |position, out| {
             let at = position * out.len()..(position + 1) * out.len();
@@ -154,8 +154,8 @@ impl<T: Real> Network<T> {
     }
 
     /// Linear layer of all positions.
-    fn linear<P: Program>(&self, x: &[T], place: usize, out: &mut Vec<T>) {
-        let layer = self.affine(place);
+    fn linear<P: Program>(&self, x: &[T], index: usize, out: &mut Vec<T>) {
+        let layer = self.affine(index);
         let (n_outputs, n_inputs) = (layer.bias.len(), layer.weight.len() / layer.bias.len());
         out.resize(x.len() / n_inputs * n_outputs, T::zero());
         P::parts(out, n_outputs, |position, out| {

@@ -33,6 +33,6 @@ mod program;
 
 pub use crate::mlp::Real;
 pub use forward::{BlockPass, Pass};
-pub use network::{Network, Shape, Tensor, place};
+pub use network::{Network, Shape, Tensor, tensor_index};
 pub use pieces::{Affine, EPSILON, Norm};
 pub use program::{Parallel, Program, Sequential};

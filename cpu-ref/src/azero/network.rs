@@ -1,6 +1,7 @@
 //! A network's parameters: a list of named tensors in a fixed order.
 
 use super::pieces::{Affine, Norm};
+use super::search::random::finalize;
 use crate::mlp::Real;
 
 /// Sizes of a network. The default is OpenSpiel's for checkers.
@@ -52,27 +53,27 @@ pub struct Tensor<T> {
     pub values: Vec<T>,
 }
 
-/// Numbers of the tensors. A convolution or linear layer has two, weight and bias, a norm four: weight, bias, running mean, running variance. What is
-/// given here is the number of the first.
-pub mod place {
+/// Indices into [`Network::tensors`](super::Network::tensors). A convolution or linear layer has two tensors, weight and bias; a norm has four: weight, bias,
+/// running mean, running variance. What is given here is the index of the first.
+pub mod tensor_index {
     /// The input's convolution.
     pub const INPUT_CONV: usize = 0;
     /// The input's norm.
     pub const INPUT_NORM: usize = 2;
 
-    /// Places in block `block` of the torso: first and second convolution, first and second norm.
+    /// Indices in block `block` of the torso: first and second convolution, first and second norm.
     pub const fn torso(block: usize) -> [usize; 4] {
         let first = 6 + 12 * block;
         [first, first + 2, first + 4, first + 8]
     }
 
-    /// Places in the value head of a network of `depth` blocks: convolution, norm, first and second linear layer.
+    /// Indices in the value head of a network of `depth` blocks: convolution, norm, first and second linear layer.
     pub const fn value(depth: usize) -> [usize; 4] {
         let first = 6 + 12 * depth;
         [first, first + 2, first + 6, first + 8]
     }
 
-    /// Places in the policy head of a network of `depth` blocks: convolution, norm, linear layer.
+    /// Indices in the policy head of a network of `depth` blocks: convolution, norm, linear layer.
     pub const fn policy(depth: usize) -> [usize; 3] {
         let first = 16 + 12 * depth;
         [first, first + 2, first + 6]
@@ -83,7 +84,7 @@ pub mod place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<T> {
     shape: Shape,
-    /// In the order that [`place`] says. Numbers of values must stay.
+    /// In the order that [`tensor_index`] says. Numbers of values must stay.
     pub tensors: Vec<Tensor<T>>,
 }
 
@@ -170,14 +171,14 @@ impl<T: Real> Network<T> {
         Network { shape: self.shape, tensors: tensors.collect() }
     }
 
-    /// The convolution or linear layer at a [`place`].
-    pub fn affine(&self, place: usize) -> Affine<'_, T> {
-        Affine { weight: &self.tensors[place].values, bias: &self.tensors[place + 1].values }
+    /// The convolution or linear layer at a [`tensor_index`].
+    pub fn affine(&self, index: usize) -> Affine<'_, T> {
+        Affine { weight: &self.tensors[index].values, bias: &self.tensors[index + 1].values }
     }
 
-    /// The norm at a [`place`].
-    pub fn norm(&self, place: usize) -> Norm<'_, T> {
-        let part = |at: usize| &self.tensors[place + at].values[..];
+    /// The norm at a [`tensor_index`].
+    pub fn norm(&self, index: usize) -> Norm<'_, T> {
+        let part = |at: usize| &self.tensors[index + at].values[..];
         Norm { weight: part(0), bias: part(1), mean: part(2), variance: part(3) }
     }
 }
@@ -212,11 +213,8 @@ impl Draw {
 }
 
 /// The number in [0, 1) of SplitMix64's state `z`.
-fn uniform(mut z: u64) -> f64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    (z >> 40) as f64 / f64::from(1 << 24)
+fn uniform(z: u64) -> f64 {
+    (finalize(z) >> 40) as f64 / f64::from(1 << 24)
 }
 
 #[cfg(test)]
@@ -232,22 +230,24 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_names() {
+    fn tensor_indices_are_those_of_the_names() {
         let network = Network::<f32>::zeros(Shape { depth: 3, width: 4, value_filters: 2, ..Shape::default() });
-        let name = |place: usize| network.tensors[place].name.as_str();
-        assert_eq!(name(place::INPUT_CONV), "layers.0.input_conv.weight");
-        assert_eq!(name(place::INPUT_NORM), "layers.0.input_batch_norm.weight");
+        let name = |index: usize| network.tensors[index].name.as_str();
+        assert_eq!(name(tensor_index::INPUT_CONV), "layers.0.input_conv.weight");
+        assert_eq!(name(tensor_index::INPUT_NORM), "layers.0.input_batch_norm.weight");
         let torso = ["conv_1", "conv_2", "batch_norm_1", "batch_norm_2"];
-        for (place, part) in place::torso(1).into_iter().zip(torso) {
-            assert_eq!(name(place), format!("layers.2.res_1_{part}.weight"));
+        for (index, part) in tensor_index::torso(1).into_iter().zip(torso) {
+            assert_eq!(name(index), format!("layers.2.res_1_{part}.weight"));
         }
         let value = ["value_conv", "value_batch_norm", "value_linear_1", "value_linear_2"];
         let policy = ["policy_conv", "policy_batch_norm", "policy_linear"];
-        for (place, part) in place::value(3).into_iter().zip(value).chain(place::policy(3).into_iter().zip(policy)) {
-            assert_eq!(name(place), format!("layers.4.{part}.weight"));
+        for (index, part) in
+            tensor_index::value(3).into_iter().zip(value).chain(tensor_index::policy(3).into_iter().zip(policy))
+        {
+            assert_eq!(name(index), format!("layers.4.{part}.weight"));
         }
         assert_eq!(network.tensors.len(), 6 + 12 * 3 + 18);
-        assert_eq!(network.norm(place::torso(1)[3]).variance.len(), 4);
-        assert_eq!(network.affine(place::value(3)[2]).weight.len(), 128 * 2 * 64);
+        assert_eq!(network.norm(tensor_index::torso(1)[3]).variance.len(), 4);
+        assert_eq!(network.affine(tensor_index::value(3)[2]).weight.len(), 128 * 2 * 64);
     }
 }

@@ -51,7 +51,7 @@ pub trait Notation: Game {
     /// Reads a string of moves; whether they are legal is not looked at.
     ///
     /// # Errors
-    /// The first place that names no action.
+    /// The first word of the text that names no action.
     fn parse_moves(text: &str) -> Result<Vec<u32>, NotationError>;
 
     /// The board as lines of ASCII: [`symbol`](Notation::symbol)s of the players, `.` empty.
@@ -80,7 +80,7 @@ pub fn square_name(action: u32, columns: u32) -> String {
 /// Reads squares such as `h8i9`, letters in either case; white space and commas may stand between them.
 ///
 /// # Errors
-/// The first place that is no square of a board of `rows` × `columns`.
+/// The first word of the text that is no square of a board of `rows` × `columns`.
 pub fn parse_squares(text: &str, rows: u32, columns: u32) -> Result<Vec<u32>, NotationError> {
     let allowed = match (rows, columns) {
         (0, _) | (_, 0) => "none, the board has no squares".to_string(),

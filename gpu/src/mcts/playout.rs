@@ -351,7 +351,7 @@ pub unsafe fn raw_playouts<G: Game>(
 
 /// Raw playouts that never wait: a lane whose game is over begins its next one in the same turn of the loop, while its neighbours play on. Plies come
 /// from [`Game::nth_playout_action`]. This is the fastest form for games whose positions fit in registers; the playout stage cannot use it,
-/// since there each game has a stream, and a place in the sum, of its own.
+/// since there each game has a stream, and a slot in the sums, of its own.
 ///
 /// # Safety
 /// As [`raw_playouts`], but launched with [`shape_raw_restart`].

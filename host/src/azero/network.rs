@@ -1,6 +1,7 @@
 //! The network's parameters.
 
 use serde::{Deserialize, Serialize};
+use warpplay_gpu::azero::search::random::mix;
 
 use super::NetworkShape;
 use crate::Result;
@@ -167,7 +168,7 @@ impl Network {
             };
             for (number, value) in values.iter_mut().enumerate() {
                 let step = (tensor << 32).wrapping_add(number as u64 + 1);
-                let bits = finalize(seed.wrapping_add(step.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                let bits = mix(seed.wrapping_add(step.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
                 let u = (bits >> 40) as f64 / 16_777_216.0;
                 *value = draw(u, 2.0 * u - 1.0) as f32;
             }
@@ -234,13 +235,6 @@ impl Network {
 
 /// What the names of Adam's tensors begin with in a checkpoint, which is a weight file too; 1 or 2 and a point follow.
 pub(in crate::azero) const MOMENTS: &str = "moment";
-
-/// SplitMix64's finaliser.
-fn finalize(mut z: u64) -> u64 {
-    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
-}
 
 /// A part of a convolution or linear layer, or of a norm.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use warpplay::azero::Network;
-use warpplay_cpu_ref::azero::{self as plain, Parallel, Pass, Real, Sequential, pieces, place};
+use warpplay_cpu_ref::azero::{self as plain, Parallel, Pass, Real, Sequential, pieces, tensor_index};
 
 use super::measure::{Level, Part, Times};
 
@@ -53,9 +53,9 @@ fn of_conv(name: &str) -> bool {
 
 /// Changes the weights `[outputs, inputs, side, side]` and the biases of every convolution.
 pub fn change_convs(network: &mut plain::Network<f64>, mut change: impl FnMut(&[usize], &mut [f64], &mut [f64])) {
-    for place in 0..network.tensors.len() - 1 {
-        let (before, after) = network.tensors.split_at_mut(place + 1);
-        let tensor = &mut before[place];
+    for index in 0..network.tensors.len() - 1 {
+        let (before, after) = network.tensors.split_at_mut(index + 1);
+        let tensor = &mut before[index];
         if of_conv(&tensor.name) {
             change(&tensor.dims, &mut tensor.values, &mut after[0].values);
         }
@@ -134,12 +134,12 @@ impl Reference {
         let operand = self.operand(part);
         let each = operand.len() / self.n;
         for x in operand.chunks_exact(each) {
-            let [conv_1, conv_2, norm_1, norm_2] = place::torso(0);
-            let [policy_conv, policy_norm, _] = place::policy(depth);
+            let [conv_1, conv_2, norm_1, norm_2] = tensor_index::torso(0);
+            let [policy_conv, policy_norm, _] = tensor_index::policy(depth);
             let (conv, norm, side) = match part {
                 Part::Output => (policy_conv, policy_norm, 1),
                 Part::Torso => (conv_1, norm_1, 3),
-                _ => (place::INPUT_CONV, place::INPUT_NORM, 3),
+                _ => (tensor_index::INPUT_CONV, tensor_index::INPUT_NORM, 3),
             };
             work.conv(self.network.affine(conv), x, side);
             if level == Level::Kernel {

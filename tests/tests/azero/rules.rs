@@ -95,16 +95,16 @@ fn recorded_games_replay_on_arrays() {
             let mut position = PlainCheckers::new();
             let mut legal = Vec::new();
             for ply in 0..game.boards.len() {
-                let place = format!("game {} ply {ply}", game.game);
-                assert_eq!(position.board_text(), game.boards[ply], "{place}");
+                let ply_name = format!("game {} ply {ply}", game.game);
+                assert_eq!(position.board_text(), game.boards[ply], "{ply_name}");
                 position.legal_actions(&mut legal);
-                assert_eq!(legal, game.legal[ply], "{place}");
+                assert_eq!(legal, game.legal[ply], "{ply_name}");
                 let over = position.result().is_some();
                 let player = if over { checkers::TERMINAL_PLAYER } else { position.to_move() as i64 };
-                assert_eq!(player, game.players[ply], "{place}");
+                assert_eq!(player, game.players[ply], "{ply_name}");
                 if let Some(&action) = game.actions.get(ply) {
                     position.apply(action as usize);
-                    assert_eq!(position.result_after(action as usize), position.result(), "{place}");
+                    assert_eq!(position.result_after(action as usize), position.result(), "{ply_name}");
                 }
             }
             let returns = match position.result() {
@@ -171,15 +171,15 @@ fn observations_are_those_of_openspiel() {
     assert_eq!(all.len(), 50);
     let mut replayed = 0;
     for seen in all {
-        let place = format!("game {} ply {}", seen.game, seen.ply);
+        let ply_name = format!("game {} ply {}", seen.game, seen.ply);
         let mover = Player::from_index(seen.player.max(0) as u32);
         let mut position = Checkers::from_parts(&seen.board, mover, 0, None).unwrap();
         if let Some(game) = recorded.iter().find(|game| game.game == seen.game) {
             let plain;
             (position, plain) = state(game, seen.ply);
-            assert_eq!(position.board_text(), seen.board, "{place}");
+            assert_eq!(position.board_text(), seen.board, "{ply_name}");
             let names: Vec<String> = position.legal_actions().into_iter().map(Checkers::action_name).collect();
-            assert_eq!(names, seen.strings, "{place}");
+            assert_eq!(names, seen.strings, "{ply_name}");
             for (observer, layout, name) in [
                 (0, plain_observation::Layout::Default, "default_p0"),
                 (1, plain_observation::Layout::Default, "default_p1"),
@@ -187,7 +187,7 @@ fn observations_are_those_of_openspiel() {
                 (1, plain_observation::Layout::Egocentric, "egocentric_p1"),
             ] {
                 let found = plain_observation::observation(&plain, observer, layout);
-                assert_eq!(found.to_vec(), planes(&seen.planes[name]), "{place} {name} on arrays");
+                assert_eq!(found.to_vec(), planes(&seen.planes[name]), "{ply_name} {name} on arrays");
             }
             replayed += 1;
         }
@@ -197,7 +197,11 @@ fn observations_are_those_of_openspiel() {
             (Player::First, ObservationLayout::Egocentric, "egocentric_p0"),
             (Player::Second, ObservationLayout::Egocentric, "egocentric_p1"),
         ] {
-            assert_eq!(observation(&position, observer, layout).to_vec(), planes(&seen.planes[name]), "{place} {name}");
+            assert_eq!(
+                observation(&position, observer, layout).to_vec(),
+                planes(&seen.planes[name]),
+                "{ply_name} {name}"
+            );
         }
     }
     assert!(replayed >= 10, "{replayed} observations of games that are there");
@@ -348,7 +352,7 @@ fn error_of(change: impl FnOnce(&mut serde_json::Value)) -> String {
 }
 
 #[test]
-fn a_record_that_differs_is_named_with_its_place() {
+fn a_record_that_differs_is_named_with_its_ply() {
     let error = error_of(|game| game["players"][5] = 0.into());
     assert_eq!(error, "ply 5: player to move: recorded 0, by the rules 1");
     let error = error_of(|game| game["boards"][3] = "........".into());

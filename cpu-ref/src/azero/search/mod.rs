@@ -23,7 +23,7 @@
 
 mod evaluate;
 mod forest;
-mod random;
+pub(super) mod random;
 mod tree;
 
 pub use evaluate::{Batch, playouts, uniform};

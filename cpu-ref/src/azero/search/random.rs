@@ -21,7 +21,8 @@ pub(super) const CHOICE: u64 = 1;
 /// Purpose of playouts; the index counts simulations and playouts in them.
 pub(super) const PLAYOUT: u64 = 2;
 
-fn finalize(mut bits: u64) -> u64 {
+/// SplitMix64's finaliser.
+pub(in crate::azero) fn finalize(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ (bits >> 31)

@@ -30,15 +30,16 @@ impl<T: Real> Statistics<T> {
         Self { mean, variance, count }
     }
 
-    /// Moves a network's running statistics towards these, the variance over one less than the number of values (which a single value leaves as it is).
-    pub fn into_running(self, momentum: T, network: &mut Network<T>, place: usize) {
+    /// Moves the running statistics of a network's norm at tensor index `index` towards these. The variance is over one less than the number of values; a
+    /// single value leaves it as it is.
+    pub fn into_running(self, momentum: T, network: &mut Network<T>, index: usize) {
         let count = self.count as f64;
         let unbiased = if self.count > 1 { T::rounded(count / (count - 1.0)) } else { T::one() };
         let rest = T::one() - momentum;
-        for (running, mean) in network.tensors[place + 2].values.iter_mut().zip(self.mean) {
+        for (running, mean) in network.tensors[index + 2].values.iter_mut().zip(self.mean) {
             *running = rest * *running + momentum * mean;
         }
-        for (running, variance) in network.tensors[place + 3].values.iter_mut().zip(self.variance) {
+        for (running, variance) in network.tensors[index + 3].values.iter_mut().zip(self.variance) {
             *running = rest * *running + momentum * variance * unbiased;
         }
     }

@@ -1,7 +1,7 @@
 //! The gradient of the whole network.
 
 use super::super::pieces::{self, Affine};
-use super::super::{Network, Program, place};
+use super::super::{Network, Program, tensor_index};
 use super::Settings;
 use super::batch_norm::{self, Statistics};
 use super::convolution::Layer;
@@ -26,9 +26,9 @@ pub struct Batch<'a, T> {
 pub struct Gradient<T> {
     /// The losses.
     pub losses: Losses<T>,
-    /// Gradient of their sum by each parameter; 0 in the place of running statistics.
+    /// Gradient of their sum by each parameter; 0 in place of running statistics.
     pub network: Network<T>,
-    /// The batch's statistics in each norm, by the norm's [`place`].
+    /// The batch's statistics in each norm, by the norm's [`tensor_index`].
     pub statistics: Vec<(usize, Statistics<T>)>,
 }
 
@@ -90,11 +90,11 @@ impl<T: Real> Course<'_, T> {
     }
 
     /// Through a linear layer whose input was `x`.
-    fn linear<P: Program>(&mut self, place: usize, x: &[T], output_gradient: &[T]) -> Vec<T> {
-        let affine: Affine<'_, T> = self.network.affine(place);
+    fn linear<P: Program>(&mut self, index: usize, x: &[T], output_gradient: &[T]) -> Vec<T> {
+        let affine: Affine<'_, T> = self.network.affine(index);
         let (layer, outputs) = (Layer::linear(), affine.bias.len());
-        self.gradient.tensors[place].values = layer.weight_gradient::<T, P>(x, output_gradient, outputs);
-        self.gradient.tensors[place + 1].values = layer.bias_gradient(output_gradient, outputs);
+        self.gradient.tensors[index].values = layer.weight_gradient::<T, P>(x, output_gradient, outputs);
+        self.gradient.tensors[index + 1].values = layer.bias_gradient(output_gradient, outputs);
         layer.input_gradient::<T, P>(output_gradient, affine)
     }
 }
@@ -121,23 +121,23 @@ impl<T: Real> Network<T> {
         assert!(n > 0 && lengths == expected, "lengths of a batch of {n}: {lengths:?}, expected {expected:?}");
         let mut course = Course { network: self, gradient: Network::zeros(shape) };
 
-        let places = [place::INPUT_CONV, place::INPUT_NORM];
-        let input = course.forward::<P>(Layer::conv_3x3(shape), places, batch.observations, None);
+        let indices = [tensor_index::INPUT_CONV, tensor_index::INPUT_NORM];
+        let input = course.forward::<P>(Layer::conv_3x3(shape), indices, batch.observations, None);
         let mut torso: Vec<[Block<T>; 2]> = Vec::new();
         for block in 0..shape.depth {
-            let [conv_1, conv_2, norm_1, norm_2] = place::torso(block);
+            let [conv_1, conv_2, norm_1, norm_2] = tensor_index::torso(block);
             let x = torso.last().map_or(&input.out, |[_, last]| &last.out);
             let first = course.forward::<P>(Layer::conv_3x3(shape), [conv_1, norm_1], x, None);
             let second = course.forward::<P>(Layer::conv_3x3(shape), [conv_2, norm_2], &first.out, Some(x));
             torso.push([first, second]);
         }
         let x = torso.last().map_or(&input.out, |[_, last]| &last.out);
-        let [conv, norm, value_1, value_2] = place::value(shape.depth);
+        let [conv, norm, value_1, value_2] = tensor_index::value(shape.depth);
         let value = course.forward::<P>(Layer::conv_1x1(shape), [conv, norm], x, None);
         let mut hidden = Layer::linear().forward::<T, P>(&value.out, self.affine(value_1));
         pieces::relu(&mut hidden);
         let z = Layer::linear().forward::<T, P>(&hidden, self.affine(value_2));
-        let [conv, norm, policy_1] = place::policy(shape.depth);
+        let [conv, norm, policy_1] = tensor_index::policy(shape.depth);
         let policy = course.forward::<P>(Layer::conv_1x1(shape), [conv, norm], x, None);
         let logits = Layer::linear().forward::<T, P>(&policy.out, self.affine(policy_1));
 

@@ -102,9 +102,9 @@ impl<T: Real> Training<T> {
                 update.apply(&mut tensor.values, &gradient.values, &mut first.values, &mut second.values);
             }
         }
-        for (place, found) in statistics {
+        for (index, found) in statistics {
             let momentum = T::rounded(self.settings.momentum);
-            found.into_running(momentum, &mut self.network, place);
+            found.into_running(momentum, &mut self.network, index);
         }
         Step { losses, gradient_norm: sum.sqrt() }
     }

@@ -169,17 +169,17 @@ impl Game for Connect4 {
             let mut column = rng.below(n_open as u32) as usize;
             if n_open < self.columns {
                 // The k-th open column: pass every full one on the way.
-                let mut place = 0;
+                let mut candidate = 0;
                 loop {
-                    if position.heights[place] < self.rows {
+                    if position.heights[candidate] < self.rows {
                         if column == 0 {
                             break;
                         }
                         column -= 1;
                     }
-                    place += 1;
+                    candidate += 1;
                 }
-                column = place;
+                column = candidate;
             }
             position.apply(column);
             plies += 1;

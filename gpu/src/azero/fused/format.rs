@@ -1,12 +1,12 @@
 //! How activations and weights are held, and what multiplies them.
 
-use super::{WIDTH, places};
+use super::{WIDTH, padded_squares};
 use crate::cuda::memory::Vec4;
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
 use crate::cuda::shared::Shared;
 use crate::cuda::wgmma::{self, Tiles};
 
-/// A number format. A *chunk* is the 16 bytes of a place; a *step* multiplies two chunks' channels; a *stage* of weights is three products.
+/// A number format. A *chunk* is the 16 bytes of a square; a *step* multiplies two chunks' channels; a *stage* of weights is three products.
 pub trait Format {
     /// Name, as in kernels' names.
     const NAME: &'static str;
@@ -24,7 +24,7 @@ pub trait Format {
     /// As [`wgmma::f16_n256`]; `R` is 128, 64 or 32.
     unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32);
 
-    /// One step by a warp: 16 places, 16 outputs, two chunks' channels. `a` is the shared address of the lane's row for
+    /// One step by a warp: 16 squares, 16 outputs, two chunks' channels. `a` is the shared address of the lane's row for
     /// [`mma::load_matrix_x4`] (rows 0 to 7 and 8 to 15 of the first chunk, then of the second), `a_part` bytes to the second part; `w` are operands B of outputs 0 to 7 and
     /// 8 to 15, `second` their second parts. The sum is that of `sums[0]` and `sums[2]` for outputs 0 to 7, of `sums[1]` and `sums[3]` for 8 to 15; `odd` says which
     /// are added to where a format has a choice.
@@ -46,7 +46,7 @@ pub trait Format {
     /// As [`mma::load_matrix_x4_transposed`].
     unsafe fn load(at: RowAddress) -> [f32; 8];
 
-    /// The values of a place's chunk; of the first four only where a chunk has four. `part` bytes further is the second part.
+    /// The values of a square's chunk; of the first four only where a chunk has four. `part` bytes further is the second part.
     fn unpack(chunk: [u32; 4], second: [u32; 4]) -> [f32; 8];
 
     /// The chunks of eight values, for both parts; four in each where a chunk has four.
@@ -56,7 +56,7 @@ pub trait Format {
 /// Where a lane reads or writes in [`Format::store`]: its address, bytes to the next storage row, to the next chunk of channels, to the next part.
 #[derive(Clone, Copy)]
 pub struct RowAddress {
-    /// Shared address of the place with x = 0 of the warp's first chunk.
+    /// Shared address of the square with x = 0 of the warp's first chunk.
     pub base: u32,
     /// Bytes from a storage row to the next.
     pub row: u32,
@@ -79,7 +79,7 @@ impl RowAddress {
 
 /// Bytes of a chunk's array for `boards` boards.
 pub const fn chunk_bytes(boards: u32) -> u32 {
-    places(boards) * 16
+    padded_squares(boards) * 16
 }
 
 /// Bytes of all activations of a block.
@@ -250,7 +250,7 @@ impl Format for Tf32 {
     unsafe fn store(at: RowAddress, v: [f32; 8]) {
         let address = tf32_address(at);
         for_each_value!(v, |offset, value| {
-            // SAFETY: the caller gives a place of the block's activations.
+            // SAFETY: the caller gives an address of the block's activations.
             unsafe { Shared::<u32>::from_address(address, 0).set_unchecked(offset_words(at, offset), to_tf32(value)) }
         });
     }

@@ -76,7 +76,7 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     while at < positions * inputs {
         let (position, input) = (at / inputs, at % inputs);
         let value = match first + position < task.n {
-            // SAFETY: the planes have that place.
+            // SAFETY: the planes have that element.
             true => unsafe { load(task.planes, (first + position) as usize * inputs as usize + input as usize) },
             false => 0.0,
         };

@@ -8,9 +8,9 @@
 //! | [`heads`] | `azero_fused_heads_{1,16}`: the positions of a block | what follows the tower |
 //!
 //! # Layout of activations
-//! A board's squares are `10 × 9` places: a row above and below, and a column that serves as the right edge of one row and the left edge of the next. Places of the
-//! edge are 0 and stay so, so that a tap of a convolution is the same memory from another address on. A place has 16 bytes, 8 channels of half precision or 4 of TF32; all
-//! places of these channels come first, then those of the next. Rows of the boards of a block alternate: row `y` of board `b` is storage row `(y + 1) · boards + b`, so
+//! A board is padded to `10 × 9` squares: a row above and below, and a column that serves as the right edge of one row and the left edge of the next. Squares of the
+//! edge are 0 and stay so, which makes each tap of a convolution a fixed address offset. A square has 16 bytes, a *chunk*: 8 channels of half precision or 4 of TF32; all
+//! squares of these channels come first, then those of the next. Rows of the boards of a block alternate: row `y` of board `b` is storage row `(y + 1) · boards + b`, so
 //! that all their rows are evenly spaced, as `wgmma` wants the tiles of an operand.
 //!
 //! # Precision
@@ -18,7 +18,7 @@
 //! operand, sums of 384 products in the tensor core and of these in f32. Activations beyond 65,504 become infinite in `fp16` and `fp32`.
 //!
 //! # Source
-//! The network: OpenSpiel's residual network for AlphaZero. The cut is ours. Twin: `warpplay_cpu_ref::azero`.
+//! The network: OpenSpiel's residual network for AlphaZero. The work partition is ours. Twin: `warpplay_cpu_ref::azero`.
 
 pub mod format;
 pub mod heads;
@@ -38,12 +38,12 @@ pub const CELLS: u32 = SIDE * SIDE;
 pub const PLANES: u32 = 16;
 /// Most channels of both heads' 1×1 convolutions together.
 pub const FILTERS: u32 = 4;
-/// Places of a storage row.
-const ROW_PLACES: u32 = SIDE + 1;
+/// Squares of a row of a padded board.
+const PADDED_WIDTH: u32 = SIDE + 1;
 
-/// Places of the storage of `boards` boards.
-pub const fn places(boards: u32) -> u32 {
-    (SIDE + 2) * ROW_PLACES * boards + 1
+/// Squares of `boards` padded boards, with the last one's right edge.
+pub const fn padded_squares(boards: u32) -> u32 {
+    (SIDE + 2) * PADDED_WIDTH * boards + 1
 }
 
 /// Descriptions of all kernels.

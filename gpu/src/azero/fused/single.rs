@@ -1,6 +1,6 @@
 //! The whole network for one position, one launch: a cluster of blocks shares out every convolution.
 //!
-//! Every block has all activations in shared memory, and makes 16 channels of one half of the board of every convolution. Its 16 warps have 16 places and an eighth of the
+//! Every block has all activations in shared memory, and makes 16 channels of one half of the board of every convolution. Its 16 warps have 16 squares and an eighth of the
 //! input channels each; the eighths are added up through shared memory. What comes out goes to all blocks of the cluster, 16 bytes a time, through a [`Mailbox`]: a
 //! block goes on when all its bytes have arrived. There are two arrays, X and M, as in [`tower`](super::tower): whoever sends into one has received from everybody who read it.
 //! Weights come through a [`Ring`], a convolution a stage, and are in registers before the activations are there.
@@ -8,7 +8,7 @@
 //! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
 
 use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, tap_steps};
-use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
+use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{exp, fma, relu};
 use crate::cuda::memory::{Vec4, load, store};
@@ -22,22 +22,22 @@ use crate::launch::LaunchShape;
 
 /// Blocks of a cluster.
 pub const BLOCKS: u32 = 16;
-/// Threads of a block: one for each place and channel that it makes.
-pub const THREADS: u32 = PLACES * CHANNELS;
+/// Threads of a block: one for each square and channel that it makes.
+pub const THREADS: u32 = BLOCK_CELLS * CHANNELS;
 /// Parts of the board.
 const HALVES: u32 = 2;
 /// Channels of a block.
 pub const CHANNELS: u32 = WIDTH * HALVES / BLOCKS;
-/// Places of a block.
-const PLACES: u32 = CELLS / HALVES;
-/// Parts of the input channels, a warp each for 16 places.
+/// Squares of a block: half the board.
+const BLOCK_CELLS: u32 = CELLS / HALVES;
+/// Parts of the input channels, a warp each for 16 squares.
 const EIGHTHS: u32 = 8;
-/// Words of a place's sums: not a multiple of the banks.
+/// Words of a square's sums: not a multiple of the banks.
 const SUM_STRIDE: u32 = CHANNELS + 4;
 /// Most actions, and most hidden units, of a block.
 const SHARE: u32 = 64;
 /// Bytes of the sums of the eighths.
-const SUM_BYTES: u32 = EIGHTHS * PLACES * SUM_STRIDE * 4;
+const SUM_BYTES: u32 = EIGHTHS * BLOCK_CELLS * SUM_STRIDE * 4;
 /// Bytes of what is small: head weights, planes, logits and hidden units of the block, messages, barrier objects.
 const SMALL_BYTES: u32 = (FILTERS * WIDTH + FILTERS * CELLS + 2 * SHARE) * 4 + BLOCKS * 16 + 256;
 /// Bytes of shared memory that a block may use on `sm_90`.
@@ -49,7 +49,7 @@ const SHARED_BYTES: u32 = 232_448;
 pub struct SingleTask {
     /// `[n, planes, 8, 8]`.
     pub observations: *const f32,
-    /// Weights of all convolutions for each block, `[BLOCKS]` times [`block_bytes`], as [`weight_place`] says.
+    /// Weights of all convolutions for each block, `[BLOCKS]` times [`block_bytes`], as [`weight_offset`] says.
     pub weights: *const Vec4,
     /// `[n_convs, 128]`.
     pub biases: *const f32,
@@ -111,8 +111,8 @@ pub const fn block_bytes<F: Format>(n_torso: u32) -> usize {
     conv_bytes::<F>(PLANES) as usize + n_torso as usize * conv_bytes::<F>(WIDTH) as usize
 }
 
-/// Place of a weight within a convolution's for a block: byte of its first part; the second is [`STEP_BYTES`] further. `output` is one of the block's 16.
-pub const fn weight_place<F: Format>(output: u32, input: u32, tap: u32) -> u32 {
+/// Offset in bytes of a weight within the convolution's weights for a block, of its first part; the second is [`STEP_BYTES`] further. `output` is one of the block's 16.
+pub const fn weight_offset<F: Format>(output: u32, input: u32, tap: u32) -> u32 {
     let bytes = 16 / F::CHANNELS;
     // Within a step inputs are words of two, or of one, as operand B of `mma` has them.
     let (pair, within) = (input / (2 * F::CHANNELS), input % (2 * F::CHANNELS));
@@ -134,9 +134,9 @@ fn shape<F: Format>(n: u32, clusters: u32) -> LaunchShape {
     LaunchShape::new(n.min(clusters) * BLOCKS, THREADS).with_shared(bytes).with_cluster(BLOCKS)
 }
 
-/// Storage in shared memory.
+/// What a block has in shared memory.
 #[derive(Clone, Copy)]
-struct Places {
+struct SharedLayout {
     x: Shared<Vec4>,
     m: Shared<Vec4>,
     sums: Shared<f32>,
@@ -151,7 +151,7 @@ struct Places {
     ring: Ring,
 }
 
-impl Places {
+impl SharedLayout {
     #[inline(always)]
     fn new<F: Format>() -> Self {
         let array = activation_bytes::<F>(1);
@@ -188,30 +188,30 @@ impl Places {
 
 #[inline(always)]
 unsafe fn single<F: Format>(task: SingleTask) {
-    let places = Places::new::<F>();
+    let shared = SharedLayout::new::<F>();
     let me = thread::thread_idx_x();
     let rank = thread::block_rank_in_cluster();
     // The same in all lanes, and known to be so.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     let (cluster, clusters) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
     let n_mine = (task.n - cluster).div_ceil(clusters);
-    let mut weights = Weights::new::<F>(task, places.ring, rank, n_mine);
+    let mut weights = Weights::new::<F>(task, shared.ring, rank, n_mine);
     // What the other blocks send.
     let array_bytes = CELLS * 16 * (WIDTH / F::CHANNELS) * F::PARTS / BLOCKS * (BLOCKS - 1);
     if me == 0 {
-        places.ring.open(THREADS / 32);
-        places.x_box.open();
-        places.m_box.open();
-        places.message_box.open();
-        places.x_box.expect(array_bytes);
-        places.m_box.expect(array_bytes);
-        places.message_box.expect(BLOCKS * 16);
+        shared.ring.open(THREADS / 32);
+        shared.x_box.open();
+        shared.m_box.open();
+        shared.message_box.open();
+        shared.x_box.expect(array_bytes);
+        shared.m_box.expect(array_bytes);
+        shared.message_box.expect(BLOCKS * 16);
     }
     let vectors = 2 * activation_bytes::<F>(1) / 16;
     let mut at = me;
     while at < vectors {
         // SAFETY: both arrays have that many vectors.
-        unsafe { Shared::<Vec4>::from_address(places.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
+        unsafe { Shared::<Vec4>::from_address(shared.x.base(), vectors).set_unchecked(at, Vec4([0; 4])) };
         at += THREADS;
     }
     let filters = task.value_filters + task.policy_filters;
@@ -222,7 +222,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
             true => unsafe { load(task.head_weights, at as usize) },
             false => 0.0,
         };
-        places.head_weights.set(at, weight);
+        shared.head_weights.set(at, weight);
         at += THREADS;
     }
     sync_cluster();
@@ -235,20 +235,20 @@ unsafe fn single<F: Format>(task: SingleTask) {
     while turn < n_mine {
         let position = cluster + turn * clusters;
         // SAFETY: the launch's promise; M is not in use between two positions.
-        unsafe { load_observation::<F>(task, places.m, position) };
-        // The value of this thread's place and channel after the last block.
+        unsafe { load_observation::<F>(task, shared.m, position) };
+        // The value of this thread's square and channel after the last block.
         let mut kept = 0.0;
         let mut conv = 0;
         while conv < task.n_convs {
             let (from, to, to_box) = match conv % 2 {
-                0 => (places.m, places.x, places.x_box),
-                _ => (places.x, places.m, places.m_box),
+                0 => (shared.m, shared.x, shared.x_box),
+                _ => (shared.x, shared.m, shared.m_box),
             };
             // Asked for before the waits, so that nobody waits for it.
             // SAFETY: `n_convs` rows of 128 biases.
             let bias = unsafe { load(task.biases, (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize) };
-            places.ring.wait(weights.stage);
-            let stage = places.ring.address_of(weights.stage);
+            shared.ring.wait(weights.stage);
+            let stage = shared.ring.address_of(weights.stage);
             // SAFETY: the stage has the weights of a whole convolution.
             let ready = unsafe { torso_weights::<F>(stage, warp_index, conv > 0) };
             if conv > 0 && n_slots::<F>() == 1 {
@@ -260,16 +260,16 @@ unsafe fn single<F: Format>(task: SingleTask) {
             if conv == 0 {
                 sync_threads();
             } else if conv % 2 == 1 {
-                places.x_box.wait(x_round);
+                shared.x_box.wait(x_round);
                 x_round += 1;
                 if me == 0 {
-                    places.x_box.expect(array_bytes);
+                    shared.x_box.expect(array_bytes);
                 }
             } else {
-                places.m_box.wait(m_round);
+                shared.m_box.wait(m_round);
                 m_round += 1;
                 if me == 0 {
-                    places.m_box.expect(array_bytes);
+                    shared.m_box.expect(array_bytes);
                 }
             }
             // SAFETY: whole warps; activations and weights are there.
@@ -279,9 +279,9 @@ unsafe fn single<F: Format>(task: SingleTask) {
                     _ => torso_sums::<F>(from, rank, &ready, warp_index),
                 }
             };
-            write_sums(places.sums, sums, warp_index);
+            write_sums(shared.sums, sums, warp_index);
             sync_threads();
-            let value = relu(read_sum(places.sums) + bias + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+            let value = relu(read_sum(shared.sums) + bias + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
             if conv % 2 == 0 {
                 kept = value;
             }
@@ -293,13 +293,13 @@ unsafe fn single<F: Format>(task: SingleTask) {
             }
             conv += 1;
         }
-        places.x_box.wait(x_round);
+        shared.x_box.wait(x_round);
         x_round += 1;
         if me == 0 {
-            places.x_box.expect(array_bytes);
+            shared.x_box.expect(array_bytes);
         }
         // SAFETY: X is complete; the launch's promise.
-        unsafe { heads::<F>(task, places, rank, warp_index, position, turn) };
+        unsafe { heads::<F>(task, shared, rank, warp_index, position, turn) };
         turn += 1;
     }
 }
@@ -365,10 +365,10 @@ impl Weights {
     }
 }
 
-/// Place of a square in an array.
+/// Index of a square in a chunk's array.
 #[inline(always)]
-fn place_of(cell: u32) -> u32 {
-    (cell / SIDE + 1) * ROW_PLACES + cell % SIDE + 1
+fn padded_index(cell: u32) -> u32 {
+    (cell / SIDE + 1) * PADDED_WIDTH + cell % SIDE + 1
 }
 
 /// Planes as the first channels of M, the others up to [`PLANES`] zeroed.
@@ -390,7 +390,7 @@ unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, positi
             at += 1;
         }
         let packed = F::pack(values);
-        let index = chunk * chunk_bytes(1) / 16 + place_of(cell);
+        let index = chunk * chunk_bytes(1) / 16 + padded_index(cell);
         to.set(index, Vec4(packed[0]));
         if F::PARTS == 2 {
             to.set(index + to.len() / 2, Vec4(packed[1]));
@@ -399,12 +399,12 @@ unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, positi
     }
 }
 
-/// Shared address of the lane's row of operand A for the warp's 16 places, tap (-1, -1), first pair of chunks.
+/// Shared address of the lane's row of operand A for the warp's 16 squares, tap (-1, -1), first pair of chunks.
 #[inline(always)]
 fn rows_of(from: Shared<Vec4>, rank: u32, warp_index: u32) -> u32 {
     let lane = thread::lane();
     let row = rank % HALVES * (SIDE / HALVES) + 2 * (warp_index % 2) + lane / 8 % 2;
-    from.base() + lane / 16 * chunk_bytes(1) + (row * ROW_PLACES + lane % 8) * 16
+    from.base() + lane / 16 * chunk_bytes(1) + (row * PADDED_WIDTH + lane % 8) * 16
 }
 
 /// Bytes from an array's first part to its second.
@@ -425,7 +425,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
         // SAFETY: the caller's promise.
         unsafe {
             let [w, second] = step_weights::<F>(weights, step);
-            let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * ROW_PLACES + tap % 3) * 16;
+            let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
             F::step(&mut sums, false, a, part_bytes::<F>(), w, second);
         }
         step += EIGHTHS;
@@ -481,7 +481,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
         ($first:literal, $($tap:literal)*) => {$(
             // SAFETY: the caller's promise.
             unsafe {
-                let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * ROW_PLACES + $tap % 3) * 16;
+                let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
                 F::step(&mut sums, $tap % 2 == 1, a, part_bytes::<F>(), ready[$first + $tap], ready[$tap + 9]);
             }
         )*};
@@ -498,11 +498,11 @@ fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 
-/// Puts a warp's sums where the threads of their places and channels find them: `[eighth][place][channel]`.
+/// Puts a warp's sums where the threads of their squares and channels find them: `[eighth][square][channel]`.
 #[inline(always)]
 fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
     let lane = thread::lane();
-    let at = (warp_index / 2 * PLACES + warp_index % 2 * 16 + lane / 4) * SUM_STRIDE + lane % 4 * 2;
+    let at = (warp_index / 2 * BLOCK_CELLS + warp_index % 2 * 16 + lane / 4) * SUM_STRIDE + lane % 4 * 2;
     let pair = |low: f32, high: f32| u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
     // SAFETY: the array has that many pairs.
     let pairs = unsafe { Shared::<u64>::from_address(sums.base(), sums.len() / 2) };
@@ -512,16 +512,16 @@ fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
     pairs.set(at / 2 + 4 * SUM_STRIDE + 4, pair(c[1][2], c[1][3]));
 }
 
-/// The sum of this thread's place and channel.
+/// The sum of this thread's square and channel.
 #[inline(always)]
 fn read_sum(sums: Shared<f32>) -> f32 {
     let me = thread::thread_idx_x();
     let at = me / CHANNELS * SUM_STRIDE + me % CHANNELS;
-    let eighth = |number: u32| sums.get(number * PLACES * SUM_STRIDE + at);
+    let eighth = |number: u32| sums.get(number * BLOCK_CELLS * SUM_STRIDE + at);
     ((eighth(0) + eighth(1)) + (eighth(2) + eighth(3))) + ((eighth(4) + eighth(5)) + (eighth(6) + eighth(7)))
 }
 
-/// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring places.
+/// Puts the block's values into its own array, and sends them from there to the others: a warp to each, whose lanes have neighbouring squares.
 #[inline(always)]
 unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
     let (me, lane) = (thread::thread_idx_x(), thread::lane());
@@ -529,24 +529,24 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
     let packed = F::pack([of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]);
     let first = rank / HALVES * CHANNELS;
     // Words of 8 channels: chunks of the first part, then of the second.
-    let index = |channel: u32, second: u32, place: u32| {
+    let index = |channel: u32, second: u32, square: u32| {
         let chunk = (first + channel) / F::CHANNELS;
         let chunk = if F::PARTS == 2 { chunk + second * (WIDTH / F::CHANNELS) } else { chunk + second };
-        chunk * (chunk_bytes(1) / 16) + place_of(rank % HALVES * PLACES + place)
+        chunk * (chunk_bytes(1) / 16) + padded_index(rank % HALVES * BLOCK_CELLS + square)
     };
     let both = F::PARTS == 2 || F::CHANNELS < 8;
     if me % 8 == 0 {
-        let (channel, place) = (me % CHANNELS, me / CHANNELS);
-        to.set(index(channel, 0, place), Vec4(packed[0]));
+        let (channel, square) = (me % CHANNELS, me / CHANNELS);
+        to.set(index(channel, 0, square), Vec4(packed[0]));
         if both {
-            to.set(index(channel, 1, place), Vec4(packed[1]));
+            to.set(index(channel, 1, square), Vec4(packed[1]));
         }
     }
     sync_threads();
     if warp_index != rank {
         let mut channel = 0;
         while channel < CHANNELS {
-            // SAFETY: places of the array, ranks of the cluster; the caller's promise.
+            // SAFETY: chunks of the array, ranks of the cluster; the caller's promise.
             unsafe {
                 let at = index(channel, 0, lane);
                 mailbox.send_vec4(to, warp_index, at, to.get_unchecked(at));
@@ -562,7 +562,14 @@ unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_in
 
 /// Value, logits and policy.
 #[inline(always)]
-unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_index: u32, position: u32, turn: u32) {
+unsafe fn heads<F: Format>(
+    task: SingleTask,
+    shared: SharedLayout,
+    rank: u32,
+    warp_index: u32,
+    position: u32,
+    turn: u32,
+) {
     let me = thread::thread_idx_x();
     let lane = thread::lane();
     // Planes, in every block: 8 lanes share a square's channels.
@@ -571,11 +578,11 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
     let mut sums = [0.0f32; FILTERS as usize];
     let mut chunk = share;
     while chunk < chunks {
-        let index = chunk * (chunk_bytes(1) / 16) + place_of(cell);
-        let first: Vec4 = places.x.get(index);
-        let second: Vec4 = if F::PARTS == 2 { places.x.get(index + part_bytes::<F>() / 16) } else { first };
+        let index = chunk * (chunk_bytes(1) / 16) + padded_index(cell);
+        let first: Vec4 = shared.x.get(index);
+        let second: Vec4 = if F::PARTS == 2 { shared.x.get(index + part_bytes::<F>() / 16) } else { first };
         let values = F::unpack(first.0, second.0);
-        let weight = |filter: u32, at: u32| places.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
+        let weight = |filter: u32, at: u32| shared.head_weights.get(filter * WIDTH + chunk * F::CHANNELS + at);
         let mut at = 0;
         while at < F::CHANNELS {
             let value = values[at as usize];
@@ -604,7 +611,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             _ => sums[3],
         };
         // SAFETY: one bias a filter.
-        places.planes.set(share * CELLS + cell, relu(sum + unsafe { load(task.head_biases, share as usize) }));
+        shared.planes.set(share * CELLS + cell, relu(sum + unsafe { load(task.head_biases, share as usize) }));
     }
     sync_threads();
     // The block's actions and hidden units, a warp each.
@@ -619,11 +626,11 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             unsafe {
                 let mut logit = f32::NEG_INFINITY;
                 if action < task.actions {
-                    logit = row_product(task.policy_weights, action, policy_inputs, places.planes, value_inputs)
+                    logit = row_product(task.policy_weights, action, policy_inputs, shared.planes, value_inputs)
                         + load(task.policy_bias, action as usize);
                 }
                 if lane == 0 {
-                    places.logits.set(number, logit);
+                    shared.logits.set(number, logit);
                 }
             }
         } else {
@@ -632,12 +639,12 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             unsafe {
                 let mut part = 0.0;
                 if unit < task.hidden {
-                    let sum = row_product(task.value_weights_1, unit, value_inputs, places.planes, 0)
+                    let sum = row_product(task.value_weights_1, unit, value_inputs, shared.planes, 0)
                         + load(task.value_bias_1, unit as usize);
                     part = relu(sum) * load(task.value_weights_2, unit as usize);
                 }
                 if lane == 0 {
-                    places.hidden.set(number - actions, part);
+                    shared.hidden.set(number - actions, part);
                 }
             }
         }
@@ -655,7 +662,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut most = f32::NEG_INFINITY;
             let mut number = lane;
             while number < actions {
-                let logit = places.logits.get(number);
+                let logit = shared.logits.get(number);
                 if legal(number) && (logit > most || logit.is_nan()) {
                     most = logit;
                 }
@@ -666,34 +673,34 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut number = lane;
             while number < actions {
                 if legal(number) {
-                    sum += exp(places.logits.get(number) - most);
+                    sum += exp(shared.logits.get(number) - most);
                 }
                 number += 32;
             }
             let mut number = lane;
             while number < units {
-                value += places.hidden.get(number);
+                value += shared.hidden.get(number);
                 number += 32;
             }
             let (sum, value) = (warp::reduce_sum(sum), warp::reduce_sum(value));
             if lane < BLOCKS {
-                places.message_box.send_vec4(
-                    places.messages,
+                shared.message_box.send_vec4(
+                    shared.messages,
                     lane,
                     rank,
                     Vec4([most.to_bits(), sum.to_bits(), value.to_bits(), 0]),
                 );
             }
         }
-        places.message_box.wait(turn);
+        shared.message_box.wait(turn);
         if me == 0 {
-            places.message_box.expect(BLOCKS * 16);
+            shared.message_box.expect(BLOCKS * 16);
         }
         if me < actions && rank * actions + me < task.actions {
             let mut most = f32::NEG_INFINITY;
             let mut block = 0;
             while block < BLOCKS {
-                let theirs = f32::from_bits(places.messages.get(block).0[0]);
+                let theirs = f32::from_bits(shared.messages.get(block).0[0]);
                 if theirs > most || theirs.is_nan() {
                     most = theirs;
                 }
@@ -702,7 +709,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut sum = 0.0;
             let mut block = 0;
             while block < BLOCKS {
-                let message = places.messages.get(block).0;
+                let message = shared.messages.get(block).0;
                 // A block without a legal action has no largest logit.
                 if f32::from_bits(message[1]) != 0.0 {
                     sum += f32::from_bits(message[1]) * exp(f32::from_bits(message[0]) - most);
@@ -710,7 +717,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
                 block += 1;
             }
             let action = rank * actions + me;
-            let logit = places.logits.get(me);
+            let logit = shared.logits.get(me);
             let legal = load(task.masks, base + action as usize) != 0;
             store(task.logits, base + action as usize, logit);
             store(task.policies, base + action as usize, if legal { exp(logit - most) / sum } else { 0.0 });
@@ -719,7 +726,7 @@ unsafe fn heads<F: Format>(task: SingleTask, places: Places, rank: u32, warp_ind
             let mut value = load(task.value_bias_2, 0);
             let mut block = 0;
             while block < BLOCKS {
-                value += f32::from_bits(places.messages.get(block).0[2]);
+                value += f32::from_bits(shared.messages.get(block).0[2]);
                 block += 1;
             }
             store(task.values, position as usize, libm::tanhf(value));

@@ -2,13 +2,13 @@
 //!
 //! A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
 //! operand W comes through a [`Ring`] that a warp of its own fills; operand X, the activations, stays in shared memory, and a tap is the
-//! same tiles from another place on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
+//! same tiles from another address on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
 //! is both (`in_place`), and every thread keeps its part of a block's input in global memory until it is added.
 
 use super::format::{
     Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
 };
-use super::{CELLS, FILTERS, PLANES, ROW_PLACES, SIDE, WIDTH};
+use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
@@ -37,7 +37,7 @@ const HEAD_BYTES: u32 = FILTERS * WIDTH * 4;
 pub struct TowerTask {
     /// `[n, planes, 8, 8]`.
     pub observations: *const f32,
-    /// Stages of all convolutions in order, as [`weight_place`] says, [`n_weight_bytes`] bytes.
+    /// Stages of all convolutions in order, as [`weight_offset`] says, [`n_weight_bytes`] bytes.
     pub weights: *const Vec4,
     /// `[n_convs, 128]`.
     pub biases: *const f32,
@@ -99,10 +99,10 @@ pub const fn n_weight_bytes<F: Format>(n_torso: u32) -> usize {
     (n_stages::<F>(PLANES) as usize + n_torso as usize * n_stages::<F>(WIDTH) as usize) * stage_bytes::<F>() as usize
 }
 
-/// Place of a weight within a convolution of `channels` inputs (those of the first filled up to [`PLANES`]): chunk of 16 bytes of its first part, number in it.
+/// Offset of a weight within a convolution of `channels` inputs (those of the first filled up to [`PLANES`]): chunk of 16 bytes of its first part, index in the chunk.
 ///
 /// A step is `[half of the outputs 2][chunk of inputs 2][8 outputs 8][output 8]` chunks; parts of a step follow each other.
-pub const fn weight_place<F: Format>(channels: u32, output: u32, input: u32, tap: u32) -> (u32, u32) {
+pub const fn weight_offset<F: Format>(channels: u32, output: u32, input: u32, tap: u32) -> (u32, u32) {
     let step = tap * tap_steps::<F>(channels) + input / (2 * F::CHANNELS);
     let chunk = input / F::CHANNELS % 2;
     let row = ((output / 64 * 2 + chunk) * 8 + output / 8 % 8) * 8 + output % 8;
@@ -115,9 +115,9 @@ fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32) -> LaunchShape {
     LaunchShape::new(blocks, THREADS).with_shared(shared_bytes::<F>(boards))
 }
 
-/// Storage of one launch in shared memory.
+/// What a block has in shared memory.
 #[derive(Clone, Copy)]
-struct Places {
+struct SharedLayout {
     /// Array X.
     x: u32,
     /// Array M.
@@ -126,7 +126,7 @@ struct Places {
     ring: Ring,
 }
 
-impl Places {
+impl SharedLayout {
     #[inline(always)]
     fn new<F: Format>(boards: u32) -> Self {
         let arrays = array_bytes::<F>(boards);
@@ -144,40 +144,40 @@ impl Places {
 unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    let places = Places::new::<F>(BOARDS);
+    let shared = SharedLayout::new::<F>(BOARDS);
     let n_tiles = task.n.div_ceil(BOARDS);
     if thread::thread_idx_x() == 0 {
-        places.ring.open(WORKERS / 128);
+        shared.ring.open(WORKERS / 128);
     }
     // SAFETY: the launch's promise.
-    unsafe { clear_and_load_heads::<F>(task, places, BOARDS) };
+    unsafe { clear_and_load_heads::<F>(task, shared, BOARDS) };
     wgmma::publish();
     sync_threads();
     // SAFETY: the launch's promise, for each role.
     unsafe {
         if warp_index >= WORKERS / 32 {
-            fetch::<F, BOARDS>(task, places.ring, n_tiles);
+            fetch::<F, BOARDS>(task, shared.ring, n_tiles);
         } else {
-            work::<F, BOARDS, R>(task, places, warp_index, n_tiles);
+            work::<F, BOARDS, R>(task, shared, warp_index, n_tiles);
         }
     }
 }
 
 /// Zeroes the activations, whose edges stay so, and loads the heads' weights.
 #[inline(always)]
-unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, places: Places, boards: u32) {
+unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout, boards: u32) {
     let vectors = array_bytes::<F>(boards) / 16;
     let mut at = thread::thread_idx_x();
     while at < vectors {
         // SAFETY: the activations have that many vectors.
-        unsafe { Shared::<Vec4>::from_address(places.x, vectors).set_unchecked(at, Vec4([0; 4])) };
+        unsafe { Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4])) };
         at += THREADS;
     }
     let mut at = thread::thread_idx_x();
     while at < FILTERS * WIDTH {
         // SAFETY: the array has `filters` rows; the launch's promise.
         let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
-        places.heads.set(at, weight);
+        shared.heads.set(at, weight);
         at += THREADS;
     }
 }
@@ -222,7 +222,7 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_til
 #[inline(always)]
 unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     task: TowerTask,
-    places: Places,
+    shared: SharedLayout,
     warp_index: u32,
     n_tiles: u32,
 ) {
@@ -236,18 +236,18 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     let mut tile = thread::block_idx_x();
     while tile < n_tiles {
         // SAFETY: the launch's promise; M is not in use between two tiles.
-        unsafe { load_observations::<F, BOARDS>(task, places.m, tile) };
+        unsafe { load_observations::<F, BOARDS>(task, shared.m, tile) };
         wgmma::publish();
         sync_some(WORKERS_BARRIER, WORKERS);
         let mut conv = 0;
         while conv < task.n_convs {
-            let (from, to) = if conv % 2 == 0 { (places.m, places.x) } else { (places.x, places.m) };
+            let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
             let (channels, stages) =
                 if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
             let mut d = [0.0; R];
             // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
             unsafe {
-                multiply_all::<F, BOARDS, R>(&mut d, places.ring, from, stage, stages, channels, group, member);
+                multiply_all::<F, BOARDS, R>(&mut d, shared.ring, from, stage, stages, channels, group, member);
             }
             stage += stages;
             // SAFETY: `n_convs` rows of 128 biases.
@@ -256,8 +256,8 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
                 [load(task.biases, row), load(task.biases, row + 8)]
             };
             let address = RowAddress {
-                base: to + channel / F::CHANNELS * chunk + (BOARDS * ROW_PLACES + 1) * 16,
-                row: ROW_PLACES * 16,
+                base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
+                row: PADDED_WIDTH * 16,
                 chunk,
                 part,
                 lane,
@@ -280,7 +280,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             conv += 1;
         }
         // SAFETY: the launch's promise; X is complete.
-        unsafe { heads::<F, BOARDS>(task, places, tile) };
+        unsafe { heads::<F, BOARDS>(task, shared, tile) };
         // X is overwritten by the next tile's first convolution only after the barrier behind its observations; in place, by these already.
         if in_place::<F>(BOARDS) {
             sync_some(WORKERS_BARRIER, WORKERS);
@@ -294,12 +294,12 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
 /// Planes of the tile's boards as the first channels of `to`; the others are zeroed up to [`PLANES`].
 #[inline(always)]
 unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
-    let places = BOARDS * CELLS;
+    let squares = BOARDS * CELLS;
     let chunks = PLANES / F::CHANNELS;
     let mut item = thread::thread_idx_x();
-    while item < places * chunks {
-        let (place, chunk) = (item % places, item / places);
-        let (board, cell) = (place / CELLS, place % CELLS);
+    while item < squares * chunks {
+        let (square, chunk) = (item % squares, item / squares);
+        let (board, cell) = (square / CELLS, square % CELLS);
         let position = tile * BOARDS + board;
         let mut values = [0.0; 8];
         let mut at = 0;
@@ -316,10 +316,10 @@ unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u
             }
             at += 1;
         }
-        let storage = ((cell / SIDE + 1) * BOARDS + board) * ROW_PLACES + cell % SIDE + 1;
+        let storage = ((cell / SIDE + 1) * BOARDS + board) * PADDED_WIDTH + cell % SIDE + 1;
         let packed = F::pack(values);
         let address = to + chunk * chunk_bytes(BOARDS) + storage * 16;
-        // SAFETY: a place of the array; each is one thread's.
+        // SAFETY: a square of the array; each is one thread's.
         unsafe {
             Shared::<Vec4>::from_address(address, 1).set_unchecked(0, Vec4(packed[0]));
             if F::PARTS == 2 {
@@ -349,12 +349,12 @@ unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
     let tap_steps = tap_steps::<F>(channels);
     let shift = tap_steps.trailing_zeros();
     // Without the tap's offset: the first row of the boards, x = 0.
-    let b = Tiles::new(from, chunk, ROW_PLACES * 16);
+    let b = Tiles::new(from, chunk, PADDED_WIDTH * 16);
     // Bytes from the array's start to the tiles of a step.
     let offset = |step: u32| {
         let (tap, pair) = (step >> shift, step & (tap_steps - 1));
         let (dy, dx) = (tap / 3, tap % 3);
-        pair * 2 * chunk + (dy * BOARDS * ROW_PLACES + dx) * 16
+        pair * 2 * chunk + (dy * BOARDS * PADDED_WIDTH + dx) * 16
     };
     let mut total = [0.0; R];
     let mut at = 0;
@@ -518,14 +518,14 @@ unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
     [f(a[0]), f(a[1]), f(a[2]), f(a[3]), f(b[0]), f(b[1]), f(b[2]), f(b[3])]
 }
 
-/// The values of a place's chunk.
+/// The values of a square's chunk.
 ///
 /// # Safety
 /// `array` is an array of activations that is complete.
 #[inline(always)]
 unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u32) -> [f32; 8] {
     let address = array + chunk * chunk_bytes(boards) + storage * 16;
-    // SAFETY: a place of the array.
+    // SAFETY: a chunk of the array.
     unsafe {
         let first: Vec4 = Shared::from_address(address, 1).get_unchecked(0);
         let second: Vec4 = match F::PARTS {
@@ -536,10 +536,10 @@ unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u3
     }
 }
 
-/// Storage place of a board's square.
+/// Index of a board's square in a chunk's array.
 #[inline(always)]
 fn storage_of(boards: u32, board: u32, cell: u32) -> u32 {
-    ((cell / SIDE + 1) * boards + board) * ROW_PLACES + cell % SIDE + 1
+    ((cell / SIDE + 1) * boards + board) * PADDED_WIDTH + cell % SIDE + 1
 }
 
 /// Writes what a convolution left in `array`.
@@ -551,7 +551,7 @@ unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv:
         let (cell, chunk, board) = (item % CELLS, item / CELLS % chunks, item / CELLS / chunks);
         let position = tile * BOARDS + board;
         if position < task.n {
-            // SAFETY: the array is complete; the trace has that place (the launch's promise).
+            // SAFETY: the array is complete; the trace has that element (the launch's promise).
             unsafe {
                 let values = read_chunk::<F>(array, BOARDS, chunk, storage_of(BOARDS, board, cell));
                 let mut at = 0;
@@ -569,10 +569,10 @@ unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv:
 
 /// The heads' 1×1 convolutions of X: neighbouring threads share a square's channels.
 #[inline(always)]
-unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, tile: u32) {
+unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLayout, tile: u32) {
     let sharers = WORKERS / (BOARDS * CELLS);
-    let (place, share) = (thread::thread_idx_x() / sharers, thread::thread_idx_x() % sharers);
-    let (board, cell) = (place / CELLS, place % CELLS);
+    let (square, share) = (thread::thread_idx_x() / sharers, thread::thread_idx_x() % sharers);
+    let (board, cell) = (square / CELLS, square % CELLS);
     let storage = storage_of(BOARDS, board, cell);
     let mut sums = [0.0f32; FILTERS as usize];
     let chunks = WIDTH / F::CHANNELS / sharers;
@@ -581,9 +581,9 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, t
         let chunk_index = chunk * sharers + share;
         // SAFETY: X is complete; weights of the channel's filters.
         unsafe {
-            let values = read_chunk::<F>(places.x, BOARDS, chunk_index, storage);
+            let values = read_chunk::<F>(shared.x, BOARDS, chunk_index, storage);
             let weight =
-                |filter: u32, at: u32| places.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
+                |filter: u32, at: u32| shared.heads.get_unchecked(filter * WIDTH + chunk_index * F::CHANNELS + at);
             let mut at = 0;
             while at < F::CHANNELS {
                 let value = values[at as usize];
@@ -614,7 +614,7 @@ unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, places: Places, t
                 2 => sums[2],
                 _ => sums[3],
             };
-            // SAFETY: one bias a filter; the planes have that place.
+            // SAFETY: one bias a filter; the planes have that element.
             unsafe {
                 let value = relu(sum + load(task.head_biases, filter as usize));
                 store(

@@ -99,7 +99,7 @@ pub(super) use each;
 #[inline(always)]
 #[track_caller]
 pub(super) fn get_quad(array: Shared<f32>, at: u32) -> [f32; 4] {
-    // SAFETY: shared arrays are aligned to 16 bytes, and the callers' places are whole quads inside them.
+    // SAFETY: shared arrays are aligned to 16 bytes, and the callers' offsets are those of whole quads inside them.
     let words = unsafe { Shared::<Vec4>::from_address(array.base(), array.len() / 4).get_unchecked(at / 4) };
     words.0.map(f32::from_bits)
 }
@@ -134,7 +134,7 @@ pub(super) unsafe fn copy_lines<const THREADS: u32>(
 /// Where a thread gathers from: one cell of the board and its neighbours.
 #[derive(Clone, Copy)]
 struct Neighbours {
-    /// First value of the cell's position, and its place in a plane.
+    /// First value of the cell's position, and its index in a plane.
     position: *const f32,
     cell: i32,
     /// A bit for each tap that is on the board; 0 beyond the last position.

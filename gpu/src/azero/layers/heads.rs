@@ -245,9 +245,9 @@ unsafe fn linear<const P: usize>(
                 while number < here {
                     let mut value = 0.0;
                     if position < heads.n {
-                        let place = position as usize * line + (from * heads.cells + input + number) as usize;
+                        let index = position as usize * line + (from * heads.cells + input + number) as usize;
                         // SAFETY: one of the position's planes, made by the kernel before.
-                        value = unsafe { memory::load(heads.planes.cast_const(), place) };
+                        value = unsafe { memory::load(heads.planes.cast_const(), index) };
                     }
                     staged.set(number * P as u32 + p, value);
                     number += THREADS;
@@ -379,7 +379,7 @@ unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     }
     let sum = warp::reduce_sum(sum);
     let line = position as usize * heads.actions as usize;
-    // SAFETY: for the whole body, the position's own places.
+    // SAFETY: for the whole body, the position's own elements.
     unsafe {
         if lane == 0 {
             let bias = memory::load(heads.value_weights_2, heads.value_hidden as usize);

@@ -29,7 +29,7 @@ pub const CHUNK: u32 = 32;
 pub const GROUP: u32 = 8;
 /// Threads of a block that packs observations.
 pub const PACK_THREADS: u32 = 256;
-/// Places for weights in shared memory.
+/// Slots for weights in shared memory.
 const STAGES: u32 = 3;
 /// Pieces of 16 bytes of a row.
 const PIECES: u32 = CHUNK / 4;

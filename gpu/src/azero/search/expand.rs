@@ -51,7 +51,7 @@ pub unsafe fn value_of(evaluations: &Evaluations, tree: u32, number: u32, leaf: 
     (if evaluations.uses & uses::OF_MOVER == 0 { value } else { seen_by(leaf.to_move(), value) }, 0)
 }
 
-/// Gives a leaf its children: nodes from `first_child` on, its position at place `place`. Returns a fault where a logit is no number.
+/// Gives a leaf its children: nodes from `first_child` on, its position at index `position_index`. Returns a fault where a logit is no number.
 ///
 /// # Safety
 /// Called by all lanes of one warp; `leaf` is leaf number `number` of the tree, of [`kind::NEW`]; its children and position fit, and nobody else accesses them
@@ -65,10 +65,10 @@ pub unsafe fn expand<G: Searched>(
     number: u32,
     leaf: &Leaf,
     first_child: u32,
-    place: u32,
+    position_index: u32,
 ) -> u32 {
     let lane = thread::lane();
-    // SAFETY: the caller vouches for leaf, row, children and place.
+    // SAFETY: the caller vouches for leaf, row, children and the position's index.
     unsafe {
         let position: G = memory::load(trees.leaf_positions, trees.leaf_at(tree, number));
         let legal = position.legal();
@@ -122,8 +122,8 @@ pub unsafe fn expand<G: Searched>(
         if lane == 0 {
             let node = trees.node(tree, leaf.node);
             let action_children = node.action() | n << 16;
-            trees.set_node(tree, leaf.node, Node { first_child, position: place, action_children, ..node });
-            memory::store(trees.positions, trees.position_at(tree, place), position);
+            trees.set_node(tree, leaf.node, Node { first_child, position: position_index, action_children, ..node });
+            memory::store(trees.positions, trees.position_at(tree, position_index), position);
         }
         faults
     }

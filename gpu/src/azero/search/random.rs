@@ -5,7 +5,7 @@
 //! state of stream  the finaliser of key + (2c + 1)·γ and of key + (2c + 2)·γ,  c = purpose · 2⁴⁰ + index
 //! ```
 //!
-//! So what is drawn depends on neither the place of a tree in its batch nor on the number of threads. The generator is xoroshiro128+.
+//! So what is drawn depends neither on the index of a tree in its batch nor on the number of threads. The generator is xoroshiro128+.
 //!
 //! Source  Steele, Lea, Flood, "Fast splittable pseudorandom number generators"; Marsaglia and Tsang, "A simple method for generating gamma variables".
 
@@ -28,7 +28,7 @@ pub enum Purpose {
 
 /// SplitMix64's finaliser.
 #[inline(always)]
-const fn mix(z: u64) -> u64 {
+pub const fn mix(z: u64) -> u64 {
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ z >> 31

@@ -42,7 +42,7 @@ pub struct Node {
     pub pending: u32,
     /// Index of the first child.
     pub first_child: u32,
-    /// Place of the position, for expanded nodes.
+    /// Index of the position among the tree's kept positions, for expanded nodes.
     pub position: u32,
     /// The action that leads here in bits 0 to 15, the number of children in bits 16 to 31.
     pub action_children: u32,
@@ -236,19 +236,19 @@ impl<G: Searched> Trees<G> {
         tree as usize * self.capacity as usize + node as usize
     }
 
-    /// Place of a leaf in the arrays by leaf.
+    /// Index of a leaf in the arrays by leaf.
     #[inline(always)]
     pub fn leaf_at(&self, tree: u32, leaf: u32) -> usize {
         tree as usize * self.max_leaves as usize + leaf as usize
     }
 
-    /// Place of an entry of a leaf's path.
+    /// Index of an entry of a leaf's path.
     #[inline(always)]
     pub fn path_at(&self, tree: u32, leaf: u32, depth: u32) -> usize {
         self.leaf_at(tree, leaf) * MAX_PATH as usize + depth as usize
     }
 
-    /// Place of a kept position.
+    /// Index of a kept position.
     #[inline(always)]
     pub fn position_at(&self, tree: u32, position: u32) -> usize {
         tree as usize * self.n_positions as usize + position as usize

@@ -95,10 +95,10 @@ pub struct Norm {
 
 const _: () = assert!(size_of::<Norm>() == 120);
 
-/// Where a thread is: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
+/// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
 /// bring the barrier into both arms.
-struct Place {
+struct ThreadRange {
     first: u32,
     end: u32,
     channel: u32,
@@ -107,12 +107,12 @@ struct Place {
 
 impl Norm {
     #[inline(always)]
-    fn place(&self) -> Place {
+    fn thread_range(&self) -> ThreadRange {
         let from = thread::block_idx_x() * PART_ROWS;
         let channel = thread::block_idx_y() * BLOCK_CHANNELS + thread::lane() * 4;
         let active = channel < self.channels;
         let end = if active { from + self.part_rows() } else { 0 };
-        Place { first: from + thread::warp_index(), end, channel: if active { channel } else { 0 }, active }
+        ThreadRange { first: from + thread::warp_index(), end, channel: if active { channel } else { 0 }, active }
     }
 
     /// Pixels of the block's part.
@@ -127,7 +127,7 @@ impl Norm {
         pixel as usize * self.channels as usize + channel as usize
     }
 
-    /// Place of a part's quad in the first or second half of the parts.
+    /// Index of a part's quad in the first or second half of the parts.
     #[inline(always)]
     fn part_at(&self, half: u32, channel: u32) -> usize {
         self.at(half * n_parts(self.n_pixels) + thread::block_idx_x(), channel)
@@ -156,7 +156,7 @@ unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> (
 #[inline(always)]
 #[track_caller]
 fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
-    // SAFETY: a place for each thread of the block.
+    // SAFETY: an element for each thread of the block.
     unsafe { scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits))) };
     // All lanes' quads must be there.
     sync::sync_threads();
@@ -178,7 +178,7 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
-    let Place { first, end, channel, active } = norm.place();
+    let ThreadRange { first, end, channel, active } = norm.thread_range();
     let count = norm.part_rows() as f32;
     let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
@@ -276,7 +276,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 /// Launched with [`shape`], after the finish. `norm` describes valid memory.
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
-    let Place { first, end, channel, active } = norm.place();
+    let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;
     }
@@ -311,7 +311,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
-    let Place { first, end, channel, active } = norm.place();
+    let ThreadRange { first, end, channel, active } = norm.thread_range();
     let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
     // SAFETY: pixels and channels exist.
     unsafe {
@@ -374,7 +374,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Launched with [`shape`], after the finish. `norm` describes valid memory.
 #[kernel(max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
-    let Place { first, end, channel, active } = norm.place();
+    let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;
     }

@@ -1,7 +1,7 @@
 //! What the products read: matrices that are not stored as such, but found by tap, channel and pixel.
 //!
 //! A thread walks along the depth of a product in steps of a tile. What it needs to know of its row or column stays ([`Operand::Own`]), what depends on
-//! the depth moves on ([`Operand::Place`]), without a division in the loop.
+//! the depth moves on ([`Operand::DepthIndex`]), without a division in the loop.
 
 use super::product::Product;
 use super::quad::load_quad;
@@ -12,23 +12,23 @@ pub(super) trait Operand: Copy {
     const ALONG_DEPTH: bool;
     /// What is known of a row or column, or of four.
     type Own: Copy;
-    /// A place along the depth.
-    type Place: Copy;
+    /// An index along the depth of the product, taken apart as the operand needs it.
+    type DepthIndex: Copy;
 
     /// Of row or column `outer`; the first of four, where a quad lies across.
     fn own(&self, outer: u32) -> Self::Own;
 
     /// Of depth `depth`; the first of four, where a quad lies along.
-    fn place(&self, depth: u32) -> Self::Place;
+    fn depth_index(&self, depth: u32) -> Self::DepthIndex;
 
     /// Moves `by` depths on.
-    fn advance(&self, place: &mut Self::Place, by: u32);
+    fn advance(&self, index: &mut Self::DepthIndex, by: u32);
 
     /// Four elements, 0 outside.
     ///
     /// # Safety
     /// The operand describes valid memory.
-    unsafe fn quad(&self, own: &Self::Own, place: &Self::Place) -> [f32; 4];
+    unsafe fn quad(&self, own: &Self::Own, index: &Self::DepthIndex) -> [f32; 4];
 }
 
 /// `[pixels, side² · channels]`: for each pixel the channels of the squares around it.
@@ -82,7 +82,7 @@ pub(super) struct Tap {
 impl Operand for Window {
     const ALONG_DEPTH: bool = true;
     type Own = Pixel;
-    type Place = Tap;
+    type DepthIndex = Tap;
 
     #[inline(always)]
     fn own(&self, outer: u32) -> Pixel {
@@ -102,7 +102,7 @@ impl Operand for Window {
     }
 
     #[inline(always)]
-    fn place(&self, depth: u32) -> Tap {
+    fn depth_index(&self, depth: u32) -> Tap {
         let (tap, channel) = (depth / self.channels, depth % self.channels);
         let (row, column, reach) = (tap / self.side, tap % self.side, self.side / 2);
         let shift = (row as i32 - reach as i32) * self.columns as i32 + column as i32 - reach as i32;
@@ -110,28 +110,28 @@ impl Operand for Window {
     }
 
     #[inline(always)]
-    fn advance(&self, place: &mut Tap, by: u32) {
-        place.channel += by;
-        while place.channel >= self.channels {
-            place.channel -= self.channels;
-            place.tap += 1;
-            place.shift += 1;
-            place.column += 1;
-            if place.column == self.side {
-                place.column = 0;
-                place.shift += self.columns as i32 - self.side as i32;
+    fn advance(&self, index: &mut Tap, by: u32) {
+        index.channel += by;
+        while index.channel >= self.channels {
+            index.channel -= self.channels;
+            index.tap += 1;
+            index.shift += 1;
+            index.column += 1;
+            if index.column == self.side {
+                index.column = 0;
+                index.shift += self.columns as i32 - self.side as i32;
             }
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn quad(&self, own: &Pixel, place: &Tap) -> [f32; 4] {
+    unsafe fn quad(&self, own: &Pixel, index: &Tap) -> [f32; 4] {
         // No tap beyond the kernel has a bit, but the shift takes its distance modulo 32.
-        if place.tap < 32 && own.taps >> place.tap & 1 != 0 {
-            let pixel = own.pixel.wrapping_add_signed(place.shift);
+        if index.tap < 32 && own.taps >> index.tap & 1 != 0 {
+            let pixel = own.pixel.wrapping_add_signed(index.shift);
             // SAFETY: the tap is on the board, so its pixel exists; the channel is below their number, and lines are whole quads.
-            unsafe { load_quad(self.values, pixel as usize * self.channels as usize + place.channel as usize) }
+            unsafe { load_quad(self.values, pixel as usize * self.channels as usize + index.channel as usize) }
         } else {
             [0.0; 4]
         }
@@ -157,7 +157,7 @@ impl Weights {
 impl Operand for Weights {
     const ALONG_DEPTH: bool = false;
     type Own = u32;
-    type Place = u32;
+    type DepthIndex = u32;
 
     #[inline(always)]
     fn own(&self, outer: u32) -> u32 {
@@ -165,21 +165,21 @@ impl Operand for Weights {
     }
 
     #[inline(always)]
-    fn place(&self, depth: u32) -> u32 {
+    fn depth_index(&self, depth: u32) -> u32 {
         depth
     }
 
     #[inline(always)]
-    fn advance(&self, place: &mut u32, by: u32) {
-        *place += by;
+    fn advance(&self, index: &mut u32, by: u32) {
+        *index += by;
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn quad(&self, own: &u32, place: &u32) -> [f32; 4] {
-        if *own < self.n_outputs && *place < self.depths {
+    unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
+        if *own < self.n_outputs && *index < self.depths {
             // SAFETY: inside the weights, whose lines are whole quads.
-            unsafe { load_quad(self.weights, *place as usize * self.n_outputs as usize + *own as usize) }
+            unsafe { load_quad(self.weights, *index as usize * self.n_outputs as usize + *own as usize) }
         } else {
             [0.0; 4]
         }
@@ -203,7 +203,7 @@ impl Turned {
     }
 }
 
-/// Taps before a place, and an output channel.
+/// An index along the depth: tap and output channel.
 #[derive(Clone, Copy)]
 pub(super) struct Output {
     tap: u32,
@@ -213,7 +213,7 @@ pub(super) struct Output {
 impl Operand for Turned {
     const ALONG_DEPTH: bool = true;
     type Own = u32;
-    type Place = Output;
+    type DepthIndex = Output;
 
     #[inline(always)]
     fn own(&self, outer: u32) -> u32 {
@@ -221,26 +221,26 @@ impl Operand for Turned {
     }
 
     #[inline(always)]
-    fn place(&self, depth: u32) -> Output {
+    fn depth_index(&self, depth: u32) -> Output {
         Output { tap: depth / self.n_outputs, channel: depth % self.n_outputs }
     }
 
     #[inline(always)]
-    fn advance(&self, place: &mut Output, by: u32) {
-        place.channel += by;
-        while place.channel >= self.n_outputs {
-            place.channel -= self.n_outputs;
-            place.tap += 1;
+    fn advance(&self, index: &mut Output, by: u32) {
+        index.channel += by;
+        while index.channel >= self.n_outputs {
+            index.channel -= self.n_outputs;
+            index.tap += 1;
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn quad(&self, own: &u32, place: &Output) -> [f32; 4] {
-        if *own < self.n_inputs && place.tap < self.n_taps {
-            let line = (self.n_taps - 1 - place.tap) * self.n_inputs + *own;
+    unsafe fn quad(&self, own: &u32, index: &Output) -> [f32; 4] {
+        if *own < self.n_inputs && index.tap < self.n_taps {
+            let line = (self.n_taps - 1 - index.tap) * self.n_inputs + *own;
             // SAFETY: inside the weights, whose lines are whole quads.
-            unsafe { load_quad(self.weights, line as usize * self.n_outputs as usize + place.channel as usize) }
+            unsafe { load_quad(self.weights, line as usize * self.n_outputs as usize + index.channel as usize) }
         } else {
             [0.0; 4]
         }
@@ -289,7 +289,7 @@ pub(super) struct Square {
 impl Operand for Shifted {
     const ALONG_DEPTH: bool = false;
     type Own = Rows;
-    type Place = Square;
+    type DepthIndex = Square;
 
     #[inline(always)]
     fn own(&self, outer: u32) -> Rows {
@@ -303,35 +303,35 @@ impl Operand for Shifted {
     }
 
     #[inline(always)]
-    fn place(&self, depth: u32) -> Square {
+    fn depth_index(&self, depth: u32) -> Square {
         let cell = depth % (self.rows * self.columns);
         Square { pixel: depth, row: cell / self.columns, column: cell % self.columns }
     }
 
     #[inline(always)]
-    fn advance(&self, place: &mut Square, by: u32) {
-        place.pixel += by;
-        place.column += by;
-        while place.column >= self.columns {
-            place.column -= self.columns;
-            place.row += 1;
-            if place.row == self.rows {
-                place.row = 0;
+    fn advance(&self, index: &mut Square, by: u32) {
+        index.pixel += by;
+        index.column += by;
+        while index.column >= self.columns {
+            index.column -= self.columns;
+            index.row += 1;
+            if index.row == self.rows {
+                index.row = 0;
             }
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn quad(&self, own: &Rows, place: &Square) -> [f32; 4] {
+    unsafe fn quad(&self, own: &Rows, index: &Square) -> [f32; 4] {
         // Below 0 it wraps to far beyond the board.
-        let row = place.row.wrapping_add_signed(own.down);
-        let column = place.column.wrapping_add_signed(own.right);
-        if place.pixel < self.to && row < self.rows && column < self.columns {
-            let pixel = place.pixel.wrapping_add_signed(own.down * self.columns as i32 + own.right);
+        let row = index.row.wrapping_add_signed(own.down);
+        let column = index.column.wrapping_add_signed(own.right);
+        if index.pixel < self.to && row < self.rows && column < self.columns {
+            let pixel = index.pixel.wrapping_add_signed(own.down * self.columns as i32 + own.right);
             // SAFETY: the square is on the board, so its pixel exists; the channel is below their number, and lines are whole quads.
             unsafe { load_quad(self.inputs, pixel as usize * self.n_inputs as usize + own.channel as usize) }
-        } else if own.ones && place.pixel < self.to {
+        } else if own.ones && index.pixel < self.to {
             [1.0, 0.0, 0.0, 0.0]
         } else {
             [0.0; 4]
@@ -358,7 +358,7 @@ impl Gradient {
 impl Operand for Gradient {
     const ALONG_DEPTH: bool = false;
     type Own = u32;
-    type Place = u32;
+    type DepthIndex = u32;
 
     #[inline(always)]
     fn own(&self, outer: u32) -> u32 {
@@ -366,21 +366,21 @@ impl Operand for Gradient {
     }
 
     #[inline(always)]
-    fn place(&self, depth: u32) -> u32 {
+    fn depth_index(&self, depth: u32) -> u32 {
         depth
     }
 
     #[inline(always)]
-    fn advance(&self, place: &mut u32, by: u32) {
-        *place += by;
+    fn advance(&self, index: &mut u32, by: u32) {
+        *index += by;
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn quad(&self, own: &u32, place: &u32) -> [f32; 4] {
-        if *own < self.n_outputs && *place < self.to {
+    unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
+        if *own < self.n_outputs && *index < self.to {
             // SAFETY: inside the gradient, whose lines are whole quads.
-            unsafe { load_quad(self.gradient, *place as usize * self.n_outputs as usize + *own as usize) }
+            unsafe { load_quad(self.gradient, *index as usize * self.n_outputs as usize + *own as usize) }
         } else {
             [0.0; 4]
         }

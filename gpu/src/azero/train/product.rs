@@ -111,7 +111,7 @@ impl Product {
 
 /// What becomes of a product's result.
 trait Output: Copy {
-    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Places outside the result are given too.
+    /// Takes four elements of row `row` from column `col` on, a multiple of 4. Also called for rows and columns outside the result, which are ignored.
     ///
     /// # Safety
     /// The output describes valid memory; every quad is given once.
@@ -197,12 +197,12 @@ impl Output for Part {
 /// A thread's share of an operand's tile: which quads it brings, and how far along the depth it is.
 ///
 /// Along the depth, neighbouring threads read neighbouring quads of a line, and all quads of a thread are at one depth; across, all quads of a thread
-/// are at one place of their lines.
+/// have one offset in their lines.
 #[derive(Clone, Copy)]
 struct Share<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QUADS: usize> {
     operand: O,
     own: [O::Own; QUADS],
-    places: [O::Place; QUADS],
+    indices: [O::DepthIndex; QUADS],
 }
 
 impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QUADS: usize>
@@ -217,14 +217,15 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         let me = thread::thread_idx_x();
         let (line, quad) = (me / Self::ACROSS, me % Self::ACROSS * 4);
         let (outer, inner) = if O::ALONG_DEPTH { (first + line, depth + quad) } else { (first + quad, depth + line) };
-        let mut share = Self { operand, own: [operand.own(outer); QUADS], places: [operand.place(inner); QUADS] };
+        let mut share =
+            Self { operand, own: [operand.own(outer); QUADS], indices: [operand.depth_index(inner); QUADS] };
         let mut i = 1;
         while i < QUADS {
             let further = i as u32 * (THREADS / Self::ACROSS);
             if O::ALONG_DEPTH {
                 share.own[i] = operand.own(outer + further);
             } else {
-                share.places[i] = operand.place(inner + further);
+                share.indices[i] = operand.depth_index(inner + further);
             }
             i += 1;
         }
@@ -241,14 +242,14 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
         let mut quads = [[0.0; 4]; QUADS];
         let mut i = 0;
         while i < QUADS {
-            let (own, place) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
+            let (own, index) = if O::ALONG_DEPTH { (i, 0) } else { (0, i) };
             // SAFETY: the caller's promise.
-            quads[i] = unsafe { self.operand.quad(&self.own[own], &self.places[place]) };
+            quads[i] = unsafe { self.operand.quad(&self.own[own], &self.indices[index]) };
             i += 1;
         }
         let mut i = 0;
         while i < QUADS && !(O::ALONG_DEPTH && i > 0) {
-            self.operand.advance(&mut self.places[i], DEPTH);
+            self.operand.advance(&mut self.indices[i], DEPTH);
             i += 1;
         }
         quads
@@ -281,7 +282,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
 #[inline(always)]
 #[track_caller]
 fn set_quad(tile: Shared<f32>, at: u32, quad: [f32; 4]) {
-    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' places are quads inside it.
+    // SAFETY: the tile is 16-byte aligned shared memory, and its callers' offsets are those of quads inside it.
     unsafe {
         Shared::<Vec4>::from_address(tile.address_of(0), tile.len() / 4)
             .set_unchecked(at / 4, Vec4(quad.map(f32::to_bits)))

@@ -59,7 +59,7 @@ pub struct Batch {
     pub order: *const u32,
     /// The step, or null for step 0.
     pub step: *const u32,
-    /// Place in the order of step 0's first position.
+    /// Index into the order of step 0's first position.
     pub from: u32,
     /// Positions of a step.
     pub n: u32,

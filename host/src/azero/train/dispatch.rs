@@ -1,4 +1,4 @@
-//! What trains: the one place where that is decided.
+//! Chooses the engine that trains; nothing else does.
 
 use super::engines::{Setup, Train, cpu, device};
 use crate::{Backend, Device, Result};

@@ -1,14 +1,9 @@
 //! The order in which positions are learned from.
 
+use warpplay_gpu::azero::search::random::mix;
+
 /// The stream that draws the games for validation; epochs have the streams from 0 on.
 pub(super) const SPLIT: u64 = u64::MAX;
-
-/// SplitMix64's finaliser.
-fn mix(z: u64) -> u64 {
-    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
-}
 
 /// The numbers 0 to `n - 1` in the order that a seed and a stream give: sorted by a random word of each.
 pub(super) fn shuffled(n: u32, seed: u64, stream: u64) -> Vec<u32> {

@@ -43,7 +43,7 @@ fn pack<F: Format>(network: &FoldedNetwork, chunk: impl Fn([f32; 8]) -> [Vec4; 2
                     for at in 0..F::CHANNELS {
                         values[at as usize] = weight(conv, output, input + at, tap);
                     }
-                    let (offset, _) = tower::weight_place::<F>(channels, output, input, tap);
+                    let (offset, _) = tower::weight_offset::<F>(channels, output, input, tap);
                     for (part, words) in chunk(values).into_iter().enumerate().take(F::PARTS as usize) {
                         packed[first + offset as usize + 256 * part] = words;
                     }
@@ -88,7 +88,7 @@ fn pack_blocks<F: Format>(network: &FoldedNetwork, bytes: impl Fn(f32) -> [[u8; 
             for output in 0..per_block {
                 for (input, tap) in (0..channels).flat_map(|input| (0..9).map(move |tap| (input, tap))) {
                     let parts = bytes(weight(conv, first_output + output, input, tap));
-                    let offset = first + single::weight_place::<F>(output, input, tap) as usize;
+                    let offset = first + single::weight_offset::<F>(output, input, tap) as usize;
                     for (part, bytes) in parts.iter().enumerate().take(F::PARTS as usize) {
                         to[offset + single::STEP_BYTES as usize * part..][..len].copy_from_slice(&bytes[..len]);
                     }
