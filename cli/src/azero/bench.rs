@@ -13,7 +13,7 @@ use warpplay::{Backend, Device, Precision};
 use crate::azero::args::BenchArgs;
 use crate::azero::flags::BenchFlags;
 use crate::azero::network;
-use crate::common::{self, OutputFile, table};
+use crate::common::{self, OutputFile, random, table};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -119,14 +119,12 @@ fn chosen(flags: &BenchFlags, backend: Backend) -> (Vec<usize>, Vec<Precision>) 
 fn distinct_positions(n: usize) -> Vec<Checkers> {
     let mut seen = std::collections::HashSet::new();
     let mut positions = Vec::with_capacity(n);
-    let mut state = 1u64;
+    let mut n_drawn = 0;
     let mut below = |n: u32| {
-        // SplitMix64; the upper bits choose.
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (((z >> 32) * u64::from(n)) >> 32) as u32
+        let bits = random::split_mix(1, n_drawn);
+        n_drawn += 1;
+        // The upper bits choose.
+        (((bits >> 32) * u64::from(n)) >> 32) as u32
     };
     while positions.len() < n {
         let mut position = Checkers::new();

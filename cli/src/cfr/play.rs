@@ -7,7 +7,7 @@ use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;
-use crate::common::{self, Input, OutputFile};
+use crate::common::{self, Input, OutputFile, random};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -68,7 +68,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         game: &game,
         strategy: &strategy,
         input: Input::new(),
-        random: Random(seed),
+        random: Random { seed, n_drawn: 0 },
     };
     let hands = table.play()?;
     let won: f64 = hands.iter().map(|hand| hand.payoffs[hand.seat]).sum();
@@ -91,15 +91,16 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     Ok(())
 }
 
-/// SplitMix64 of Steele, Lea and Flood.
-struct Random(u64);
+/// The numbers of a seed, one after the other.
+struct Random {
+    seed: u64,
+    n_drawn: u64,
+}
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.n_drawn += 1;
+        random::split_mix(self.seed, self.n_drawn - 1)
     }
 
     /// Below `n`, which is small against 2⁶⁴.
@@ -178,7 +179,7 @@ impl Table<'_> {
                 common::print(format!("  board {board}\n"))?;
             }
             let history = self.tree.history(node);
-            let place = if *seat == you {
+            let chosen = if *seat == you {
                 let pot: f64 = at.contributed.iter().sum::<f64>() + self.tree.dead;
                 let choices: Vec<String> = actions.iter().map(|&action| self.tree.spell(action)).collect();
                 common::print(format!("  pot {pot}, {} in it yours; {}\n", at.contributed[you], choices.join(", ")))?;
@@ -187,23 +188,23 @@ impl Table<'_> {
                     common::print(format!("  {}", query::line(&hint)))?;
                 }
                 match self.ask(&choices, &query::line(&hint))? {
-                    Some(place) => place,
+                    Some(chosen) => chosen,
                     None => return Ok(None),
                 }
             } else {
                 let answer =
                     self.strategy.query(&history, &dealt_text(self.game, &deal.board, at.round), &hole[*seat])?;
                 let mut left = self.random.unit();
-                let place = answer.choices.iter().position(|choice| {
+                let chosen = answer.choices.iter().position(|choice| {
                     left -= choice.probability;
                     left < 0.0
                 });
                 // Rounding may leave a rest above the last one.
-                let place = place.unwrap_or(answer.choices.len() - 1);
-                common::print(format!("  seat {seat}: {}\n", answer.choices[place].action))?;
-                place
+                let chosen = chosen.unwrap_or(answer.choices.len() - 1);
+                common::print(format!("  seat {seat}: {}\n", answer.choices[chosen].action))?;
+                chosen
             };
-            node = children[place];
+            node = children[chosen];
         }
         let end = &self.tree.nodes[node as usize];
         let strengths: Vec<u32> =
@@ -232,7 +233,7 @@ impl Table<'_> {
                 "hint" => common::print(hint)?,
                 "help" | "h" | "?" => common::print(format!("{HELP}\n"))?,
                 word => match choices.iter().position(|choice| choice == word) {
-                    Some(place) => return Ok(Some(place)),
+                    Some(chosen) => return Ok(Some(chosen)),
                     None => common::print(format!("'{word}' cannot be done here: {}\n", choices.join(", ")))?,
                 },
             }

@@ -5,6 +5,8 @@ mod files;
 pub mod flags;
 mod interrupt;
 pub mod logarithmic;
+#[cfg(any(feature = "mcts", feature = "azero", feature = "cfr"))]
+pub mod random;
 pub mod table;
 
 use std::error::Error;

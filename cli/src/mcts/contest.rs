@@ -10,7 +10,7 @@ use serde::Serialize;
 use warpplay::Device;
 use warpplay::mcts::{KernelSet, Notation, Outcome, check_playable, play_moves};
 
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, OutputFile, Usage, random};
 use crate::mcts::args::MatchArgs;
 use crate::mcts::chart;
 use crate::mcts::games::{self, Visitor};
@@ -250,12 +250,8 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
     }
 }
 
-/// Seed of a player in a game: the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) over the match's seed and the
-/// number of the search, so that neighbours have nothing in common. 53 bits, since many readers of JSON keep no more.
+/// Seed of a player in a game: the search's number of the match's sequence, so that neighbours have nothing in common. 53 bits, since
+/// many readers of JSON keep no more.
 fn seed(match_seed: u64, game: u32, name: Name) -> u64 {
-    let number = 2 * u64::from(game) + name as u64 + 1;
-    let mut z = match_seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) >> 11
+    random::split_mix(match_seed, 2 * u64::from(game) + name as u64) >> 11
 }
