@@ -18,31 +18,18 @@ use warpplay_gpu::cuda::mma;
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 use warpplay_tests::azero::{FP32, all_positions, bounds, four_positions, reference_network};
 use warpplay_tests::backends::{each_image, for_each_device};
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 use warpplay_tests::{Checked, config};
 
 const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16];
 
-/// Numbers in [0, 1), the same for the same seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 40) as f32 / 16_777_216.0
-    }
-
-    fn signed(&mut self, n: usize) -> Vec<f32> {
-        (0..n).map(|_| 2.0 * self.next() - 1.0).collect()
-    }
-}
-
 /// Observations of 0 and 1, and masks with about a third of the actions.
 fn positions(shape: NetworkShape, n: usize, seed: u64) -> (Vec<f32>, Vec<u8>) {
-    let mut numbers = Numbers(seed);
-    let observations = (0..n * shape.n_observation()).map(|_| (numbers.next() * 2.0).floor()).collect();
+    let mut numbers = Random(seed);
+    let observations = (0..n * shape.n_observation()).map(|_| (numbers.unit() * 2.0).floor()).collect();
     let actions = shape.actions as usize;
-    let mut masks: Vec<u8> = (0..n * actions).map(|_| u8::from(numbers.next() < 0.3)).collect();
+    let mut masks: Vec<u8> = (0..n * actions).map(|_| u8::from(numbers.unit() < 0.3)).collect();
     masks.iter_mut().step_by(actions).for_each(|mask| *mask = 1);
     (observations, masks)
 }
@@ -192,7 +179,7 @@ fn check_batches(device: &Device, shape: NetworkShape, precision: Precision, siz
     let whole = evaluator.evaluate(&observations, &masks)?;
     let (planes, actions) = (shape.n_observation(), shape.actions as usize);
     for &n in sizes {
-        // The last n, so that positions change their places.
+        // The last n, so that each position has another index.
         let from = most - n;
         let found = evaluator.evaluate(&observations[from * planes..], &masks[from * actions..])?;
         let what = format!("{precision}, {n} of {most} on {device}");
@@ -257,18 +244,18 @@ fn evaluations_on_the_device_allocate_nothing_and_follow_their_buffers() {
     for_each_device(|device| {
         let mut evaluator = layers(device, &network, Precision::F32, 5)?;
         let stream = device.stream()?;
-        let mut places = Vec::new();
+        let mut batches = Vec::new();
         for seed in [1, 2] {
             let (observations, masks) = positions(shape, 5, seed);
             let mut inputs = Inputs::new(&stream, shape, 5)?;
             stream.write(&mut inputs.observations, 0, &observations)?;
             stream.write(&mut inputs.masks, 0, &masks)?;
             let expected = evaluator.evaluate(&observations, &masks)?;
-            places.push((inputs, Outputs::new(&stream, shape, 5)?, expected));
+            batches.push((inputs, Outputs::new(&stream, shape, 5)?, expected));
         }
         let before = device.allocations();
         for n in [5, 3, 5, 1, 5] {
-            for (inputs, outputs, expected) in &mut places {
+            for (inputs, outputs, expected) in &mut batches {
                 stream.zero(&mut outputs.values)?;
                 evaluator.enqueue(&stream, inputs, n, outputs)?;
                 let values = widened(&stream.read(&outputs.values)?);
@@ -278,7 +265,7 @@ fn evaluations_on_the_device_allocate_nothing_and_follow_their_buffers() {
         }
         assert_eq!(device.allocations(), before);
         // Inside a recording the launches are part of it.
-        let (inputs, outputs, expected) = &mut places[0];
+        let (inputs, outputs, expected) = &mut batches[0];
         let graph = stream.capture(|stream| evaluator.enqueue(stream, inputs, 5, outputs))?;
         stream.zero(&mut outputs.policies)?;
         stream.launch_graph(&graph)?;
@@ -325,13 +312,13 @@ struct Convolution {
 impl Convolution {
     fn data(&self) -> [Vec<f32>; 4] {
         let cells = self.n * self.rows * self.columns;
-        let mut numbers = Numbers(77);
-        let weights = numbers.signed(self.n_outputs * self.n_inputs * 9).iter().map(|w| w * 0.2).collect();
+        let mut numbers = Random(77);
+        let weights = numbers.signed_vec(self.n_outputs * self.n_inputs * 9).iter().map(|w| w * 0.2).collect();
         [
-            numbers.signed(cells * self.n_inputs),
+            numbers.signed_vec(cells * self.n_inputs),
             weights,
-            numbers.signed(self.n_outputs),
-            numbers.signed(cells * self.n_outputs),
+            numbers.signed_vec(self.n_outputs),
+            numbers.signed_vec(cells * self.n_outputs),
         ]
     }
 }
