@@ -53,7 +53,7 @@ impl std::fmt::Display for DeviceCompiler {
 /// one, no other is tried), the active toolchain's rustc, `/usr/bin/rustc`.
 ///
 /// # Errors
-/// [`Error::NoCompiler`] with every place that was tried and what was missing there.
+/// [`Error::NoCompiler`] with every compiler that was tried and what it lacks.
 pub fn find_compiler() -> Result<DeviceCompiler> {
     search(std::env::var_os(COMPILER_VARIABLE), std::env::var_os("RUSTC"))
 }

@@ -55,7 +55,7 @@ fn heads(ptx: &str) -> Result<Vec<Head>> {
     Ok(heads)
 }
 
-/// The head whose text, from the name on, begins `text`; `start` is its place in the whole.
+/// The head whose text, from the name on, begins `text`; `start` is its offset in the whole.
 fn head(text: &str, start: usize) -> Result<Head, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.');
     let name_end = text.find(|c| !is_name(c)).unwrap_or(text.len());

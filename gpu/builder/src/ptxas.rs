@@ -28,7 +28,7 @@ pub struct KernelResources {
 /// `cargo xtask ptx` puts below `ptxas/` in the workspace's target folder, the one on the path.
 ///
 /// # Errors
-/// [`Error::NoPtxas`] with the places that were searched.
+/// [`Error::NoPtxas`] with the paths that were searched.
 pub fn find_ptxas() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(PTXAS_VARIABLE) {
         let named = PathBuf::from(named);

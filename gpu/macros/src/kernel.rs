@@ -121,7 +121,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
     Ok(quote!(#device #host))
 }
 
-/// Refuses what an entry point cannot have, at the place where it stands.
+/// Refuses what an entry point cannot have, with an error that points at it.
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     if !matches!(signature.safety, Safety::Unsafe(_)) {

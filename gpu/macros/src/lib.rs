@@ -26,7 +26,7 @@ mod shared;
 /// # Errors
 /// It does not compile if the function is not `unsafe`, has generics, a receiver, a return value, an ABI of its
 /// own, a parameter that is not a plain name, a reference as a parameter, or more than 16 parameters; the
-/// message stands at the offending place.
+/// message points at the offending code.
 ///
 /// # Examples
 /// ```ignore
@@ -48,8 +48,8 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Static shared memory of a block: `shared_array![f32; 256]` is a `Shared<f32>` of 256 elements.
 ///
-/// Each place in the source where it stands is one array, the same for all threads of a block, however often
-/// the place is run and into however many kernels it is inlined; it is aligned to 16 bytes and not initialised.
+/// Each occurrence in the source is one array, the same for all threads of a block, however often
+/// it is run and into however many kernels it is inlined; it is aligned to 16 bytes and not initialised.
 /// Element type and length are written with names of the module, not with generic parameters or local constants
 /// of the function around. The static arrays of a kernel hold 48 KiB at most; beyond that there is dynamic shared
 /// memory.

@@ -15,7 +15,7 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// The mailbox in a shared word of its own, at the same place in every block.
+    /// The mailbox in a shared word of its own, at the same address in every block.
     #[inline(always)]
     pub fn new(object: Shared<u64>) -> Self {
         Self { object }

@@ -283,7 +283,7 @@ pub fn round_tf32(value: f32) -> u32 {
 /// Four bytes as half-precision numbers 0 to 255, exactly: bytes 0 and 1, bytes 2 and 3.
 #[inline(always)]
 pub fn bytes_to_f16(word: u32) -> [u32; 2] {
-    // 0x6400 is 1024, whose last place is worth 1: the byte is put there and 1024 taken away.
+    // 0x6400 is 1024, whose last bit is worth 1: the byte is put there and 1024 taken away.
     let low = permute(word, 0x6464_6464, 0x4140);
     let high = permute(word, 0x6464_6464, 0x4342);
     [minus_1024(low), minus_1024(high)]

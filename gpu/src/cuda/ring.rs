@@ -14,7 +14,7 @@
 use super::memory::Vec4;
 use super::shared::Shared;
 
-/// The block's barrier under `simt`, at one place whoever calls; nothing on the device.
+/// The block's barrier under `simt`, at one source location whoever calls; nothing on the device.
 #[inline(always)]
 pub fn sync_simt() {
     #[cfg(not(target_arch = "nvptx64"))]
@@ -65,14 +65,14 @@ impl Ring {
 
     /// Slot and round of a stage, counted from 0 for the whole launch.
     #[inline(always)]
-    fn place(self, stage: u32) -> (u32, u32) {
+    fn slot_and_round(self, stage: u32) -> (u32, u32) {
         (stage % self.n_slots, stage / self.n_slots)
     }
 
     /// Shared address of a stage's slot.
     #[inline(always)]
     pub fn address_of(self, stage: u32) -> u32 {
-        self.slots.base() + self.place(stage).0 * self.stage_vectors * 16
+        self.slots.base() + self.slot_and_round(stage).0 * self.stage_vectors * 16
     }
 
     /// Fetches stage `stage`, `vectors` vectors from `from` on, as soon as its slot is free. One thread of the block calls it.
@@ -84,7 +84,7 @@ impl Ring {
     pub unsafe fn fill(self, stage: u32, from: *const Vec4, vectors: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
-            let (slot, round) = self.place(stage);
+            let (slot, round) = self.slot_and_round(stage);
             let bytes = vectors * 16;
             // SAFETY: the slot is below the number of slots; the caller vouches for the source.
             unsafe {
@@ -104,7 +104,7 @@ impl Ring {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let first = self.place(stage).0 * self.stage_vectors;
+            let first = self.slot_and_round(stage).0 * self.stage_vectors;
             for at in 0..vectors {
                 // SAFETY: the caller vouches for the source.
                 self.slots.set(first + at, unsafe { super::memory::load(from, at as usize) });
@@ -117,7 +117,7 @@ impl Ring {
     pub fn wait(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
-            let (slot, round) = self.place(stage);
+            let (slot, round) = self.slot_and_round(stage);
             // SAFETY: the slot is below the number of slots.
             unsafe { wait_parity(self.full.address_of_unchecked(slot), round & 1) };
         }
@@ -133,7 +133,7 @@ impl Ring {
     pub fn release(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
-            let (slot, _) = self.place(stage);
+            let (slot, _) = self.slot_and_round(stage);
             // SAFETY: the slot is below the number of slots.
             unsafe {
                 core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{0}];", in(reg32) self.empty.address_of_unchecked(slot), options(nostack, preserves_flags))

@@ -5,9 +5,9 @@
 //! answer, and so do lanes that write it, one of which wins; atomic updates of one word take a turn each. Of 8-byte accesses 16 lanes go at a time, of
 //! 16-byte ones 8.
 //!
-//! Threads run one after the other here, so requests are put together afterwards: the k-th access of each lane at one place of the source since the last
+//! Threads run one after the other here, so requests are put together afterwards: the k-th access of each lane at one source location since the last
 //! barrier of the block, collective of the whole warp, or [`warp_step`](crate::cuda::sync::warp_step), is one request. That is what the hardware does where the
-//! lanes of a warp pass the place equally often. Where only some lanes pass it in a turn of a loop, the loop needs a `warp_step`, or they are put with
+//! lanes of a warp pass the location equally often. Where only some lanes pass it in a turn of a loop, the loop needs a `warp_step`, or they are put with
 //! others' later turns.
 //!
 //! ```
@@ -23,20 +23,20 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::report::{Access, Place};
+use super::report::{Access, SourceLocation};
 
 /// Banks of shared memory.
 const BANKS: u32 = 32;
 /// Bytes of a word.
 const WORD: u32 = 4;
 
-/// What one place in the source of a kernel asked of shared memory.
+/// What one source location of a kernel asked of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankCount {
     /// Entry name of the kernel.
     pub kernel: &'static str,
     /// Where the access stands.
-    pub place: Place,
+    pub location: SourceLocation,
     /// What it does.
     pub access: Access,
     /// Instructions of warps.
@@ -54,7 +54,7 @@ impl BankCount {
     }
 }
 
-/// The counts of some launches, by kernel and place.
+/// The counts of some launches, by kernel and source location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BankReport {
     /// In the order of kernels' names, files, lines and columns.
@@ -62,22 +62,22 @@ pub struct BankReport {
 }
 
 impl BankReport {
-    /// Turns beyond the least, of all places.
+    /// Turns beyond the least, of all locations.
     pub fn conflicts(&self) -> u64 {
         self.counts.iter().map(BankCount::conflicts).sum()
     }
 
-    /// Turns beyond the least, of the places that do this.
+    /// Turns beyond the least, of the locations that do this.
     pub fn conflicts_of(&self, access: Access) -> u64 {
         self.counts.iter().filter(|count| count.access == access).map(BankCount::conflicts).sum()
     }
 
-    /// Instructions of warps, of all places.
+    /// Instructions of warps, of all locations.
     pub fn requests(&self) -> u64 {
         self.counts.iter().map(|count| count.requests).sum()
     }
 
-    /// Turns, of all places.
+    /// Turns, of all locations.
     pub fn wavefronts(&self) -> u64 {
         self.counts.iter().map(|count| count.wavefronts).sum()
     }
@@ -112,8 +112,8 @@ pub(super) fn counters() -> Option<Arc<Counters>> {
     COUNTERS.with_borrow(|all| all.last().cloned())
 }
 
-/// Kernel's name, place, access.
-type Key = (&'static str, Place, Access);
+/// Kernel's name, source location, access.
+type Key = (&'static str, SourceLocation, Access);
 
 /// Requests, least turns, turns.
 #[derive(Clone, Copy, Default)]
@@ -132,9 +132,9 @@ pub(super) struct Counters {
 impl Counters {
     fn report(&self) -> BankReport {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let one = |(&(kernel, place, access), &Sums { requests, least, wavefronts }): (&Key, &Sums)| BankCount {
+        let one = |(&(kernel, location, access), &Sums { requests, least, wavefronts }): (&Key, &Sums)| BankCount {
             kernel,
-            place,
+            location,
             access,
             requests,
             least,
@@ -142,28 +142,28 @@ impl Counters {
         };
         let mut counts: Vec<BankCount> = sums.iter().map(one).collect();
         counts.sort_by_key(|count| {
-            (count.kernel, count.place.file(), count.place.line(), count.place.column(), count.access as u8)
+            (count.kernel, count.location.file(), count.location.line(), count.location.column(), count.access as u8)
         });
         BankReport { counts }
     }
 }
 
-/// A thread at a place between two barriers.
+/// A thread at a source location between two barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Visit {
     thread: u32,
     phase: u32,
-    /// The place's address.
-    place: usize,
+    /// The location's address.
+    location: usize,
     access: u8,
 }
 
-/// A warp's instruction: warp of the group, barriers before, place, turn.
+/// A warp's instruction: warp of the group, barriers before, location, turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Request {
     warp: u32,
     phase: u32,
-    place: usize,
+    location: usize,
     access: u8,
     turn: u32,
     /// Which word of an access of more than 16 bytes.
@@ -185,23 +185,31 @@ pub(super) struct Banks {
     turns: HashMap<Visit, u32>,
     /// Barriers that a thread has passed.
     phases: HashMap<u32, u32>,
-    requests: HashMap<Request, (Place, Access, Vec<Lane>)>,
+    requests: HashMap<Request, (SourceLocation, Access, Vec<Lane>)>,
 }
 
 impl Banks {
     /// Thread `thread` of the group, lane `lane` of its warp `warp`, has accessed its block's memory.
-    pub(super) fn access(&mut self, thread: u32, warp: u32, lane: u32, at: (u32, u32), access: Access, place: Place) {
+    pub(super) fn access(
+        &mut self,
+        thread: u32,
+        warp: u32,
+        lane: u32,
+        at: (u32, u32),
+        access: Access,
+        location: SourceLocation,
+    ) {
         let (address, bytes) = at;
-        let (number, kind) = (std::ptr::from_ref(place) as usize, access as u8);
+        let (number, kind) = (std::ptr::from_ref(location) as usize, access as u8);
         let phase = self.phases.get(&thread).copied().unwrap_or(0);
-        let turn = self.turns.entry(Visit { thread, phase, place: number, access: kind }).or_default();
-        let mut request = Request { warp, phase, place: number, access: kind, turn: *turn, part: 0 };
+        let turn = self.turns.entry(Visit { thread, phase, location: number, access: kind }).or_default();
+        let mut request = Request { warp, phase, location: number, access: kind, turn: *turn, part: 0 };
         *turn += 1;
         // Larger values are moved word by word.
         let step = if bytes > 16 { WORD } else { bytes };
         let mut done = 0;
         while done < bytes {
-            let lanes = &mut self.requests.entry(request).or_insert_with(|| (place, access, Vec::new())).2;
+            let lanes = &mut self.requests.entry(request).or_insert_with(|| (location, access, Vec::new())).2;
             lanes.push(Lane { lane, address: address + done, bytes: step });
             request.part += 1;
             done += step;
@@ -216,9 +224,9 @@ impl Banks {
     /// Adds the group's requests to the counters of a launch of `kernel`.
     pub(super) fn add_to(self, counters: &Counters, kernel: &'static str) {
         let mut sums = counters.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        for (place, access, lanes) in self.requests.into_values() {
+        for (location, access, lanes) in self.requests.into_values() {
             let (least, wavefronts) = turns(access, &lanes);
-            let sum = sums.entry((kernel, place, access)).or_default();
+            let sum = sums.entry((kernel, location, access)).or_default();
             sum.requests += 1;
             sum.least += least;
             sum.wavefronts += wavefronts;

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::report::{Place, Wait};
+use super::report::{SourceLocation, Wait};
 
 /// What a thread of the group does.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ enum State {
     Finished,
     Waiting {
         at: Wait,
-        place: Place,
+        location: SourceLocation,
         mask: u32,
     },
 }
@@ -33,14 +33,14 @@ struct Thread {
 #[derive(Clone, Copy)]
 struct Barrier {
     arrived: u32,
-    /// The first thread that arrived in this phase; its place is everybody's.
+    /// The first thread that arrived in this phase; its location is that of all.
     first: u32,
 }
 
 /// A warp collective that some lanes have reached.
 struct Pending {
     mask: u32,
-    place: Place,
+    location: SourceLocation,
     arrived: u32,
     values: u32,
 }
@@ -65,11 +65,11 @@ pub(super) enum Arrival {
 pub(super) struct Diverged {
     pub(super) waiting: u32,
     pub(super) at: Wait,
-    pub(super) place: Place,
+    pub(super) location: SourceLocation,
     pub(super) mask: u32,
     pub(super) missing: u32,
     /// Where the missing thread waits instead; none if it has returned.
-    pub(super) instead: Option<(Wait, Place)>,
+    pub(super) instead: Option<(Wait, SourceLocation)>,
 }
 
 /// What to do next.
@@ -210,7 +210,7 @@ impl Queue {
         &mut self,
         wait: Wait,
         thread: u32,
-        place: Place,
+        location: SourceLocation,
         released: impl FnOnce(Range<u32>),
     ) -> Arrival {
         let (index, scope) = self.scope(wait, thread);
@@ -222,21 +222,21 @@ impl Queue {
         let barrier = &mut barriers[index];
         if barrier.arrived == 0 {
             barrier.first = thread;
-        } else if let State::Waiting { at, place: theirs, .. } = self.threads[barrier.first as usize].state
-            && theirs != place
+        } else if let State::Waiting { at, location: theirs, .. } = self.threads[barrier.first as usize].state
+            && theirs != location
         {
             return Arrival::Diverged(Diverged {
                 waiting: barrier.first,
                 at,
-                place: theirs,
+                location: theirs,
                 mask: 0,
                 missing: thread,
-                instead: Some((wait, place)),
+                instead: Some((wait, location)),
             });
         }
         barrier.arrived += 1;
         if barrier.arrived < scope.len() as u32 {
-            self.threads[thread as usize].state = State::Waiting { at: wait, place, mask: 0 };
+            self.threads[thread as usize].state = State::Waiting { at: wait, location, mask: 0 };
             return Arrival::Wait;
         }
         barrier.arrived = 0;
@@ -265,7 +265,7 @@ impl Queue {
         &mut self,
         thread: u32,
         mask: u32,
-        place: Place,
+        location: SourceLocation,
         value: u64,
         released: impl FnOnce(u32, u32),
     ) -> Arrival {
@@ -276,26 +276,26 @@ impl Queue {
             return Arrival::Diverged(Diverged {
                 waiting: thread,
                 at: Wait::Warp,
-                place,
+                location,
                 mask,
                 missing: thread,
-                instead: Some((Wait::Warp, place)),
+                instead: Some((Wait::Warp, location)),
             });
         }
         let warp = &mut self.warps[index as usize];
         let mut mine = None;
         for (at, pending) in warp.iter().enumerate() {
-            if pending.mask == mask && pending.place == place {
+            if pending.mask == mask && pending.location == location {
                 mine = Some(at);
             } else if pending.arrived & mask != 0 && pending.mask >> lane & 1 != 0 {
                 // That lane waits for this one somewhere else, and this one would wait for that lane here.
                 return Arrival::Diverged(Diverged {
                     waiting: first + (pending.arrived & mask).trailing_zeros(),
                     at: Wait::Warp,
-                    place: pending.place,
+                    location: pending.location,
                     mask: pending.mask,
                     missing: thread,
-                    instead: Some((Wait::Warp, place)),
+                    instead: Some((Wait::Warp, location)),
                 });
             }
         }
@@ -305,7 +305,7 @@ impl Queue {
                 self.values.len() as u32 - 1
             });
             self.values[values as usize].lanes = [0; 32];
-            warp.push(Pending { mask, place, arrived: 0, values });
+            warp.push(Pending { mask, location, arrived: 0, values });
             warp.len() - 1
         });
         let pending = &mut warp[at];
@@ -314,7 +314,7 @@ impl Queue {
         self.values[slot as usize].lanes[lane as usize] = value;
         self.threads[thread as usize].values = slot;
         if pending.arrived != mask {
-            self.threads[thread as usize].state = State::Waiting { at: Wait::Warp, place, mask };
+            self.threads[thread as usize].state = State::Waiting { at: Wait::Warp, location, mask };
             return Arrival::Wait;
         }
         warp.swap_remove(at);
@@ -348,15 +348,15 @@ impl Queue {
         // A lane that returned while its warp waits is the plainest cause; then barriers; then whatever is left.
         let waiting = || {
             (0..).zip(&self.threads).filter_map(|(number, thread)| {
-                let State::Waiting { at, place, mask } = thread.state else {
+                let State::Waiting { at, location, mask } = thread.state else {
                     return None;
                 };
-                let missing = self.missing(number, at, place, mask)?;
+                let missing = self.missing(number, at, location, mask)?;
                 let instead = match self.threads[missing as usize].state {
-                    State::Waiting { at, place, .. } => Some((at, place)),
+                    State::Waiting { at, location, .. } => Some((at, location)),
                     State::Free | State::Finished => None,
                 };
-                Some(Diverged { waiting: number, at, place, mask, missing, instead })
+                Some(Diverged { waiting: number, at, location, mask, missing, instead })
             })
         };
         waiting()
@@ -367,7 +367,7 @@ impl Queue {
     }
 
     /// The thread that `thread` waits for: one that has returned if there is one, else one that waits elsewhere.
-    fn missing(&self, thread: u32, at: Wait, place: Place, mask: u32) -> Option<u32> {
+    fn missing(&self, thread: u32, at: Wait, location: SourceLocation, mask: u32) -> Option<u32> {
         let (first, _, _) = self.warp(thread);
         let scope = match at {
             Wait::Warp => first..(first + 32).min(self.threads.len() as u32),
@@ -380,8 +380,8 @@ impl Queue {
             }
             match self.threads[other as usize].state {
                 State::Finished => return Some(other),
-                State::Waiting { at: their_at, place: their_place, mask: their_mask }
-                    if (their_at, their_place, their_mask) == (at, place, mask) => {}
+                State::Waiting { at: their_at, location: their_location, mask: their_mask }
+                    if (their_at, their_location, their_mask) == (at, location, mask) => {}
                 _ => elsewhere = elsewhere.or(Some(other)),
             }
         }

@@ -14,7 +14,7 @@ use super::banks::{Banks, Counters};
 use super::barrier::{Arrival, Diverged, Next, Queue, Sizes};
 use super::fibre::{Pause, Pool, Switch};
 use super::memory::Snapshot;
-use super::report::{Access, Elsewhere, Fault, FaultKind, Place, Space, Wait};
+use super::report::{Access, Elsewhere, Fault, FaultKind, SourceLocation, Space, Wait};
 use super::shared::{Denied, Shared, Toucher};
 use crate::launch::LaunchShape;
 
@@ -302,7 +302,7 @@ impl Runner {
             return;
         }
         let message = self.panic_text.take().unwrap_or_else(|| {
-            // Somebody has replaced the panic hook, and the place with it.
+            // Somebody has replaced the panic hook, and the location is lost with it.
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| payload.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "a panic without text".to_owned())
@@ -328,7 +328,7 @@ impl Runner {
         let kind = if diverged.at == Wait::Warp {
             FaultKind::DivergentCollective {
                 mask: diverged.mask,
-                location: diverged.place,
+                location: diverged.location,
                 lane: diverged.missing % self.plan().sizes.block % 32,
                 other_thread,
                 other,
@@ -336,7 +336,7 @@ impl Runner {
         } else {
             FaultKind::DivergentBarrier {
                 barrier: diverged.at,
-                location: diverged.place,
+                location: diverged.location,
                 other_block,
                 other_thread,
                 other,
@@ -394,7 +394,7 @@ impl Runner {
     }
 
     /// Waits at the barrier of the block, cluster or grid.
-    pub(super) fn barrier(&self, wait: Wait, place: Place) {
+    pub(super) fn barrier(&self, wait: Wait, location: SourceLocation) {
         if self.unwinds() {
             return;
         }
@@ -402,19 +402,19 @@ impl Runner {
         let released = |blocks| {
             self.shared.borrow_mut().barrier(blocks, wait != Wait::Block);
         };
-        let arrival = self.queue.borrow_mut().arrive(wait, thread, place, released);
+        let arrival = self.queue.borrow_mut().arrive(wait, thread, location, released);
         self.settle(arrival);
         self.pass(thread);
     }
 
     /// Waits for the lanes of `mask` and gives what each has deposited.
-    pub(super) fn collective(&self, mask: u32, value: u64, place: Place) -> [u64; 32] {
+    pub(super) fn collective(&self, mask: u32, value: u64, location: SourceLocation) -> [u64; 32] {
         if self.unwinds() {
             return [0; 32];
         }
         let thread = self.cursor.get().thread;
         let released = |warp, mask| self.shared.borrow_mut().join_lanes(warp, mask);
-        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, place, value, released);
+        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, location, value, released);
         self.settle(arrival);
         if mask == u32::MAX {
             self.pass(thread);
@@ -437,7 +437,7 @@ impl Runner {
     }
 
     /// Checks an access to global memory.
-    pub(super) fn check_global(&self, address: usize, bytes: usize, write: bool, place: Place) {
+    pub(super) fn check_global(&self, address: usize, bytes: usize, write: bool, location: SourceLocation) {
         let mut last = self.last_buffer.get();
         let buffers = &self.plan().buffers;
         if buffers.holds(address, bytes, &mut last) {
@@ -449,20 +449,22 @@ impl Runner {
             address,
             bytes,
             write,
-            location: place,
+            location,
             nearest: buffers.nearest(address, bytes),
         });
     }
 
     /// Block of the group that has `rank` in the calling thread's cluster.
-    pub(super) fn cluster_block(&self, rank: u32, place: Place) -> Option<u32> {
+    pub(super) fn cluster_block(&self, rank: u32, location: SourceLocation) -> Option<u32> {
         let cluster = self.plan().sizes.cluster;
         if rank < cluster {
             let block = self.cursor.get().block;
             return Some(block - block % cluster + rank);
         }
         self.fail(FaultKind::Trap {
-            message: format!("rank {rank} of the cluster does not exist, at {place}: the cluster has {cluster} blocks"),
+            message: format!(
+                "rank {rank} of the cluster does not exist, at {location}: the cluster has {cluster} blocks"
+            ),
         });
         None
     }
@@ -475,7 +477,7 @@ impl Runner {
         address: u32,
         len: usize,
         access: Access,
-        place: Place,
+        location: SourceLocation,
         act: impl FnOnce(&mut [u8]),
     ) {
         let cursor = self.cursor.get();
@@ -483,12 +485,12 @@ impl Runner {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         let denied = {
             let mut shared = self.shared.borrow_mut();
-            match shared.access(me, owner, address, len, access, place) {
+            match shared.access(me, owner, address, len, access, location) {
                 Ok(bytes) => {
                     act(bytes);
                     drop(shared);
                     if self.plan().banks.is_some() && owner == cursor.block {
-                        self.count_banks(cursor, address, len, access, place);
+                        self.count_banks(cursor, address, len, access, location);
                     }
                     return;
                 }
@@ -502,27 +504,27 @@ impl Runner {
                 offset: race.offset,
                 address: race.address,
                 access,
-                location: place,
+                location,
                 other_block: self.block_idx(race.other.block),
                 other_thread: self.thread_idx(race.other.thread),
                 other_access: race.other_access,
-                other_location: race.other_place,
+                other_location: race.other_location,
             },
         });
     }
 
     /// Tells the count of bank conflicts of an access.
     #[cold]
-    fn count_banks(&self, cursor: Cursor, address: u32, len: u32, access: Access, place: Place) {
+    fn count_banks(&self, cursor: Cursor, address: u32, len: u32, access: Access, location: SourceLocation) {
         if let Some(banks) = &mut *self.banks.borrow_mut() {
             let warp = cursor.block * self.plan().sizes.warps() + cursor.in_block / 32;
-            banks.access(cursor.thread, warp, cursor.in_block % 32, (address, len), access, place);
+            banks.access(cursor.thread, warp, cursor.in_block % 32, (address, len), access, location);
         }
     }
 
     /// Address of a static shared array.
-    pub(super) fn declare(&self, name: &'static str, bytes: u32, place: Place) -> u32 {
-        let declared = self.shared.borrow_mut().declare(name, bytes, place);
+    pub(super) fn declare(&self, name: &'static str, bytes: u32, location: SourceLocation) -> u32 {
+        let declared = self.shared.borrow_mut().declare(name, bytes, location);
         match declared {
             Ok(address) => address,
             Err(kind) => {

@@ -118,8 +118,8 @@ pub fn shared_dynamic() -> (u32, u32) {
 pub fn shared_read(address: u32, out: &mut [u8]) {
     let runner = current();
     let owner = runner.cursor.get().block;
-    let place = Location::caller();
-    runner.shared(owner, address, out.len(), Access::Read, place, |bytes| {
+    let location = Location::caller();
+    runner.shared(owner, address, out.len(), Access::Read, location, |bytes| {
         out.copy_from_slice(bytes);
     });
 }
@@ -129,8 +129,8 @@ pub fn shared_read(address: u32, out: &mut [u8]) {
 pub fn shared_write(address: u32, bytes: &[u8]) {
     let runner = current();
     let owner = runner.cursor.get().block;
-    let place = Location::caller();
-    runner.shared(owner, address, bytes.len(), Access::Write, place, |to| {
+    let location = Location::caller();
+    runner.shared(owner, address, bytes.len(), Access::Write, location, |to| {
         to.copy_from_slice(bytes);
     });
 }
@@ -142,17 +142,17 @@ pub fn shared_write(address: u32, bytes: &[u8]) {
 pub fn shared_update(address: u32, bytes: u32, f: &mut dyn FnMut(&mut [u8])) {
     let runner = current();
     let owner = runner.cursor.get().block;
-    let place = Location::caller();
-    runner.shared(owner, address, bytes as usize, Access::Update, place, f);
+    let location = Location::caller();
+    runner.shared(owner, address, bytes as usize, Access::Update, location, f);
 }
 
 /// Reads shared memory of the block with `rank` in the cluster.
 #[track_caller]
 pub fn cluster_shared_read(rank: u32, address: u32, out: &mut [u8]) {
     let runner = current();
-    let place = Location::caller();
-    if let Some(owner) = runner.cluster_block(rank, place) {
-        runner.shared(owner, address, out.len(), Access::Read, place, |bytes| {
+    let location = Location::caller();
+    if let Some(owner) = runner.cluster_block(rank, location) {
+        runner.shared(owner, address, out.len(), Access::Read, location, |bytes| {
             out.copy_from_slice(bytes);
         });
     }
@@ -162,9 +162,9 @@ pub fn cluster_shared_read(rank: u32, address: u32, out: &mut [u8]) {
 #[track_caller]
 pub fn cluster_shared_write(rank: u32, address: u32, bytes: &[u8]) {
     let runner = current();
-    let place = Location::caller();
-    if let Some(owner) = runner.cluster_block(rank, place) {
-        runner.shared(owner, address, bytes.len(), Access::Write, place, |to| {
+    let location = Location::caller();
+    if let Some(owner) = runner.cluster_block(rank, location) {
+        runner.shared(owner, address, bytes.len(), Access::Write, location, |to| {
             to.copy_from_slice(bytes);
         });
     }

@@ -14,8 +14,8 @@
 //! kernel -> hooks -> block
 //! ```
 //!
-//! A launch ends with a [`Fault`] that names kernel, block, thread and place in the source when
-//! - a barrier or warp collective is not reached by all its threads, or by some at another place in the source;
+//! A launch ends with a [`Fault`] that names kernel, block, thread and source location when
+//! - a barrier or warp collective is not reached by all its threads, or by some at another source location;
 //! - an access is not wholly inside a registered buffer ([`memory::register`]) or a declared shared array;
 //! - shared memory is read that nobody wrote;
 //! - two threads touch the same shared byte with no barrier between, not both only read and not both are atomic
@@ -65,7 +65,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, Place, Space, Wait};
+pub use report::{Access, Elsewhere, Fault, FaultKind, Nearest, SourceLocation, Space, Wait};
 
 use crate::kernel::Kernel;
 use crate::launch::LaunchShape;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 
 /// A position in the source of a kernel.
-pub type Place = &'static Location<'static>;
+pub type SourceLocation = &'static Location<'static>;
 
 /// Why a launch stopped: which kernel, which thread, and what it did.
 ///
@@ -25,12 +25,12 @@ pub struct Fault {
 /// The rules that `simt` watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The thread waits at a barrier that not all threads reach, or that others reach at another place in the source.
+    /// The thread waits at a barrier that not all threads reach, or that others reach at another source location.
     DivergentBarrier {
         /// The barrier at which the thread of the report waits.
         barrier: Wait,
         /// Where it waits.
-        location: Place,
+        location: SourceLocation,
         /// Block of a thread that is not there.
         other_block: [u32; 3],
         /// Index of that thread in its block.
@@ -43,7 +43,7 @@ pub enum FaultKind {
         /// The lanes that the thread of the report waits for, bit 0 for lane 0.
         mask: u32,
         /// Where it waits.
-        location: Place,
+        location: SourceLocation,
         /// The lane that is not there.
         lane: u32,
         /// Index of that lane's thread in the block.
@@ -62,7 +62,7 @@ pub enum FaultKind {
         /// Whether it is a write.
         write: bool,
         /// Where the access stands in the source.
-        location: Place,
+        location: SourceLocation,
         /// The nearest buffer or array, where there is one.
         nearest: Option<Nearest>,
     },
@@ -75,7 +75,7 @@ pub enum FaultKind {
         /// Address of that byte in shared memory.
         address: u32,
         /// Where the read stands in the source.
-        location: Place,
+        location: SourceLocation,
     },
     /// Two threads touch the same shared memory with no barrier between, and not both only read.
     SharedRace {
@@ -88,7 +88,7 @@ pub enum FaultKind {
         /// What the thread of the report does.
         access: Access,
         /// Where it does so.
-        location: Place,
+        location: SourceLocation,
         /// Block of the other thread.
         other_block: [u32; 3],
         /// Index of the other thread in its block.
@@ -96,11 +96,11 @@ pub enum FaultKind {
         /// What the other thread did before.
         other_access: Access,
         /// Where the other thread did so.
-        other_location: Place,
+        other_location: SourceLocation,
     },
     /// The thread panicked or trapped.
     Trap {
-        /// The panic's text and its place in the source.
+        /// The panic's text and its source location.
         message: String,
     },
     /// The launch asks for something that does not exist on a device, or that it did not declare.
@@ -164,7 +164,7 @@ pub enum Elsewhere {
         /// At what.
         at: Wait,
         /// Where.
-        location: Place,
+        location: SourceLocation,
     },
     /// It called the collective with a mask that does not name itself.
     NotInMask,

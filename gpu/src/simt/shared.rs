@@ -17,7 +17,7 @@
 //! Epochs grow over all blocks that an OS thread ever runs, so that cells are never cleared: what is older than the first
 //! epoch of the running group of blocks was never written.
 
-use super::report::{Access, FaultKind, Nearest, Place, Space};
+use super::report::{Access, FaultKind, Nearest, SourceLocation, Space};
 
 /// Address of the first shared byte. Not 0, so that a null address is out of bounds.
 pub(super) const BASE: u32 = 1024;
@@ -67,7 +67,7 @@ struct Touch {
     epoch: u32,
     /// The lane's own clock.
     clock: u32,
-    /// Index of the place in the source.
+    /// Index of the source location.
     at: u32,
 }
 
@@ -118,37 +118,37 @@ pub(super) struct Shared {
     /// Vector clocks: warp of the group, lane, lane it has seen.
     clocks: Vec<[[u32; 32]; 32]>,
     n_warps: u32,
-    places: Places,
+    locations: Locations,
     check_races: bool,
     first_epoch: u32,
     next_epoch: u32,
     n_joins: u32,
 }
 
-/// Places in the source by number, so that a touch is small.
+/// Source locations by number, so that a touch is small.
 #[derive(Default)]
-struct Places {
-    list: Vec<Place>,
-    /// Direct-mapped cache from a place's address to its number.
+struct Locations {
+    list: Vec<SourceLocation>,
+    /// Direct-mapped cache from a location's address to its number.
     recent: Vec<(usize, u32)>,
 }
 
-impl Places {
-    fn number(&mut self, place: Place) -> u32 {
+impl Locations {
+    fn number(&mut self, location: SourceLocation) -> u32 {
         const SLOTS: usize = 256;
         if self.recent.is_empty() {
             self.recent = vec![(0, 0); SLOTS];
         }
-        let address = std::ptr::from_ref(place) as usize;
+        let address = std::ptr::from_ref(location) as usize;
         let slot = (address >> 3 ^ address >> 11) % SLOTS;
         let (known, number) = self.recent[slot];
         if known == address {
             return number;
         }
-        let number = match self.list.iter().position(|&p| std::ptr::eq(p, place)) {
+        let number = match self.list.iter().position(|&p| std::ptr::eq(p, location)) {
             Some(at) => at as u32,
             None => {
-                self.list.push(place);
+                self.list.push(location);
                 self.list.len() as u32 - 1
             }
         };
@@ -196,7 +196,7 @@ impl Present<'_> {
         other.thread / 32 != self.warp || self.seen[other.thread as usize % 32] < touch.clock
     }
 
-    /// Remembers the present touch in one of two places.
+    /// Remembers the present touch in one of two slots.
     fn remember(&self, first: &mut Touch, second: &mut Touch) {
         if !self.races(*first) {
             *first = self.touch;
@@ -299,7 +299,7 @@ impl Shared {
         self.next_address = BASE;
         self.dynamic_bytes = dynamic_bytes;
         if dynamic_bytes > 0 {
-            self.place("dynamic shared memory", dynamic_bytes);
+            self.allocate("dynamic shared memory", dynamic_bytes);
         }
         self.n_warps = n_warps;
         self.check_races = check_races;
@@ -372,7 +372,7 @@ impl Shared {
     }
 
     /// Gives an array the next free addresses.
-    fn place(&mut self, name: &'static str, bytes: u32) -> u32 {
+    fn allocate(&mut self, name: &'static str, bytes: u32) -> u32 {
         let address = self.next_address.next_multiple_of(16);
         self.arrays.push(Array { name, address, bytes });
         self.next_address = address + bytes;
@@ -380,7 +380,12 @@ impl Shared {
     }
 
     /// The address of a static array; declares it when the group names it for the first time.
-    pub(super) fn declare(&mut self, name: &'static str, bytes: u32, place: Place) -> Result<u32, FaultKind> {
+    pub(super) fn declare(
+        &mut self,
+        name: &'static str,
+        bytes: u32,
+        location: SourceLocation,
+    ) -> Result<u32, FaultKind> {
         let known =
             self.arrays.iter().find(|array| std::ptr::eq(array.name.as_ptr(), name.as_ptr()) || array.name == name);
         if let Some(array) = known {
@@ -388,7 +393,10 @@ impl Shared {
                 return Ok(array.address);
             }
             return Err(FaultKind::Shape {
-                message: format!("shared array `{name}` at {place} has {bytes} bytes, and had {} before", array.bytes),
+                message: format!(
+                    "shared array `{name}` at {location} has {bytes} bytes, and had {} before",
+                    array.bytes
+                ),
             });
         }
         let end = u64::from(self.next_address.next_multiple_of(16)) + u64::from(bytes);
@@ -397,13 +405,13 @@ impl Shared {
         if fixed > u64::from(STATIC_LIMIT) || total > u64::from(LIMIT) {
             return Err(FaultKind::Shape {
                 message: format!(
-                    "shared array `{name}` at {place}: {bytes} bytes make {fixed} bytes of static shared memory and {} of \
+                    "shared array `{name}` at {location}: {bytes} bytes make {fixed} bytes of static shared memory and {} of \
                      dynamic (at most {STATIC_LIMIT} static, {LIMIT} together)",
                     self.dynamic_bytes
                 ),
             });
         }
-        Ok(self.place(name, bytes))
+        Ok(self.allocate(name, bytes))
     }
 
     /// Address and size of the dynamic shared memory.
@@ -444,7 +452,7 @@ impl Shared {
         address: u32,
         len: u32,
         access: Access,
-        place: Place,
+        location: SourceLocation,
     ) -> Result<&mut [u8], Denied> {
         let Some(array) = self.array(address, len) else {
             return Err(Denied::Alone(FaultKind::OutOfBounds {
@@ -452,7 +460,7 @@ impl Shared {
                 address: address as usize,
                 bytes: len as usize,
                 write: access != Access::Read,
-                location: place,
+                location,
                 nearest: self.nearest(address, len),
             }));
         };
@@ -468,7 +476,7 @@ impl Shared {
         if self.check_races {
             seen = &self.clocks[(me.block * self.n_warps + me.thread / 32) as usize][lane];
             touch.clock = seen[lane];
-            touch.at = self.places.number(place);
+            touch.at = self.locations.number(location);
         }
         let present = Present {
             touch,
@@ -487,7 +495,7 @@ impl Shared {
                 array: array.name,
                 offset: BASE + offset - array.address,
                 address: BASE + offset,
-                location: place,
+                location,
             })),
             Err(Problem::Race { offset, other }) => Err(Denied::Race(Race {
                 array: array.name,
@@ -499,7 +507,7 @@ impl Shared {
                     READ => Access::Read,
                     _ => Access::Write,
                 },
-                other_place: self.places.list[other.at as usize],
+                other_location: self.locations.list[other.at as usize],
             })),
         }
     }
@@ -520,5 +528,5 @@ pub(super) struct Race {
     pub(super) address: u32,
     pub(super) other: Toucher,
     pub(super) other_access: Access,
-    pub(super) other_place: Place,
+    pub(super) other_location: SourceLocation,
 }

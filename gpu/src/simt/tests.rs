@@ -639,16 +639,16 @@ fn a_race_on_one_byte_of_a_word_is_found() {
 }
 
 #[test]
-#[allow(clippy::if_same_then_else)] // The two places are what is tested.
-fn barriers_at_two_places_diverge() {
-    kernel!(two_places() {
+#[allow(clippy::if_same_then_else)] // The two locations are what is tested.
+fn barriers_at_two_locations_diverge() {
+    kernel!(two_locations() {
         if x() < 7 {
             hooks::sync_threads();
         } else {
             hooks::sync_threads();
         }
     });
-    let (fault, text) = fault(two_places, LaunchShape::new(1, 32), ());
+    let (fault, text) = fault(two_locations, LaunchShape::new(1, 32), ());
     assert_eq!(fault.thread, [0, 0, 0]);
     assert_contains(&text, &["but thread (7, 0, 0) waits at sync_threads at "]);
 }
@@ -705,16 +705,16 @@ fn a_returned_lane_diverges_its_collective() {
 }
 
 #[test]
-#[allow(clippy::if_same_then_else)] // The two places are what is tested.
-fn collectives_at_two_places_or_with_two_masks_diverge() {
-    kernel!(places() {
+#[allow(clippy::if_same_then_else)] // The two locations are what is tested.
+fn collectives_at_two_locations_or_with_two_masks_diverge() {
+    kernel!(locations() {
         if x() == 9 {
             hooks::collective(u32::MAX, 0);
         } else {
             hooks::collective(u32::MAX, 0);
         }
     });
-    let (fault, _) = fault(places, LaunchShape::new(1, 32), ());
+    let (fault, _) = fault(locations, LaunchShape::new(1, 32), ());
     assert!(matches!(fault.kind, FaultKind::DivergentCollective { lane: 9, other: Elsewhere::Waits { .. }, .. }));
     kernel!(masks() {
         hooks::collective(if x() == 9 { 0xffff } else { u32::MAX }, 0);
@@ -975,7 +975,7 @@ kernel! {
 }
 
 #[test]
-fn bank_conflicts_are_counted_by_place_where_asked() {
+fn bank_conflicts_are_counted_by_location_where_asked() {
     for (stride, wavefronts) in [(0, 1), (1, 1), (2, 2), (31, 1)] {
         let shape = LaunchShape::new(3, 32);
         let (result, report) = banks::count(|| run(read_by_stride, shape, (stride, 5)));
@@ -985,7 +985,7 @@ fn bank_conflicts_are_counted_by_place_where_asked() {
         assert_eq!((reads[0].requests, reads[0].wavefronts), (15, 15 * wavefronts), "stride {stride}");
         assert_eq!(report.conflicts(), 15 * (wavefronts - 1));
         assert_eq!(report.requests(), 15 + 3 * 32);
-        assert!(reads[0].place.file().ends_with("tests.rs"));
+        assert!(reads[0].location.file().ends_with("tests.rs"));
     }
     let ((), report) = banks::count(|| ());
     run(read_by_stride, LaunchShape::new(1, 32), (2, 1)).expect("no rule is broken");

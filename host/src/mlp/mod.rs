@@ -62,7 +62,7 @@
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
 //! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
-//! error, never replaced by another. The report names what trained. `dispatch.rs` is the one place that chooses.
+//! error, never replaced by another. The report names what trained. Only `dispatch.rs` chooses.
 //!
 //! Sums are made in another order by each engine, so the last bits differ: in f32 the losses of all epochs agree within 1e-4 of their value. One
 //! engine on one device gives the same bits every time, and a training that is stopped, written as a [`Checkpoint`]

@@ -110,10 +110,10 @@ impl<T> fmt::Debug for Buffer<T> {
 /// Bytes of a device's memory, freed on drop.
 pub(crate) struct Allocation {
     device: Device,
-    place: Place,
+    storage: Storage,
 }
 
-enum Place {
+enum Storage {
     Empty,
     Cuda(CudaBlock),
     Host(HostBlock, #[allow(dead_code)] Registration),
@@ -122,55 +122,55 @@ enum Place {
 impl Allocation {
     /// Bytes on `device`. They are zero on the CPU, and of any value on a GPU.
     pub(crate) fn new(device: &Device, n: usize, value_bytes: usize) -> Result<Self> {
-        let place = match n.checked_mul(value_bytes) {
-            Some(0) => Place::Empty,
+        let storage = match n.checked_mul(value_bytes) {
+            Some(0) => Storage::Empty,
             Some(bytes) if bytes <= isize::MAX as usize - ALIGNMENT => {
                 let free = device.memory()?.free;
                 if bytes as u64 > free {
                     return Err(too_much(device, bytes as u64, free));
                 }
-                let place = match device.context() {
-                    Some(context) => Place::Cuda(CudaBlock::new(device, context, bytes)?),
+                let storage = match device.context() {
+                    Some(context) => Storage::Cuda(CudaBlock::new(device, context, bytes)?),
                     None => {
                         let block = HostBlock::new(device, bytes)?;
                         let registration = register(block.address.as_ptr() as usize, bytes);
-                        Place::Host(block, registration)
+                        Storage::Host(block, registration)
                     }
                 };
                 device.count_allocation();
-                place
+                storage
             }
             _ => {
                 let needed = u64::try_from(n as u128 * value_bytes as u128).unwrap_or(u64::MAX);
                 return Err(too_much(device, needed, device.memory()?.free));
             }
         };
-        Ok(Self { device: device.clone(), place })
+        Ok(Self { device: device.clone(), storage })
     }
 
     /// Address of the first byte for the device; aligned and never followed where there are no bytes.
     pub(crate) fn address(&self) -> *mut u8 {
-        match &self.place {
-            Place::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
-            Place::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
-            Place::Host(block, _) => block.address.as_ptr(),
+        match &self.storage {
+            Storage::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
+            Storage::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
+            Storage::Host(block, _) => block.address.as_ptr(),
         }
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        match &self.place {
-            Place::Empty => 0,
-            Place::Cuda(block) => block.inner.len(),
-            Place::Host(block, _) => block.layout.size(),
+        match &self.storage {
+            Storage::Empty => 0,
+            Storage::Cuda(block) => block.inner.len(),
+            Storage::Host(block, _) => block.layout.size(),
         }
     }
 
     /// The CPU's memory, where it is that.
     pub(crate) fn host(&self) -> Option<&HostBlock> {
-        match &self.place {
-            Place::Host(block, _) => Some(block),
-            Place::Empty | Place::Cuda(_) => None,
+        match &self.storage {
+            Storage::Host(block, _) => Some(block),
+            Storage::Empty | Storage::Cuda(_) => None,
         }
     }
 }

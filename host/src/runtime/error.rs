@@ -189,7 +189,7 @@ pub enum Error {
     Moves {
         /// Name of the game.
         game: &'static str,
-        /// The first place that is wrong, and what is allowed there.
+        /// The first character or move that is wrong, and what is allowed there.
         reason: String,
     },
 

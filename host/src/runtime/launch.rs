@@ -119,18 +119,18 @@ pub trait IntoParams<P> {
 }
 
 macro_rules! tuples {
-    ($($param:ident $argument:ident $place:tt),*) => {
+    ($($param:ident $argument:ident $index:tt),*) => {
         impl<$($param, $argument: IntoParam<$param>),*> IntoParams<($($param,)*)> for ($($argument,)*) {
             #[allow(unused_variables, clippy::unused_unit)]
             fn into_params(self, binding: &mut Binding<'_>) -> Result<($($param,)*)> {
-                Ok(($(self.$place.into_param(binding)?,)*))
+                Ok(($(self.$index.into_param(binding)?,)*))
             }
 
             #[allow(unused_variables)]
             fn addresses(params: &mut ($($param,)*)) -> [*mut c_void; MAX_PARAMS] {
                 #[allow(unused_mut)]
                 let mut addresses = [std::ptr::null_mut(); MAX_PARAMS];
-                $(addresses[$place] = (&raw mut params.$place).cast();)*
+                $(addresses[$index] = (&raw mut params.$index).cast();)*
                 addresses
             }
         }

@@ -98,7 +98,7 @@ impl Device {
     }
 }
 
-/// That `needed` bytes are not more than `free`: the one place that says that memory is short.
+/// That `needed` bytes are not more than `free`: the only check of it.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] with both numbers.

@@ -9,7 +9,7 @@
 //! | `buffer`, `pinned` | memory of the device, and of the host for copies |
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
 //! | `precision`, `progress`, `named`, `threads` | words that families share |
-//! | `memory` | what a piece of work needs, and the one place that says that it is not there |
+//! | `memory` | what a piece of work needs, and the one check that it is there |
 //! | `checkpoint`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;

@@ -31,11 +31,11 @@ use crate::runtime::event::CudaEvent;
 pub struct Pinned<T> {
     device: Device,
     len: usize,
-    place: Place,
+    storage: Storage,
     values: PhantomData<fn() -> T>,
 }
 
-enum Place {
+enum Storage {
     Empty,
     Cuda(CudaPinned),
     Host(HostBlock),
@@ -106,12 +106,12 @@ impl<T: Pod> Pinned<T> {
                 free,
             }
         })?;
-        let place = match device.context() {
-            _ if bytes == 0 => Place::Empty,
-            Some(context) => Place::Cuda(CudaPinned::new(context, device, bytes)?),
-            None => Place::Host(HostBlock::new(device, bytes)?),
+        let storage = match device.context() {
+            _ if bytes == 0 => Storage::Empty,
+            Some(context) => Storage::Cuda(CudaPinned::new(context, device, bytes)?),
+            None => Storage::Host(HostBlock::new(device, bytes)?),
         };
-        Ok(Self { device: device.clone(), len, place, values: PhantomData })
+        Ok(Self { device: device.clone(), len, storage, values: PhantomData })
     }
 
     /// The values, once every copy queued with them has ended.
@@ -154,17 +154,17 @@ impl<T> Pinned<T> {
 
     /// Address of the first value.
     pub(crate) fn address(&self) -> *mut u8 {
-        match &self.place {
-            Place::Empty => std::ptr::without_provenance_mut(256),
-            Place::Cuda(pinned) => pinned.address,
-            Place::Host(block) => block.address.as_ptr(),
+        match &self.storage {
+            Storage::Empty => std::ptr::without_provenance_mut(256),
+            Storage::Cuda(pinned) => pinned.address,
+            Storage::Host(block) => block.address.as_ptr(),
         }
     }
 
     fn wait(&self) -> Result<()> {
-        match &self.place {
-            Place::Cuda(pinned) => pinned.wait(),
-            Place::Empty | Place::Host(_) => Ok(()),
+        match &self.storage {
+            Storage::Cuda(pinned) => pinned.wait(),
+            Storage::Empty | Storage::Host(_) => Ok(()),
         }
     }
 
@@ -176,7 +176,7 @@ impl<T> Pinned<T> {
         stream: &cust::stream::Stream,
         copy: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let Place::Cuda(pinned) = &self.place else {
+        let Storage::Cuda(pinned) = &self.storage else {
             return copy();
         };
         // Held to the end, so that two threads' copies and marks do not mix.

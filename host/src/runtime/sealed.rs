@@ -66,7 +66,7 @@ impl Kind {
         let meta = serde_json::to_string(&meta).map_err(|error| wrong(error.to_string()))?;
         metadata.insert(self.key.to_string(), meta);
         let mut bytes = tensors::to_bytes_described(path, tensors, metadata)?;
-        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no place for a checksum".into()))?;
+        let (_, sum) = seal(&mut bytes).ok_or_else(|| wrong("the metadata has no field for a checksum".into()))?;
         set_digits(&mut bytes, sum);
         Ok(bytes)
     }
@@ -117,20 +117,20 @@ impl Kind {
     }
 }
 
-/// Takes the checksum's digits out of a file's bytes, leaving zeros, and computes the sum; `None` where the bytes have no such place.
+/// Takes the checksum's digits out of a file's bytes, leaving zeros, and computes the sum; `None` where the bytes hold none.
 fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
-    let place = digits_place(bytes)?;
-    let digits = <[u8; DIGITS]>::try_from(&bytes[place.clone()]).ok()?;
-    bytes[place].fill(b'0');
+    let range = digits_range(bytes)?;
+    let digits = <[u8; DIGITS]>::try_from(&bytes[range.clone()]).ok()?;
+    bytes[range].fill(b'0');
     let mut sum = Fnv::default();
     sum.add(bytes);
     Some((digits, sum.value()))
 }
 
-/// Puts the digits of a sum in their place.
+/// Puts the digits of a sum where they belong.
 fn set_digits(bytes: &mut [u8], sum: u64) {
-    if let Some(place) = digits_place(bytes) {
-        bytes[place].copy_from_slice(format!("{sum:016x}").as_bytes());
+    if let Some(range) = digits_range(bytes) {
+        bytes[range].copy_from_slice(format!("{sum:016x}").as_bytes());
     }
 }
 
@@ -143,11 +143,11 @@ pub(crate) fn reseal(bytes: &mut [u8]) {
 }
 
 /// Where the digits stand: in the header, which comes first.
-fn digits_place(bytes: &[u8]) -> Option<Range<usize>> {
+fn digits_range(bytes: &[u8]) -> Option<Range<usize>> {
     let length = u64::from_le_bytes(*bytes.first_chunk()?);
     let end = usize::try_from(length).ok()?.checked_add(8)?;
     let header = bytes.get(..end)?;
     let at = header.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
-    let place = at..at.checked_add(DIGITS)?;
-    (place.end <= header.len()).then_some(place)
+    let range = at..at.checked_add(DIGITS)?;
+    (range.end <= header.len()).then_some(range)
 }

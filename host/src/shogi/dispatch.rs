@@ -1,4 +1,4 @@
-//! The one place that chooses what runs.
+//! Chooses which engine runs; nothing else does.
 
 use crate::shogi::engines::cpu::fit::Cpu;
 use crate::shogi::engines::cpu::learn::CpuEngine;

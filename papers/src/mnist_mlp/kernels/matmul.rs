@@ -119,9 +119,9 @@ unsafe fn plain<S: Sum>(product: Product) {
 /// b_tile[p][j] = op(b)[start + p][first column of the block + j]
 /// ```
 ///
-/// Each thread loads one value of each tile, neighbours along x from neighbouring places in memory; for a transposed operand that means that a
+/// Each thread loads one value of each tile, neighbours along x from neighbouring addresses; for a transposed operand that means that a
 /// thread writes
-/// its value to the mirrored place, down a column of the tile. The odd row length puts the values of a column in different banks. What lies beyond
+/// its value to the mirrored offset, down a column of the tile. The odd row length puts the values of a column in different banks. What lies beyond
 /// the
 /// matrices is 0.
 ///
@@ -137,28 +137,28 @@ unsafe fn tiled<S: Sum, const SIDE: u32>(product: Product, a_tile: Shared<f32>, 
     let mut sum = S::ZERO;
     let mut start = 0;
     while start < k {
-        // (major, minor) is the place in the stored matrix.
-        let (major, minor, majors, minors, place) = if transpose & TRANSPOSE_A == 0 {
+        // (major, minor) are row and column of the stored matrix.
+        let (major, minor, majors, minors, offset) = if transpose & TRANSPOSE_A == 0 {
             (first_row + y, start + x, m, k, straight)
         } else {
             (start + y, first_row + x, k, m, mirrored)
         };
         // SAFETY: inside the matrix, where it is loaded.
         let value = unsafe { load_or_zero(a, major, minor, majors, minors) };
-        a_tile.set(place, value);
-        let (major, minor, majors, minors, place) = if transpose & TRANSPOSE_B == 0 {
+        a_tile.set(offset, value);
+        let (major, minor, majors, minors, offset) = if transpose & TRANSPOSE_B == 0 {
             (start + y, first_column + x, k, n, straight)
         } else {
             (first_column + y, start + x, n, k, mirrored)
         };
         // SAFETY: inside the matrix, where it is loaded.
         let value = unsafe { load_or_zero(b, major, minor, majors, minors) };
-        b_tile.set(place, value);
+        b_tile.set(offset, value);
         // Both tiles must be complete before anybody reads them.
         sync_threads();
         let mut at = 0;
         while at < SIDE {
-            // SAFETY: x, y and at are below SIDE, so both places are inside the tiles.
+            // SAFETY: x, y and at are below SIDE, so both offsets are inside the tiles.
             let (a, b) = unsafe { (a_tile.get_unchecked(y * stride + at), b_tile.get_unchecked(at * stride + x)) };
             sum = sum.add_product(a, b);
             at += 1;

@@ -22,7 +22,7 @@ pub(super) struct Loaded {
     pub resident: Option<(Buffer<u8>, Buffer<u8>)>,
 }
 
-/// One of the two places through which batches go to the device: while one is copied, the next is put together in the other.
+/// One of the two slots through which batches go to the device: while one is copied, the next is put together in the other.
 struct Slot {
     host_pixels: Pinned<u8>,
     host_labels: Pinned<u8>,
