@@ -20,7 +20,7 @@ pub struct Node {
     pub wins: u64,
     /// Of these, drawn.
     pub draws: u64,
-    /// Place of the first child; 0 without children.
+    /// Index of the first child; 0 without children.
     pub first_child: u32,
     /// Number of children.
     pub n_children: u32,

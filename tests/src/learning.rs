@@ -80,6 +80,11 @@ pub fn dataset(games: Range<u32>, plies: Range<u32>, ply_step: u32, shard_parent
     builder.shard_parents(shard_parents).build(self::games()).expect("there are such games")
 }
 
+/// Half-moves 40 to `end` of the first games, a hundred at most.
+pub fn shards_of(games: u32, end: u32, shard_parents: usize) -> Dataset {
+    dataset(0..games, 40..end, 1, shard_parents)
+}
+
 /// Positions to learn from and held-out ones of a few games: enough that most pieces move, few enough for kernels that run thread by thread.
 pub fn few() -> (Dataset, Dataset) {
     (dataset(0..8, 40..80, 13, 5), dataset(8..11, 41..80, 13, 100))

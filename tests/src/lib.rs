@@ -9,9 +9,12 @@
 //! | how numbers are compared | [`tolerance`] |
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built | [`programs`] |
+//! | where the tests' own files are written | [`folder`] |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
+//! | which images perceptrons are trained on | [`mlp`] |
 //! | which games shogi evaluations are learnt from | [`learning`] |
+//! | how the shogi paper's objective is computed from differences alone | [`shogi_bonanza`] |
 //! | how a test says that it leaves something out | [`skipped`] |
 //! | where data of other people's programs lies | [`golden`]: `tests/golden`, and the large sets at `WARPPLAY_SHARED` |
 //!
@@ -40,6 +43,7 @@
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
+//! | `azero/player.rs` | the search differs from the plain one, between back ends or alone and in a batch; a match or its records are wrong |
 //! | `azero/old_files.rs` | what version 0.1 wrote is not read, or what goes on from it has other bits |
 //! | `azero/cli.rs` | the commands `warpplay azero` that others rely on have changed |
 //! | `cfr/games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |
@@ -62,12 +66,15 @@
 //! | `shogi/old_files.rs` | a file of version 0.1 is not read, or does not go on with the same bits |
 //! | `shogi_mpi.rs` | the same between processes (feature `mpi`); a restart does not go on |
 //! | `papers/shogi_bonanza.rs` | a published kernel differs from the plain program, the paper's learning depends on how it is divided, its commands have changed |
+//! | `papers/mctsnc.rs` | the program of the tree search's paper has changed |
 //! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
+//! | `commands.rs` | a command line of an older version has no working new form in `docs/commands` |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
+//! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not |
 //!
 //! Kernels and games that only the suite runs are in `tests/kernels`. Seeds of failures are kept in `tests/regressions`.
 
@@ -76,6 +83,7 @@ pub mod azero;
 pub mod backends;
 #[cfg(feature = "cfr")]
 pub mod cfr;
+pub mod folder;
 #[cfg(feature = "mcts")]
 pub mod forest;
 pub mod golden;
@@ -83,6 +91,8 @@ pub mod golden;
 pub mod invariants;
 #[cfg(feature = "shogi")]
 pub mod learning;
+#[cfg(feature = "mlp")]
+pub mod mlp;
 pub mod programs;
 pub mod random;
 #[cfg(feature = "papers")]

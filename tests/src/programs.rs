@@ -1,14 +1,15 @@
 //! The program `warpplay`, for tests that run them as others do.
 
-use std::fs;
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::folder::Folder;
 
 /// The program `warpplay`: what the environment variable `WARPPLAY_PROGRAM` names, or built by cargo for tests, once in a process.
 ///
@@ -52,6 +53,25 @@ pub fn has(value: &Value, fields: &[&str]) {
     for field in fields {
         assert!(object.contains_key(*field), "no field {field} in {:?}", object.keys());
     }
+}
+
+/// The entries of a list.
+///
+/// # Panics
+/// If the value is no list.
+#[track_caller]
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+/// Holds a number of a report to another.
+///
+/// # Panics
+/// If they differ by more than `tolerance`, or one is no number.
+#[track_caller]
+pub fn close(found: &Value, expected: &Value, tolerance: f64) {
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    assert!((number(found) - number(expected)).abs() <= tolerance, "{found}, expected {expected}");
 }
 
 /// How a program ended; `None`, and it goes on, if it did not in this time. A test that waits for ever says nothing.
@@ -100,30 +120,20 @@ pub fn interrupt(mut child: Child, written: &Path) {
     assert_eq!(status.code(), Some(0), "{said}");
 }
 
-/// A folder of its own for a test; the program runs in it, so that nothing is written elsewhere.
-pub struct Place {
-    folder: TempDir,
+/// A temporary folder in which the program runs, so that nothing is written elsewhere.
+pub struct Scratch {
+    folder: Folder,
     program: PathBuf,
     family: &'static str,
 }
 
-impl Place {
+impl Scratch {
     /// An empty folder for runs of a family's commands.
     ///
     /// # Panics
     /// If the system gives none.
     pub fn new(program: &Path, family: &'static str) -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder"), program: program.to_path_buf(), family }
-    }
-
-    /// The folder.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// A file of the folder.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder().join(name)
+        Self { folder: Folder::new(), program: program.to_path_buf(), family }
     }
 
     /// The program with the words of a line, those between quotes as one, not yet started.
@@ -185,36 +195,12 @@ impl Place {
         assert!(!stderr.contains("panicked"), "{line}: {stderr}");
         stderr
     }
+}
 
-    /// The text of a file of the folder.
-    ///
-    /// # Panics
-    /// If it is not there.
-    #[track_caller]
-    pub fn text(&self, name: &str) -> String {
-        let path = self.path(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
+impl Deref for Scratch {
+    type Target = Folder;
 
-    /// A file of the folder as JSON.
-    ///
-    /// # Panics
-    /// If it is not there, or is none.
-    #[track_caller]
-    pub fn json(&self, name: &str) -> Value {
-        let text = self.text(name);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
-    }
-
-    /// Names of the files in the folder, sorted.
-    ///
-    /// # Panics
-    /// If it cannot be read.
-    pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder()).expect("a folder");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+    fn deref(&self) -> &Folder {
+        &self.folder
     }
 }

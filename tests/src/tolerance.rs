@@ -2,7 +2,7 @@
 
 use std::fmt::{Debug, Write};
 
-/// Places listed when a comparison fails.
+/// Elements listed when a comparison fails.
 const LISTED: usize = 10;
 
 /// How far a float may be from what is expected, with the constant's reason where it is made.
@@ -17,7 +17,7 @@ pub struct Tolerance {
 /// Checks that two sequences are the same.
 ///
 /// # Panics
-/// With the first ten places that differ.
+/// With the first ten elements that differ.
 #[track_caller]
 pub fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) {
     assert_eq!(got.len(), expected.len(), "{what}: lengths");
@@ -26,13 +26,13 @@ pub fn same<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) {
     for &at in differ.iter().take(LISTED) {
         let _ = write!(list, "\n  [{at}] got {:?}, expected {:?}", got[at], expected[at]);
     }
-    assert!(differ.is_empty(), "{what}: {} of {} places differ{list}", differ.len(), got.len());
+    assert!(differ.is_empty(), "{what}: {} of {} elements differ{list}", differ.len(), got.len());
 }
 
 /// Checks that floats are within a tolerance. Two NaN agree, and so do infinities of one sign.
 ///
 /// # Panics
-/// With the first ten places that are too far, and the share of the tolerance that each used.
+/// With the first ten elements that are too far, and the share of the tolerance that each used.
 #[track_caller]
 pub fn close(what: &str, got: &[f64], expected: &[f64], tolerance: Tolerance) {
     assert_eq!(got.len(), expected.len(), "{what}: lengths");
@@ -55,7 +55,12 @@ pub fn close(what: &str, got: &[f64], expected: &[f64], tolerance: Tolerance) {
             share(at)
         );
     }
-    assert!(far.is_empty(), "{what}: {} of {} places are too far{list}", far.len(), got.len());
+    assert!(far.is_empty(), "{what}: {} of {} elements are too far{list}", far.len(), got.len());
+}
+
+/// Single precision as double, to be compared by [`close`].
+pub fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&value| f64::from(value)).collect()
 }
 
 #[cfg(test)]
@@ -72,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "2 of 3 places are too far")]
+    #[should_panic(expected = "2 of 3 elements are too far")]
     fn far_values_and_nan_are_found() {
         close("far", &[1.0, 2.0, f64::NAN], &[1.0, 2.1, 3.0], HALF_PERCENT);
     }

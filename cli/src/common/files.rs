@@ -96,27 +96,27 @@ pub fn expect_apart(
     replaces: &[(&str, &str)],
 ) -> Result<()> {
     // A file that is not there yet is known by its folder.
-    let place = |path: &Path| {
+    let resolved = |path: &Path| {
         fs::canonicalize(path).ok().or_else(|| {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
         })
     };
     let mut taken: Vec<(&str, PathBuf)> =
-        read.iter().filter_map(|&(option, path)| Some((option, place(path?)?))).collect();
+        read.iter().filter_map(|&(option, path)| Some((option, resolved(path?)?))).collect();
     for &(option, path) in written {
         let Some(path) = path else { continue };
         // What goes to a device or a pipe is lost to nobody.
         if fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
             continue;
         }
-        let Some(place) = place(path) else { continue };
-        let same = |(other, taken): &&(&str, PathBuf)| *taken == place && !replaces.contains(&(option, *other));
+        let Some(file) = resolved(path) else { continue };
+        let same = |(other, taken): &&(&str, PathBuf)| *taken == file && !replaces.contains(&(option, *other));
         if let Some((other, _)) = taken.iter().find(same) {
             let path = path.display();
             return Err(Usage(format!("{option} and {other} name the same file {path}: each needs its own")).into());
         }
-        taken.push((option, place));
+        taken.push((option, file));
     }
     Ok(())
 }

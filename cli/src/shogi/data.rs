@@ -126,7 +126,7 @@ impl Data {
             &self.facts;
         let plies = &origin.ply_window;
         let step = if plies.step == 1 { String::new() } else { format!(", step {}", plies.step) };
-        // A game that stands in several places counts as often.
+        // A game that is recorded several times counts as often.
         let repeated = origin.games.saturating_sub(*distinct_games);
         let repeated = if repeated > 0 { format!(" and {}", count(repeated, "repeat")) } else { String::new() };
         let mut text = format!(

@@ -12,7 +12,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay_tests::golden::{self, Tensors};
-use warpplay_tests::programs::{self, Place};
+use warpplay_tests::programs::{self, Scratch};
 
 /// The program `warpplay`.
 fn program() -> &'static Path {
@@ -20,16 +20,16 @@ fn program() -> &'static Path {
 }
 
 /// A folder for runs of the program.
-fn new_place() -> Place {
-    Place::new(program(), "azero")
+fn new_scratch() -> Scratch {
+    Scratch::new(program(), "azero")
 }
 
 /// A network small enough for the plain program.
-fn tiny(place: &Place, name: &str, seed: u64) {
+fn tiny(scratch: &Scratch, name: &str, seed: u64) {
     let shape = NetworkShape { width: 4, depth: 1, value_hidden: 4, ..NetworkShape::default() };
     let network = Network::seeded(shape, seed).expect("a network");
     let network = network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
-    network.save(place.path(name)).expect("written");
+    network.save(scratch.path(name)).expect("written");
 }
 
 /// A tensor of a file that a test writes.
@@ -72,22 +72,22 @@ fn agrees(out: &Path, reference: &Path, n: usize, bounds: [f64; 3]) {
 
 #[test]
 fn analyse_writes_what_the_reference_network_says() {
-    let place = new_place();
+    let scratch = new_scratch();
     let inputs = golden_path("az_checkers_4.safetensors");
     let eval = |precision: &str| {
         let line = format!(
             "analyse --weights seed:27 --inputs \"{}\" --out out.safetensors --precision {precision} --device cpu --engine auto",
             inputs.display()
         );
-        place.ok(&line)
+        scratch.ok(&line)
     };
     eval("f64");
-    agrees(&place.path("out.safetensors"), &inputs, 4, [1e-12, 1e-12, 1e-12]);
-    assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F64));
+    agrees(&scratch.path("out.safetensors"), &inputs, 4, [1e-12, 1e-12, 1e-12]);
+    assert!(read(&scratch.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F64));
     assert!(eval("f32").contains("4 positions"));
-    agrees(&place.path("out.safetensors"), &inputs, 4, [1e-5, 2e-5, 1e-5]);
-    assert!(read(&place.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F32));
-    assert_eq!(place.names(), ["out.safetensors"], "nothing else is left");
+    agrees(&scratch.path("out.safetensors"), &inputs, 4, [1e-5, 2e-5, 1e-5]);
+    assert!(read(&scratch.path("out.safetensors")).values().all(|tensor| tensor.dtype == Dtype::F32));
+    assert_eq!(scratch.names(), ["out.safetensors"], "nothing else is left");
 }
 
 #[test]
@@ -97,25 +97,25 @@ fn analyse_agrees_with_the_large_set_of_positions() {
     else {
         return;
     };
-    let place = new_place();
+    let scratch = new_scratch();
     for weights in [weights.display().to_string(), "seed:27".to_string()] {
         let line = format!(
             "analyse --weights \"{weights}\" --inputs \"{}\" --out out.safetensors --precision f64 --device cpu --batch 24",
             inputs.display()
         );
-        place.ok(&line);
-        agrees(&place.path("out.safetensors"), &inputs, 64, [1e-12, 1e-12, 1e-12]);
+        scratch.ok(&line);
+        agrees(&scratch.path("out.safetensors"), &inputs, 64, [1e-12, 1e-12, 1e-12]);
     }
 }
 
 #[test]
 fn analyse_shows_value_and_moves_of_positions() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
     let shown =
-        place.ok("analyse --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
+        scratch.ok("analyse --device cpu --weights net.safetensors --moves \"a3b4 b6a5\" --top 2 --json out.json");
     assert!(shown.contains("White to move, value ") && shown.contains("and 5 more"), "{shown}");
-    let record = place.json("out.json");
+    let record = scratch.json("out.json");
     assert_eq!(
         (&record["kind"], &record["observation"], &record["value_of"]),
         (&"analyse".into(), &"egocentric".into(), &"mover".into())
@@ -126,37 +126,37 @@ fn analyse_shows_value_and_moves_of_positions() {
     assert!((sum - 1.0).abs() < 1e-5, "{sum}");
     // A file of positions: moves, and boards as the records write them.
     let board = record["positions"][0]["position"].as_str().expect("a text");
-    fs::write(place.path("positions.txt"), format!("a3b4 # first\n\n{board}\n")).expect("written");
-    place.ok("analyse --device cpu --weights net.safetensors --positions positions.txt --json both.json");
-    let both = place.json("both.json");
+    fs::write(scratch.path("positions.txt"), format!("a3b4 # first\n\n{board}\n")).expect("written");
+    scratch.ok("analyse --device cpu --weights net.safetensors --positions positions.txt --json both.json");
+    let both = scratch.json("both.json");
     assert_eq!(both["positions"][1], record["positions"][0]);
     assert_eq!(both["positions"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn without_weights_the_seeded_network_is_used_and_that_is_said() {
-    let place = new_place();
-    let shown = place.ok("analyse --device cpu");
+    let scratch = new_scratch();
+    let shown = scratch.ok("analyse --device cpu");
     assert!(shown.starts_with("no --weights: the seeded default network, seed:27"), "{shown}");
     // The first move of the reference network's liking.
     assert!(shown.contains("g3h4    80.9"), "{shown}");
-    assert_eq!(place.ok("analyse --device cpu --quiet"), "");
+    assert_eq!(scratch.ok("analyse --device cpu --quiet"), "");
 }
 
 #[test]
 fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
-    fs::copy(golden_path("az_checkers_4.safetensors"), place.path("io.safetensors")).expect("copied");
-    fs::write(place.path("out.safetensors"), "what was there").expect("written");
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    fs::copy(golden_path("az_checkers_4.safetensors"), scratch.path("io.safetensors")).expect("copied");
+    fs::write(scratch.path("out.safetensors"), "what was there").expect("written");
     let line = "analyse --weights bad.safetensors --inputs io.safetensors --out out.safetensors --device cpu";
-    let good = read(&place.path("net.safetensors"));
+    let good = read(&scratch.path("net.safetensors"));
     let name = "layers.1.res_0_conv_2.weight";
     let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
         let mut tensors = good.clone();
         change(&mut tensors);
-        write(&place.path("bad.safetensors"), &tensors);
-        let said = place.fails(1, line);
+        write(&scratch.path("bad.safetensors"), &tensors);
+        let said = scratch.fails(1, line);
         assert!(said.contains(words), "{line}: {said}");
     };
     with(&|tensors| drop(tensors.remove(name)), name);
@@ -169,15 +169,15 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
     );
     with(&|tensors| tensors.get_mut(name).expect("there").shape = vec![4, 4, 9, 1], name);
     with(&|tensors| tensors.get_mut(name).expect("there").bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes()), name);
-    let mut bytes = fs::read(place.path("net.safetensors")).expect("readable");
+    let mut bytes = fs::read(scratch.path("net.safetensors")).expect("readable");
     bytes.truncate(bytes.len() - 8);
-    fs::write(place.path("bad.safetensors"), &bytes).expect("written");
-    assert!(place.fails(1, line).contains("tensor layers."));
-    fs::write(place.path("bad.safetensors"), "").expect("written");
-    assert!(place.fails(1, line).contains("the file is empty"));
-    fs::remove_file(place.path("bad.safetensors")).expect("removed");
-    assert!(place.fails(1, line).contains("cannot be read"));
-    assert!(place.fails(2, &line.replace("bad.safetensors", "seed:x")).contains("option weights: seed:x"));
+    fs::write(scratch.path("bad.safetensors"), &bytes).expect("written");
+    assert!(scratch.fails(1, line).contains("tensor layers."));
+    fs::write(scratch.path("bad.safetensors"), "").expect("written");
+    assert!(scratch.fails(1, line).contains("the file is empty"));
+    fs::remove_file(scratch.path("bad.safetensors")).expect("removed");
+    assert!(scratch.fails(1, line).contains("cannot be read"));
+    assert!(scratch.fails(2, &line.replace("bad.safetensors", "seed:x")).contains("option weights: seed:x"));
     // A network for another game.
     let other = NetworkShape {
         rows: 6,
@@ -185,24 +185,24 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         actions: 7,
         ..NetworkShape { width: 4, depth: 0, ..NetworkShape::default() }
     };
-    Network::seeded(other, 1).expect("a network").save(place.path("bad.safetensors")).expect("written");
-    assert!(place.fails(1, line).contains("checkers has 5 of 8 x 8 and 512"));
-    assert_eq!(place.text("out.safetensors"), "what was there");
-    assert_eq!(place.names(), ["bad.safetensors", "io.safetensors", "net.safetensors", "out.safetensors"]);
+    Network::seeded(other, 1).expect("a network").save(scratch.path("bad.safetensors")).expect("written");
+    assert!(scratch.fails(1, line).contains("checkers has 5 of 8 x 8 and 512"));
+    assert_eq!(scratch.text("out.safetensors"), "what was there");
+    assert_eq!(scratch.names(), ["bad.safetensors", "io.safetensors", "net.safetensors", "out.safetensors"]);
 }
 
 #[test]
 fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
-    fs::write(place.path("out.safetensors"), "what was there").expect("written");
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    fs::write(scratch.path("out.safetensors"), "what was there").expect("written");
     let line = "analyse --weights net.safetensors --inputs bad.safetensors --out out.safetensors --device cpu";
     let good = read(&golden_path("az_checkers_4.safetensors"));
     let with = |change: &dyn Fn(&mut HashMap<String, Raw>), words: &str| {
         let mut tensors = good.clone();
         change(&mut tensors);
-        write(&place.path("bad.safetensors"), &tensors);
-        let said = place.fails(1, line);
+        write(&scratch.path("bad.safetensors"), &tensors);
+        let said = scratch.fails(1, line);
         assert!(said.contains(words), "{line}: {said}");
     };
     let set = |tensor: &str, shape: Vec<usize>| {
@@ -238,21 +238,21 @@ fn inputs_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         },
         "tensor obs, position 1, element 1 is not a finite number",
     );
-    fs::write(place.path("bad.safetensors"), "{}").expect("written");
-    assert!(place.fails(1, line).contains("bad.safetensors"));
-    assert_eq!(place.text("out.safetensors"), "what was there");
+    fs::write(scratch.path("bad.safetensors"), "{}").expect("written");
+    assert!(scratch.fails(1, line).contains("bad.safetensors"));
+    assert_eq!(scratch.text("out.safetensors"), "what was there");
     // Planes of their own dimensions are as good.
     let mut tensors = good.clone();
     set("obs", vec![4, 5, 8, 8])(&mut tensors);
-    write(&place.path("bad.safetensors"), &tensors);
-    place.ok(line);
-    assert_eq!(read(&place.path("out.safetensors"))["policy"].shape, [4, 512]);
+    write(&scratch.path("bad.safetensors"), &tensors);
+    scratch.ok(line);
+    assert_eq!(read(&scratch.path("out.safetensors"))["policy"].shape, [4, 512]);
 }
 
 #[test]
 fn options_that_are_wrong_are_refused_by_name() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
     for (line, words) in [
         ("analyse --batch 0 --device cpu", "option batch: 0 is not allowed (1 to 1048576)"),
         ("analyse --batch 1048577 --device cpu", "option batch: 1048577"),
@@ -279,7 +279,7 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("train --records games.jsonl --save-weights net --learning-rate 0", "option learning_rate: 0"),
         ("learn --folder run --width 0 --device cpu", "option width: 0"),
     ] {
-        let said = place.fails(2, line);
+        let said = scratch.fails(2, line);
         assert!(said.contains(words), "{line}: {said}");
     }
     for (line, words) in [
@@ -290,14 +290,14 @@ fn options_that_are_wrong_are_refused_by_name() {
         ("selfplay --uniform --save-games nowhere/games.jsonl --device cpu", "nowhere/games.jsonl: cannot be written"),
         ("analyse --positions none.txt --device cpu", "none.txt: cannot be read"),
     ] {
-        let said = place.fails(1, line);
+        let said = scratch.fails(1, line);
         assert!(said.contains(words), "{line}: {said}");
     }
-    fs::write(place.path("positions.txt"), "a3b4\na3b4 b6a5 b4a5\n").expect("written");
+    fs::write(scratch.path("positions.txt"), "a3b4\na3b4 b6a5 b4a5\n").expect("written");
     let line = "analyse --positions positions.txt --device cpu";
-    assert!(place.fails(1, line).contains("positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal"));
-    fs::write(place.path("positions.txt"), format!("{} 0 40\n", ".".repeat(63) + ".")).expect("written");
-    assert!(place.fails(1, line).contains("positions.txt, line 1: the game is over there"));
+    assert!(scratch.fails(1, line).contains("positions.txt, line 2: moves of checkers: move 3 (`b4a5`) is illegal"));
+    fs::write(scratch.path("positions.txt"), format!("{} 0 40\n", ".".repeat(63) + ".")).expect("written");
+    assert!(scratch.fails(1, line).contains("positions.txt, line 1: the game is over there"));
     for line in [
         "analyse --batch -1",
         "analyse --precision fp8",
@@ -308,136 +308,138 @@ fn options_that_are_wrong_are_refused_by_name() {
         "convert",
         "train --save-weights x",
     ] {
-        let output = place.run(line);
+        let output = scratch.run(line);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
         assert!(stderr.starts_with("error: "), "{line}: {stderr}");
     }
-    assert_eq!(place.names(), ["net.safetensors", "positions.txt"]);
+    assert_eq!(scratch.names(), ["net.safetensors", "positions.txt"]);
 }
 
 #[test]
 fn verify_agrees_or_names_the_first_place_that_does_not() {
-    let place = new_place();
+    let scratch = new_scratch();
     let games = golden_path("checkers_games.jsonl");
-    let shown = place.ok(&format!("verify \"{}\"", games.display()));
+    let shown = scratch.ok(&format!("verify \"{}\"", games.display()));
     assert!(shown.contains("8 games, 664 states") && shown.contains("all agree"), "{shown}");
     if let Some(path) = golden::shared("vectors/checkers_random_games.jsonl") {
-        assert!(place.ok(&format!("verify \"{}\"", path.display())).contains("60 games, 4226 states"));
+        assert!(scratch.ok(&format!("verify \"{}\"", path.display())).contains("60 games, 4226 states"));
     }
     let text = fs::read_to_string(&games).expect("readable");
     // The third game's second action becomes one that is not legal.
     let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     lines[2]["actions"][1] = 511.into();
-    fs::write(place.path("bad.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+    fs::write(scratch.path("bad.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
         .expect("written");
-    assert!(place.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: "));
-    fs::write(place.path("bad.jsonl"), "{}\n").expect("written");
-    assert!(place.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
-    assert!(place.fails(1, "verify none.jsonl").contains("none.jsonl: cannot be read"));
+    assert!(
+        scratch.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 3: ply 1: action 511 is illegal (allowed: ")
+    );
+    fs::write(scratch.path("bad.jsonl"), "{}\n").expect("written");
+    assert!(scratch.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
+    assert!(scratch.fails(1, "verify none.jsonl").contains("none.jsonl: cannot be read"));
 }
 
 #[test]
 fn perft_prints_the_published_counts() {
-    let place = new_place();
-    let shown = place.ok("perft --depth 8 --json counts.json");
+    let scratch = new_scratch();
+    let shown = scratch.ok("perft --depth 8 --json counts.json");
     let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[7], ["7", "179255", "179740"]);
     assert_eq!(rows[8], ["8", "838248", "845931"]);
-    assert_eq!(place.json("counts.json")["depths"][7]["actions"], 838_248);
+    assert_eq!(scratch.json("counts.json")["depths"][7]["actions"], 838_248);
 }
 
 #[test]
 fn selfplay_records_games_that_replay_and_train_learns_from_them() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
     let play = |more: &str| {
         let line = "selfplay --games 4 --simulations 8 --weights net.safetensors --seed 5 --device cpu --save-games";
-        place.ok(&format!("{line} {more}"))
+        scratch.ok(&format!("{line} {more}"))
     };
     let shown = play("games.jsonl");
     assert!(shown.contains("4 games are in games.jsonl"), "{shown}");
     play("again.jsonl --parallel 2");
-    assert_eq!(place.text("games.jsonl"), place.text("again.jsonl"), "games do not depend on their neighbours");
-    assert!(place.ok("verify games.jsonl").contains("4 games of self-play"));
-    let first: Value = serde_json::from_str(place.text("games.jsonl").lines().next().expect("a line")).expect("JSON");
+    assert_eq!(scratch.text("games.jsonl"), scratch.text("again.jsonl"), "games do not depend on their neighbours");
+    assert!(scratch.ok("verify games.jsonl").contains("4 games of self-play"));
+    let first: Value = serde_json::from_str(scratch.text("games.jsonl").lines().next().expect("a line")).expect("JSON");
     for field in
         ["game", "seed", "actions", "players", "boards", "visits", "root_values", "returns", "plies", "network"]
     {
         assert!(!first[field].is_null(), "no field {field}");
     }
     // Half of a file is no games.
-    let text = place.text("games.jsonl");
-    fs::write(place.path("half.jsonl"), &text[..text.len() / 2]).expect("written");
-    assert!(place.fails(1, "verify half.jsonl").contains("half.jsonl, line "));
+    let text = scratch.text("games.jsonl");
+    fs::write(scratch.path("half.jsonl"), &text[..text.len() / 2]).expect("written");
+    assert!(scratch.fails(1, "verify half.jsonl").contains("half.jsonl, line "));
     let line = "train --records half.jsonl --weights net.safetensors --save-weights new.safetensors --device cpu";
-    assert!(place.fails(1, line).contains("half.jsonl, line "));
+    assert!(scratch.fails(1, line).contains("half.jsonl, line "));
 
     let train = "train --records games.jsonl --device cpu --batch 32 --save-weights new.safetensors";
-    let shown = place
+    let shown = scratch
         .ok(&format!("{train} --weights net.safetensors --epochs 2 --checkpoint state.safetensors --json train.json"));
     assert!(shown.contains("epoch   2") && shown.contains("the network is in new.safetensors"), "{shown}");
-    let record = place.json("train.json");
+    let record = scratch.json("train.json");
     assert_eq!((record["epochs"].as_array().map(Vec::len), &record["written"]), (Some(2), &true.into()));
-    let new = Network::load(place.path("new.safetensors")).expect("a network");
+    let new = Network::load(scratch.path("new.safetensors")).expect("a network");
     assert_eq!((new.observation(), new.value_of()), (ObservationLayout::Egocentric, ValueOf::Mover));
-    assert_ne!(new, Network::load(place.path("net.safetensors")).expect("a network"));
+    assert_ne!(new, Network::load(scratch.path("net.safetensors")).expect("a network"));
     // Going on for a third epoch is the same as three at once.
-    place.ok(&format!("{train} --epochs 3 --resume state.safetensors"));
-    let resumed = fs::read(place.path("new.safetensors")).expect("readable");
-    place.ok(&format!("{train} --epochs 3 --weights net.safetensors"));
-    assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"), "resumed equals uninterrupted");
+    scratch.ok(&format!("{train} --epochs 3 --resume state.safetensors"));
+    let resumed = fs::read(scratch.path("new.safetensors")).expect("readable");
+    scratch.ok(&format!("{train} --epochs 3 --weights net.safetensors"));
+    assert!(resumed == fs::read(scratch.path("new.safetensors")).expect("readable"), "resumed equals uninterrupted");
     // A gate that nothing passes: what was there stays.
-    let shown = place.ok(&format!(
+    let shown = scratch.ok(&format!(
         "{train} --epochs 1 --learning-rate 0.00001 --weights net.safetensors --gate 2 --gate-score 1 --simulations 2 --json gate.json"
     ));
-    let gate = place.json("gate.json");
+    let gate = scratch.json("gate.json");
     assert_eq!(gate["written"].as_bool(), Some(shown.contains("the network is in")), "{shown}");
     assert_eq!(gate["gate"]["names"][0], "the new network");
     if gate["written"] == false {
-        assert!(resumed == fs::read(place.path("new.safetensors")).expect("readable"));
+        assert!(resumed == fs::read(scratch.path("new.safetensors")).expect("readable"));
     }
     let line = "train --records games.jsonl --weights net.safetensors --device cpu --batch 60000 --save-weights new.safetensors";
-    assert!(place.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
+    assert!(scratch.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
 }
 
 #[test]
 fn a_match_counts_both_colours() {
-    let place = new_place();
+    let scratch = new_scratch();
     let shown =
-        place.ok("match --a uniform,simulations=60 --b random --games 6 --device cpu --seed 3 --json match.json");
+        scratch.ok("match --a uniform,simulations=60 --b random --games 6 --device cpu --seed 3 --json match.json");
     assert!(shown.contains("results of A"), "{shown}");
-    let record = place.json("match.json");
+    let record = scratch.json("match.json");
     let count = |colour: usize| {
         let results = &record["by_colour"][colour];
         ["wins", "draws", "losses"].iter().map(|name| results[*name].as_u64().expect("a count")).sum::<u64>()
     };
     assert_eq!((count(0), count(1)), (3, 3));
     assert!(record["score"].as_f64() >= Some(0.5), "{record}");
-    place.ok("match --a playouts,playouts=2,simulations=4 --b mcts,steps=2,playouts=2 --games 2 --device cpu");
+    scratch.ok("match --a playouts,playouts=2,simulations=4 --b mcts,steps=2,playouts=2 --games 2 --device cpu");
 }
 
 #[test]
 fn the_observation_is_stored_with_the_weights() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
-    place.ok("convert --weights net.safetensors --observation legacy --save-weights other.safetensors");
-    let network = Network::load(place.path("other.safetensors")).expect("a network");
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    scratch.ok("convert --weights net.safetensors --observation legacy --save-weights other.safetensors");
+    let network = Network::load(scratch.path("other.safetensors")).expect("a network");
     assert_eq!(network.observation(), ObservationLayout::Legacy);
-    place.ok("analyse --device cpu --weights other.safetensors --json a.json");
-    place.ok("analyse --device cpu --weights net.safetensors --observation legacy --json b.json");
-    assert_eq!(place.json("a.json")["observation"], "legacy");
-    assert_eq!(place.json("a.json")["positions"], place.json("b.json")["positions"]);
+    scratch.ok("analyse --device cpu --weights other.safetensors --json a.json");
+    scratch.ok("analyse --device cpu --weights net.safetensors --observation legacy --json b.json");
+    assert_eq!(scratch.json("a.json")["observation"], "legacy");
+    assert_eq!(scratch.json("a.json")["positions"], scratch.json("b.json")["positions"]);
     assert!(
-        place
+        scratch
             .fails(2, "convert --weights net.safetensors --save-weights net.safetensors")
             .contains("name the same file")
     );
 }
 
 /// Plays with these lines typed.
-fn play(place: &Place, flags: &str, typed: &str) -> String {
-    let mut command = place.command(&format!("play --uniform --simulations 8 --device cpu {flags}"));
+fn play(scratch: &Scratch, flags: &str, typed: &str) -> String {
+    let mut command = scratch.command(&format!("play --uniform --simulations 8 --device cpu {flags}"));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
     child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("the program reads");
     let output = child.wait_with_output().expect("the program ends");
@@ -447,28 +449,28 @@ fn play(place: &Place, flags: &str, typed: &str) -> String {
 
 #[test]
 fn a_game_is_played_in_the_terminal() {
-    let place = new_place();
-    let shown = play(&place, "--json game.json", "help\nnonsense\nb2c3\na3b4\nundo\nhint\nc3b4\nquit\n");
+    let scratch = new_scratch();
+    let shown = play(&scratch, "--json game.json", "help\nnonsense\nb2c3\na3b4\nundo\nhint\nc3b4\nquit\n");
     assert!(shown.contains("White to move: a3b4 c3b4 c3d4 e3d4 e3f4 g3f4 g3h4"), "{shown}");
     assert!(shown.contains("b2c3 cannot be played"), "{shown}");
     assert!(shown.contains("is not a move"), "{shown}");
     assert!(shown.contains("Black plays "), "{shown}");
     assert!(shown.ends_with("The game is left unfinished.\n"), "{shown}");
-    let record = place.json("game.json");
+    let record = scratch.json("game.json");
     assert_eq!((&record["moves"][0], &record["finished"]), (&"c3b4".into(), &false.into()));
     assert_eq!(record["moves"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn a_piece_that_can_jump_on_is_asked_to() {
-    let place = new_place();
+    let scratch = new_scratch();
     let mut board = vec!['.'; 64];
     // a1, b2, d4, h2.
     for (square, piece) in [(56, 'o'), (49, '+'), (35, '+'), (55, 'o')] {
         board[square] = piece;
     }
     let board: String = board.into_iter().collect();
-    let shown = play(&place, &format!("--position \"{board}\""), "h2g3\na1c3\nh2g3\nc3e5\n");
+    let shown = play(&scratch, &format!("--position \"{board}\""), "h2g3\na1c3\nh2g3\nc3e5\n");
     assert!(shown.contains("White must capture: a1c3\n"), "{shown}");
     assert!(shown.contains("h2g3 cannot be played: capturing is compulsory"), "{shown}");
     assert!(shown.contains("White jumps on with the same piece: c3e5\n"), "{shown}");
@@ -478,20 +480,20 @@ fn a_piece_that_can_jump_on_is_asked_to() {
 
 #[test]
 fn two_engines_play_to_the_end() {
-    let place = new_place();
-    let shown = play(&place, "--white engine --black engine --quiet --json game.json", "");
+    let scratch = new_scratch();
+    let shown = play(&scratch, "--white engine --black engine --quiet --json game.json", "");
     assert!(shown.contains("The end: "), "{shown}");
-    assert_eq!(place.json("game.json")["finished"], true);
+    assert_eq!(scratch.json("game.json")["finished"], true);
 }
 
 #[test]
 fn bench_measures_every_line() {
-    let place = new_place();
-    tiny(&place, "net.safetensors", 3);
-    place.ok(
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    scratch.ok(
         "bench --weights net.safetensors --device cpu --batch 1,3 --precision f32,f64 --seconds 0 --json bench.json",
     );
-    let record = place.json("bench.json");
+    let record = scratch.json("bench.json");
     let lines = record["lines"].as_array().expect("a list");
     assert_eq!(lines.len(), 4);
     assert!(lines.iter().all(|line| line["positions_per_second"].as_f64() > Some(0.0)));
@@ -499,12 +501,12 @@ fn bench_measures_every_line() {
 
 #[test]
 fn learning_goes_on_in_its_folder() {
-    let place = new_place();
+    let scratch = new_scratch();
     let line = "learn --folder run --width 4 --depth 1 --games 4 --simulations 4 --gate 2 --batch 32 --device cpu --save-weights best.safetensors";
-    let shown = place.ok(&format!("{line} --iterations 1"));
+    let shown = scratch.ok(&format!("{line} --iterations 1"));
     assert!(shown.contains("iteration 1 of 1"), "{shown}");
-    let shown = place.ok(&format!("{line} --iterations 2 --json learn.json"));
+    let shown = scratch.ok(&format!("{line} --iterations 2 --json learn.json"));
     assert!(shown.contains("1 iterations are done already") && shown.contains("iteration 2 of 2"), "{shown}");
-    assert_eq!(place.json("learn.json")["iterations"].as_array().map(Vec::len), Some(2));
-    assert!(Network::load(place.path("best.safetensors")).is_ok());
+    assert_eq!(scratch.json("learn.json")["iterations"].as_array().map(Vec::len), Some(2));
+    assert!(Network::load(scratch.path("best.safetensors")).is_ok());
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use warpplay_tests::golden;
-use warpplay_tests::programs::{self, Place, has};
+use warpplay_tests::programs::{self, Scratch, has};
 
 /// The program `warpplay`.
 fn program() -> &'static Path {
@@ -15,19 +15,19 @@ fn program() -> &'static Path {
 }
 
 /// A folder for runs of the program, with the games that are part of the repository.
-fn new_place() -> Place {
-    let place = Place::new(program(), "cfr");
+fn new_scratch() -> Scratch {
+    let scratch = Scratch::new(program(), "cfr");
     for game in ["kuhn.limit.2p", "kuhn.limit.3p", "leduc.limit.2p", "variant_a", "variant_c", "variant_d"] {
         let name = format!("{game}.game");
-        fs::write(place.path(&name), golden::text(&format!("cfr/games/{name}"))).expect("a file");
+        fs::write(scratch.path(&name), golden::text(&format!("cfr/games/{name}"))).expect("a file");
     }
-    place
+    scratch
 }
 
 /// Runs the program with this typed; it must end well. Returns what it prints.
 #[track_caller]
-fn typed(place: &Place, line: &str, input: &str) -> String {
-    let mut command = place.command(line);
+fn typed(scratch: &Scratch, line: &str, input: &str) -> String {
+    let mut command = scratch.command(line);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     // It may have left before all is read.
@@ -45,33 +45,33 @@ fn close(found: &Value, expected: f64, tolerance: f64) {
 
 #[test]
 fn info_counts_the_four_games_of_the_source() {
-    let place = new_place();
+    let scratch = new_scratch();
     for (game, sequences, levels, buckets) in
         [("variant_a", 4, 3, 4), ("variant_c", 21_285, 21, 2_024), ("variant_d", 616_592, 29, 8)]
     {
-        let shown = place.ok(&format!("info {game}.game --json info.json"));
-        let counts = &place.json("info.json")["counts"];
+        let shown = scratch.ok(&format!("info {game}.game --json info.json"));
+        let counts = &scratch.json("info.json")["counts"];
         has(counts, &["sequences", "levels", "buckets", "information_sets", "average_sequences_per_level"]);
         assert_eq!((&counts["sequences"], &counts["levels"]), (&json!(sequences), &json!(levels)), "{game}");
         assert_eq!(counts["buckets"], buckets, "{game}");
         assert!(shown.contains("information sets"), "{shown}");
     }
     // The source's 30 levels of D are printed too.
-    assert_eq!(place.json("info.json")["counts"]["levels_with_last"], 30);
-    place.ok("info leduc.limit.2p.game --json info.json --quiet");
-    assert_eq!(place.json("info.json")["counts"]["information_sets"], 936);
+    assert_eq!(scratch.json("info.json")["counts"]["levels_with_last"], 30);
+    scratch.ok("info leduc.limit.2p.game --json info.json --quiet");
+    assert_eq!(scratch.json("info.json")["counts"]["information_sets"], 936);
 }
 
 #[test]
 fn the_json_of_solve_has_the_fields_that_others_rely_on() {
-    let place = new_place();
+    let scratch = new_scratch();
     // Every flag of the agreed command line.
     let line = "solve leduc.limit.2p.game --algorithm cfr_plus --updates alternating --iterations 100 --report 1,10,100 --device cpu \
                 --precision f64 --json run.json --plots run.svg";
-    let shown = place.ok(line);
+    let shown = scratch.ok(line);
     // The memory is said before it is taken.
     assert!(shown.contains("infoset-actions") && shown.contains("of tables"), "{shown}");
-    let report = place.json("run.json");
+    let report = scratch.json("run.json");
     has(
         &report,
         &["schema", "program", "version", "counts", "trajectory", "seconds", "device", "device_name", "report"],
@@ -91,12 +91,12 @@ fn the_json_of_solve_has_the_fields_that_others_rely_on() {
     }
     close(&points[2]["nash_conv"], 0.026832, 1e-6);
     assert!(report["seconds"].as_f64() > Some(0.0));
-    assert!(fs::read_to_string(place.path("run.svg")).expect("a picture").starts_with("<svg"));
+    assert!(fs::read_to_string(scratch.path("run.svg")).expect("a picture").starts_with("<svg"));
 }
 
 #[test]
 fn every_algorithm_and_update_of_the_agreed_line_runs() {
-    let place = new_place();
+    let scratch = new_scratch();
     for algorithm in ["cfr", "cfr_plus", "lcfr", "dcfr", "pcfr_plus", "cfr_br"] {
         for updates in ["alternating", "simultaneous"] {
             if algorithm == "cfr_br" && updates == "simultaneous" {
@@ -105,8 +105,8 @@ fn every_algorithm_and_update_of_the_agreed_line_runs() {
             let line = format!(
                 "solve kuhn.limit.2p.game --algorithm {algorithm} --updates {updates} --iterations 200 --report 1,200 --device cpu --json run.json --quiet"
             );
-            place.ok(&line);
-            let points = place.json("run.json")["trajectory"].clone();
+            scratch.ok(&line);
+            let points = scratch.json("run.json")["trajectory"].clone();
             assert!(points[1]["nash_conv"].as_f64() < points[0]["nash_conv"].as_f64(), "{line}: {points}");
             close(&points[1]["value"][0], -1.0 / 18.0, 0.02);
         }
@@ -115,61 +115,61 @@ fn every_algorithm_and_update_of_the_agreed_line_runs() {
 
 #[test]
 fn a_strategy_is_written_measured_asked_and_exported() {
-    let place = new_place();
-    place.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy k.strategy --json run.json --quiet");
-    let solved = place.json("run.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
-    place.ok("exploitability k.strategy --device cpu --json e.json");
-    close(&place.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-6);
-    let shown = place.ok("query k.strategy --history r --hand 4c --json q.json");
+    let scratch = new_scratch();
+    scratch.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy k.strategy --json run.json --quiet");
+    let solved = scratch.json("run.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
+    scratch.ok("exploitability k.strategy --device cpu --json e.json");
+    close(&scratch.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-6);
+    let shown = scratch.ok("query k.strategy --history r --hand 4c --json q.json");
     assert!(shown.starts_with("1:4c::r"), "{shown}");
-    let answer = place.json("q.json")["answers"][0].clone();
+    let answer = scratch.json("q.json")["answers"][0].clone();
     // The king calls every bet.
     assert_eq!(answer["choices"][1]["action"], "c");
     close(&answer["choices"][1]["probability"], 1.0, 1e-3);
-    place.ok("query k.strategy --key 1:4c::r --json q.json --quiet");
-    assert_eq!(place.json("q.json")["answers"][0], answer);
-    place.ok("query k.strategy --history r --json q.json --quiet");
-    assert_eq!(place.json("q.json")["answers"].as_array().map(Vec::len), Some(3));
-    place.ok("query k.strategy --export all.json");
-    place.ok("query k.strategy --export all.csv");
-    assert_eq!(place.json("all.json").as_object().map(serde_json::Map::len), Some(12));
-    let csv = fs::read_to_string(place.path("all.csv")).expect("a file");
+    scratch.ok("query k.strategy --key 1:4c::r --json q.json --quiet");
+    assert_eq!(scratch.json("q.json")["answers"][0], answer);
+    scratch.ok("query k.strategy --history r --json q.json --quiet");
+    assert_eq!(scratch.json("q.json")["answers"].as_array().map(Vec::len), Some(3));
+    scratch.ok("query k.strategy --export all.json");
+    scratch.ok("query k.strategy --export all.csv");
+    assert_eq!(scratch.json("all.json").as_object().map(serde_json::Map::len), Some(12));
+    let csv = fs::read_to_string(scratch.path("all.csv")).expect("a file");
     assert_eq!((csv.lines().next(), csv.lines().count()), (Some("key,seat,reached,action,probability"), 25));
     // Half the size, and all but as good.
-    place.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy c.strategy --compact --quiet");
-    place.ok("exploitability c.strategy --device cpu --json e.json --quiet");
-    close(&place.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-3);
+    scratch.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy c.strategy --compact --quiet");
+    scratch.ok("exploitability c.strategy --device cpu --json e.json --quiet");
+    close(&scratch.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-3);
 }
 
 #[test]
 fn a_match_of_a_strategy_with_itself_is_worth_nothing() {
-    let place = new_place();
-    place.ok(
+    let scratch = new_scratch();
+    scratch.ok(
         "solve leduc.limit.2p.game --algorithm cfr_plus --iterations 100 --device cpu --strategy a.strategy --quiet",
     );
-    place
+    scratch
         .ok("solve leduc.limit.2p.game --algorithm cfr_plus --iterations 1 --device cpu --strategy b.strategy --quiet");
-    place.ok("match a.strategy a.strategy --device cpu --json m.json --quiet");
-    close(&place.json("m.json")["value"], 0.0, 1e-9);
-    place.ok("match a.strategy b.strategy --device cpu --json m.json --quiet");
-    let gain = place.json("m.json")["value"].as_f64().expect("a number");
+    scratch.ok("match a.strategy a.strategy --device cpu --json m.json --quiet");
+    close(&scratch.json("m.json")["value"], 0.0, 1e-9);
+    scratch.ok("match a.strategy b.strategy --device cpu --json m.json --quiet");
+    let gain = scratch.json("m.json")["value"].as_f64().expect("a number");
     assert!(gain > 0.1, "{gain}");
-    place.ok("match b.strategy a.strategy --device cpu --json m.json --quiet");
-    close(&place.json("m.json")["value"], -gain, 1e-9);
+    scratch.ok("match b.strategy a.strategy --device cpu --json m.json --quiet");
+    close(&scratch.json("m.json")["value"], -gain, 1e-9);
 }
 
 #[test]
 fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
-    let place = new_place();
+    let scratch = new_scratch();
     let line = "solve leduc.limit.2p.game --algorithm pcfr_plus --device cpu --quiet --report 10,20,40";
-    place.ok(&format!("{line} --iterations 40 --json whole.json"));
+    scratch.ok(&format!("{line} --iterations 40 --json whole.json"));
     let line = "solve leduc.limit.2p.game --algorithm pcfr_plus --device cpu --quiet --report 10,20";
-    place.ok(&format!("{line} --iterations 20 --checkpoint half.checkpoint"));
-    place.ok(
+    scratch.ok(&format!("{line} --iterations 20 --checkpoint half.checkpoint"));
+    scratch.ok(
         "solve --resume half.checkpoint --iterations 40 --report 10,20,40 --device cpu --quiet --json resumed.json",
     );
     let course = |name: &str| {
-        let points = place.json(name)["trajectory"].as_array().expect("a list").clone();
+        let points = scratch.json(name)["trajectory"].as_array().expect("a list").clone();
         points
             .iter()
             .map(|point| (point["iteration"].clone(), point["nash_conv"].clone(), point["value"].clone()))
@@ -180,43 +180,44 @@ fn a_solve_that_was_stopped_goes_on_with_the_same_numbers() {
 
 #[test]
 fn a_checkpoint_is_not_gone_on_from_with_other_options() {
-    let place = new_place();
-    place.ok(
+    let scratch = new_scratch();
+    scratch.ok(
         "solve kuhn.limit.2p.game --algorithm cfr_plus --iterations 5 --device cpu --checkpoint k.checkpoint --quiet",
     );
-    let error = place.fails(2, "solve --resume k.checkpoint --algorithm cfr --device cpu");
+    let error = scratch.fails(2, "solve --resume k.checkpoint --algorithm cfr --device cpu");
     assert!(error.contains("option algorithm: cfr is not allowed (cfr_plus, as in the checkpoint"), "{error}");
     // Five of seven are done; the form of old lines is the engine of new ones.
-    place.ok("solve --resume k.checkpoint --iterations 7 --form auto --plot p.svg --device cpu --json k.json --quiet");
-    assert_eq!(place.json("k.json")["report"]["options"]["iterations"], 7);
-    assert_eq!(place.json("k.json")["iterations"], 7);
+    scratch
+        .ok("solve --resume k.checkpoint --iterations 7 --form auto --plot p.svg --device cpu --json k.json --quiet");
+    assert_eq!(scratch.json("k.json")["report"]["options"]["iterations"], 7);
+    assert_eq!(scratch.json("k.json")["iterations"], 7);
 }
 
 #[test]
 fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
-    let place = new_place();
-    let help = place.ok("subgame --help");
+    let scratch = new_scratch();
+    let help = scratch.ok("subgame --help");
     let start = help.find("{\"pot\"").unwrap_or_else(|| panic!("no spot in {help}"));
     let end = start + help[start..].find("]}").expect("its end") + 2;
-    fs::write(place.path("spot.json"), &help[start..end]).expect("a file");
-    place.ok("subgame spot.json --iterations 2 --device cpu --json s.json --quiet");
-    assert_eq!(place.json("s.json")["iterations"], 2);
-    fs::write(place.path("wrong.json"), help[start..end].replace("\"turn\"", "\"trun\"")).expect("a file");
-    let error = place.fails(1, "subgame wrong.json --device cpu");
+    fs::write(scratch.path("spot.json"), &help[start..end]).expect("a file");
+    scratch.ok("subgame spot.json --iterations 2 --device cpu --json s.json --quiet");
+    assert_eq!(scratch.json("s.json")["iterations"], 2);
+    fs::write(scratch.path("wrong.json"), help[start..end].replace("\"turn\"", "\"trun\"")).expect("a file");
+    let error = scratch.fails(1, "subgame wrong.json --device cpu");
     assert!(error.contains("trun") && error.contains("bet_fraction_of_pot"), "{error}");
     assert!(!error.contains("trajectory") && !error.contains("equity"), "{error}");
 }
 
 #[test]
 fn play_deals_hands_and_keeps_the_account() {
-    let place = new_place();
-    place.ok("solve kuhn.limit.2p.game --iterations 100 --device cpu --strategy k.strategy --quiet");
+    let scratch = new_scratch();
+    scratch.ok("solve kuhn.limit.2p.game --iterations 100 --device cpu --strategy k.strategy --quiet");
     // Whatever comes: a call is always legal.
     let shown =
-        typed(&place, "play k.strategy --seed 3 --hands 4 --hints --json play.json", &"hint\nx\nc\n".repeat(40));
+        typed(&scratch, "play k.strategy --seed 3 --hands 4 --hints --json play.json", &"hint\nx\nc\n".repeat(40));
     assert!(shown.contains("Hand 4") && shown.contains("You won"), "{shown}");
     assert!(shown.contains("'x' cannot be done here"), "{shown}");
-    let record = place.json("play.json");
+    let record = scratch.json("play.json");
     let hands = record["hands"].as_array().expect("a list");
     assert_eq!(hands.len(), 4);
     let won: f64 = hands
@@ -225,20 +226,20 @@ fn play_deals_hands_and_keeps_the_account() {
         .sum();
     close(&record["won"], won, 1e-12);
     // The same seed, the same hands.
-    typed(&place, "play k.strategy --seed 3 --hands 4 --json again.json", &"c\n".repeat(40));
-    assert_eq!(place.json("again.json")["hands"], record["hands"]);
-    assert!(typed(&place, "play k.strategy", "quit\n").contains("Hand 1"));
+    typed(&scratch, "play k.strategy --seed 3 --hands 4 --json again.json", &"c\n".repeat(40));
+    assert_eq!(scratch.json("again.json")["hands"], record["hands"]);
+    assert!(typed(&scratch, "play k.strategy", "quit\n").contains("Hand 1"));
 }
 
 /// The average strategy of a seat after regret matching on a matrix.
-fn matrix(place: &Place, game: &str, seat: usize) -> Vec<f64> {
+fn matrix(scratch: &Scratch, game: &str, seat: usize) -> Vec<f64> {
     let mut command = Command::new(program());
     command.arg("cfr");
-    command.current_dir(place.folder()).args(["matrix", game, "--device", "cpu", "--iterations", "2000"]);
+    command.current_dir(scratch.folder()).args(["matrix", game, "--device", "cpu", "--iterations", "2000"]);
     let output =
         command.args(["--algorithm", "cfr", "--json", "matrix.json", "--quiet"]).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{game}: {}", String::from_utf8_lossy(&output.stderr));
-    let strategy = place.json("matrix.json")["strategy"][seat]["choices"].clone();
+    let strategy = scratch.json("matrix.json")["strategy"][seat]["choices"].clone();
     strategy
         .as_array()
         .expect("a list")
@@ -249,87 +250,87 @@ fn matrix(place: &Place, game: &str, seat: usize) -> Vec<f64> {
 
 #[test]
 fn matrix_games_end_where_the_books_say() {
-    let place = new_place();
+    let scratch = new_scratch();
     for seat in [0, 1] {
-        for probability in matrix(&place, "rock-paper-scissors", seat) {
+        for probability in matrix(&scratch, "rock-paper-scissors", seat) {
             assert!((probability - 1.0 / 3.0).abs() < 0.02, "{probability}");
         }
         // Whoever is asked confesses: of the two actions one is played.
-        let dilemma = matrix(&place, "prisoners-dilemma", seat);
+        let dilemma = matrix(&scratch, "prisoners-dilemma", seat);
         assert!(dilemma.iter().any(|&probability| probability > 0.99), "{dilemma:?}");
         // Matching pennies with one side worth twice: 2/5 and 3/5 by indifference.
-        let [first, second] = matrix(&place, "2,-1;-1,1", seat)[..] else { panic!("two actions") };
+        let [first, second] = matrix(&scratch, "2,-1;-1,1", seat)[..] else { panic!("two actions") };
         assert!((first - 0.4).abs() < 0.02 && (second - 0.6).abs() < 0.02, "{first} {second}");
     }
-    assert!(place.fails(2, "matrix 1,2;3").contains("different lengths"));
-    assert!(place.fails(2, "matrix scissors").contains("rock-paper-scissors"));
+    assert!(scratch.fails(2, "matrix 1,2;3").contains("different lengths"));
+    assert!(scratch.fails(2, "matrix scissors").contains("rock-paper-scissors"));
 }
 
 #[test]
 fn compare_measures_every_combination() {
-    let place = new_place();
+    let scratch = new_scratch();
     let line =
         "compare kuhn.limit.2p.game --algorithms cfr,cfr_plus --seconds 0.05 --device cpu --json c.json --plots c.svg";
-    let shown = place.ok(line);
+    let shown = scratch.ok(line);
     assert!(shown.contains("cfr_plus"), "{shown}");
-    let runs = place.json("c.json")["runs"].as_array().expect("a list").clone();
+    let runs = scratch.json("c.json")["runs"].as_array().expect("a list").clone();
     assert_eq!(runs.len(), 2);
     for run in runs {
         has(&run, &["algorithm", "sampling", "engine", "trajectory"]);
         assert!(run["trajectory"].as_array().map(Vec::len) > Some(2), "{run}");
     }
-    assert!(fs::read_to_string(place.path("c.svg")).expect("a picture").starts_with("<svg"));
+    assert!(fs::read_to_string(scratch.path("c.svg")).expect("a picture").starts_with("<svg"));
 }
 
 #[test]
 fn other_games_have_names() {
-    let place = new_place();
-    place.ok("solve goofspiel:3 --algorithm cfr_plus --iterations 100 --device cpu --json g.json --quiet");
-    let last = place.json("g.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
+    let scratch = new_scratch();
+    scratch.ok("solve goofspiel:3 --algorithm cfr_plus --iterations 100 --device cpu --json g.json --quiet");
+    let last = scratch.json("g.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     // Symmetric: worth nothing to anybody.
     close(&last["value"][0], 0.0, 0.05);
-    assert!(place.fails(2, "solve goofspiel --device cpu").contains("goofspiel:CARDS"));
+    assert!(scratch.fails(2, "solve goofspiel --device cpu").contains("goofspiel:CARDS"));
 }
 
 #[test]
 fn errors_are_one_line_and_say_where() {
-    let place = new_place();
-    fs::write(place.path("bad.game"), "GAMEDEF\nlimit\nnumPlayers = 2\nnumFish = 3\nEND GAMEDEF\n").expect("a file");
-    let error = place.fails(1, "info bad.game");
+    let scratch = new_scratch();
+    fs::write(scratch.path("bad.game"), "GAMEDEF\nlimit\nnumPlayers = 2\nnumFish = 3\nEND GAMEDEF\n").expect("a file");
+    let error = scratch.fails(1, "info bad.game");
     assert!(error.contains("bad.game, line 4") && error.contains("column") && error.contains("numFish"), "{error}");
-    let error = place.fails(1, "info missing.game");
+    let error = scratch.fails(1, "info missing.game");
     assert!(error.contains("missing.game"), "{error}");
-    let error = place.fails(2, "solve kuhn.limit.2p.game --iterations 10 --report 20 --device cpu");
+    let error = scratch.fails(2, "solve kuhn.limit.2p.game --iterations 10 --report 20 --device cpu");
     assert!(error.contains("report") && error.contains("20"), "{error}");
-    let error = place.fails(2, "solve kuhn.limit.2p.game --device cpu --batch 0");
+    let error = scratch.fails(2, "solve kuhn.limit.2p.game --device cpu --batch 0");
     assert!(error.contains("batch"), "{error}");
-    let error = place.fails(2, "solve kuhn.limit.2p.game --device gpu");
+    let error = scratch.fails(2, "solve kuhn.limit.2p.game --device gpu");
     assert!(error.contains("device"), "{error}");
-    assert!(place.misused("solve kuhn.limit.2p.game --algorithm fish").contains("cfr_plus"));
-    place.misused("solve");
+    assert!(scratch.misused("solve kuhn.limit.2p.game --algorithm fish").contains("cfr_plus"));
+    scratch.misused("solve");
     // Nothing half-written: the folder is missing, so nothing is done.
-    let error = place.fails(1, "solve kuhn.limit.2p.game --device cpu --json nowhere/run.json");
+    let error = scratch.fails(1, "solve kuhn.limit.2p.game --device cpu --json nowhere/run.json");
     assert!(error.contains("nowhere"), "{error}");
     // A damaged strategy.
-    place.ok("solve kuhn.limit.2p.game --iterations 10 --device cpu --strategy k.strategy --quiet");
-    let mut bytes = fs::read(place.path("k.strategy")).expect("a file");
+    scratch.ok("solve kuhn.limit.2p.game --iterations 10 --device cpu --strategy k.strategy --quiet");
+    let mut bytes = fs::read(scratch.path("k.strategy")).expect("a file");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
-    fs::write(place.path("damaged.strategy"), &bytes).expect("a file");
-    let error = place.fails(1, "exploitability damaged.strategy --device cpu");
+    fs::write(scratch.path("damaged.strategy"), &bytes).expect("a file");
+    let error = scratch.fails(1, "exploitability damaged.strategy --device cpu");
     assert!(error.contains("damaged") && error.contains("checksum"), "{error}");
-    let error = place.fails(1, "exploitability kuhn.limit.2p.game --device cpu");
+    let error = scratch.fails(1, "exploitability kuhn.limit.2p.game --device cpu");
     assert!(error.contains("kuhn.limit.2p.game"), "{error}");
-    let error = place.fails(2, "query k.strategy --history r --hand Ah");
+    let error = scratch.fails(2, "query k.strategy --history r --hand Ah");
     assert!(error.contains("Ah"), "{error}");
-    let error = place.fails(1, "query k.strategy --history rx");
+    let error = scratch.fails(1, "query k.strategy --history rx");
     assert!(error.contains("column 2"), "{error}");
 }
 
 /// What was typed for version 0.1 still runs; `commands.rs` runs the new lines.
 #[test]
 fn every_old_line_of_the_table_of_commands_runs() {
-    let place = new_place();
+    let scratch = new_scratch();
     let golden = golden::path("");
     let golden = golden.to_str().expect("a name").trim_end_matches('/');
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/cfr.tsv");
@@ -339,7 +340,7 @@ fn every_old_line_of_the_table_of_commands_runs() {
         // The publications are commands of a program that has them.
         if !new.starts_with("warpplay papers ") {
             let old = old.strip_prefix("cfr ").unwrap_or_else(|| panic!("{old}: not of this family"));
-            place.ok(&old.replace("GOLDEN", golden));
+            scratch.ok(&old.replace("GOLDEN", golden));
         }
     }
 }

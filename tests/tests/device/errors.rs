@@ -224,7 +224,7 @@ fn raw_playouts_check_their_shape() -> Checked {
 // ---- Moves and positions ---------------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn moves_that_cannot_be_played_are_named_by_their_place() {
+fn moves_that_cannot_be_played_are_named_with_their_number_or_column() {
     fn of<G: warpplay::mcts::Notation>(moves: &str) -> String {
         text(position_after::<G>(moves).map(drop))
     }
@@ -417,7 +417,7 @@ fn a_thing_of_another_device_is_refused() {
 
 // ---- Rules that kernels break ----------------------------------------------------------------------------------------------------------------
 
-/// The text of a fault under `simt`, which must name the kernel and the place in its source.
+/// The text of a fault under `simt`, which must name the kernel and the location in its source.
 fn fault<K: Kernel>(kernel: K, shape: LaunchShape, arguments: impl warpplay::IntoParams<K::Params>) -> String {
     let device = Device::simt();
     let stream = device.stream().expect("simt");
@@ -431,7 +431,7 @@ fn fault<K: Kernel>(kernel: K, shape: LaunchShape, arguments: impl warpplay::Int
 }
 
 #[test]
-fn the_four_broken_rules_are_reported_with_kernel_block_thread_and_place() {
+fn the_four_broken_rules_are_reported_with_kernel_block_thread_and_location() {
     let stream = Device::simt().stream().expect("simt");
     let mut out = stream.alloc::<u32>(64).expect("small");
 

@@ -8,12 +8,12 @@ use warpplay_test_kernels::cluster::test_cluster;
 use warpplay_test_kernels::collectives::{BlockResults, WARP_RESULTS, test_block, test_grid, test_warp};
 use warpplay_test_kernels::faults::{test_argmax_reuse, test_child_ranks, test_path_copy};
 use warpplay_test_kernels::index::{test_clock, test_indices, test_mark_below};
-use warpplay_test_kernels::numbers::{test_approximate, test_exact};
-use warpplay_test_kernels::places::{
+use warpplay_test_kernels::memory::{
     BLOCK, Forty, Six, Sixteen, Twelve, test_copy_async, test_dynamic, test_shared_1, test_shared_2, test_shared_3,
     test_shared_4, test_shared_6, test_shared_8, test_shared_12, test_shared_16, test_shared_40, test_shared_vec4,
     test_vectors,
 };
+use warpplay_test_kernels::numbers::{test_approximate, test_exact};
 use warpplay_test_kernels::ptx;
 use warpplay_tests::backends::{each_image, for_each_device};
 use warpplay_tests::strategies::{BLOCKS, SIZES};

@@ -102,15 +102,15 @@ fn every_kernel_is_an_entry_with_the_parameters_of_its_descriptor() {
     let mut n = 0;
     for_each_image(|family, arch, _, entries| {
         for kernel in &family.kernels {
-            let place = format!("{} in {} for {arch}", kernel.name, family.set.name);
-            let entry = entries.get(kernel.name).unwrap_or_else(|| panic!("there is no {place}"));
+            let context = format!("{} in {} for {arch}", kernel.name, family.set.name);
+            let entry = entries.get(kernel.name).unwrap_or_else(|| panic!("there is no {context}"));
             let described: Vec<(usize, usize)> = kernel.params.iter().map(|param| (param.size, param.align)).collect();
             let sizes = |params: &[(usize, usize)]| params.iter().map(|param| param.0).collect::<Vec<_>>();
-            assert_eq!(sizes(&entry.params), sizes(&described), "sizes of the parameters of {place}");
+            assert_eq!(sizes(&entry.params), sizes(&described), "sizes of the parameters of {context}");
             for (compiled, described) in entry.params.iter().zip(&described) {
                 assert!(
                     compiled.1 >= described.1,
-                    "alignment of a parameter of {place}: {compiled:?}, described {described:?}"
+                    "alignment of a parameter of {context}: {compiled:?}, described {described:?}"
                 );
             }
             n += 1;

@@ -304,7 +304,7 @@ fn a_failed_search_leaves_the_engine_usable() {
     });
 }
 
-// ---- Options that have no place in the command line ------------------------------------------------------------------------------------------
+// ---- Options that the command line does not offer --------------------------------------------------------------------------------------------
 
 #[test]
 fn names_of_actions_are_the_callers() {

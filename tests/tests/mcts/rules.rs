@@ -133,7 +133,7 @@ fn gomoku_line<const SIZE: usize, const EXACT: bool>(first: &[u32], last: u32) {
     let mut position = Gomoku::<SIZE, EXACT>::new();
     let mut plain = games::gomoku::Gomoku::new(SIZE, EXACT);
     let size = SIZE as u32;
-    // The second player's stones: scattered over places where the first has none, no two of them in a row.
+    // The second player's stones: scattered over cells where the first has none, no two of them in a row.
     let mut others = (0..size * size)
         .filter(|a| !first.contains(a) && *a != last && [a / size, a % size].iter().all(|i| i.is_multiple_of(2)));
     for &action in first {
@@ -154,7 +154,7 @@ fn gomoku_line<const SIZE: usize, const EXACT: bool>(first: &[u32], last: u32) {
     assert_eq!(outcome, wins.then_some(GameResult::Win(0)), "{length} in a row, exact {EXACT}");
 }
 
-/// Every row of four to seven stones in every direction, completed at each of its places, at the edges and in the middle.
+/// Every row of four to seven stones in every direction, completed at each of its cells, at the edges and in the middle.
 fn gomoku_rows<const SIZE: usize>() {
     let size = SIZE as i32;
     for (dx, dy) in [(1, 0), (0, 1), (1, 1), (1, -1)] {

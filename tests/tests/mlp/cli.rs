@@ -11,7 +11,7 @@ use serde_json::Value;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::golden;
-use warpplay_tests::programs::{self, Place, has, interrupt};
+use warpplay_tests::programs::{self, Scratch, has, interrupt};
 
 /// The program `warpplay`.
 fn program() -> &'static Path {
@@ -19,8 +19,8 @@ fn program() -> &'static Path {
 }
 
 /// A folder for runs of the program.
-fn new_place() -> Place {
-    Place::new(program(), "mlp")
+fn new_scratch() -> Scratch {
+    Scratch::new(program(), "mlp")
 }
 
 /// A tiny set, a tiny network, the plain program.
@@ -34,13 +34,13 @@ fn course(report: &Value) -> Vec<(Value, Value, Value)> {
 
 #[test]
 fn the_json_of_train_has_the_fields_that_others_rely_on() {
-    let place = new_place();
+    let scratch = new_scratch();
     // Every flag of the agreed command line.
     let line = "train --hidden 24,12 --batch 32 --lr 0.1 --epochs 3 --optimizer sgd --reduction mean --init he_uniform --seed 1 \
                 --device cpu --precision fp32 --drawn 220 --drawn-test 60 --json run.json --plot run.svg --checkpoint run.checkpoint";
-    let shown = place.ok(line);
+    let shown = scratch.ok(line);
     assert!(shown.contains("drawn digits"), "{shown}");
-    let report = place.json("run.json");
+    let report = scratch.json("run.json");
     has(
         &report,
         &["schema", "version", "program", "epochs", "dead_units", "device", "options", "data", "engine", "test"],
@@ -66,20 +66,20 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
     }
     assert!(epochs[2]["loss"].as_f64() < epochs[0]["loss"].as_f64(), "{epochs:?}");
     assert_eq!(epochs[2]["test_accuracy"], report["test"]["accuracy"]);
-    assert!(fs::read_to_string(place.path("run.svg")).expect("a picture").starts_with("<svg"));
-    assert_eq!(place.names(), ["run.checkpoint", "run.json", "run.svg"], "nothing else is left");
+    assert!(fs::read_to_string(scratch.path("run.svg")).expect("a picture").starts_with("<svg"));
+    assert_eq!(scratch.names(), ["run.checkpoint", "run.json", "run.svg"], "nothing else is left");
 }
 
 #[test]
 fn the_same_command_gives_the_same_course_and_another_seed_another() {
-    let place = new_place();
+    let scratch = new_scratch();
     let train = |more: &str| {
-        place.ok(&format!("train {TINY} --epochs 2 --quiet --json run.json {more}"));
-        course(&place.json("run.json"))
+        scratch.ok(&format!("train {TINY} --epochs 2 --quiet --json run.json {more}"));
+        course(&scratch.json("run.json"))
     };
     let first = train("");
-    place.ok(&format!("train {} --epochs 2 --json run.json", TINY.replace("--threads 1", "--threads 2")));
-    assert_eq!(course(&place.json("run.json")), first, "the number of threads changes nothing");
+    scratch.ok(&format!("train {} --epochs 2 --json run.json", TINY.replace("--threads 1", "--threads 2")));
+    assert_eq!(course(&scratch.json("run.json")), first, "the number of threads changes nothing");
     assert_ne!(train("--seed 2"), first);
     for other in [
         "--reduction sum --lr 0.003",
@@ -94,19 +94,19 @@ fn the_same_command_gives_the_same_course_and_another_seed_another() {
     ] {
         // A flag is given once.
         let tiny = if other.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
-        place.ok(&format!("train {tiny} --epochs 2 --quiet --json run.json {other}"));
-        assert_ne!(course(&place.json("run.json")), first, "{other}");
+        scratch.ok(&format!("train {tiny} --epochs 2 --quiet --json run.json {other}"));
+        assert_ne!(course(&scratch.json("run.json")), first, "{other}");
     }
     assert_eq!(train("--optimizer sgd --momentum 0"), first, "no momentum is plain SGD");
 }
 
 #[test]
 fn devices_that_run_kernels_follow_the_cpu() {
-    let place = new_place();
+    let scratch = new_scratch();
     let train = |device: &str| {
         let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --weights net.safetensors";
-        place.ok(&format!("{line} --device {device}"));
-        place.json("run.json")
+        scratch.ok(&format!("{line} --device {device}"));
+        scratch.json("run.json")
     };
     let cpu = train("cpu");
     for device in kernel_devices() {
@@ -118,20 +118,20 @@ fn devices_that_run_kernels_follow_the_cpu() {
             assert!((loss(epoch) - loss(reference)).abs() <= 1e-4 * loss(reference), "{device}: {epoch} {reference}");
         }
         let evaluate = "evaluate --drawn-test 20 --weights net.safetensors --json found.json";
-        place.ok(&format!("{evaluate} --device {device}"));
-        let kernels = place.json("found.json");
-        place.ok(&format!("{evaluate} --device cpu"));
-        assert_eq!(kernels["confusion"], place.json("found.json")["confusion"], "{device}");
+        scratch.ok(&format!("{evaluate} --device {device}"));
+        let kernels = scratch.json("found.json");
+        scratch.ok(&format!("{evaluate} --device cpu"));
+        assert_eq!(kernels["confusion"], scratch.json("found.json")["confusion"], "{device}");
     }
 }
 
 #[test]
 fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
-    let place = new_place();
+    let scratch = new_scratch();
     for layout in ["", "--pytorch"] {
-        place.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
-        let shown = place.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
-        let (report, found) = (place.json("run.json"), place.json("found.json"));
+        scratch.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
+        let shown = scratch.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
+        let (report, found) = (scratch.json("run.json"), scratch.json("found.json"));
         has(&found, &["schema", "correct", "total", "confusion", "accuracy", "device", "data", "weights"]);
         assert_eq!(found["total"], 60);
         for field in ["correct", "confusion", "accuracy"] {
@@ -145,11 +145,11 @@ fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
         assert_eq!(found["correct"].as_u64(), Some(diagonal));
         assert!(shown.contains("true 9") && shown.contains("predicted"), "{shown}");
     }
-    let names = fs::read(place.path("net.safetensors")).expect("written");
+    let names = fs::read(scratch.path("net.safetensors")).expect("written");
     assert!(String::from_utf8_lossy(&names[..400]).contains("0.weight"));
     // A training can begin with them.
-    place.ok(&format!("train {TINY} --epochs 1 --json on.json --start net.safetensors"));
-    let (on, run) = (place.json("on.json"), place.json("run.json"));
+    scratch.ok(&format!("train {TINY} --epochs 1 --json on.json --start net.safetensors"));
+    let (on, run) = (scratch.json("on.json"), scratch.json("run.json"));
     assert!(on["epochs"][0]["loss"].as_f64() < run["epochs"][0]["loss"].as_f64());
 }
 
@@ -164,16 +164,16 @@ fn write_png(path: &Path, pixels: &[u8], side: u32) {
 
 #[test]
 fn one_image_is_classified_from_png_and_idx_alike() {
-    let place = new_place();
-    place.ok(&format!("train {TINY} --epochs 4 --quiet --weights net.safetensors"));
+    let scratch = new_scratch();
+    scratch.ok(&format!("train {TINY} --epochs 4 --quiet --weights net.safetensors"));
     let digits = Dataset::drawn_digits(3, 10).expect("digits");
-    digits.save(place.folder(), Split::Test).expect("written");
+    digits.save(scratch.folder(), Split::Test).expect("written");
     let image = digits.image(4).expect("there are ten");
-    write_png(&place.path("digit.png"), image, 28);
-    write_png(&place.path("dark.png"), &image.iter().map(|pixel| 255 - pixel).collect::<Vec<_>>(), 28);
+    write_png(&scratch.path("digit.png"), image, 28);
+    write_png(&scratch.path("dark.png"), &image.iter().map(|pixel| 255 - pixel).collect::<Vec<_>>(), 28);
     let predict = |what: &str| {
-        let shown = place.ok(&format!("predict --device cpu --weights net.safetensors --json found.json {what}"));
-        (place.json("found.json"), shown)
+        let shown = scratch.ok(&format!("predict --device cpu --weights net.safetensors --json found.json {what}"));
+        (scratch.json("found.json"), shown)
     };
     let (png, shown) = predict("--image digit.png");
     has(&png, &["schema", "class", "probabilities", "image", "device"]);
@@ -188,18 +188,18 @@ fn one_image_is_classified_from_png_and_idx_alike() {
     }
     assert_ne!(predict("--images t10k-images-idx3-ubyte").0["probabilities"], png["probabilities"]);
     let said =
-        place.fails(2, "predict --device cpu --weights net.safetensors --images t10k-images-idx3-ubyte --index 10");
+        scratch.fails(2, "predict --device cpu --weights net.safetensors --images t10k-images-idx3-ubyte --index 10");
     assert!(said.contains("10"), "{said}");
-    place.misused("predict --device cpu --weights net.safetensors");
-    place.misused("predict --device cpu --weights net.safetensors --image digit.png --images t10k-images-idx3-ubyte");
-    write_png(&place.path("small.png"), &[0; 100], 10);
-    let said = place.fails(1, "predict --device cpu --weights net.safetensors --image small.png");
+    scratch.misused("predict --device cpu --weights net.safetensors");
+    scratch.misused("predict --device cpu --weights net.safetensors --image digit.png --images t10k-images-idx3-ubyte");
+    write_png(&scratch.path("small.png"), &[0; 100], 10);
+    let said = scratch.fails(1, "predict --device cpu --weights net.safetensors --image small.png");
     assert!(said.contains("small.png"), "{said}");
 }
 
 #[test]
 fn any_set_of_the_format_can_be_trained_on() {
-    let place = new_place();
+    let scratch = new_scratch();
     // 6 x 7 pixels, three classes, a number of samples that no batch divides.
     let set = |n: usize| {
         let labels: Vec<u8> = (0..n).map(|at| (at % 3) as u8).collect();
@@ -207,68 +207,69 @@ fn any_set_of_the_format_can_be_trained_on() {
             labels.iter().flat_map(|&label| (0..42).map(move |at| if at % 3 == usize::from(label) { 200 } else { 9 }));
         Dataset::new(images.collect(), labels, 6, 7, 3, "stripes").expect("a set")
     };
-    set(101).save(place.folder(), Split::Train).expect("written");
-    set(31).save(place.folder(), Split::Test).expect("written");
-    place.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
-    let report = place.json("run.json");
+    set(101).save(scratch.folder(), Split::Train).expect("written");
+    set(31).save(scratch.folder(), Split::Test).expect("written");
+    scratch.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
+    let report = scratch.json("run.json");
     assert_eq!(report["sizes"], serde_json::json!([42, 3]));
     assert_eq!(report["epochs"][2]["test_accuracy"], 1.0, "stripes are told apart");
-    place.ok("evaluate --data . --device cpu --weights net.safetensors --json found.json");
-    assert_eq!(place.json("found.json")["correct"], 31);
-    place.ok("evaluate --data . --on-training-set --device cpu --weights net.safetensors --json found.json");
-    assert_eq!(place.json("found.json")["correct"], 101);
+    scratch.ok("evaluate --data . --device cpu --weights net.safetensors --json found.json");
+    assert_eq!(scratch.json("found.json")["correct"], 31);
+    scratch.ok("evaluate --data . --on-training-set --device cpu --weights net.safetensors --json found.json");
+    assert_eq!(scratch.json("found.json")["correct"], 101);
 }
 
 #[test]
 fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
-    let place = new_place();
+    let scratch = new_scratch();
     for options in ["", "--optimizer adam --lr 0.01 --schedule step --warmup 5 --validation 30"] {
         let tiny = if options.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
-        place.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --weights whole.safetensors"));
-        place.ok(&format!("train {tiny} {options} --epochs 2 --json part.json --checkpoint c --checkpoint-every 1"));
-        assert_eq!(course(&place.json("part.json")), course(&place.json("whole.json"))[..2]);
+        scratch.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --weights whole.safetensors"));
+        scratch.ok(&format!("train {tiny} {options} --epochs 2 --json part.json --checkpoint c --checkpoint-every 1"));
+        assert_eq!(course(&scratch.json("part.json")), course(&scratch.json("whole.json"))[..2]);
         // What is not given comes from the checkpoint.
-        place.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --weights rest.safetensors");
-        let (whole, rest) = (place.json("whole.json"), place.json("rest.json"));
+        scratch.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --weights rest.safetensors");
+        let (whole, rest) = (scratch.json("whole.json"), scratch.json("rest.json"));
         assert_eq!(course(&rest), course(&whole), "{options}");
         assert_eq!((&rest["options"], &rest["test"]["loss"]), (&whole["options"], &whole["test"]["loss"]));
-        let weights = |name: &str| Network::load(place.path(name)).expect("weights");
+        let weights = |name: &str| Network::load(scratch.path(name)).expect("weights");
         assert_eq!(weights("rest.safetensors"), weights("whole.safetensors"));
     }
-    let said = place.fails(1, "train --resume c --hidden 17 --device cpu --drawn 220 --drawn-test 60");
+    let said = scratch.fails(1, "train --resume c --hidden 17 --device cpu --drawn 220 --drawn-test 60");
     assert!(said.contains("784, 17, 10"), "{said}");
-    let said = place.fails(1, "train --resume c --device cpu --drawn 230 --drawn-test 60");
+    let said = scratch.fails(1, "train --resume c --device cpu --drawn 230 --drawn-test 60");
     assert!(said.contains("checkpoint"), "{said}");
 }
 
 #[test]
 fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
-    let place = new_place();
+    let scratch = new_scratch();
     let tiny = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 4 --lr 0.05";
-    let child = place
+    let child = scratch
         .command(&format!("train {tiny} --epochs 1000000 --json part.json --checkpoint c --checkpoint-every 1"))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    interrupt(child, &place.path("c"));
-    let part = place.json("part.json");
+    interrupt(child, &scratch.path("c"));
+    let part = scratch.json("part.json");
     assert_eq!(part["stopped_by"], "request");
-    let checkpoint = Checkpoint::load(place.path("c")).expect("a checkpoint");
+    let checkpoint = Checkpoint::load(scratch.path("c")).expect("a checkpoint");
     let done = checkpoint.epochs().len();
     assert!(done >= 1);
     assert_eq!(course(&part).len(), done, "the report is as far as the checkpoint");
     // On to the end of the epoch after the one that was interrupted, and the same without a stop.
     let epochs = done + 2;
-    place.ok(&format!("train --resume c --epochs {epochs} --device cpu --drawn 220 --drawn-test 60 --json rest.json"));
-    place.ok(&format!("train {tiny} --epochs {epochs} --json whole.json"));
-    assert_eq!(course(&place.json("rest.json")), course(&place.json("whole.json")));
+    scratch
+        .ok(&format!("train --resume c --epochs {epochs} --device cpu --drawn 220 --drawn-test 60 --json rest.json"));
+    scratch.ok(&format!("train {tiny} --epochs {epochs} --json whole.json"));
+    assert_eq!(course(&scratch.json("rest.json")), course(&scratch.json("whole.json")));
 }
 
 #[test]
 fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
-    let place = new_place();
-    let mut child = place
+    let scratch = new_scratch();
+    let mut child = scratch
         .command(&format!("train {TINY} --epochs 1000000"))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -283,23 +284,23 @@ fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     assert!(rest.iter().any(|line| line.contains("--resume mlp.checkpoint")), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("on request")), "{rest:?}");
-    assert!(Checkpoint::load(place.path("mlp.checkpoint")).expect("a checkpoint").epochs().len() >= 2);
+    assert!(Checkpoint::load(scratch.path("mlp.checkpoint")).expect("a checkpoint").epochs().len() >= 2);
 }
 
 #[test]
 fn a_loss_that_is_no_number_ends_the_training_and_keeps_the_last_good_state() {
-    let place = new_place();
+    let scratch = new_scratch();
     let tiny = TINY.replace("--lr 0.1", "--lr 1e30");
-    let said = place.fails(1, &format!("train {tiny} --epochs 3 --checkpoint c --json run.json"));
+    let said = scratch.fails(1, &format!("train {tiny} --epochs 3 --checkpoint c --json run.json"));
     assert!(said.contains("epoch 1, step") && said.contains(" c"), "{said}");
-    let checkpoint = Checkpoint::load(place.path("c")).expect("a checkpoint");
+    let checkpoint = Checkpoint::load(scratch.path("c")).expect("a checkpoint");
     assert_eq!((checkpoint.epochs().len(), checkpoint.updates()), (0, 0));
-    assert!(!place.path("run.json").exists(), "no result is claimed");
+    assert!(!scratch.path("run.json").exists(), "no result is claimed");
 }
 
 #[test]
 fn wrong_use_ends_with_2_and_everything_else_with_1() {
-    let place = new_place();
+    let scratch = new_scratch();
     let train = |more: &str| format!("train --device cpu --drawn 220 --drawn-test 60 --epochs 1 {more}");
     for (wrong, named) in [
         ("--batch 0", "batch"),
@@ -330,7 +331,7 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         ("--drawn 0", "0"),
     ] {
         let line = if wrong.starts_with("--drawn") { "train --device cpu ".to_string() + wrong } else { train(wrong) };
-        let said = place.fails(2, &line);
+        let said = scratch.fails(2, &line);
         assert!(said.contains(named), "{wrong}: {said}");
     }
     for wrong in [
@@ -347,22 +348,22 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         "--nonsense",
         "--data x",
     ] {
-        place.misused(&train(wrong));
+        scratch.misused(&train(wrong));
     }
-    place.misused("");
-    place.misused("guess");
-    place.fails(2, "train --device gpu");
-    place.fails(1, "train --device cuda:4096");
-    place.ok("--help");
-    place.ok("train --help");
-    assert_eq!(place.names(), [""; 0], "nothing is written by any of them");
+    scratch.misused("");
+    scratch.misused("guess");
+    scratch.fails(2, "train --device gpu");
+    scratch.fails(1, "train --device cuda:4096");
+    scratch.ok("--help");
+    scratch.ok("train --help");
+    assert_eq!(scratch.names(), [""; 0], "nothing is written by any of them");
 }
 
 #[test]
 fn bad_files_are_named() {
-    let place = new_place();
+    let scratch = new_scratch();
     let named = |line: &str, names: &[&str]| {
-        let said = place.fails(1, line);
+        let said = scratch.fails(1, line);
         assert!(names.iter().all(|name| said.contains(name)), "{line}: {said}");
     };
     named("train --device cpu --data nowhere", &["nowhere", "no such folder"]);
@@ -370,9 +371,9 @@ fn bad_files_are_named() {
     named("train --device cpu --resume nowhere.checkpoint", &["nowhere.checkpoint"]);
 
     let digits = Dataset::drawn_digits(1, 40).expect("digits");
-    digits.save(place.folder(), Split::Train).expect("written");
-    digits.save(place.folder(), Split::Test).expect("written");
-    let images = place.path("train-images-idx3-ubyte");
+    digits.save(scratch.folder(), Split::Train).expect("written");
+    digits.save(scratch.folder(), Split::Test).expect("written");
+    let images = scratch.path("train-images-idx3-ubyte");
     let good = fs::read(&images).expect("written");
     let mut wrong = good.clone();
     wrong[3] = 7;
@@ -381,7 +382,7 @@ fn bad_files_are_named() {
     fs::write(&images, &good[..good.len() - 1]).expect("written");
     named("train --device cpu --data . --batch 8", &["train-images-idx3-ubyte"]);
     fs::write(&images, &good).expect("written");
-    let said = place.fails(2, "train --device cpu --data . --batch 41");
+    let said = scratch.fails(2, "train --device cpu --data . --batch 41");
     assert!(said.contains("batch: 41") && said.contains("40"), "{said}");
 
     // Files that cannot be written are found before the training.
@@ -390,27 +391,27 @@ fn bad_files_are_named() {
         named(&format!("train --device cpu --epochs 100000 --{flag} no/such/file"), &["no/such/file"]);
         assert!(start.elapsed() < Duration::from_secs(20), "--{flag} is checked first");
     }
-    fs::create_dir(place.path("folder")).expect("made");
+    fs::create_dir(scratch.path("folder")).expect("made");
     named("train --device cpu --checkpoint folder", &["folder"]);
 
     // A damaged checkpoint is refused, and left as it is.
-    place.ok(&format!("train {TINY} --epochs 1 --quiet --checkpoint c"));
-    let mut bytes = fs::read(place.path("c")).expect("written");
+    scratch.ok(&format!("train {TINY} --epochs 1 --quiet --checkpoint c"));
+    let mut bytes = fs::read(scratch.path("c")).expect("written");
     let at = bytes.len() - 5;
     bytes[at] ^= 1;
-    fs::write(place.path("c"), &bytes).expect("written");
+    fs::write(scratch.path("c"), &bytes).expect("written");
     named("train --device cpu --drawn 220 --drawn-test 60 --resume c", &["error: c: "]);
-    assert_eq!(fs::read(place.path("c")).expect("there"), bytes);
+    assert_eq!(fs::read(scratch.path("c")).expect("there"), bytes);
 }
 
 #[test]
 fn models_side_by_side_are_those_trained_alone() {
-    let place = new_place();
+    let scratch = new_scratch();
     // Wherever kernels run; the first is the interpreter where there is no GPU.
     let device = kernel_devices()[0].backend().to_string();
     let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
-    let shown = place.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
-    let all = place.json("all.json");
+    let shown = scratch.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
+    let all = scratch.json("all.json");
     has(&all, &["models", "seconds", "models_per_second", "best", "one_at_a_time"]);
     let models = all["models"].as_array().expect("a list");
     let settings: Vec<_> =
@@ -418,45 +419,45 @@ fn models_side_by_side_are_those_trained_alone() {
     assert_eq!(settings, [(Some(1), Some(0.05)), (Some(1), Some(0.1)), (Some(2), Some(0.05))]);
     for model in models {
         let (seed, rate) = (&model["seed"], &model["learning_rate"]);
-        place.ok(&format!("train {base} --seed {seed} --lr {rate} --json one.json"));
-        let one = place.json("one.json");
+        scratch.ok(&format!("train {base} --seed {seed} --lr {rate} --json one.json"));
+        let one = scratch.json("one.json");
         let losses = |report: &Value| [0, 1].map(|at| report["epochs"][at]["loss"].as_f64().expect("a number"));
         for (many, alone) in losses(model).into_iter().zip(losses(&one)) {
             assert!((many - alone).abs() <= 1e-4 * alone, "{many} {alone}");
         }
         assert_eq!(model["test_accuracy"], one["test"]["accuracy"]);
     }
-    let best = all["best"].as_u64().expect("a place") as usize;
+    let best = all["best"].as_u64().expect("an index") as usize;
     let accuracy = |at: usize| models[at]["test_accuracy"].as_f64();
     assert!((0..3).all(|at| accuracy(at) <= accuracy(best)));
     assert!(shown.contains("best") && shown.contains("a second"), "{shown}");
-    place.misused("sweep --models 0");
-    place.misused("sweep --models 4 --seeds 2");
+    scratch.misused("sweep --models 0");
+    scratch.misused("sweep --models 4 --seeds 2");
 }
 
 #[test]
 fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
-    let place = new_place();
+    let scratch = new_scratch();
     let base = "sweep --device cpu --drawn 64 --drawn-test 16 --hidden 16 --batch 32 --epochs 2";
-    place.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
-    let some = place.json("some.json");
+    scratch.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
+    let some = scratch.json("some.json");
     assert_eq!((&some["best"], &some["models"][0]["diverged"]), (&Value::from(1), &Value::from(1)));
     assert!(some["one_at_a_time"].as_f64().is_some_and(|rate| rate > 0.0), "{some}");
-    let shown = place.ok(&format!("{base} --models 1 --lrs 1e30 --compare --json none.json"));
-    let none = place.json("none.json");
+    let shown = scratch.ok(&format!("{base} --models 1 --lrs 1e30 --compare --json none.json"));
+    let none = scratch.json("none.json");
     assert!(none["best"].is_null() && none["one_at_a_time"].is_null(), "{none}");
     assert!(shown.contains("best    none"), "{shown}");
     for too_many in ["--models 1000000000", "--models 4294967295", "--seeds 4294967295", "--seeds 2049 --lrs 0.1,0.2"] {
-        let said = place.fails(2, &format!("{base} {too_many}"));
+        let said = scratch.fails(2, &format!("{base} {too_many}"));
         assert!(said.contains("option models") && said.contains("1 to 4096"), "{said}");
     }
 }
 
 #[test]
 fn no_output_is_written_over_another() {
-    let place = new_place();
-    place.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
-    let kept = fs::read(place.path("c")).expect("a checkpoint");
+    let scratch = new_scratch();
+    scratch.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
+    let kept = fs::read(scratch.path("c")).expect("a checkpoint");
     for (files, named) in [
         ("--json x --checkpoint x", "--checkpoint and --json"),
         ("--weights ./x --checkpoint x", "--checkpoint and --save-weights"),
@@ -465,24 +466,24 @@ fn no_output_is_written_over_another() {
         ("--resume c --weights c", "--save-weights and --resume"),
         ("--start w --checkpoint w", "--checkpoint and --start"),
     ] {
-        let said = place.fails(2, &format!("train {TINY} --epochs 2 {files}"));
+        let said = scratch.fails(2, &format!("train {TINY} --epochs 2 {files}"));
         assert!(said.contains(named), "{files}: {said}");
     }
-    assert_eq!(fs::read(place.path("c")).expect("a checkpoint"), kept);
-    assert_eq!(place.names(), ["c", "w"]);
-    place.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
-    place.ok(&format!("train {TINY} --epochs 1 --start w --weights w"));
+    assert_eq!(fs::read(scratch.path("c")).expect("a checkpoint"), kept);
+    assert_eq!(scratch.names(), ["c", "w"]);
+    scratch.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
+    scratch.ok(&format!("train {TINY} --epochs 1 --start w --weights w"));
     // Said before the training, not after it.
     for flag in ["--checkpoint", "--weights"] {
-        let said = place.fails(1, &format!("train {TINY} --epochs 1 --json r.json {flag} /dev/null"));
+        let said = scratch.fails(1, &format!("train {TINY} --epochs 1 --json r.json {flag} /dev/null"));
         assert!(said.contains("/dev/null: cannot be written: it is a device"), "{said}");
     }
-    assert_eq!(place.names(), ["c", "w"]);
+    assert_eq!(scratch.names(), ["c", "w"]);
 }
 
 #[test]
 fn old_lines_and_their_translations_run() {
-    let place = new_place();
+    let scratch = new_scratch();
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mlp.tsv");
     let table = fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
     let table = table.replace("GOLDEN", &golden::path("").to_string_lossy());
@@ -495,7 +496,8 @@ fn old_lines_and_their_translations_run() {
         }
         for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
             let mut run = Command::new(program());
-            let output = run.args(command.split(' ')).current_dir(place.folder()).output().expect("the program starts");
+            let output =
+                run.args(command.split(' ')).current_dir(scratch.folder()).output().expect("the program starts");
             // The engine that left has no old line.
             let code = if command.contains("--execution paper") { 2 } else { 0 };
             assert_eq!(output.status.code(), Some(code), "{command}: {}", String::from_utf8_lossy(&output.stderr));
@@ -507,19 +509,19 @@ fn old_lines_and_their_translations_run() {
 
 #[test]
 fn samples_are_held_out_by_number_share_and_folder() {
-    let place = new_place();
+    let scratch = new_scratch();
     let held = |how: &str| {
-        place.ok(&format!("train {TINY} --epochs 2 --json run.json --held-out {how}"));
-        place.json("run.json")
+        scratch.ok(&format!("train {TINY} --epochs 2 --json run.json --held-out {how}"));
+        scratch.json("run.json")
     };
     let (number, share) = (held("22"), held("0.1"));
     assert_eq!((&number["n_train"], &number["options"]["held_out"]), (&198.into(), &22.into()));
     assert_eq!((course(&share), &share["options"]), (course(&number), &number["options"]));
-    fs::create_dir(place.path("set")).expect("made");
-    Dataset::drawn_digits(4, 30).and_then(|set| set.save(place.path("set"), Split::Test)).expect("written");
+    fs::create_dir(scratch.path("set")).expect("made");
+    Dataset::drawn_digits(4, 30).and_then(|set| set.save(scratch.path("set"), Split::Test)).expect("written");
     let folder = held("set --patience 5");
     assert_eq!((&folder["n_train"], &folder["options"]["held_out"]), (&220.into(), &0.into()));
     assert!(folder["epochs"][1]["validation_loss"].as_f64() > Some(0.0));
-    place.misused("train --device cpu --held-out 1.5");
-    place.fails(1, "train --device cpu --held-out nowhere");
+    scratch.misused("train --device cpu --held-out 1.5");
+    scratch.fails(1, "train --device cpu --held-out nowhere");
 }

@@ -7,7 +7,7 @@ use warpplay::mlp::{Classifier, Dataset, Engine, Network, Options, Reduction, Sp
 use warpplay::{Backend, Device};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
-use warpplay_tests::random::Random;
+use warpplay_tests::mlp::{images, train, values};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Losses of epochs, relative: the bound that single-precision programs are held to.
@@ -15,38 +15,8 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after an epoch of some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `side`² pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
-fn images(n: usize, side: u32, n_classes: u32) -> Arc<Dataset> {
-    let pixels = (side * side) as usize;
-    let mut random = Random(7);
-    let mut next = || random.u31();
-    let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
-    let images = labels.iter().flat_map(|&label| {
-        (0..pixels)
-            .map(|pixel| if pixel % n_classes as usize == usize::from(label) { 120 + next() % 136 } else { next() % 90 } as u8)
-            .collect::<Vec<_>>()
-    });
-    Arc::new(Dataset::new(images.collect(), labels, side, side, n_classes, "made for a test").unwrap())
-}
-
 fn options(hidden: u32, batch: u32, engine: Engine) -> Options {
     Options { hidden: vec![hidden], batch, epochs: 2, learning_rate: 0.2, seed: 3, engine, ..Options::default() }
-}
-
-/// Losses and weights of a training.
-fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
-    let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
-    let report = trainer.run(|_| ControlFlow::Continue(()))?;
-    Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
-}
-
-fn values(network: &Network) -> Vec<f64> {
-    network
-        .layers()
-        .iter()
-        .flat_map(|layer| layer.weights.iter().chain(&layer.bias))
-        .map(|&value| f64::from(value))
-        .collect()
 }
 
 #[test]
@@ -59,7 +29,7 @@ fn epochs_equal_the_plain_programs() {
         (64, 8, 2, 5, 64, Reduction::Sum),
         (1, 4, 2, 3, 1, Reduction::Mean),
     ] {
-        let set = images(n, side, n_classes);
+        let set = images(n, side, side, n_classes);
         let rate = if reduction == Reduction::Sum { 0.002 } else { 0.2 };
         let base = Options { reduction, learning_rate: rate, ..options(hidden, batch, Engine::Auto) };
         let (losses, network) = train(&Device::cpu(), &base, &set).expect("cpu");
@@ -76,7 +46,7 @@ fn epochs_equal_the_plain_programs() {
 
 #[test]
 fn classification_equals_the_plain_programs() {
-    let set = images(150, 8, 10);
+    let set = images(150, 8, 8, 10);
     let mut trainer = Trainer::builder(&set).options(options(24, 32, Engine::Auto)).build(&Device::cpu()).expect("cpu");
     trainer.run(|_| ControlFlow::Continue(())).expect("cpu");
     let network = trainer.network().expect("cpu");
@@ -105,7 +75,7 @@ fn classification_equals_the_plain_programs() {
 
 #[test]
 fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
-    let set = images(100, 4, 5);
+    let set = images(100, 4, 4, 5);
     for_each_device(|device| {
         let options = Options { epochs: 3, ..options(30, 16, Engine::Epoch) };
         let (_, whole) = train(device, &options, &set)?;
@@ -123,7 +93,7 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
 
 #[test]
 fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
-    let set = images(100, 4, 5);
+    let set = images(100, 4, 4, 5);
     for_each_device(|device| {
         let options = Options { epochs: 3, learning_rate: 1e6, ..options(30, 16, Engine::Epoch) };
         let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
@@ -136,7 +106,7 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
 
 #[test]
 fn a_sweep_gives_each_model_what_it_gets_alone() {
-    let set = images(100, 4, 5);
+    let set = images(100, 4, 4, 5);
     let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e6)];
     let base = options(20, 16, Engine::Auto);
     let sweep = |device: &Device| {

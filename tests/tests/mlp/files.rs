@@ -4,38 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
 use warpplay::mlp::{Checkpoint, Dataset, Init, Layer, Network, Split, WeightLayout, read_image};
 use warpplay::{Error, Result};
 use warpplay_gpu::mlp::random;
+use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
-
-/// A folder that goes away.
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, bytes).expect("the folder can be written");
-        path
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("the folder is there");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-}
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -154,8 +127,8 @@ fn headers_are_not_believed() {
     let error = Dataset::load(folder.path("absent"), &b, None).unwrap_err().to_string();
     assert!(error.contains("absent: cannot be read: No such file"), "{error}");
     says(
-        Dataset::load(folder.0.path(), &b, None),
-        folder.0.path(),
+        Dataset::load(folder.folder(), &b, None),
+        folder.folder(),
         "cannot be read: it is a folder, expected an IDX file",
     );
 }
@@ -188,7 +161,7 @@ fn packed_files_are_not_believed_either() {
 #[test]
 fn folders_are_searched_for_every_name() {
     let folder = Folder::new();
-    let dir = folder.0.path();
+    let dir = folder.folder();
     let text = "no train-images-idx3-ubyte in it, nor train-images.idx3-ubyte, plain or with .gz";
     says(Dataset::load_dir(dir), dir, text);
     says(Dataset::load_dir(folder.path("absent")), &folder.path("absent"), "there is no such folder");
@@ -210,9 +183,9 @@ fn folders_are_searched_for_every_name() {
 fn sets_are_written_and_read_back() {
     let folder = Folder::new();
     let (train, test) = (Dataset::drawn_digits(1, 50).unwrap(), Dataset::drawn_digits(2, 20).unwrap());
-    train.save(folder.0.path(), Split::Train).unwrap();
-    test.save(folder.0.path(), Split::Test).unwrap();
-    let (a, b) = Dataset::load_dir(folder.0.path()).unwrap();
+    train.save(folder.folder(), Split::Train).unwrap();
+    test.save(folder.folder(), Split::Test).unwrap();
+    let (a, b) = Dataset::load_dir(folder.folder()).unwrap();
     assert_eq!((a.images(), a.labels(), a.image_size()), (train.images(), train.labels(), (28, 28)));
     assert_eq!((a.checksum(), b.checksum()), (train.checksum(), test.checksum()));
     let names =
@@ -655,8 +628,8 @@ fn damaged_weight_files_are_refused() {
     lies[..8].copy_from_slice(&u64::MAX.to_le_bytes());
     assert!(text(&lies).contains("no safetensors file, or a damaged one: header too large"));
     says(
-        Network::load(folder.0.path()),
-        folder.0.path(),
+        Network::load(folder.folder()),
+        folder.folder(),
         "cannot be read: it is a folder, a device or a pipe, expected a file",
     );
     let error = Checkpoint::load(folder.write("weights", &whole)).unwrap_err().to_string();
@@ -696,7 +669,7 @@ fn only_files_are_overwritten() {
     let folder = Folder::new();
     let network = Network::initial(&[2, 2], Init::HeUniform, 1).unwrap();
     let save = |path: &Path| network.save(path, WeightLayout::InOut);
-    says(save(folder.0.path()), folder.0.path(), "cannot be written: it is a folder, expected a file");
+    says(save(folder.folder()), folder.folder(), "cannot be written: it is a folder, expected a file");
     if cfg!(unix) {
         let path = Path::new("/dev/null");
         says(save(path), path, "cannot be written: it is a device or a pipe, expected a file");

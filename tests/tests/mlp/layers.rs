@@ -18,6 +18,7 @@ use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden;
+use warpplay_tests::mlp::{images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
@@ -26,31 +27,9 @@ const LOSSES: Tolerance = Tolerance { abs: 0.0, rel: 1e-4 };
 /// Weights after some tens of steps: another order of the sums.
 const WEIGHTS: Tolerance = Tolerance { abs: 2e-6, rel: 2e-6 };
 
-/// Images of `rows` x `cols` pixels whose classes can be told apart: bright at pixels of the class, noise elsewhere.
-fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
-    let pixels = (rows * cols) as usize;
-    let mut random = Random(7);
-    let mut next = || random.u31();
-    let labels: Vec<u8> = (0..n).map(|_| (next() % n_classes) as u8).collect();
-    let images = labels.iter().flat_map(|&label| {
-        let bright = usize::from(label);
-        (0..pixels)
-            .map(|pixel| if pixel % n_classes as usize == bright { 120 + next() % 136 } else { next() % 90 } as u8)
-            .collect::<Vec<_>>()
-    });
-    Arc::new(Dataset::new(images.collect(), labels, rows, cols, n_classes, "made for a test").expect("a set"))
-}
-
 fn options(hidden: &[u32], batch: u32) -> Options {
     let engine = Engine::Layers;
     Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.1, seed: 3, engine, ..Options::default() }
-}
-
-/// Losses and weights of a training.
-fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(Vec<f64>, Network), warpplay::Error> {
-    let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
-    let report = trainer.run(|_| ControlFlow::Continue(()))?;
-    Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
 }
 
 /// The same by the plain program in single precision.
@@ -58,11 +37,6 @@ fn plain(options: &Options, set: &Arc<Dataset>) -> (Vec<f64>, Network) {
     let (engine, stream, precision) = (Engine::Auto, Residence::Device, Precision::F32);
     let options = Options { engine, stream, precision, ..options.clone() };
     train(&Device::cpu(), &options, set).expect("the plain program")
-}
-
-fn values(network: &Network) -> Vec<f64> {
-    let layers = network.layers().iter();
-    layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias)).map(|&value| f64::from(value)).collect()
 }
 
 #[test]
@@ -381,9 +355,9 @@ fn twenty_steps_of_real_digits_meet_the_reference() {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by_key(|&sample| (random::element(stream_key, sample as u64 + 1), sample));
         let (mut own_pixels, mut own_labels) = (vec![0; n * 784], vec![0; n]);
-        for (place, &sample) in order.iter().enumerate() {
-            own_pixels[sample * 784..][..784].copy_from_slice(&pixels[place * 784..][..784]);
-            own_labels[sample] = labels[place];
+        for (position, &sample) in order.iter().enumerate() {
+            own_pixels[sample * 784..][..784].copy_from_slice(&pixels[position * 784..][..784]);
+            own_labels[sample] = labels[position];
         }
         let set = Arc::new(Dataset::new(own_pixels, own_labels, 28, 28, 10, "the reference's batches")?);
         // 256 hidden units need a cluster of 16 blocks, which `simt` does not have.

@@ -9,7 +9,7 @@ use warpplay_papers::checkers_conv::{Affine, InputForm, Kernels, Model, NormArra
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden::{self, Tensors};
-use warpplay_tests::tolerance::{Tolerance, close, same};
+use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 
 /// Rounding of sums of up to 1,170 products of numbers below 1.
 const SUMS: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
@@ -32,10 +32,6 @@ fn values(n: usize, salt: u32) -> Vec<f32> {
 /// Planes of 0 and 1.
 fn planes(n: usize, salt: u32) -> Vec<f32> {
     values(n, salt).into_iter().map(|value| if value > 0.3 { 1.0 } else { 0.0 }).collect()
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(value)).collect()
 }
 
 fn conv(n_inputs: usize, n_outputs: usize, taps: usize, salt: u32) -> Conv {
@@ -356,7 +352,7 @@ fn leaving_out_the_bias_moves_the_reference_logits_by_two() {
 }
 
 #[test]
-fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_place() {
+fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_index() {
     let shape = plain::Shape { width: 32, depth: 1, ..plain::Shape::default() };
     let (observations, masks) = (planes(2 * 320, 8), vec![1u8; 2 * 512]);
     let reference = plain::Network::<f64>::seeded(shape, 27);

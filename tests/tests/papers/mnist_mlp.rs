@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Dataset, EpochReport, Residence};
+use warpplay::mlp::{Dataset, Residence};
 use warpplay::{Backend, Buffer, Device, Error, Progress, Stream};
 use warpplay_cpu_ref::mlp::{
     Init, Network, Pass, Product as Shape, Reduction, Sequential, Settings, Training, epoch_order, pieces,
@@ -16,8 +16,8 @@ use warpplay_papers::mnist_mlp::{
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden::{self, Tensors};
-use warpplay_tests::programs::{self, Place, has};
-use warpplay_tests::tolerance::{Tolerance, close, same};
+use warpplay_tests::programs::{self, Scratch, has};
+use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 
 /// Sizes that straddle warps and tiles, in pairs that are never square.
 const EXTENTS: [(u32, u32); 9] =
@@ -60,10 +60,6 @@ fn values(n: usize, salt: u32) -> Vec<f32> {
 fn labels(n: usize, n_classes: u32, salt: u32) -> Vec<u8> {
     let key = random::key(salt, 2);
     (1..=n as u64).map(|i| (random::element(key, i) >> 33) as u32 % n_classes).map(|label| label as u8).collect()
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(value)).collect()
 }
 
 /// A device with the kernels in one form.
@@ -458,10 +454,6 @@ fn small(hidden: &[u32]) -> Options {
     }
 }
 
-fn go_on(_: &Progress<EpochReport>) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
 /// Weights and biases, layer by layer.
 fn parameters(trainer: &mut Program) -> Result<Vec<f32>, Error> {
     Ok(trainer.network()?.layers().iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect())
@@ -489,7 +481,7 @@ fn plain_training(options: &Options, set: &Dataset) -> (Vec<f64>, Training<f32>)
 fn check_training(device: &Device, options: &Options, set: &Arc<Dataset>) -> Checked {
     let what = format!("{:?}, {:?}, {}", options.forms, options.hidden, options.stream);
     let mut trainer = Program::new(device, set, options)?;
-    let report = trainer.run(None, go_on)?;
+    let report = trainer.run(None, Progress::go_on)?;
     assert!(!report.stopped);
     let (losses, plain) = plain_training(options, set);
     let got: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
@@ -556,7 +548,7 @@ fn an_interrupted_training_goes_on_to_the_same_bits() -> Checked {
             let mut options = Options { batch: 2, epochs: 2, ..small(&[6]) };
             options.forms.column_sums = column_sums;
             let mut whole = Program::new(device, &set, &options)?;
-            let whole_report = whole.run(None, go_on)?;
+            let whole_report = whole.run(None, Progress::go_on)?;
             let mut first = Program::new(device, &set, &options)?;
             // An epoch has 75 steps.
             let report = first.run(None, |progress| {
@@ -566,11 +558,11 @@ fn an_interrupted_training_goes_on_to_the_same_bits() -> Checked {
             let (network, position) = (first.network()?, first.position().clone());
             assert!((20..75).contains(&position.step), "{}", position.step);
             // In the same program, and in another that gets weights and position.
-            let rest = first.run(None, go_on)?;
+            let rest = first.run(None, Progress::go_on)?;
             same("weights", &parameters(&mut first)?, &parameters(&mut whole)?);
             let mut second = Program::new(device, &set, &options)?;
             second.resume(&network, position)?;
-            let report = second.run(None, go_on)?;
+            let report = second.run(None, Progress::go_on)?;
             same("weights", &parameters(&mut second)?, &parameters(&mut whole)?);
             let losses = |report: &warpplay_papers::mnist_mlp::Report| -> Vec<f64> {
                 report.epochs.iter().map(|epoch| epoch.loss).collect()
@@ -595,7 +587,7 @@ fn sets_are_classified_by_batches_that_are_not_the_trainings() -> Checked {
         {
             let options = Options { stream, evaluate_batch, epochs: 1, ..small(&[6, 33]) };
             let mut trainer = Program::new(device, &set, &options)?;
-            let report = trainer.run(Some(&other), go_on)?;
+            let report = trainer.run(Some(&other), Progress::go_on)?;
             let network = plain_training(&options, &set).1.network;
             let mut pass = Pass::default();
             network.forward::<Sequential>(other.images(), &mut pass);
@@ -640,7 +632,7 @@ fn a_training_that_diverges_goes_back_and_says_where() -> Checked {
         let options = Options { learning_rate: 1e30, ..small(&[6]) };
         let mut trainer = Program::new(device, &set, &options)?;
         let before = parameters(&mut trainer)?;
-        let error = trainer.run(None, go_on).expect_err("diverges");
+        let error = trainer.run(None, Progress::go_on).expect_err("diverges");
         assert!(matches!(error, Error::Diverged { epoch: 1, step: 2..=5, steps: 5 }), "{error}");
         let remedy = " of 5: use a smaller learning rate; the state before this epoch is kept";
         let text = error.to_string();
@@ -784,11 +776,11 @@ fn steps_on_real_digits_are_those_of_the_reference_vectors() {
 
 #[test]
 fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
-    let place = Place::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
+    let scratch = Scratch::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
     let line = "mnist_mlp experiments --device cpu --drawn 300 --drawn-test 60 --epochs 2 --only lr,block,evaluate,gap,suspects,operations,transfer \
                 --json all.json --plots plots";
-    let shown = place.ok(line);
-    let found = place.json("all.json");
+    let shown = scratch.ok(line);
+    let found = scratch.json("all.json");
     has(&found, &["schema", "data", "epochs", "published", "tables", "left_out", "interrupted"]);
     assert_eq!(found["published"]["gpu_seconds"], 2.25);
     let tables = found["tables"].as_array().expect("a list");
@@ -812,13 +804,14 @@ fn the_experiments_run_without_a_gpu_and_say_what_they_leave_out() {
     assert!((52.0..53.0).contains(&step), "{step}");
     assert!(shown.contains("left out") && shown.contains("no GPU"), "{shown}");
     for plot in ["lr.svg", "lr-losses.svg", "evaluate.svg", "gap-losses.svg"] {
-        let svg = fs::read_to_string(place.path("plots").join(plot)).unwrap_or_else(|error| panic!("{plot}: {error}"));
+        let svg =
+            fs::read_to_string(scratch.path("plots").join(plot)).unwrap_or_else(|error| panic!("{plot}: {error}"));
         assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{plot}");
     }
-    place.misused("mnist_mlp experiments --only nonsense");
-    place.ok("mnist_mlp train --device simt --drawn 20 --drawn-test 10 --hidden 4 --batch 10 --epochs 1 --column-sums atomic --json run.json");
-    let run = place.json("run.json");
+    scratch.misused("mnist_mlp experiments --only nonsense");
+    scratch.ok("mnist_mlp train --device simt --drawn 20 --drawn-test 10 --hidden 4 --batch 10 --epochs 1 --column-sums atomic --json run.json");
+    let run = scratch.json("run.json");
     has(&run, &["schema", "epochs", "dead_units", "device", "seed", "seconds", "options", "program"]);
     assert_eq!(run["options"]["forms"]["column_sums"], "atomic");
-    place.misused("mnist_mlp train --column-sums none");
+    scratch.misused("mnist_mlp train --column-sums none");
 }

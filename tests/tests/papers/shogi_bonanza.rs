@@ -16,8 +16,8 @@ use warpplay_papers::shogi_bonanza::{
 };
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
-use warpplay_tests::learning::{dataset, reference, same_as_reference};
-use warpplay_tests::programs::{self, Place, has};
+use warpplay_tests::learning::{reference, same_as_reference, shards_of};
+use warpplay_tests::programs::{self, Scratch, close, has, list};
 use warpplay_tests::shogi_bonanza::Distinct;
 
 const PLAIN: Form = Form::Engine(Engine::Plain);
@@ -25,11 +25,6 @@ const PERSISTENT: Form = Form::Engine(Engine::Persistent);
 
 fn go_on(_: &Row) -> ControlFlow<()> {
     ControlFlow::Continue(())
-}
-
-/// Shards of the first games, a hundred at most, and where plies end.
-fn shards_of(games: u32, end: u32, shard_parents: usize) -> Dataset {
-    dataset(0..games, 40..end, 1, shard_parents)
 }
 
 /// All rows of a job.
@@ -304,20 +299,10 @@ fn bad_divisions_are_refused() {
 }
 
 /// The program `warpplay`.
-fn new_place() -> Place {
-    let place = Place::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
-    std::fs::write(place.path("six.usi"), golden::text("shogi/six.usi")).expect("a file");
-    place
-}
-
-#[track_caller]
-fn close(found: &Value, expected: &Value, tolerance: f64) {
-    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
-    assert!((number(found) - number(expected)).abs() <= tolerance, "{found}, expected {expected}");
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+fn new_scratch() -> Scratch {
+    let scratch = Scratch::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")), "papers");
+    std::fs::write(scratch.path("six.usi"), golden::text("shogi/six.usi")).expect("a file");
+    scratch
 }
 
 /// The trajectory of the reference for its first 100 games.
@@ -343,7 +328,7 @@ fn reproduce_is_the_reference_on_every_back_end() {
     let games = golden::path("shogi/first_100.usi.txt.gz");
     let reference: Value = serde_json::from_str(&golden::text("shogi/learning.json")).expect("JSON");
     let reference = &reference["first_100_games"];
-    let place = new_place();
+    let scratch = new_scratch();
     let devices = kernel_devices().into_iter().map(|device| device.backend().to_string());
     for device in devices.chain(["cpu".to_string(), "auto".to_string()]) {
         // The agreed command line.
@@ -351,8 +336,8 @@ fn reproduce_is_the_reference_on_every_back_end() {
             "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --init 3 --plies 40..80 --device {device} --json run.json",
             games.display()
         );
-        let shown = place.ok(&line);
-        let report = place.json("run.json");
+        let shown = scratch.ok(&line);
+        let report = scratch.json("run.json");
         has(
             &report,
             &["schema", "kind", "program", "version", "device", "device_name", "form", "seconds", "games", "skipped"],
@@ -362,20 +347,20 @@ fn reproduce_is_the_reference_on_every_back_end() {
     }
     // The paper's own way, on the CPU.
     for form in ["paper", "plain"] {
-        place.ok(&format!(
+        scratch.ok(&format!(
             "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
             games.display()
         ));
-        is_the_reference(&place.json("run.json"), reference);
+        is_the_reference(&scratch.json("run.json"), reference);
     }
 }
 
 #[test]
 fn every_form_learns_the_same() {
-    let place = new_place();
+    let scratch = new_scratch();
     let line = "shogi_bonanza --records six.usi --limit 1 --plies 40..44 --iterations 2 --init 3,3,4,4,5,5,3,3,3,3,6,6 --quiet --json run.json";
-    place.ok(&format!("{line} --device cpu --form histogram"));
-    let expected = place.json("run.json")["trajectory"].clone();
+    scratch.ok(&format!("{line} --device cpu --form histogram"));
+    let expected = scratch.json("run.json")["trajectory"].clone();
     assert_eq!(list(&expected).len(), 3);
     let mut runs = vec![("cpu".to_string(), "paper"), ("cpu".to_string(), "plain")];
     for device in kernel_devices() {
@@ -384,8 +369,8 @@ fn every_form_learns_the_same() {
         }
     }
     for (device, form) in runs {
-        place.ok(&format!("{line} --device {device} --form {form}"));
-        let report = place.json("run.json");
+        scratch.ok(&format!("{line} --device {device} --form {form}"));
+        let report = scratch.json("run.json");
         assert_eq!(report["form"], form);
         for (row, expected) in list(&report["trajectory"]).iter().zip(list(&expected)) {
             close(&row["j"], &expected["j"], 1e-11);
@@ -395,19 +380,19 @@ fn every_form_learns_the_same() {
         }
     }
     // Threads change nothing.
-    place.ok(&format!("{line} --device cpu --form plain --threads 1"));
-    assert_eq!(place.json("run.json")["trajectory"], expected);
+    scratch.ok(&format!("{line} --device cpu --form plain --threads 1"));
+    assert_eq!(scratch.json("run.json")["trajectory"], expected);
 }
 
 #[test]
 fn reproduce_draws_both_figures_and_prints_the_tables() {
-    let place = new_place();
-    let shown = place.ok(
+    let scratch = new_scratch();
+    let shown = scratch.ok(
         "shogi_bonanza --records six.usi --plies 40..50 --iterations 3 --device cpu --plots plots --plot-iterations 5 --tables \
          --table-iterations 1 --quiescence --quiescence-every 2 --json run.json",
     );
     for figure in ["plots/init3.svg", "plots/init5.svg"] {
-        assert!(place.text(figure).starts_with("<svg"), "{figure}");
+        assert!(scratch.text(figure).starts_with("<svg"), "{figure}");
     }
     for table in ["Table 2", "Table 6", "Table 7"] {
         assert!(shown.contains(table), "{shown}");
@@ -415,7 +400,7 @@ fn reproduce_draws_both_figures_and_prints_the_tables() {
     for kind in ["歩", "成香", "龍"] {
         assert!(shown.contains(kind), "{shown}");
     }
-    let once = place.json("run.json");
+    let once = scratch.json("run.json");
     let tables = &once["tables"];
     has(tables, &["ranks", "times", "values", "values_with_quiescence", "published"]);
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
@@ -447,20 +432,20 @@ fn reproduce_draws_both_figures_and_prints_the_tables() {
     let quiet = &tables["values_with_quiescence"];
     assert!(list(quiet).len() == 12 && *quiet != tables["values"], "{quiet}");
     // Half as many again, twice the children, the same objective.
-    place.ok(
+    scratch.ok(
         "shogi_bonanza --records six.usi --plies 40..50 --iterations 3 --device cpu --repeat 2 --quiet --json twice.json",
     );
-    let twice = place.json("twice.json");
+    let twice = scratch.json("twice.json");
     assert_eq!(twice["children"].as_u64(), once["children"].as_u64().map(|children| 2 * children));
     assert_eq!(twice["trajectory"][3]["values"], once["trajectory"][3]["values"]);
 }
 
 #[test]
 fn objective_and_windows_are_parameters() {
-    let place = new_place();
+    let scratch = new_scratch();
     let line = "shogi_bonanza --records six.usi --device cpu --iterations 1 --quiet --json run.json";
-    place.ok(&format!("{line} --plies 40..60/2 --game-range 0..6/2 --a 2 --h 0.5 --factor 0.5 --delta 0.1 --init 5"));
-    let report = place.json("run.json");
+    scratch.ok(&format!("{line} --plies 40..60/2 --game-range 0..6/2 --a 2 --h 0.5 --factor 0.5 --delta 0.1 --init 5"));
+    let report = scratch.json("run.json");
     let (first, second) = (&report["trajectory"][0], &report["trajectory"][1]);
     assert_eq!((&first["h"], &second["h"]), (&json!(0.5), &json!(0.25)));
     for (value, difference) in list(&second["values"]).iter().zip(list(&first["differences"])) {
@@ -481,7 +466,7 @@ fn objective_and_windows_are_parameters() {
         ("--repeat 0", "0"),
         ("--iterations -1", "--iterations"),
     ] {
-        let stderr = place.misused(&format!("{line} {wrong}"));
+        let stderr = scratch.misused(&format!("{line} {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
     for (wrong, said) in [
@@ -493,10 +478,10 @@ fn objective_and_windows_are_parameters() {
         ("--device gpu", "option device: gpu"),
         ("--device cpu --threads 18446744073709551615", "1 to 1024"),
     ] {
-        let stderr = place.fails(2, &format!("{line} {wrong}"));
+        let stderr = scratch.fails(2, &format!("{line} {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
-    assert!(place.fails(1, &format!("{line} --device cpu --form fused")).contains("fused"));
+    assert!(scratch.fails(1, &format!("{line} --device cpu --form fused")).contains("fused"));
 }
 
 /// The paper's reductions with what they leave out: run on the CPU, thread by thread, each is found to be wrong.

@@ -16,10 +16,6 @@ use warpplay_tests::learning::{dataset, few, reference};
 /// Between two checkpoints: one every iteration.
 const SOON: Duration = Duration::from_nanos(1);
 
-fn on(_: &Progress<LearnRow>) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
 /// The report without what the clock says.
 fn timeless(mut report: LearnReport) -> LearnReport {
     for row in &mut report.rows {
@@ -38,7 +34,7 @@ fn timeless(mut report: LearnReport) -> LearnReport {
 /// A run's report and the bits of its weights.
 fn learn(builder: LearnerBuilder<'_>, device: &Device, iterations: u32) -> Result<(LearnReport, Vec<u32>)> {
     let mut learner = builder.iterations(iterations).build(device)?;
-    let report = learner.run(on)?;
+    let report = learner.run(Progress::go_on)?;
     Ok((timeless(report), bits(&learner.weights()?)))
 }
 
@@ -72,7 +68,7 @@ fn every_optimizer_lowers_the_objective() {
     let last = rows.as_array().unwrap().last().unwrap()["J"].as_f64().unwrap();
     for &optimizer in Optimizer::ALL {
         let builder = Learner::builder(&set).optimizer(optimizer).iterations(20);
-        let report = builder.build(&Device::cpu()).unwrap().run(on).unwrap();
+        let report = builder.build(&Device::cpu()).unwrap().run(Progress::go_on).unwrap();
         let (first, end) = (&report.rows[0], &report.rows[report.rows.len() - 1]);
         assert!((first.train.j - rows[0]["J"].as_f64().unwrap()).abs() < 1e-9, "{optimizer}");
         assert_eq!((first.train.children, first.train.parents), (272_355, 3823));
@@ -166,15 +162,18 @@ fn a_course_goes_on_where_it_stopped() {
         let mut learner = builder().build(&cpu).unwrap();
         for iteration in 0..=6 {
             learner.set_limit(iteration);
-            learner.run(on).unwrap();
+            learner.run(Progress::go_on).unwrap();
         }
         assert!(bits(&learner.weights().unwrap()) == whole.1, "{optimizer}");
         // Without options: they are the checkpoint's, how far it was to go too.
         let bare = || Learner::builder(&train).held_out(&held_out).resume(checkpoint.clone());
         let mut learner = bare().build(&cpu).unwrap();
-        assert!((timeless(learner.run(on).unwrap()), bits(&learner.weights().unwrap())) == whole, "{optimizer}");
+        assert!(
+            (timeless(learner.run(Progress::go_on).unwrap()), bits(&learner.weights().unwrap())) == whole,
+            "{optimizer}"
+        );
         let mut learner = bare().iterations(4).threads(1).build(&cpu).unwrap();
-        assert_eq!(learner.run(on).unwrap().rows.len(), 5);
+        assert_eq!(learner.run(Progress::go_on).unwrap().rows.len(), 5);
         // Not with other data or options.
         let other = Learner::builder(&held_out).resume(checkpoint.clone()).build(&cpu);
         assert!(matches!(other, Err(Error::Shape { .. } | Error::Option { .. })));
@@ -194,7 +193,7 @@ fn damaged_checkpoints_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let mut learner = Learner::builder(&train).iterations(2).build(&Device::cpu()).unwrap();
-    learner.run(on).unwrap();
+    learner.run(Progress::go_on).unwrap();
     learner.checkpoint().unwrap().save(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let error = |bytes: &[u8]| {
@@ -231,7 +230,7 @@ fn options_do_what_they_say() {
     let options = Options { keep_scale: true, features: FeatureSet::PieceSquare, ..Options::default() };
     let builder = || Learner::builder(&train).held_out(&held_out);
     let mut learner = builder().options(options).iterations(5).build(&cpu).unwrap();
-    let report = learner.run(on).unwrap();
+    let report = learner.run(Progress::go_on).unwrap();
     assert!(report.to_string().starts_with("5 iterations in ") && report.to_string().contains("held out"), "{report}");
     let text = serde_json::to_string(&report).unwrap();
     assert!(serde_json::from_str::<LearnReport>(&text).unwrap() == report);
@@ -247,11 +246,11 @@ fn options_do_what_they_say() {
     assert_eq!(learner.measure(&views).unwrap(), report.rows[5].train);
     // On from weights that were learnt.
     let second = builder().features(FeatureSet::PieceSquare).weights(weights.clone()).iterations(0);
-    assert_eq!(second.build(&cpu).unwrap().run(on).unwrap().rows[0].train, report.rows[5].train);
+    assert_eq!(second.build(&cpu).unwrap().run(Progress::go_on).unwrap().rows[0].train, report.rows[5].train);
     // Held-out J that only rises: steps so large that nothing good can come of them.
     let wild = builder().optimizer(Optimizer::Sign).learning_rate(20.0).early_stopping(3, 0.0);
     let mut learner = wild.build(&cpu).unwrap();
-    let report = learner.run(on).unwrap();
+    let report = learner.run(Progress::go_on).unwrap();
     assert_eq!(report.stopped_by, StoppedBy::EarlyStopping);
     let best = report.best_iteration.unwrap();
     assert_eq!(report.rows.len() as u32, best + 4);
@@ -262,9 +261,9 @@ fn options_do_what_they_say() {
     assert_eq!(values, report.rows[best as usize].values);
     // A rate that leaves the range is named.
     let mut learner = builder().optimizer(Optimizer::Sign).learning_rate(600.0).iterations(5).build(&cpu).unwrap();
-    let error = learner.run(on).unwrap_err();
+    let error = learner.run(Progress::go_on).unwrap_err();
     assert!(error.to_string().starts_with("option learning_rate: 600 is not allowed (a smaller one: "), "{error}");
-    assert!(matches!(learner.run(on), Err(Error::Order { .. })));
+    assert!(matches!(learner.run(Progress::go_on), Err(Error::Order { .. })));
 }
 
 /// A course's weights on [`few`] games.
@@ -272,7 +271,7 @@ fn learnt(options: &Options, iterations: u32) -> Vec<f32> {
     let (train, held_out) = few();
     let builder = Learner::builder(&train).held_out(&held_out).options(options.clone()).iterations(iterations);
     let mut learner = builder.build(&Device::cpu()).unwrap();
-    learner.run(on).unwrap();
+    learner.run(Progress::go_on).unwrap();
     learner.weights().unwrap().values().to_vec()
 }
 
@@ -398,7 +397,7 @@ fn bad_input_is_named() {
     // One rank cannot write the checkpoint: all end.
     let error = Threads::run(3, |ranks| {
         let builder = builder().iterations(3).checkpoint("/nowhere/state").ranks(ranks);
-        builder.build(&cpu)?.run(on).map(|_| ())
+        builder.build(&cpu)?.run(Progress::go_on).map(|_| ())
     });
     assert!(error.unwrap_err().to_string().starts_with("/nowhere/state: cannot be written"));
 }
@@ -417,7 +416,7 @@ fn quiet_lines_go_on_after_a_stop_and_on_ranks() {
         assert!(whole.0.rows[0].train.j != still.0.rows[0].train.j && whole.1 != still.1);
         for iterations in [1, 4] {
             let mut learner = builder().iterations(iterations).build(&cpu).unwrap();
-            learner.run(on).unwrap();
+            learner.run(Progress::go_on).unwrap();
             let builder = builder().resume(learner.checkpoint().unwrap());
             assert!(learn(builder, &cpu, 5).unwrap() == whole, "{features}, after {iterations}");
         }

@@ -16,24 +16,15 @@ use warpplay_gpu::shogi::difference;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
-use warpplay_tests::learning::{dataset, reference, same_as_reference};
+use warpplay_tests::learning::{reference, same_as_reference, shards_of};
 use warpplay_tests::random::Random;
 
 /// The engines that compute; `auto` is one of them.
 const ENGINES: [Engine; 4] = [Engine::Histogram, Engine::Fused, Engine::Plain, Engine::Persistent];
 
-fn on(_: &Progress<Row>) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
 /// All rows of a fit.
 fn rows(builder: MaterialBuilder<'_>, device: &Device) -> Result<Vec<Row>, Error> {
-    Ok(builder.build(device)?.run(on)?.rows)
-}
-
-/// Shards of the first games, a hundred at most, and where plies end.
-fn shards_of(games: u32, end: u32, shard_parents: usize) -> Dataset {
-    dataset(0..games, 40..end, 1, shard_parents)
+    Ok(builder.build(device)?.run(Progress::go_on)?.rows)
 }
 
 /// The reference's histogram of the first hundred games.
@@ -69,7 +60,7 @@ fn first_games_from_the_histogram() {
         assert_eq!(Histogram::on_device(device, &[&shard])?, histogram);
         let mut material = Material::builder(&shard).iterations(10).build(device)?;
         assert_eq!((material.engine(), material.children()), (Engine::Histogram, 272_355));
-        assert_eq!(material.run(on)?.rows, expected);
+        assert_eq!(material.run(Progress::go_on)?.rows, expected);
         Ok(())
     });
 }
@@ -133,15 +124,15 @@ fn engines_agree() {
         for engine in ENGINES {
             let mut material = builder(engine).build(device)?;
             assert_eq!((material.children(), material.engine()), (set.n_children(), engine));
-            let rows = material.run(on)?.rows;
+            let rows = material.run(Progress::go_on)?.rows;
             // Again in the same memory, and shorter.
             material.restart();
             material.set_limit(2);
-            assert_eq!(material.run(on)?.rows, rows[..3], "{engine}");
+            assert_eq!(material.run(Progress::go_on)?.rows, rows[..3], "{engine}");
             // On to the same end, and not beyond it.
             material.set_limit(4);
-            assert_eq!(material.run(on)?.rows, rows, "{engine}");
-            assert_eq!(material.run(on)?.rows, rows, "{engine}");
+            assert_eq!(material.run(Progress::go_on)?.rows, rows, "{engine}");
+            assert_eq!(material.run(Progress::go_on)?.rows, rows, "{engine}");
             let same_bits = match engine {
                 Engine::Fused | Engine::Persistent => fused.get_or_init(|| rows.clone()),
                 _ => &plain,
@@ -180,7 +171,7 @@ fn a_fit_that_was_stopped_goes_on() -> Checked {
         })?;
         assert_eq!(seen, [(0, Some(5)), (1, Some(5))]);
         assert_eq!((report.stopped_by, &report.rows[..]), (StoppedBy::Request, &expected[..2]));
-        let report = material.run(on)?;
+        let report = material.run(Progress::go_on)?;
         assert_eq!((report.stopped_by, &report.rows), (StoppedBy::Iterations, &expected));
         // What a report says, and that it comes back.
         let text = serde_json::to_string(&report).expect("plain data");

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use warpplay::shogi::board::Move;
 use warpplay::shogi::records::{self, Outcome, Records};
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 
 #[derive(Deserialize)]
 struct Expected {
@@ -270,11 +271,8 @@ fn a_share_is_drawn_by_the_games_not_their_files() {
 /// Damaged files are read or refused, and never end the program.
 #[test]
 fn damaged_files_do_not_panic() {
-    let mut random = 0x9E37_79B9_7F4A_7C15u64;
-    let mut next = move |below: usize| {
-        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        (random >> 33) as usize % below
-    };
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut next = |below: usize| random.below(below);
     let mut files: Vec<_> = std::fs::read_dir(golden_folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     for path in files.iter().filter(|path| path.extension().is_some_and(|ending| ending != "md" && ending != "json")) {

@@ -10,6 +10,7 @@ use warpplay::shogi::records::{Records, read};
 use warpplay::shogi::{Evaluator, FeatureSet, Shard, Window};
 use warpplay_cpu_ref::shogi::rules::{Move, Position, children};
 use warpplay_cpu_ref::shogi::sparse::{self, Columns, Loss, Set, rounded};
+use warpplay_tests::random::Random;
 
 /// Every set of the library, and the same of the plain learner.
 pub const SETS: [(FeatureSet, Set); 6] = [
@@ -88,14 +89,10 @@ pub fn check_dataset(records: &Records, dataset: &Dataset, plies: Window) {
     });
 }
 
-/// Weights of a set that look random, multiples of 2⁻³⁰.
-pub fn weights(features: FeatureSet) -> Vec<f32> {
-    (0..features.len() as u64)
-        .map(|index| {
-            let mixed = (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-            rounded((mixed as f32 / (1 << 24) as f32 - 0.5) * if index < 20 { 4.0 } else { 0.1 })
-        })
-        .collect()
+/// Random weights of a set, multiples of 2⁻³⁰.
+fn weights(features: FeatureSet) -> Vec<f32> {
+    let mut random = Random(1);
+    (0..features.len()).map(|index| rounded(random.signed() * if index < 20 { 2.0 } else { 0.05 })).collect()
 }
 
 /// Single positions evaluate to the same bits; both plain passes agree on real parents.
