@@ -326,21 +326,3 @@ fn errors_are_one_line_and_say_where() {
     let error = scratch.fails(1, "query k.strategy --history rx");
     assert!(error.contains("column 2"), "{error}");
 }
-
-/// What was typed for version 0.1 still runs; `commands.rs` runs the new lines.
-#[test]
-fn every_old_line_of_the_table_of_commands_runs() {
-    let scratch = new_scratch();
-    let golden = golden::path("");
-    let golden = golden.to_str().expect("a name").trim_end_matches('/');
-    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/cfr.tsv");
-    let table = fs::read_to_string(table).expect("the table");
-    for line in table.lines().skip(1) {
-        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("no tab in {line}"));
-        // The publications are commands of a program that has them.
-        if !new.starts_with("warpplay papers ") {
-            let old = old.strip_prefix("cfr ").unwrap_or_else(|| panic!("{old}: not of this family"));
-            scratch.ok(&old.replace("GOLDEN", golden));
-        }
-    }
-}

@@ -378,26 +378,6 @@ fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
 }
 
 #[test]
-fn old_lines_and_their_translations_run() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mcts.tsv");
-    let table = std::fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
-    let mut lines = 0;
-    for line in table.lines().skip(1) {
-        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: two columns"));
-        for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
-            let mut run = Command::new(program());
-            run.args(command.split(' ')).current_dir(folder.path()).stdin(std::process::Stdio::null());
-            let output = run.output().expect("the program starts");
-            assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-            lines += 1;
-        }
-    }
-    assert!(lines >= 16, "{lines}");
-    assert!(folder.path().join("score.svg").is_file() && folder.path().join("found.json").is_file());
-}
-
-#[test]
 fn an_engine_is_chosen_by_name_and_plots_go_to_a_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut kept, mut kept_plots) = (PathBuf::new(), PathBuf::new());

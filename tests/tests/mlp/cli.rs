@@ -482,32 +482,6 @@ fn no_output_is_written_over_another() {
 }
 
 #[test]
-fn old_lines_and_their_translations_run() {
-    let scratch = new_scratch();
-    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands/mlp.tsv");
-    let table = fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
-    let table = table.replace("GOLDEN", &golden::path("").to_string_lossy());
-    let mut lines = 0;
-    for line in table.lines().skip(1) {
-        let (old, new) = line.split_once('\t').unwrap_or_else(|| panic!("{line}: two columns"));
-        // A program of this family alone has no publications.
-        if new.contains("papers") && !cfg!(feature = "papers") {
-            continue;
-        }
-        for command in [old, new.strip_prefix("warpplay ").unwrap_or_else(|| panic!("{new}: no program"))] {
-            let mut run = Command::new(program());
-            let output =
-                run.args(command.split(' ')).current_dir(scratch.folder()).output().expect("the program starts");
-            // The engine that left has no old line.
-            let code = if command.contains("--execution paper") { 2 } else { 0 };
-            assert_eq!(output.status.code(), Some(code), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-            lines += 1;
-        }
-    }
-    assert!(lines >= 38, "{lines}");
-}
-
-#[test]
 fn samples_are_held_out_by_number_share_and_folder() {
     let scratch = new_scratch();
     let held = |how: &str| {
