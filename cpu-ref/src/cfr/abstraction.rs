@@ -27,8 +27,8 @@ pub fn strengths(deal: &Deal<'_>, boards: &[u64], rank: impl Fn(u64) -> u32 + Sy
         let mut sums = vec![0; deal.hands.len()];
         let mut histograms = vec![0; deal.hands.len() * n_bins];
         let left: Vec<u64> = (0..64).map(|card| 1 << card).filter(|card| deal.deck & !board & card != 0).collect();
-        for &places in deal.runouts {
-            let dealt = left.iter().enumerate().filter(|(place, _)| places >> place & 1 == 1);
+        for &mask in deal.runouts {
+            let dealt = left.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1);
             let full = dealt.fold(board, |full, (_, card)| full | card);
             let live: Vec<(usize, u64, u32)> = (0..deal.hands.len())
                 .map(|hand| (hand, deal.hands[hand]))

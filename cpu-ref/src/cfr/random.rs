@@ -25,7 +25,7 @@ impl Random {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// A place, drawn in the ratio of the weights; the last one with a weight where rounding leaves none.
+    /// An index, drawn in the ratio of the weights; the last one with a weight where rounding leaves none.
     pub fn draw(&mut self, weights: &[f64]) -> usize {
         let mut left = self.unit() * weights.iter().sum::<f64>();
         let mut drawn = 0;
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_drawn_in_their_ratio() {
+    fn indices_are_drawn_in_their_ratio() {
         let mut random = Random(1);
         let mut counts = [0_i32; 4];
         (0..60_000).for_each(|_| counts[random.draw(&[1.0, 0.0, 2.0, 3.0])] += 1);

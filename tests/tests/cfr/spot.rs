@@ -253,7 +253,7 @@ fn a_report_can_be_read_as_a_spot_and_back() {
 }
 
 #[test]
-fn bad_spots_are_errors_with_field_and_place() {
+fn bad_spots_are_errors_with_field_and_position() {
     for (changes, told) in [
         (json!({"flop": "Qs Jh"}), "option flop"),
         (json!({"flop": "Qs Jh Jh"}), "option flop"),
@@ -343,8 +343,8 @@ fn the_reference_s_best_response_confirms_a_solved_river() {
         let board = game.streets[0].boards[0].cards;
         let plain =
             vector::Game::new(deck, 2, board, &[0], game.hands.clone(), game.weights.clone(), plain_nodes(&tree));
-        let strategies = vector::ByHand(|place: vector::Place, hand: usize| {
-            report.by_hand[place.seat][hand].strategy.get(&tree.history(place.node as u32)).cloned()
+        let strategies = vector::ByHand(|point: vector::DecisionPoint, hand: usize| {
+            report.by_hand[point.seat][hand].strategy.get(&tree.history(point.node as u32)).cloned()
         });
         let evaluator = vector::Evaluator::new(&plain);
         let (values, equities) = (evaluator.values(&strategies), plain.equities());

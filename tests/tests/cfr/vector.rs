@@ -73,7 +73,7 @@ fn boards_and_sizes_of_the_larger_games() {
 }
 
 #[test]
-fn every_real_board_and_hand_has_its_place() {
+fn every_real_board_and_hand_has_its_index() {
     for name in ["leduc.limit.2p", "rhode_island.limit.2p"] {
         let (Some((_, plain)), Some((_, reduced))) = (vector(name, false), vector(name, true)) else { return };
         for street in 0..plain.streets.len() {
@@ -84,15 +84,15 @@ fn every_real_board_and_hand_has_its_place() {
                 let dealt = plain.dealt(street, number);
                 assert_eq!(dealt.iter().fold(0, |set, cards| set | cards), board.cards);
                 for (hand, &cards) in plain.hands[0].iter().enumerate() {
-                    let place = reduced.place(0, cards, &dealt);
-                    assert_eq!(place.is_some(), cards & board.cards == 0);
-                    if let Some(place) = place {
+                    let index = reduced.table_index(0, cards, &dealt);
+                    assert_eq!(index.is_some(), cards & board.cards == 0);
+                    if let Some(index) = index {
                         open += 1;
-                        *found.entry((place.board, place.hand)).or_default() += 1;
-                        let kept: CardSet = reduced.hands[0][place.hand];
-                        assert_eq!(kept & reduced.streets[street].boards[place.board].cards, 0);
+                        *found.entry((index.board, index.hand)).or_default() += 1;
+                        let kept: CardSet = reduced.hands[0][index.hand];
+                        assert_eq!(kept & reduced.streets[street].boards[index.board].cards, 0);
                     }
-                    if let Some(own) = plain.place(0, cards, &dealt) {
+                    if let Some(own) = plain.table_index(0, cards, &dealt) {
                         assert_eq!((own.board, own.hand), (number, hand));
                     }
                 }
@@ -109,9 +109,9 @@ fn every_real_board_and_hand_has_its_place() {
                     == reduced.streets[street].boards.len()
             );
         }
-        assert_eq!(reduced.place(0, 1 << 63, &[0]), None);
-        assert_eq!(reduced.place(0, 1, &[0, 1]), None);
-        assert_eq!(reduced.place(0, 1, &[]), None);
+        assert_eq!(reduced.table_index(0, 1 << 63, &[0]), None);
+        assert_eq!(reduced.table_index(0, 1, &[0, 1]), None);
+        assert_eq!(reduced.table_index(0, 1, &[]), None);
     }
 }
 

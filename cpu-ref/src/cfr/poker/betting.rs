@@ -29,7 +29,7 @@ pub struct Betting {
     /// Seats that must still act in this round.
     pending: Vec<bool>,
     raises: u32,
-    /// What a no-limit raise must reach.
+    /// The least that a no-limit raise must raise to.
     least_raise_to: u32,
 }
 

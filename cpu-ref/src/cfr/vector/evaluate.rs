@@ -8,7 +8,7 @@ use super::terminal::Terminals;
 
 /// A decision on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DecisionPoint {
     /// The betting node.
     pub node: usize,
     /// The board among those of the node's round; [`Game::dealt`] tells its cards.
@@ -21,22 +21,22 @@ pub struct Place {
 
 /// Strategies of both seats.
 pub trait Strategies: Sync {
-    /// Writes the probabilities at a place, `[action][hand]`.
-    fn fill(&self, place: Place, probabilities: &mut [f64]);
+    /// Writes the probabilities at a decision point, `[action][hand]`.
+    fn fill(&self, point: DecisionPoint, probabilities: &mut [f64]);
 }
 
-/// Strategies by a function of place and hand; uniform where it gives `None`.
+/// Strategies by a function of decision point and hand; uniform where it gives `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHand<F>(pub F);
 
-impl<F: Fn(Place, usize) -> Option<Vec<f64>> + Sync> Strategies for ByHand<F> {
-    fn fill(&self, place: Place, probabilities: &mut [f64]) {
-        let n_hands = probabilities.len() / place.n_actions;
+impl<F: Fn(DecisionPoint, usize) -> Option<Vec<f64>> + Sync> Strategies for ByHand<F> {
+    fn fill(&self, point: DecisionPoint, probabilities: &mut [f64]) {
+        let n_hands = probabilities.len() / point.n_actions;
         for hand in 0..n_hands {
-            let given = (self.0)(place, hand);
-            for action in 0..place.n_actions {
+            let given = (self.0)(point, hand);
+            for action in 0..point.n_actions {
                 probabilities[action * n_hands + hand] =
-                    given.as_ref().map_or(1.0 / place.n_actions as f64, |given| given[action]);
+                    given.as_ref().map_or(1.0 / point.n_actions as f64, |given| given[action]);
             }
         }
     }
@@ -70,8 +70,8 @@ impl<S: Strategies + ?Sized> Source for &S {
     fn strategy(&self, game: &Game, decision: &Decision) -> Vec<f64> {
         let n_actions = decision.children.len();
         let mut probabilities = vec![0.0; n_actions * game.hands[decision.seat].len()];
-        let place = Place { node: decision.node, board: decision.board, seat: decision.seat, n_actions };
-        self.fill(place, &mut probabilities);
+        let point = DecisionPoint { node: decision.node, board: decision.board, seat: decision.seat, n_actions };
+        self.fill(point, &mut probabilities);
         probabilities
     }
 }

@@ -31,7 +31,7 @@ mod sampling;
 mod solver;
 mod terminal;
 
-pub use evaluate::{ByHand, Evaluator, Place, Strategies};
+pub use evaluate::{ByHand, DecisionPoint, Evaluator, Strategies};
 pub use game::{Board, Game, Kind, Node};
 pub use sampling::Sampling;
 pub use solver::{Solver, State};

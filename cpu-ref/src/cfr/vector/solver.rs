@@ -219,7 +219,7 @@ impl Solver {
         given_hand(&self.game, &self.terminals, seat, self.walk(seat, Own::Plays))
     }
 
-    /// The average strategy `[action][hand]` of a decision node on a board; `None` if there is no such place.
+    /// The average strategy `[action][hand]` of a decision node on a board; `None` if there is no such node.
     pub fn average(&self, node: usize, board: usize) -> Option<Vec<f64>> {
         let mut found = None;
         self.public.visit(&mut |decision: &Decision| {

@@ -17,15 +17,15 @@ pub const fn shape(n_boards: u32, n_parts: u32) -> LaunchShape {
     LaunchShape::grid_2d(n_boards, n_parts, BLOCK)
 }
 
-/// The cards of `left` whose numbers, counted from the lowest, are the bits of `places`.
+/// The cards of `left` whose numbers, counted from the lowest, are the bits of `mask`.
 #[inline(always)]
-pub fn deposit(places: u64, left: u64) -> u64 {
-    let (mut places, mut left, mut cards) = (places, left, 0u64);
-    while places != 0 && left != 0 {
-        if places & 1 == 1 {
+pub fn deposit(mask: u64, left: u64) -> u64 {
+    let (mut mask, mut left, mut cards) = (mask, left, 0u64);
+    while mask != 0 && left != 0 {
+        if mask & 1 == 1 {
             cards |= left & left.wrapping_neg();
         }
-        places >>= 1;
+        mask >>= 1;
         left &= left - 1;
     }
     cards
@@ -79,7 +79,7 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
     let masks = shared_array![u64; BLOCK as usize];
     let strengths = shared_array![u32; BLOCK as usize];
     let me = thread::thread_idx_x();
-    let place = thread::block_idx_x() as usize;
+    let board_index = thread::block_idx_x() as usize;
     let has_ace = task.has_ace != 0;
     let n_tiles = task.n_hands.div_ceil(BLOCK);
     // A hand of the list, or, where the list has ended or the cards on the board block it, one that every hand blocks.
@@ -92,7 +92,7 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
         |cards: u64, full: u64| if cards == u64::MAX { 0 } else { rank::strength(cards | full, task.n_suits, has_ace) };
     // SAFETY: the contract; a hand's values are added atomically.
     unsafe {
-        let board = memory::load(task.boards, place);
+        let board = memory::load(task.boards, board_index);
         let mut runout = thread::block_idx_y();
         while runout < task.n_runouts {
             let full = board | deposit(memory::load(task.runouts, runout as usize), task.deck & !board);
@@ -126,7 +126,7 @@ pub unsafe fn cfr_abstraction_strength(task: Task) {
                 let counts = math::opaque((own != u64::MAX) as u32) != 0;
                 if counts {
                     let value = 2 * wins + ties;
-                    let row = place * task.n_hands as usize + hand as usize;
+                    let row = board_index * task.n_hands as usize + hand as usize;
                     let bin = bin(value, task.most, task.n_bins);
                     atomic::add_u64(task.sums.add(row), value as u64);
                     atomic::add_u32(task.histograms.add(row * task.n_bins as usize + bin as usize), 1);

@@ -45,11 +45,11 @@ pub struct Apply<T> {
     pub n_learners: u32,
 }
 
-/// Takes a sum out of its place.
+/// Reads a sum and leaves 0.
 #[inline(always)]
 #[track_caller]
 unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
-    // SAFETY: the caller's promise: the place is this thread's.
+    // SAFETY: the caller's promise: the sum is this thread's.
     unsafe {
         let sum = memory::load(sums, at) as i64;
         memory::store(sums, at, 0);

@@ -25,7 +25,7 @@ pub unsafe fn cfr_explicit_tick(clock: *mut u64) {
 
 /// The kernels of a precision.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Instance: Real {
+pub trait ExplicitKernels: Real {
     /// [`reach`](super::reach::reach).
     type Reach: Kernel<Params = (Reach<Self>,)> + Default;
     /// [`values`](super::values::values).
@@ -150,7 +150,7 @@ macro_rules! instantiate {
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl Instance for $real {
+        impl ExplicitKernels for $real {
             type Reach = $module::cfr_explicit_reach;
             type Values = $module::cfr_explicit_values;
             type Respond = $module::cfr_explicit_respond;

@@ -29,5 +29,5 @@ pub mod values;
 pub mod view;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instantiate::{Instance, kernels};
+pub use instantiate::{ExplicitKernels, kernels};
 pub use instantiate::{cfr_explicit_tick, double, single};

@@ -43,7 +43,7 @@ pub struct Reach<T> {
 /// Launched with `shape` for the seats from `first_seat` on; the arrays are those of the tree.
 #[inline(always)]
 pub unsafe fn reach<T: Real>(task: Reach<T>) {
-    // SAFETY: the contract; each place of the arrays is one thread's.
+    // SAFETY: the contract; each value of the arrays is one thread's.
     unsafe {
         let seat = task.tree.seat(task.first_seat + thread::block_idx_y());
         let Some(index) = thread::index_1d_below(seat.members_end - seat.members) else { return };

@@ -46,7 +46,7 @@ pub struct Respond<T> {
 #[inline(always)]
 pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
     let group = Group::of_thread(task.lanes);
-    let leads = math::opaque(group.place) == 0;
+    let leads = math::opaque(group.rank) == 0;
     let seat_index = task.first_seat + thread::block_idx_y();
     // SAFETY: the contract; the nodes and rows of a set are its group's.
     unsafe {
@@ -63,7 +63,7 @@ pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
         let mut action = 0;
         while action < end_row - first_row {
             let mut sum = T::ZERO;
-            let mut member = first + group.place;
+            let mut member = first + group.rank;
             while member < end {
                 let node = memory::load(task.tree.members, member as usize);
                 let child = memory::load(task.tree.first, node as usize) + action;
@@ -76,7 +76,7 @@ pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
             }
             action += 1;
         }
-        let mut member = first + group.place;
+        let mut member = first + group.rank;
         while member < end {
             let node = memory::load(task.tree.members, member as usize);
             let child = memory::load(task.tree.first, node as usize) + best;

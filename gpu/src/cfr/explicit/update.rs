@@ -101,7 +101,7 @@ pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u3
 #[inline(always)]
 pub unsafe fn update<T: Real + Word>(task: Update<T>) {
     let group = Group::of_thread(task.lanes);
-    let leads = math::opaque(group.place) == 0;
+    let leads = math::opaque(group.rank) == 0;
     let seat_index = task.first_seat + thread::block_idx_y();
     // SAFETY: the contract; the rows of a set are its group's, written by one thread of it.
     unsafe {
@@ -124,7 +124,7 @@ pub unsafe fn update<T: Real + Word>(task: Update<T>) {
         let mut row = first_row;
         while row < end_row {
             let mut gain = T::ZERO;
-            let mut member = first + group.place;
+            let mut member = first + group.rank;
             while member < end {
                 let node = memory::load(task.tree.members, member as usize);
                 let child = memory::load(task.tree.first, node as usize) + (row - first_row);

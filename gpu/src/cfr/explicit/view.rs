@@ -1,7 +1,7 @@
 //! The tree as kernels see it.
 //!
 //! Nodes are numbered breadth-first, so levels and the children of a node are consecutive, and the children of node `h` are `first[h] .. first[h + 1]`.
-//! Every edge has a *row*: the place of its probability in a table of probabilities, which holds the sets' actions, seat by seat, and then the outcomes of
+//! Every edge has a *row*: the index of its probability in a table of probabilities, which holds the sets' actions, seat by seat, and then the outcomes of
 //! chance. The edge into node `h` has row `rows[h]`.
 
 use crate::cuda::warp::{self, Word};
@@ -16,7 +16,7 @@ pub const BLOCK: u32 = 128;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeatRange {
-    /// First of the seat's places in `members`.
+    /// First of the seat's histories in `members`.
     pub members: u32,
     /// One behind the last.
     pub members_end: u32,
@@ -57,7 +57,7 @@ pub struct TreeView {
     pub first: *const u32,
     /// `[n_decisions]` Nodes where somebody acts, set by set.
     pub members: *const u32,
-    /// `[n_sets + 1]` First place of a set in `members`.
+    /// `[n_sets + 1]` Index of a set's first history in `members`.
     pub set_members: *const u32,
     /// `[n_sets + 1]` First row of a set.
     pub set_rows: *const u32,
@@ -120,7 +120,7 @@ impl TreeView {
         unsafe { (memory::load(self.set_rows, set as usize), memory::load(self.set_rows, set as usize + 1)) }
     }
 
-    /// Places of a set's histories in `members`, as (first, one behind the last).
+    /// Indices of a set's histories in `members`, as (first, one behind the last).
     ///
     /// # Safety
     /// `set` is one of the game.
@@ -137,8 +137,8 @@ impl TreeView {
 pub struct Group {
     /// Threads of a group.
     pub size: u32,
-    /// The thread's place in its group.
-    pub place: u32,
+    /// The thread's rank in its group.
+    pub rank: u32,
     /// Number of the group in the grid, along x.
     pub index: u32,
     mask: u32,
@@ -148,10 +148,10 @@ impl Group {
     /// The group of the current thread. `size` is the same for the whole grid.
     #[inline(always)]
     pub fn of_thread(size: u32) -> Self {
-        let place = thread::lane() & (size - 1);
-        let mask = if size == thread::WARP { u32::MAX } else { ((1 << size) - 1) << (thread::lane() - place) };
+        let rank = thread::lane() & (size - 1);
+        let mask = if size == thread::WARP { u32::MAX } else { ((1 << size) - 1) << (thread::lane() - rank) };
         let index = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) / size;
-        Self { size, place, index, mask }
+        Self { size, rank, index, mask }
     }
 
     /// Sum over the group, on each of its threads, in a fixed order. All of them call it.

@@ -20,7 +20,7 @@ impl<T: Real> Arena<T> {
     /// The dynamic shared memory of a launch with `Game::shared_bytes`, for `n_deals` deals.
     #[inline(always)]
     pub fn new(game: &Game, n_deals: u32) -> Self {
-        let (reals, chunks, words) = game.places(size_of::<T>() as u32);
+        let (reals, chunks, words) = game.offsets(size_of::<T>() as u32);
         Self {
             utilities: dynamic(0, 2),
             reals: dynamic(reals, game.n_reals),

@@ -42,7 +42,7 @@ pub mod outcome {
 
 /// The parts of a word that describes a list or a path.
 pub mod list {
-    /// Bits of the first chunk's place.
+    /// Bits of the first chunk's index.
     pub const START_BITS: u32 = 20;
     /// Bits of the number of chunks.
     pub const COUNT_BITS: u32 = 11;
@@ -62,7 +62,7 @@ pub mod node {
     pub const LOCKED: u32 = 1 << 31;
 }
 
-/// One seat of a game. Places in shared memory count elements of their own part.
+/// One seat of a game. Offsets in shared memory count elements of their own part.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Seat {
@@ -88,7 +88,7 @@ pub struct Seat {
     pub regrets: u32,
     /// Weighted sums of strategies, in reals.
     pub averages: u32,
-    /// Values of actions, then their regrets, in reals. Both seats have the same place unless the algorithm predicts.
+    /// Values of actions, then their regrets, in reals. Both seats have the same offset unless the algorithm predicts.
     pub last: u32,
     /// Reach of each hand at the root, in reals.
     pub weights: u32,
@@ -189,12 +189,12 @@ pub fn divide(index: u32, n: u32, factor: u32) -> (u32, u32) {
 impl Game {
     /// Bytes of shared memory with reals of `real` bytes and `n_deals` deals.
     pub const fn shared_bytes(&self, real: u32, n_deals: u32) -> u32 {
-        let (_, _, words) = self.places(real);
+        let (_, _, words) = self.offsets(real);
         words + 4 * (self.n_words + n_deals * DEAL_WORDS)
     }
 
     /// Where reals, chunks and words begin, in bytes.
-    pub const fn places(&self, real: u32) -> (u32, u32, u32) {
+    pub const fn offsets(&self, real: u32) -> (u32, u32, u32) {
         let reals = 16;
         let chunks = (reals + real * self.n_reals).next_multiple_of(8);
         (reals, chunks, chunks + 8 * self.n_chunks)

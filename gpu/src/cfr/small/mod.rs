@@ -116,7 +116,7 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
         // SAFETY: as many values as the seat has; each is one thread's.
         unsafe {
             let seat = seat_of(task, table % 2);
-            let place = if table < 2 {
+            let first = if table < 2 {
                 seat.regrets
             } else if table < 4 {
                 seat.averages
@@ -127,9 +127,9 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
             let mut at = thread::thread_idx_x();
             while at < n {
                 if stores {
-                    memory::store(task.state, global + at as usize, arena.real(place + at));
+                    memory::store(task.state, global + at as usize, arena.real(first + at));
                 } else {
-                    arena.set_real(place + at, memory::load(task.state, global + at as usize));
+                    arena.set_real(first + at, memory::load(task.state, global + at as usize));
                 }
                 at += thread::block_dim_x();
             }
@@ -311,7 +311,7 @@ kernels! {
 /// in: a best response's gain is a small difference.
 ///
 /// # Safety
-/// As the kernels that solve; `utilities` has twice as many places.
+/// As the kernels that solve; `utilities` has twice as many values.
 #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
 pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
     // SAFETY: the contract.

@@ -134,8 +134,8 @@ impl<T: Real> Arena<T> {
         unsafe {
             while item < n {
                 let (terminal, hand) = divide(item, seat.n_hands, seat.hands_factor);
-                let place = self.word(seat.terminals + terminal);
-                let (row, board) = (place & 0xFFFF, place >> 16);
+                let packed = self.word(seat.terminals + terminal);
+                let (row, board) = (packed & 0xFFFF, packed >> 16);
                 let at = seat.payoffs + 3 * terminal;
                 let payoffs = [self.real(at), self.real(at + 1), self.real(at + 2)];
                 let codes = seat.codes + (board * seat.n_hands + hand) * seat.code_words;
@@ -282,7 +282,7 @@ impl<T: Real> Arena<T> {
         }
     }
 
-    /// The strategy of a node and hand, whose first value among the seat's tables is `first`: in proportion to `weight` of each place, uniform where all are 0.
+    /// The strategy of a node and hand, whose first value among the seat's tables is `first`: in proportion to `weight` of each index, uniform where all are 0.
     ///
     /// # Safety
     /// Within the plan, and this thread's alone.

@@ -4,9 +4,9 @@ use super::layout::{Board, Program, ROW, SeatTables, Street, Task};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::{math, memory, thread};
 
-/// A block's place.
+/// What the threads of a block know of where they work.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct BlockView<'a> {
     pub task: &'a Task,
     pub street: &'a Street,
     /// The next street, where there is one; else the same again, and never used.
@@ -33,8 +33,8 @@ pub(super) struct Side {
     pub hands: usize,
 }
 
-impl<'a> Place<'a> {
-    /// The place of block (x, y): board and entry number x of game number y. `None` for blocks beyond a game's own number.
+impl<'a> BlockView<'a> {
+    /// The view of block (x, y), which has board and entry number x of game number y. `None` for blocks beyond a game's own number.
     ///
     /// # Safety
     /// `task` is what the host has made; `street` is the first of the streets of one number of `n_games` games.
@@ -117,7 +117,7 @@ impl<'a> Place<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn get(&self, at: u32) -> f32 {
-        // SAFETY: places come from the host's programs, which fit in the block's shared memory; `simt` looks.
+        // SAFETY: offsets come from the host's programs, which fit in the block's shared memory; `simt` looks.
         unsafe { self.shared.get_unchecked(at) }
     }
 

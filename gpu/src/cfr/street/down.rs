@@ -1,8 +1,8 @@
 //! Downwards: reach vectors of a seat along its own decisions. A thread has the same hands at every node, so no barrier is needed on the way.
 
+use super::block::{BlockView, Side};
 use super::layout::{NONE, Op, Pass, code, flag, source};
 use super::numbers::Numbers;
-use super::place::{Place, Side};
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
 use crate::cuda::{memory, thread};
@@ -14,25 +14,25 @@ use crate::cuda::{memory, thread};
 /// Called by all threads of the block; the task is the host's.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
-    let from = place.reach_row(side.seat);
-    let is_first = place.street.is_first != 0;
-    let factor = if chance { place.on.chance * factor } else { 1.0 };
+pub(super) unsafe fn arrive(view: &BlockView<'_>, side: &Side, slot: u32, chance: bool, factor: f32, pass: &Pass) {
+    let from = view.reach_row(side.seat);
+    let is_first = view.street.is_first != 0;
+    let factor = if chance { view.on.chance * factor } else { 1.0 };
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         let reach = if is_first && !chance {
             1.0
         } else {
             // SAFETY: rows of reach hold all hands of the game.
-            unsafe { memory::load(place.task.reach, from + place.number(side, hand)) }
+            unsafe { memory::load(view.task.reach, from + view.number(side, hand)) }
         };
         let drawn = if is_first && chance && pass.sampled & 2 != 0 {
             // SAFETY: as `run`.
-            unsafe { hand_factor(place, side, hand) }
+            unsafe { hand_factor(view, side, hand) }
         } else {
             1.0
         };
-        place.set(slot + hand, reach * factor * drawn);
+        view.set(slot + hand, reach * factor * drawn);
         hand += thread::block_dim_x();
     }
 }
@@ -44,7 +44,7 @@ pub(super) unsafe fn arrive(place: &Place<'_>, side: &Side, slot: u32, chance: b
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn run<N: Numbers>(
-    place: &Place<'_>,
+    view: &BlockView<'_>,
     side: &Side,
     range: [u32; 2],
     from: u32,
@@ -55,13 +55,13 @@ pub(super) unsafe fn run<N: Numbers>(
     let mut at = range[0];
     while at < range[1] {
         // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
-        let op = &unsafe { memory::load(place.task.ops, at as usize) };
+        let op = &unsafe { memory::load(view.task.ops, at as usize) };
         // SAFETY: the caller's promises.
         unsafe {
             if op.code == code::REACH {
-                reach::<N>(place, side, op, from, step, pass, average);
+                reach::<N>(view, side, op, from, step, pass, average);
             } else {
-                leave(place, side, op);
+                leave(view, side, op);
             }
         }
         at += 1;
@@ -72,7 +72,7 @@ pub(super) unsafe fn run<N: Numbers>(
 #[inline(always)]
 #[track_caller]
 unsafe fn reach<N: Numbers>(
-    place: &Place<'_>,
+    view: &BlockView<'_>,
     side: &Side,
     op: &Op,
     from: u32,
@@ -83,8 +83,8 @@ unsafe fn reach<N: Numbers>(
     let locked = op.flags & flag::LOCKED != 0;
     let average = average && !locked;
     let from = if locked { source::AVERAGES } else { from };
-    let tables = &place.tables(side);
-    let operands = place.task.operands;
+    let tables = &view.tables(side);
+    let operands = view.task.operands;
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -93,8 +93,8 @@ unsafe fn reach<N: Numbers>(
         // SAFETY: the board's rows hold `stride` values; operands are the host's.
         unsafe {
             let weights = Weights::read::<N>(tables, from, step.predicts, op.n, row, side.stride);
-            let reach = if active { place.get(op.input + hand) } else { 0.0 };
-            let learns = active && own_factor(place, side, pass, hand) > 0.0;
+            let reach = if active { view.get(op.input + hand) } else { 0.0 };
+            let learns = active && own_factor(view, side, pass, hand) > 0.0;
             let gain = if learns { step.weight * reach } else { 0.0 };
             weights.for_each::<N>(tables, |action, at, _, p| {
                 if average {
@@ -105,7 +105,7 @@ unsafe fn reach<N: Numbers>(
                 if op.operands != NONE && wanted < op.count && active {
                     let slot = memory::load(operands, (op.operands + wanted) as usize);
                     if slot != NONE {
-                        place.set(slot + hand, reach * p);
+                        view.set(slot + hand, reach * p);
                     }
                 }
             });
@@ -120,32 +120,32 @@ unsafe fn reach<N: Numbers>(
 /// As [`run`].
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn own_factor(place: &Place<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
+pub(super) unsafe fn own_factor(view: &BlockView<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
     if pass.sampled & 4 == 0 {
         return 1.0;
     }
     // SAFETY: the caller's promise.
-    unsafe { hand_factor(place, side, hand) }
+    unsafe { hand_factor(view, side, hand) }
 }
 
 /// Importance of a hand that was drawn, 0 for others.
 #[inline(always)]
 #[track_caller]
-unsafe fn hand_factor(place: &Place<'_>, side: &Side, hand: u32) -> f32 {
-    let first = place.street.masks[side.seat as usize] as usize;
+unsafe fn hand_factor(view: &BlockView<'_>, side: &Side, hand: u32) -> f32 {
+    let first = view.street.masks[side.seat as usize] as usize;
     // SAFETY: a factor for each hand of the game.
-    unsafe { memory::load(place.task.hand_factors, first + place.number(side, hand)) }
+    unsafe { memory::load(view.task.hand_factors, first + view.number(side, hand)) }
 }
 
 /// Hands a reach on to the next street.
 #[inline(always)]
 #[track_caller]
-unsafe fn leave(place: &Place<'_>, side: &Side, op: &Op) {
-    let row = place.next_reach_row(side.seat, op.entry);
+unsafe fn leave(view: &BlockView<'_>, side: &Side, op: &Op) {
+    let row = view.next_reach_row(side.seat, op.entry);
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         // SAFETY: rows of reach hold all hands of the game; this block alone writes the row.
-        unsafe { memory::store(place.task.reach, row + place.number(side, hand), place.get(op.input + hand)) };
+        unsafe { memory::store(view.task.reach, row + view.number(side, hand), view.get(op.input + hand)) };
         hand += thread::block_dim_x();
     }
 }

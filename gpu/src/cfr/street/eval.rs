@@ -4,11 +4,11 @@
 //! `E[i] - E_a[j] - E_b[k]` of the hands weaker than it. A warp makes the sums of one vector, or of 32 cards of it; nothing is shared between warps.
 //!
 //! ```text
-//! region: totals by card [64] | E [stride + 32] | E_c, one list after the other, each with one place more than hands
+//! region: totals by card [64] | E [stride + 32] | E_c, one list after the other, each with one value more than hands
 //! ```
 
+use super::block::{BlockView, Side};
 use super::layout::{ALL_CARDS, BEGINS, Eval, NO_CARD, ROW, TOTALS};
-use super::place::{Place, Side};
 use crate::cuda::thread::{WARP, block_dim_x, lane, warp_index};
 use crate::cuda::{memory, warp};
 
@@ -18,19 +18,19 @@ use crate::cuda::{memory, warp};
 /// Called by all threads of the block, after a barrier that follows the writing of the vectors; the task is the host's.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn run(place: &Place<'_>, side: &Side, range: [u32; 2]) {
-    let parts = 1 + place.street.n_cards.div_ceil(WARP);
+pub(super) unsafe fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
+    let parts = 1 + view.street.n_cards.div_ceil(WARP);
     let n_tasks = (range[1] - range[0]) * parts;
     let mut task = warp_index();
     while task < n_tasks {
         // SAFETY: the host's program.
-        let eval = &unsafe { memory::load(place.task.evals, (range[0] + task / parts) as usize) };
+        let eval = &unsafe { memory::load(view.task.evals, (range[0] + task / parts) as usize) };
         let part = task % parts;
         if part == 0 {
-            by_strength(place, side, eval);
+            by_strength(view, side, eval);
         } else {
             // SAFETY: the caller's promise.
-            unsafe { by_card(place, side, eval, (part - 1) * WARP + lane()) };
+            unsafe { by_card(view, side, eval, (part - 1) * WARP + lane()) };
         }
         task += block_dim_x() / WARP;
     }
@@ -39,34 +39,34 @@ pub(super) unsafe fn run(place: &Place<'_>, side: &Side, range: [u32; 2]) {
 /// Prefix sums in order of strength: each lane has a run of neighbours, of odd length, so that lanes meet different banks.
 #[inline(always)]
 #[track_caller]
-fn by_strength(place: &Place<'_>, side: &Side, eval: &Eval) {
+fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     let run = side.n.div_ceil(WARP) | 1;
     let from = (lane() * run).min(side.n);
     let to = (from + run).min(side.n);
     let mut sum = 0.0;
     let mut at = from;
     while at < to {
-        sum += place.get(eval.source + at);
+        sum += view.get(eval.source + at);
         at += 1;
     }
     let up_to = warp::inclusive_sum(sum);
     let before = warp::shuffle_up(warp::ALL, up_to, 1);
     let all = warp::shuffle(warp::ALL, up_to, WARP - 1);
     if lane() == 0 {
-        place.set(eval.region + ALL_CARDS, all);
-        place.set(eval.region + NO_CARD, 0.0);
+        view.set(eval.region + ALL_CARDS, all);
+        view.set(eval.region + NO_CARD, 0.0);
     }
     if eval.full != 0 {
         let prefix = eval.region + TOTALS;
         let mut sum = if lane() == 0 { 0.0 } else { before };
         let mut at = from;
         while at < to {
-            place.set(prefix + at, sum);
-            sum += place.get(eval.source + at);
+            view.set(prefix + at, sum);
+            sum += view.get(eval.source + at);
             at += 1;
         }
         if lane() == 0 {
-            place.set(prefix + side.n, all);
+            view.set(prefix + side.n, all);
         }
     }
 }
@@ -74,18 +74,18 @@ fn by_strength(place: &Place<'_>, side: &Side, eval: &Eval) {
 /// Prefix sums over the hands with card `card`, and their total.
 #[inline(always)]
 #[track_caller]
-unsafe fn by_card(place: &Place<'_>, side: &Side, eval: &Eval, card: u32) {
-    if card >= place.street.n_cards {
+unsafe fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
+    if card >= view.street.n_cards {
         return;
     }
     let full = eval.full != 0;
     let prefix = eval.region + TOTALS + side.stride + ROW + card;
-    let table = (place.street.boards as usize + place.board as usize) * 2 + side.seat as usize;
+    let table = (view.street.boards as usize + view.board as usize) * 2 + side.seat as usize;
     // SAFETY: each board and seat has its table of first entries; the lists are the host's.
     unsafe {
-        let begins = place.task.begins.add(table * BEGINS as usize + card as usize);
+        let begins = view.task.begins.add(table * BEGINS as usize + card as usize);
         let (from, to) = (memory::load(begins, 0) as u32, memory::load(begins, 1) as u32);
-        let list = place.task.lists.add(side.hands * 2);
+        let list = view.task.lists.add(side.hands * 2);
         let mut sum = 0.0;
         let mut at = from;
         // Four at a time, so that their loads are under way together.
@@ -97,15 +97,15 @@ unsafe fn by_card(place: &Place<'_>, side: &Side, eval: &Eval, card: u32) {
                 i += 1;
             }
             let reach = [
-                place.get(eval.source + hands[0]),
-                place.get(eval.source + hands[1]),
-                place.get(eval.source + hands[2]),
-                place.get(eval.source + hands[3]),
+                view.get(eval.source + hands[0]),
+                view.get(eval.source + hands[1]),
+                view.get(eval.source + hands[2]),
+                view.get(eval.source + hands[3]),
             ];
             let mut i = 0;
             while i < 4 {
                 if full {
-                    place.set(prefix + at + i as u32, sum);
+                    view.set(prefix + at + i as u32, sum);
                 }
                 sum += reach[i];
                 i += 1;
@@ -114,14 +114,14 @@ unsafe fn by_card(place: &Place<'_>, side: &Side, eval: &Eval, card: u32) {
         }
         while at < to {
             if full {
-                place.set(prefix + at, sum);
+                view.set(prefix + at, sum);
             }
-            sum += place.get(eval.source + memory::load(list, at as usize) as u32);
+            sum += view.get(eval.source + memory::load(list, at as usize) as u32);
             at += 1;
         }
         if full {
-            place.set(prefix + to, sum);
+            view.set(prefix + to, sum);
         }
-        place.set(eval.region + card, sum);
+        view.set(eval.region + card, sum);
     }
 }

@@ -7,9 +7,9 @@ use crate::cuda::memory::Vec4;
 pub const MAX_CARDS: u32 = 52;
 /// Values of an evaluation's totals: a sum for each card, [`NO_CARD`], [`ALL_CARDS`].
 pub const TOTALS: u32 = 64;
-/// Place of a 0 among the totals: the second card of hands that have one.
+/// Index of a 0 among the totals: the second card of hands that have one.
 pub const NO_CARD: u32 = 62;
-/// Place of the sum over all hands among the totals.
+/// Index of the sum over all hands among the totals.
 pub const ALL_CARDS: u32 = 63;
 /// No such hand, slot or vector.
 pub const NONE: u32 = u32::MAX;
@@ -46,7 +46,7 @@ pub mod flag {
     pub const LOCKED: u32 = 2;
 }
 
-/// One step of a program. The host has compiled each betting subtree into lists of them; places in shared memory are its decision, in `f32`s from the start.
+/// One step of a program. The host has compiled each betting subtree into lists of them; offsets in shared memory are its decision, in `f32`s from the start.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Op {
@@ -68,7 +68,7 @@ pub struct Op {
     pub first: u32,
     /// `REACH`: actions whose reach is wanted.
     pub count: u32,
-    /// `FOLD`, `SHOWDOWN`: the evaluation's place.
+    /// `FOLD`, `SHOWDOWN`: where the evaluation writes, in shared memory.
     pub region: u32,
     /// `LEAVE`, `RETURN`: entry of the next street.
     pub entry: u32,
@@ -124,7 +124,7 @@ pub struct Program {
     pub reserved: u32,
 }
 
-/// A street of a game. Places are in values of the arrays of [`Task`].
+/// A street of a game. Offsets are in values of the arrays of [`Task`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Street {
@@ -199,7 +199,7 @@ pub struct Link {
 /// A traverser's hand on a board, packed in four words:
 ///
 /// 0. the opponent's weaker hands; `<< 16` the weaker and equal ones
-/// 1. the same among those that share the first card, as places of the per-card prefix sums
+/// 1. the same among those that share the first card, as indices into the per-card prefix sums
 /// 2. the same for the second card
 /// 3. first card, second card `<< 8` ([`NO_CARD`] where there is none), the opponent's number of the same hand `<< 16` or [`NO_HAND`]
 pub type Record = Vec4;

@@ -21,12 +21,12 @@
 //! Twin    `warpplay_cpu_ref::cfr::vector`.   Source: Johanson et al., "Accelerating best response calculation in large extensive games" (2011), for the
 //! evaluations by prefix sums; Zinkevich et al. (2007) and later for the updates, see [`regret`](crate::cfr::regret).
 
+mod block;
 mod down;
 mod eval;
 pub mod layout;
 mod numbers;
 mod pass;
-mod place;
 pub mod sample;
 mod strategy;
 mod up;

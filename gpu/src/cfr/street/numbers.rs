@@ -5,7 +5,7 @@
 
 use crate::cuda::{memory, thread, warp};
 
-/// A way to store.
+/// A storage precision: how tables are stored, whatever is computed in.
 pub trait Numbers {
     /// Value `at` of a table; `SIGNED` tables hold regrets, others averages.
     ///
@@ -13,18 +13,18 @@ pub trait Numbers {
     /// The table and its scales hold that value, and nobody writes it meanwhile.
     unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32;
 
-    /// Stores value `at`, lane `l` of the warp a place that is `l` more than a multiple of 32 common to all.
+    /// Stores value `at`, lane `l` of the warp at an index that is `l` more than a multiple of 32 common to all.
     ///
     /// # Safety
     /// As [`load`](Self::load), and all lanes of the warp are here.
     unsafe fn store<const SIGNED: bool>(cells: *mut u8, scales: *mut f32, at: usize, value: f32);
 }
 
-/// Single precision.
+/// Storage precision `f32`: values as they are computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Single;
+pub struct F32;
 
-impl Numbers for Single {
+impl Numbers for F32 {
     #[inline(always)]
     unsafe fn load<const SIGNED: bool>(cells: *const u8, _: *const f32, at: usize) -> f32 {
         // SAFETY: the caller's promise.
@@ -38,11 +38,11 @@ impl Numbers for Single {
     }
 }
 
-/// Sixteen bits: `i16` in steps of a 32767th of the largest of 32 neighbours, `u16` in steps of a 65535th.
+/// Storage precision `i16`, with arithmetic in `f32`: `i16` in steps of a 32767th of the largest of 32 neighbours, `u16` in steps of a 65535th.
 #[derive(Clone, Copy, Debug)]
-pub struct Short;
+pub struct I16;
 
-impl Numbers for Short {
+impl Numbers for I16 {
     #[inline(always)]
     unsafe fn load<const SIGNED: bool>(cells: *const u8, scales: *const f32, at: usize) -> f32 {
         // SAFETY: the caller's promise.

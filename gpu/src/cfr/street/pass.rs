@@ -1,8 +1,8 @@
 //! The kernels: a block is one betting subtree on one board.
 
+use super::block::BlockView;
 use super::layout::{MAX_PASSES, Pass, Task, control, mode, source};
-use super::numbers::{Numbers, Short, Single};
-use super::place::Place;
+use super::numbers::{F32, I16, Numbers};
 use super::{MAX_THREADS, down, eval, up};
 use crate::cfr::regret::Step;
 use crate::cuda::{kernel, math, memory, sync};
@@ -37,12 +37,12 @@ unsafe fn current_step(task: &Task) -> Step<f32> {
 /// Importance of the block's board: 1 unless boards are sampled.
 #[inline(always)]
 #[track_caller]
-unsafe fn board_factor(place: &Place<'_>, pass: &Pass) -> f32 {
+unsafe fn board_factor(view: &BlockView<'_>, pass: &Pass) -> f32 {
     if pass.sampled & 1 == 0 {
         return 1.0;
     }
     // SAFETY: the caller's promise: a factor for each board.
-    unsafe { memory::load(place.task.board_factors, place.street.boards as usize + place.board as usize) }
+    unsafe { memory::load(view.task.board_factors, view.street.boards as usize + view.board as usize) }
 }
 
 /// Averages and the way down on a street that is not the last.
@@ -51,21 +51,21 @@ unsafe fn board_factor(place: &Place<'_>, pass: &Pass) -> f32 {
 unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
     // SAFETY: the kernels' contract.
     unsafe {
-        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&place, &pass);
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let factor = board_factor(&view, &pass);
         if factor <= 0.0 {
             return;
         }
         let step = current_step(task);
-        let program = place.program(pass.traverser);
-        let side = place.side(pass.traverser);
-        let other = place.side(1 - pass.traverser);
+        let program = view.program(pass.traverser);
+        let side = view.side(pass.traverser);
+        let other = view.side(1 - pass.traverser);
         if pass.mode == mode::LEARN {
-            down::arrive(&place, &side, program.own_root, false, factor, &pass);
-            down::run::<N>(&place, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
+            down::arrive(&view, &side, program.own_root, false, factor, &pass);
+            down::run::<N>(&view, &side, program.own, pass.own, &step, &pass, pass.averages != 0);
         }
-        down::arrive(&place, &other, program.opponent_root, true, factor, &pass);
-        down::run::<N>(&place, &other, program.down, pass.opponent, &step, &pass, false);
+        down::arrive(&view, &other, program.opponent_root, true, factor, &pass);
+        down::run::<N>(&view, &other, program.down, pass.opponent, &step, &pass, false);
     }
 }
 
@@ -74,33 +74,33 @@ unsafe fn go_down<N: Numbers>(task: &Task, at: Where, pass: Pass) {
 /// Barriers: three a segment, and none besides.
 #[inline(always)]
 #[track_caller]
-unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
+unsafe fn go_up<N: Numbers>(view: &BlockView<'_>, step: &Step<f32>, pass: &Pass, is_last: bool, factor: f32) {
     // SAFETY: the kernels' contract.
     unsafe {
-        let program = place.program(pass.traverser);
-        let side = place.side(pass.traverser);
-        let other = place.side(1 - pass.traverser);
+        let program = view.program(pass.traverser);
+        let side = view.side(pass.traverser);
+        let other = view.side(1 - pass.traverser);
         if is_last && pass.mode == mode::LEARN {
-            down::arrive(place, &side, program.own_root, false, factor, pass);
-            down::run::<N>(place, &side, program.own, pass.own, step, pass, pass.averages != 0);
+            down::arrive(view, &side, program.own_root, false, factor, pass);
+            down::run::<N>(view, &side, program.own, pass.own, step, pass, pass.averages != 0);
         }
-        down::arrive(place, &other, program.opponent_root, true, factor, pass);
+        down::arrive(view, &other, program.opponent_root, true, factor, pass);
         let mut segment = math::opaque(program.segments[0]);
         let end = math::opaque(program.segments[1]);
         while segment < end {
-            let ranges = &memory::row(place.task.segments, segment, 1)[0];
-            down::run::<N>(place, &other, ranges.down, pass.opponent, step, pass, false);
+            let ranges = &memory::row(view.task.segments, segment, 1)[0];
+            down::run::<N>(view, &other, ranges.down, pass.opponent, step, pass, false);
             // The vectors are there.
             sync::sync_threads();
-            eval::run(place, &other, ranges.evals);
+            eval::run(view, &other, ranges.evals);
             // The sums are there.
             sync::sync_threads();
-            up::run::<N>(place, &side, &other, ranges.up, step, pass);
+            up::run::<N>(view, &side, &other, ranges.up, step, pass);
             // All have read the vectors and sums: they may be written again.
             sync::sync_threads();
             segment += 1;
         }
-        up::depart(place, &side, program.value_root, pass);
+        up::depart(view, &side, program.value_root, pass);
     }
 }
 
@@ -109,11 +109,11 @@ unsafe fn go_up<N: Numbers>(place: &Place<'_>, step: &Step<f32>, pass: &Pass, is
 unsafe fn go_up_once<N: Numbers>(task: &Task, at: Where, pass: Pass, is_last: bool) {
     // SAFETY: the kernels' contract. A block returns as a whole.
     unsafe {
-        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
-        let factor = board_factor(&place, &pass);
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let factor = board_factor(&view, &pass);
         if factor > 0.0 {
             let step = current_step(task);
-            go_up::<N>(&place, &step, &pass, is_last, factor);
+            go_up::<N>(&view, &step, &pass, is_last, factor);
         }
     }
 }
@@ -139,7 +139,7 @@ const fn learning(traverser: u32) -> Pass {
 unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Passes) {
     // SAFETY: the kernels' contract. A block returns as a whole.
     unsafe {
-        let Some(place) = Place::find(task, at.street, at.n_games, at.n_shared) else { return };
+        let Some(view) = BlockView::find(task, at.street, at.n_games, at.n_shared) else { return };
         let n_passes = if ANY { passes.n } else { 2 };
         let mut turn = 0;
         while turn < at.n_iterations * n_passes {
@@ -158,7 +158,7 @@ unsafe fn solve<N: Numbers, const ANY: bool>(task: &Task, at: Where, passes: &Pa
             } else {
                 learning(turn % 2)
             };
-            go_up::<N>(&place, &step, &pass, true, 1.0);
+            go_up::<N>(&view, &step, &pass, true, 1.0);
             turn += 1;
         }
     }
@@ -179,7 +179,7 @@ macro_rules! kernels {
         /// A pass down a street that is not the last: averages of the traverser; reach of both seats for the next street.
         ///
         /// # Safety
-        /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold the programs' places.
+        /// Launched with [`shape`](super::shape); the task and its tables are the host's, `at.n_shared` values of shared memory hold what the programs address.
         /// Launched after the street before. Kernels not for any pass are given [`Pass::is_plain`] ones.
         #[kernel(max_threads = MAX_THREADS)]
         pub unsafe fn $down(task: Task, at: Where, pass: Pass) {
@@ -221,8 +221,8 @@ macro_rules! kernels {
 }
 
 kernels! {
-    Single false: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
-    Short false: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
-    Single true: cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32;
-    Short true: cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16;
+    F32 false: cfr_street_down_f32, cfr_street_up_f32, cfr_street_last_f32, cfr_street_solve_f32;
+    I16 false: cfr_street_down_i16, cfr_street_up_i16, cfr_street_last_i16, cfr_street_solve_i16;
+    F32 true: cfr_street_down_any_f32, cfr_street_up_any_f32, cfr_street_last_any_f32, cfr_street_solve_any_f32;
+    I16 true: cfr_street_down_any_i16, cfr_street_up_any_i16, cfr_street_last_any_i16, cfr_street_solve_any_i16;
 }

@@ -77,12 +77,12 @@ pub unsafe fn cfr_street_draw(task: Task, draws: Draws) {
         while street < draws.n_streets {
             let [from, to] = memory::load(draws.children, parent as usize);
             let n = memory::load(draws.cumulative, to as usize - 1);
-            let place = drawn(draws.seed, iteration, draw, street, n);
-            // The first board whose cumulative number is beyond the place.
+            let target = drawn(draws.seed, iteration, draw, street, n);
+            // The first board whose cumulative number is beyond the number drawn.
             let (mut low, mut high) = (from, to - 1);
             while low < high {
                 let middle = (low + high) / 2;
-                if memory::load(draws.cumulative, middle as usize) > place {
+                if memory::load(draws.cumulative, middle as usize) > target {
                     high = middle;
                 } else {
                     low = middle + 1;

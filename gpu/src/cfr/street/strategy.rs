@@ -21,7 +21,7 @@ pub(super) struct Weights {
     inverse: f32,
     uniform: f32,
     n: u32,
-    /// Place of the first action's value, and from one action to the next.
+    /// Index of the first action's value, and from one action to the next.
     at: usize,
     stride: usize,
 }
@@ -89,7 +89,7 @@ impl Weights {
         Self { source: from, predicts, regrets, held, inverse, uniform, n, at, stride }
     }
 
-    /// Calls `each` with every action's number, place in the tables, regret as stored, and probability, in order.
+    /// Calls `each` with every action's number, index in the tables, regret as stored, and probability, in order.
     ///
     /// # Safety
     /// As [`read`](Self::read), whose values are still there up to the action reached.

@@ -1,9 +1,9 @@
 //! Upwards: the traverser's values from the ends of the betting to its root, and what it learns on the way. A thread has the same hands at every node.
 
+use super::block::{BlockView, Side};
 use super::down::own_factor;
 use super::layout::{ALL_CARDS, NO_HAND, Op, Pass, ROW, TOTALS, code, flag, mode, source};
 use super::numbers::Numbers;
-use super::place::{Place, Side};
 use super::strategy::Weights;
 use crate::cfr::regret::Step;
 use crate::cuda::{memory, thread};
@@ -15,7 +15,7 @@ use crate::cuda::{memory, thread};
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn run<N: Numbers>(
-    place: &Place<'_>,
+    view: &BlockView<'_>,
     side: &Side,
     other: &Side,
     range: [u32; 2],
@@ -25,15 +25,15 @@ pub(super) unsafe fn run<N: Numbers>(
     let mut at = range[0];
     while at < range[1] {
         // SAFETY: the host's program. A copy: behind a store the compiler would read each field again.
-        let op = &unsafe { memory::load(place.task.ops, at as usize) };
+        let op = &unsafe { memory::load(view.task.ops, at as usize) };
         // SAFETY: the caller's promises.
         unsafe {
             if op.code == code::OWN {
-                own::<N>(place, side, op, step, pass);
+                own::<N>(view, side, op, step, pass);
             } else if op.code == code::RETURN {
-                come_back(place, side, op, pass);
+                come_back(view, side, op, pass);
             } else {
-                end(place, side, other, op);
+                end(view, side, other, op);
             }
         }
         at += 1;
@@ -43,13 +43,13 @@ pub(super) unsafe fn run<N: Numbers>(
 /// Value where a hand ends: its payoffs times the reach of the opponent's hands that leave it possible, by who is stronger.
 #[inline(always)]
 #[track_caller]
-unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
+unsafe fn end(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
     let prefix = op.region + TOTALS;
     let by_card = prefix + other.stride + ROW;
-    let all = place.get(op.region + ALL_CARDS);
+    let all = view.get(op.region + ALL_CARDS);
     // SAFETY: records of all hands of the board.
-    let records = unsafe { place.task.records.add(side.hands) };
+    let records = unsafe { view.task.records.add(side.hands) };
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
         // SAFETY: a record for each hand of the board.
@@ -57,18 +57,18 @@ unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
         let low = |word: u32| word & 0xffff;
         let (first, second, same) = (record[3] & 0xff, record[3] >> 8 & 0xff, record[3] >> 16);
         // The same hand was taken away with both of its cards.
-        let same = if same == NO_HAND { 0.0 } else { place.get(op.input + same) };
-        let met = all - place.get(op.region + first) - place.get(op.region + second) + same;
+        let same = if same == NO_HAND { 0.0 } else { view.get(op.input + same) };
+        let met = all - view.get(op.region + first) - view.get(op.region + second) + same;
         let value = if op.code == code::FOLD {
             op.payoff[0] * met
         } else {
             let below =
-                |all: u32, a: u32, b: u32| place.get(prefix + all) - place.get(by_card + a) - place.get(by_card + b);
+                |all: u32, a: u32, b: u32| view.get(prefix + all) - view.get(by_card + a) - view.get(by_card + b);
             let weaker = below(low(record[0]), low(record[1]), low(record[2]));
             let not_stronger = below(record[0] >> 16, record[1] >> 16, record[2] >> 16) + same;
             op.payoff[0] * weaker + op.payoff[1] * (met - not_stronger) + op.payoff[2] * (not_stronger - weaker)
         };
-        place.put(op.output + hand, value, add);
+        view.put(op.output + hand, value, add);
         hand += thread::block_dim_x();
     }
 }
@@ -76,11 +76,11 @@ unsafe fn end(place: &Place<'_>, side: &Side, other: &Side, op: &Op) {
 /// Value where the next card comes: the sum over the boards of the next street and what they stand for.
 #[inline(always)]
 #[track_caller]
-unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
+unsafe fn come_back(view: &BlockView<'_>, side: &Side, op: &Op, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
-    let street = place.next;
-    let (links, maps, values) = (place.task.links, place.task.permutations, place.task.values);
-    let (first_link, end_link) = (place.on.links[0], place.on.links[1]);
+    let street = view.next;
+    let (links, maps, values) = (view.task.links, view.task.permutations, view.task.values);
+    let (first_link, end_link) = (view.on.links[0], view.on.links[1]);
     let hand_stride = street.hand_stride as usize;
     let rows = street.values[side.seat as usize] as usize + op.entry as usize * hand_stride;
     let row_stride = street.n_entries as usize * hand_stride;
@@ -89,11 +89,11 @@ unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
     while hand < side.n {
         // SAFETY: links, permutations and rows of values are the host's.
         unsafe {
-            let number = place.number(side, hand);
+            let number = view.number(side, hand);
             let one = |at: u32| {
                 let link = memory::load(links, at as usize);
                 if pass.sampled & 1 != 0
-                    && memory::load(place.task.board_factors, street.boards as usize + link.board as usize) <= 0.0
+                    && memory::load(view.task.board_factors, street.boards as usize + link.board as usize) <= 0.0
                 {
                     return 0.0;
                 }
@@ -117,7 +117,7 @@ unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
                 sum += one(at);
                 at += 1;
             }
-            place.put(op.output + hand, sum, add);
+            view.put(op.output + hand, sum, add);
         }
         hand += thread::block_dim_x();
     }
@@ -126,14 +126,14 @@ unsafe fn come_back(place: &Place<'_>, side: &Side, op: &Op, pass: &Pass) {
 /// Value of the traverser's node from those of its actions, and what it learns.
 #[inline(always)]
 #[track_caller]
-unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
+unsafe fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
     let locked = op.flags & flag::LOCKED != 0;
-    let tables = &place.tables(side);
+    let tables = &view.tables(side);
     let from = if locked { source::AVERAGES } else { pass.own };
     let learns = pass.mode == mode::LEARN && !locked;
     let best = pass.mode == mode::BEST && !locked;
-    let operands = place.task.operands;
+    let operands = view.task.operands;
     let mut hand = thread::thread_idx_x();
     // Whole warps go round together: rows are padded, and what is stored for no hand is 0.
     while hand < side.padded {
@@ -145,7 +145,7 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
                 if !active {
                     return 0.0;
                 }
-                place.get(memory::load(operands, (op.operands + action) as usize) + hand)
+                view.get(memory::load(operands, (op.operands + action) as usize) + hand)
             };
             let value = if best {
                 let (mut value, mut choice) = (value_of(0), 0);
@@ -176,7 +176,7 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
                     }
                 });
                 if learns {
-                    let factor = if active { own_factor(place, side, pass, hand) } else { 0.0 };
+                    let factor = if active { own_factor(view, side, pass, hand) } else { 0.0 };
                     weights.for_each::<N>(tables, |action, at, regret, _| {
                         let gain = (value_of(action) - value) * factor;
                         let sum = if factor > 0.0 { step.regret(regret, gain) } else { regret };
@@ -190,7 +190,7 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
                 value
             };
             if active {
-                place.put(op.output + hand, value, add);
+                view.put(op.output + hand, value, add);
             }
         }
         hand += thread::block_dim_x();
@@ -203,17 +203,17 @@ unsafe fn own<N: Numbers>(place: &Place<'_>, side: &Side, op: &Op, step: &Step<f
 /// As [`run`], which has made them.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn depart(place: &Place<'_>, side: &Side, slot: u32, pass: &Pass) {
-    let row = place.value_row(side.seat);
-    let sums = place.street.utilities[side.seat as usize] as usize + place.board as usize * side.stride as usize;
+pub(super) unsafe fn depart(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
+    let row = view.value_row(side.seat);
+    let sums = view.street.utilities[side.seat as usize] as usize + view.board as usize * side.stride as usize;
     let mut hand = thread::thread_idx_x();
     while hand < side.n {
-        let value = place.get(slot + hand);
+        let value = view.get(slot + hand);
         // SAFETY: rows of values hold all hands of the game; this block alone writes the row. A sum for each hand of the first street.
         unsafe {
-            memory::store(place.task.values, row + place.number(side, hand), value);
-            if pass.utilities != 0 && place.street.is_first != 0 {
-                let sums = place.task.utilities.add(sums);
+            memory::store(view.task.values, row + view.number(side, hand), value);
+            if pass.utilities != 0 && view.street.is_first != 0 {
+                let sums = view.task.utilities.add(sums);
                 memory::store(sums, hand as usize, memory::load(sums, hand as usize) + value as f64);
             }
         }

@@ -59,7 +59,7 @@ pub struct OwnNode {
     pub node: u32,
     /// The seat's row of reaches before it acts here.
     pub row: u32,
-    /// Place in the list of the seat's decision before, where there is one.
+    /// Index in the list of the seat's decision before, where there is one.
     pub previous: u32,
     /// 0.
     pub reserved: u32,

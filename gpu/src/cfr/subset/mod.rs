@@ -28,7 +28,7 @@ macro_rules! kernels {
             unsafe { terminals::terminals(tables, seat) }
         }
 
-        /// Strategies of `n` nodes from place `from` of the seats' lists on: from regrets, or from averages where `averages` is 1.
+        /// Strategies of `n` nodes from index `from` of the seats' lists on: from regrets, or from averages where `averages` is 1.
         ///
         /// # Safety
         /// Launched with [`nodes::shape`]; the tables are complete, last regrets too where `predicts` is 1.
@@ -38,7 +38,7 @@ macro_rules! kernels {
             unsafe { nodes::strategy(tables, from, n, averages, predicts) }
         }
 
-        /// Reaches after the actions of a seat's `n` nodes, the first of which has place `from` in the lists.
+        /// Reaches after the actions of a seat's `n` nodes, the first of which has index `from` in the lists.
         ///
         /// # Safety
         /// Launched with [`nodes::shape`]; the tables are complete, with the seat's strategies.
@@ -58,7 +58,7 @@ macro_rules! kernels {
             unsafe { nodes::values(tables, first, n, seat, what, predicts) }
         }
 
-        /// Adds the root's value to place `sum` of the sums, or stores it there where `replaces` is 1; counts an iteration where `advances` is 1.
+        /// Adds the root's value to number `sum` of the sums, or stores it there where `replaces` is 1; counts an iteration where `advances` is 1.
         ///
         /// # Safety
         /// Launched with [`nodes::finish_shape`]; the root's value is there, and `sum` is one of the sums.

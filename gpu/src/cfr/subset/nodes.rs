@@ -22,7 +22,7 @@ pub const fn finish_shape() -> LaunchShape {
 
 /// The node and card of a thread among `n` nodes.
 #[inline(always)]
-fn place(n: u32) -> Option<(u32, u32)> {
+fn node_and_card(n: u32) -> Option<(u32, u32)> {
     let index = thread::index_1d();
     let (node, card) = ((index / CARDS as u64) as u32, (index % CARDS as u64) as u32);
     (index < n as u64 * CARDS as u64).then_some((node, card))
@@ -57,14 +57,14 @@ unsafe fn normalise<T: Real>(strategy: *mut Row<T>, first: u32, n: u32, card: u3
     }
 }
 
-/// Strategies of a seat's `n` nodes from place `from` of the lists on: from regrets, or from averages.
+/// Strategies of a seat's `n` nodes from index `from` of the lists on: from regrets, or from averages.
 ///
 /// # Safety
 /// Launched with [`shape`]; the tables are complete.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn strategy<T: Real>(tables: Tables<T>, from: u32, n: u32, averages: u32, predicts: u32) {
-    let Some((number, card)) = place(n) else { return };
+    let Some((number, card)) = node_and_card(n) else { return };
     // SAFETY: the node is there, and its actions and card are this thread's.
     unsafe {
         let own = load(tables.own, (from + number) as usize);
@@ -80,14 +80,14 @@ pub(super) unsafe fn strategy<T: Real>(tables: Tables<T>, from: u32, n: u32, ave
     }
 }
 
-/// Reaches of a seat after each action of its `n` nodes from place `from` of the lists on.
+/// Reaches of a seat after each action of its `n` nodes from index `from` of the lists on.
 ///
 /// # Safety
 /// As [`strategy`], after it.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn reach<T: Real>(tables: Tables<T>, from: u32, n: u32) {
-    let Some((number, card)) = place(n) else { return };
+    let Some((number, card)) = node_and_card(n) else { return };
     // SAFETY: the node is there, and so are those before it; its actions' reaches of the card are this thread's.
     unsafe {
         let own = load(tables.own, (from + number) as usize);
@@ -114,7 +114,7 @@ pub(super) unsafe fn reach<T: Real>(tables: Tables<T>, from: u32, n: u32) {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat: u32, what: u32, predicts: u32) {
-    let Some((number, card)) = place(n) else { return };
+    let Some((number, card)) = node_and_card(n) else { return };
     // SAFETY: node and children are there; the node's value and its actions' numbers of the card are this thread's.
     unsafe {
         let number = first + number;
@@ -162,14 +162,14 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
     }
 }
 
-/// Value of the root summed over cards, added to place `sum` of the sums or (`replaces`) stored there; and one more iteration done where `advances`.
+/// Value of the root summed over cards, added to number `sum` of the sums or (`replaces`) stored there; and one more iteration done where `advances`.
 ///
 /// # Safety
 /// Launched with [`finish_shape`] after the root's value was made.
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn finish<T: Real>(tables: Tables<T>, sum: u32, replaces: u32, advances: u32) {
-    // SAFETY: one thread alone; the caller names a place that is there.
+    // SAFETY: one thread alone; the caller names a sum that is there.
     unsafe {
         let mut value = 0.0;
         let mut card = 0;

@@ -22,7 +22,7 @@ pub const fn shape(n: u32) -> LaunchShape {
 /// A lane's link: bits 5k to 5k + 4 the 2ᵏ-th lane behind it with the same bucket (itself where there is none), bits 25 to 27 the doublings that the batch needs,
 /// bit 30 whether the lane has a deal, bit 31 whether it is the first of its bucket.
 pub mod link {
-    /// The lane that is 2ᵏ places behind in the same bucket.
+    /// The lane that is 2ᵏ lanes behind in the same bucket.
     #[inline(always)]
     pub fn behind(link: u32, k: u32) -> u32 {
         link >> (5 * k) & 31
@@ -76,7 +76,7 @@ pub unsafe fn cfr_walk_links(buckets: *const u32, links: *mut u32, n: u32, n_dea
         k += 1;
     }
     if is_slot {
-        // SAFETY: the contract; the place is this thread's.
+        // SAFETY: the contract; the value is this thread's.
         unsafe { memory::store(links, at, link) };
     }
 }

@@ -22,7 +22,7 @@ use crate::launch::LaunchShape;
 
 /// Actions of a limit game: fold, call, raise.
 pub const ACTIONS: usize = 3;
-/// Lanes as places.
+/// Lanes, as a length of arrays.
 const LANES: usize = thread::WARP as usize;
 
 /// Values that a sequence leaves in shared memory while its followers are walked: own reach, strategy, values of the actions, sums by seat.
@@ -165,9 +165,9 @@ struct Level<T, const N: usize> {
 }
 
 impl<T: Real, const N: usize> Level<T, N> {
-    /// Place of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
+    /// Offset of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
     #[inline(always)]
-    fn place(depth: u32, field: u32) -> u32 {
+    fn offset(depth: u32, field: u32) -> u32 {
         (depth * frame(N as u32) + field) * thread::WARP + thread::lane()
     }
 
@@ -175,16 +175,16 @@ impl<T: Real, const N: usize> Level<T, N> {
     #[inline(always)]
     #[track_caller]
     fn push(&self, frames: Shared<T>, depth: u32) {
-        frames.set(Self::place(depth, 0), self.own);
+        frames.set(Self::offset(depth, 0), self.own);
         let mut at = 0;
         while at < ACTIONS {
-            frames.set(Self::place(depth, 1 + at as u32), self.strategy[at]);
-            frames.set(Self::place(depth, 1 + (ACTIONS + at) as u32), self.actions[at]);
+            frames.set(Self::offset(depth, 1 + at as u32), self.strategy[at]);
+            frames.set(Self::offset(depth, 1 + (ACTIONS + at) as u32), self.actions[at]);
             at += 1;
         }
         at = 0;
         while at < N {
-            frames.set(Self::place(depth, 1 + (2 * ACTIONS + at) as u32), self.sums[at]);
+            frames.set(Self::offset(depth, 1 + (2 * ACTIONS + at) as u32), self.sums[at]);
             at += 1;
         }
     }
@@ -193,16 +193,16 @@ impl<T: Real, const N: usize> Level<T, N> {
     #[inline(always)]
     #[track_caller]
     fn pop(&mut self, frames: Shared<T>, depth: u32) {
-        self.own = frames.get(Self::place(depth, 0));
+        self.own = frames.get(Self::offset(depth, 0));
         let mut at = 0;
         while at < ACTIONS {
-            self.strategy[at] = frames.get(Self::place(depth, 1 + at as u32));
-            self.actions[at] = frames.get(Self::place(depth, 1 + (ACTIONS + at) as u32));
+            self.strategy[at] = frames.get(Self::offset(depth, 1 + at as u32));
+            self.actions[at] = frames.get(Self::offset(depth, 1 + (ACTIONS + at) as u32));
             at += 1;
         }
         at = 0;
         while at < N {
-            self.sums[at] = frames.get(Self::place(depth, 1 + (2 * ACTIONS + at) as u32));
+            self.sums[at] = frames.get(Self::offset(depth, 1 + (2 * ACTIONS + at) as u32));
             at += 1;
         }
     }
@@ -336,8 +336,8 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
                 let mut seat = 0;
                 while seat < N {
                     if (seat as u32) < walk.n_players {
-                        let place = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
-                        values[seat] = memory::load(walk.values, place);
+                        let offset = (op.index as usize * walk.n_players as usize + seat) * LANES + lane;
+                        values[seat] = memory::load(walk.values, offset);
                     }
                     seat += 1;
                 }
@@ -388,8 +388,8 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
         let mut seat = 0;
         while seat < N {
             if (seat as u32) < walk.n_players {
-                let place = (number as usize * walk.n_players as usize + seat) * LANES + lane;
-                memory::store(walk.values, place, values[seat]);
+                let offset = (number as usize * walk.n_players as usize + seat) * LANES + lane;
+                memory::store(walk.values, offset, values[seat]);
             }
             seat += 1;
         }
@@ -398,7 +398,7 @@ unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
             let is_dealt = link::is_dealt(memory::load(walk.links, of_slots));
             let mut seat = 0;
             while seat < N {
-                // A loop with a shuffle stays a loop, so the place is not known to the compiler.
+                // A loop with a shuffle stays a loop, so the index is not known to the compiler.
                 let value = pick(&values, seat as u32).to_f64();
                 let sum = warp::reduce_sum(if is_dealt { value } else { 0.0 });
                 if lane == 0 && (seat as u32) < walk.n_players {

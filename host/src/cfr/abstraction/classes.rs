@@ -183,9 +183,9 @@ impl Classes {
             return None;
         }
         let (least, by) = self.suits.least(board);
-        let place = self.boards.binary_search(&least).ok()?;
+        let index = self.boards.binary_search(&least).ok()?;
         let hole = colex_rank(self.suits.least_by(hole, &by)) as u16;
-        let (from, to) = (self.starts[place] as usize, self.starts[place + 1] as usize);
+        let (from, to) = (self.starts[index] as usize, self.starts[index + 1] as usize);
         self.holes[from..to].binary_search(&hole).ok().map(|class| from + class)
     }
 

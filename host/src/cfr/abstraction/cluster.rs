@@ -85,12 +85,12 @@ fn below(lcg: &mut Lcg, total: u128) -> u128 {
 /// The part in which `target` lies, and how far in it.
 fn drawn(parts: impl Iterator<Item = u128>, mut target: u128) -> (usize, u128) {
     let mut last = 0;
-    for (place, part) in parts.enumerate() {
+    for (index, part) in parts.enumerate() {
         if target < part {
-            return (place, target);
+            return (index, target);
         }
         target -= part;
-        last = place;
+        last = index;
     }
     (last, 0)
 }

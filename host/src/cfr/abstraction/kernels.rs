@@ -74,7 +74,7 @@ impl Kernels {
     pub fn strengths(&self, stream: &Stream, table: &Table<'_>, boards: &[CardSet]) -> Result<(Vec<u64>, Vec<u32>)> {
         let rows = boards.len() * table.hands.len();
         let hands = stream.upload(table.hands)?;
-        let places = stream.upload(boards)?;
+        let device_boards = stream.upload(boards)?;
         let runouts = stream.upload(table.runouts)?;
         let mut sums: Buffer<u64> = stream.alloc(rows)?;
         let mut histograms: Buffer<u32> = stream.alloc(rows * table.n_bins as usize)?;
@@ -82,7 +82,7 @@ impl Kernels {
         stream.zero(&mut histograms)?;
         let task = Task {
             hands: hands.as_ptr(),
-            boards: places.as_ptr(),
+            boards: device_boards.as_ptr(),
             runouts: runouts.as_ptr(),
             histograms: histograms.as_mut_ptr(),
             sums: sums.as_mut_ptr(),

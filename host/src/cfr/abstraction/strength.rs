@@ -68,9 +68,9 @@ pub(super) fn strengths(
                 plain::strengths(&deal, boards, |cards| ranking.strength(cards))
             }
         };
-        for place in 0..boards.len() {
-            for &hole in classes.on_board(number * batch + place).1 {
-                let row = place * hands.len() + usize::from(hole);
+        for board in 0..boards.len() {
+            for &hole in classes.on_board(number * batch + board).1 {
+                let row = board * hands.len() + usize::from(hole);
                 result.sums.push(sums[row]);
                 result.histograms.extend(&histograms[row * n_bins..(row + 1) * n_bins]);
             }

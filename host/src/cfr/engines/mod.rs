@@ -11,7 +11,8 @@
 //! | `cpu` | the vector form in plain Rust on all cores |
 //!
 //! [`dispatch`](super) chooses among them; [`Solver`](super::Solver) runs the one that is chosen. What some of them can besides is here: many small games at
-//! once ([`SmallBatch`]), and buckets of one's own ([`walk::Sampler`]).
+//! once ([`SmallBatch`]), tables read between iterations ([`SubsetSolver`]), and buckets of one's own ([`walk::Sampler`]). These take a number of iterations where
+//! the solver takes a limit and a `watch`.
 
 pub(in crate::cfr) mod cpu;
 pub(in crate::cfr) mod explicit;

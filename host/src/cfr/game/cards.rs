@@ -168,19 +168,19 @@ pub fn colex_rank(cards: CardSet) -> u64 {
 pub fn subsets(cards: CardSet, k: usize) -> impl Iterator<Item = CardSet> {
     let all: Vec<u8> = members(cards).collect();
     // A set of positions, stepped to the next larger number with as many bits.
-    let mut places: Option<u64> = (k <= all.len()).then(|| if k == 64 { u64::MAX } else { (1 << k) - 1 });
+    let mut positions: Option<u64> = (k <= all.len()).then(|| if k == 64 { u64::MAX } else { (1 << k) - 1 });
     std::iter::from_fn(move || {
-        let now = places?;
+        let now = positions?;
         if now != 0 && 64 - now.leading_zeros() as usize > all.len() {
             return None;
         }
-        places = if now == 0 {
+        positions = if now == 0 {
             None
         } else {
             let low = now & now.wrapping_neg();
             now.checked_add(low).map(|up| up | (((now ^ up) >> 2) / low))
         };
-        Some(members(now).fold(0, |set, place| set | 1 << all[place as usize]))
+        Some(members(now).fold(0, |set, position| set | 1 << all[position as usize]))
     })
 }
 

@@ -161,14 +161,14 @@ struct Problem {
     /// The keyword of the line.
     keyword: &'static str,
     /// Which of its values; `None` for all of them.
-    place: Option<usize>,
+    index: Option<usize>,
     value: String,
     allowed: String,
 }
 
 impl Problem {
-    fn at(keyword: &'static str, place: Option<usize>, value: impl ToString, allowed: String) -> Option<Self> {
-        Some(Self { keyword, place, value: value.to_string(), allowed })
+    fn at(keyword: &'static str, index: Option<usize>, value: impl ToString, allowed: String) -> Option<Self> {
+        Some(Self { keyword, index, value: value.to_string(), allowed })
     }
 }
 

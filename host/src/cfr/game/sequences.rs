@@ -110,16 +110,16 @@ impl Sequences {
             return Err(Error::option("rake", tree.rake.part, "none where deals are sampled"));
         }
         // Numbers of the nodes among their kind; breadth first, so levels stay ranges.
-        let mut precision = Vec::with_capacity(tree.nodes.len());
+        let mut numbers = Vec::with_capacity(tree.nodes.len());
         let (mut n_sequences, mut n_ends) = (0, 0);
         for node in &tree.nodes {
             let count = if node.kind == BettingKind::Terminal { &mut n_ends } else { &mut n_sequences };
-            precision.push(*count);
+            numbers.push(*count);
             *count += 1;
         }
         let child = |node: u32| match &tree.nodes[node as usize].kind {
-            BettingKind::Decision { .. } => Child::Sequence(precision[node as usize]),
-            BettingKind::Terminal => Child::End(precision[node as usize]),
+            BettingKind::Decision { .. } => Child::Sequence(numbers[node as usize]),
+            BettingKind::Terminal => Child::End(numbers[node as usize]),
         };
         let mut made = Self {
             n_players: tree.n_players,
@@ -202,11 +202,11 @@ impl Sequences {
         Ok(at)
     }
 
-    /// Sequences depth first: the places of the numbering by levels in it, `[sequence]`.
+    /// The number of each sequence in depth-first order, `[sequence]`.
     pub fn depth_first(&self) -> Vec<u32> {
-        let (mut place, mut next, mut stack) = (vec![0; self.sequences.len()], 0, vec![0u32]);
+        let (mut numbers, mut next, mut stack) = (vec![0; self.sequences.len()], 0, vec![0u32]);
         while let Some(sequence) = stack.pop() {
-            place[sequence as usize] = next;
+            numbers[sequence as usize] = next;
             next += 1;
             let children = self.sequences[sequence as usize].children.iter().rev();
             stack.extend(children.filter_map(|child| match child {
@@ -214,7 +214,7 @@ impl Sequences {
                 _ => None,
             }));
         }
-        place
+        numbers
     }
 }
 
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(game.levels[0], 0..1);
         assert!(game.levels.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(game.levels.last().map(|level| level.end as usize), Some(game.sequences.len()));
-        let mut places = game.depth_first();
-        assert_eq!(places[0], 0);
-        places.sort_unstable();
-        assert!(places.into_iter().eq(0..game.sequences.len() as u32));
+        let mut numbers = game.depth_first();
+        assert_eq!(numbers[0], 0);
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..game.sequences.len() as u32));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::cfr::game::cards::{CardSet, choose, colex_rank, set_of, subsets};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the hand's place among all hands, times
-/// the number of boards of the round, plus the board's place among all boards, both colexicographic.
+/// By seat: its decision nodes in the order of the tree, `[bucket][action]` each. The bucket of a hand on a board is the hand's index among all hands, times
+/// the number of boards of the round, plus the board's index among all boards, both colexicographic.
 #[derive(Clone, Debug)]
 pub(in crate::cfr) struct Buckets {
     pub rules: Arc<GameDef>,

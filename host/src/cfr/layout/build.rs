@@ -134,7 +134,7 @@ fn check_size(setup: &Setup, partition: &Partition, n_maps: usize) -> Result<()>
 
 /// The renamings of suits that leave board, ranges and locks as they are, as maps of suits and of hands. The identity is the first.
 fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
-    let precision = setup.ranges.each_ref().map(|range| -> HashMap<CardSet, u32> {
+    let numbers = setup.ranges.each_ref().map(|range| -> HashMap<CardSet, u32> {
         range.iter().enumerate().map(|(number, &(hand, _))| (hand, number as u32)).collect()
     });
     let mut maps = all(setup.deck);
@@ -148,7 +148,7 @@ fn symmetries(setup: &Setup) -> (Vec<SuitMap>, Vec<[Vec<u32>; 2]>) {
         }
         let of_seat = |seat: usize| -> Option<Vec<u32>> {
             let image = |&(hand, weight): &(CardSet, f64)| {
-                let number = *precision[seat].get(&rename(setup.deck, map, hand))?;
+                let number = *numbers[seat].get(&rename(setup.deck, map, hand))?;
                 (setup.ranges[seat][number as usize].1 == weight).then_some(number)
             };
             setup.ranges[seat].iter().map(image).collect()

@@ -67,20 +67,20 @@ impl OfStreet<'_> {
         let mut nodes: Vec<Node> = Vec::new();
         // Nodes to come, with the node and the action they belong to.
         let mut open: Vec<(Root, Option<(u32, u32)>)> = vec![(root, None)];
-        while let Some((place, from)) = open.pop() {
+        while let Some((next, from)) = open.pop() {
             let number = nodes.len() as u32;
             if let Some((parent, action)) = from
                 && let Node::Decision { children, .. } = &mut nodes[parent as usize]
             {
                 children[action as usize] = number;
             }
-            let node = match place {
+            let node = match next {
                 Root::AllIn(end) => self.end(end),
                 Root::Betting(betting) => {
                     let of_tree = &self.tree.nodes[betting as usize];
                     match &of_tree.kind {
                         BettingKind::Terminal => self.end(betting),
-                        BettingKind::Decision { .. } if of_tree.round as usize > self.street => self.exit(place),
+                        BettingKind::Decision { .. } if of_tree.round as usize > self.street => self.exit(next),
                         BettingKind::Decision { seat, actions, children } => {
                             for (action, &child) in children.iter().enumerate().rev() {
                                 open.push((Root::Betting(child), Some((number, action as u32))));

@@ -128,9 +128,9 @@ impl Layout {
     pub fn normalised(&self, seat: usize, sums: &Values) -> Vec<f32> {
         let mut probabilities = vec![0.0; self.table_len(seat)];
         self.each_row(seat, |row| {
-            let total: f64 = row.places().map(|at| sums.get(at)).sum();
+            let total: f64 = row.indices().map(|at| sums.get(at)).sum();
             if total > 0.0 {
-                row.places().for_each(|at| probabilities[at] = (sums.get(at) / total) as f32);
+                row.indices().for_each(|at| probabilities[at] = (sums.get(at) / total) as f32);
             }
         });
         probabilities

@@ -7,7 +7,7 @@ use crate::cfr::game::cards::CardSet;
 
 /// Where a hand on a board lies in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TableIndex {
     /// The board that represents the one asked for.
     pub board: usize,
     /// The hand under the renaming of suits that takes the one board to the other.
@@ -50,7 +50,7 @@ impl VectorGame {
     ///
     /// * `hole`: the private cards; `dealt`: the cards dealt at the start of each street so far, as [`dealt`](Self::dealt) gives them.
     /// * returns `None` where the seat has no such hand, the cards collide, or the game has no such board.
-    pub fn place(&self, seat: usize, hole: CardSet, dealt: &[CardSet]) -> Option<Place> {
+    pub fn table_index(&self, seat: usize, hole: CardSet, dealt: &[CardSet]) -> Option<TableIndex> {
         if dealt.is_empty() || dealt.len() > self.streets.len() || dealt.iter().any(|cards| cards & hole != 0) {
             return None;
         }
@@ -66,7 +66,7 @@ impl VectorGame {
                 *cards = rename(self.deck, self.suit_maps[map as usize], *cards);
             }
         }
-        Some(Place { board, hand })
+        Some(TableIndex { board, hand })
     }
 
     /// Among the boards after `parent` the one that represents `cards`, and the renaming that takes them to it.

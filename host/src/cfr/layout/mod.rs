@@ -7,7 +7,7 @@
 //! | `terminals` | sums over the hands that can be held beside a hand |
 //! | `buckets` | betting trees by what can be known of the cards |
 //! | `form`, `row`, `public` | where every information set of any layout stands, and its name |
-//! | `tables` | what an engine remembers between two iterations |
+//! | `tables`, `number` | what an engine remembers between two iterations, and in which number types |
 
 mod boards;
 mod buckets;
@@ -15,6 +15,7 @@ mod build;
 mod entries;
 mod form;
 mod keys;
+mod number;
 pub(in crate::cfr) mod public;
 mod row;
 mod size;
@@ -23,7 +24,7 @@ mod tables;
 mod terminals;
 mod vector;
 
-pub use keys::Place;
+pub use keys::TableIndex;
 pub use size::VectorSize;
 pub use suits::SuitMap;
 pub use vector::{Board, Entry, Lock, Node, Street, VectorGame};
@@ -32,6 +33,7 @@ pub(in crate::cfr) use buckets::Buckets;
 pub(in crate::cfr) use build::Setup;
 pub(in crate::cfr) use entries::SetupLock;
 pub(in crate::cfr) use form::{Layout, LayoutKind};
+pub(in crate::cfr) use number::Number;
 pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Tables, Values};
 pub(in crate::cfr) use terminals::{Removal, Shown, showdown};

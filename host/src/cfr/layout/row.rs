@@ -9,8 +9,8 @@ pub(in crate::cfr) struct Row {
 }
 
 impl Row {
-    /// Places of the actions.
-    pub fn places(self) -> impl Iterator<Item = usize> {
+    /// Indices of the actions.
+    pub fn indices(self) -> impl Iterator<Item = usize> {
         (0..self.n_actions).map(move |action| self.start + action * self.stride)
     }
 }

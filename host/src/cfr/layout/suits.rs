@@ -8,14 +8,14 @@ pub type SuitMap = [u8; 4];
 /// All renamings of a deck's suits, the identity first.
 pub(super) fn all(deck: Deck) -> Vec<SuitMap> {
     let mut maps = vec![[0, 1, 2, 3]];
-    // Each place in turn is exchanged with itself and with every later one.
-    for place in 0..usize::from(deck.n_suits) {
+    // Each suit in turn is exchanged with itself and with every later one.
+    for suit in 0..usize::from(deck.n_suits) {
         maps = maps
             .into_iter()
             .flat_map(|map| {
-                (place..usize::from(deck.n_suits)).map(move |other| {
+                (suit..usize::from(deck.n_suits)).map(move |other| {
                     let mut exchanged = map;
-                    exchanged.swap(place, other);
+                    exchanged.swap(suit, other);
                     exchanged
                 })
             })

@@ -25,7 +25,7 @@ pub(in crate::cfr) enum Values {
 
 /// All that a solve remembers between two iterations. Layouts: by seat; two players in vector form as `VectorGame::offset` tells, explicit trees
 /// `[infoset][action]` in the order of the tree's information sets; betting trees by
-/// hands have the seat's decision nodes in the order of the tree, `[place of the hand × boards + place of the board][action]` each (`strategy::buckets`).
+/// hands have the seat's decision nodes in the order of the tree, `[index of the hand × boards + index of the board][action]` each (`strategy::buckets`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::cfr) struct Tables {
     /// Iterations done.

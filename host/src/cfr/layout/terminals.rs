@@ -20,7 +20,7 @@ pub(in crate::cfr) struct Removal {
 
 impl Removal {
     pub fn new(game: &VectorGame) -> Self {
-        let mut precision: HashMap<CardSet, u32> = HashMap::new();
+        let mut numbers: HashMap<CardSet, u32> = HashMap::new();
         let mut sets_of = |hand: CardSet| -> Vec<u32> {
             let cards: Vec<u8> = members(hand).collect();
             let chosen = |chosen: usize| {
@@ -29,15 +29,15 @@ impl Removal {
             let sets: Vec<CardSet> = (0..1usize << cards.len()).map(chosen).collect();
             sets.into_iter()
                 .map(|set| {
-                    let next = precision.len() as u32;
-                    *precision.entry(set).or_insert(next)
+                    let next = numbers.len() as u32;
+                    *numbers.entry(set).or_insert(next)
                 })
                 .collect()
         };
         let sets = game.hands.each_ref().map(|hands| hands.iter().flat_map(|&hand| sets_of(hand)).collect());
         let signs =
             (0..1u32 << game.n_hole).map(|chosen| if chosen.count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        Self { sets, signs, n_sets: precision.len() }
+        Self { sets, signs, n_sets: numbers.len() }
     }
 
     /// Sums of nothing.

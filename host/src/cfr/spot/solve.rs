@@ -28,7 +28,7 @@ type Unit = Vec<Laid>;
 /// * `done` is called with the number of spots that are finished, from any thread.
 ///
 /// # Errors
-/// [`Error::Option`] without devices. A spot that fails has its own error in its place: as [`Spot::build`], and as the device says.
+/// [`Error::Option`] without devices. A spot that fails has its own error in place of a report: as [`Spot::build`], and as the device says.
 pub fn solve_spots(
     devices: &[Device],
     spots: &[Spot],

@@ -144,7 +144,7 @@ fn check(layout: &Layout, seat: usize, values: &[f32]) -> Result<(), String> {
     }
     let mut wrong = None;
     layout.each_row(seat, |row| {
-        let total: f64 = row.places().map(|at| f64::from(values[at])).sum();
+        let total: f64 = row.indices().map(|at| f64::from(values[at])).sum();
         // A step of the compact form for each action.
         if wrong.is_none() && total != 0.0 && (total - 1.0).abs() > 2e-5 * row.n_actions as f64 {
             wrong = Some(format!("the probabilities at element {} sum to {total}, expected 1", row.start));

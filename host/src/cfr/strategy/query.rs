@@ -48,9 +48,9 @@ impl Strategy {
                 let public = Public::at(game, tree, history)?;
                 let dealt = public.dealt(board)?;
                 let hole = set_of(&game.deck.cards(hand)?);
-                let place = game.place(public.seat, hole, &dealt);
-                let place = place.ok_or_else(|| no_hand(game.n_hole, public.seat, hand, board))?;
-                let row = public.row(place.board, place.hand);
+                let index = game.table_index(public.seat, hole, &dealt);
+                let index = index.ok_or_else(|| no_hand(game.n_hole, public.seat, hand, board))?;
+                let row = public.row(index.board, index.hand);
                 Ok(self.answer(public.seat, row, public.key(hole, &dealt), &public.actions()))
             }
             Layout::Tree(tree) => {
@@ -79,12 +79,12 @@ impl Strategy {
                 let public = Public::at(game, tree, history)?;
                 let dealt = public.dealt(board)?;
                 let actions = public.actions();
-                let places = game.hands[public.seat].iter().filter_map(|&hole| {
-                    let place = game.place(public.seat, hole, &dealt)?;
-                    let row = public.row(place.board, place.hand);
+                let answers = game.hands[public.seat].iter().filter_map(|&hole| {
+                    let index = game.table_index(public.seat, hole, &dealt)?;
+                    let row = public.row(index.board, index.hand);
                     Some(self.answer(public.seat, row, public.key(hole, &dealt), &actions))
                 });
-                Ok(places.collect())
+                Ok(answers.collect())
             }
             Layout::Tree(tree) => {
                 let (rules, seat, dealt, history) = self.poker(history, board)?;
@@ -152,7 +152,7 @@ impl Strategy {
                 return Err(Error::shape(format!("actions of {key}"), row.n_actions, answer.choices.len()));
             }
             if answer.reached {
-                row.places()
+                row.indices()
                     .zip(&answer.choices)
                     .for_each(|(at, choice)| probabilities[seat][at] = choice.probability as f32);
             }
@@ -182,11 +182,11 @@ impl Strategy {
 
     fn answer(&self, seat: usize, row: Row, key: String, actions: &[String]) -> Answer {
         let of = |at: usize| f64::from(self.probabilities[seat][at]);
-        let total: f64 = row.places().map(of).sum();
+        let total: f64 = row.indices().map(of).sum();
         let reached = total > 0.0;
         let part = |at: usize| if reached { of(at) / total } else { 1.0 / row.n_actions as f64 };
         let choices =
-            row.places().zip(actions).map(|(at, action)| Choice { action: action.clone(), probability: part(at) });
+            row.indices().zip(actions).map(|(at, action)| Choice { action: action.clone(), probability: part(at) });
         Answer { key, seat, reached, choices: choices.collect() }
     }
 }

@@ -21,7 +21,7 @@ fn integers(value: &Value) -> Vec<usize> {
     floats(value).into_iter().map(|value| value as usize).collect()
 }
 
-/// The order of hands: the place of each among the distinct strengths.
+/// The order of hands: the index of each among the distinct strengths.
 fn order(strengths: &[usize]) -> Vec<usize> {
     strengths.iter().map(|strength| strengths.iter().filter(|other| *other < strength).count()).collect()
 }

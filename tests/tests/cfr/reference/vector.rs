@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::poker::{Betting, Deck, Poker, Rules};
-use warpplay_cpu_ref::cfr::vector::{ByHand, Evaluator, Game, Kind, Node, Place, Sampling, Solver};
+use warpplay_cpu_ref::cfr::vector::{ByHand, DecisionPoint, Evaluator, Game, Kind, Node, Sampling, Solver};
 use warpplay_cpu_ref::cfr::{Algorithm, Options, Updates, tree};
+use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 use super::read::{Reference, floats, number, rules};
@@ -63,13 +64,9 @@ fn histories(rules: &Rules, betting: &Betting, all: &mut Vec<String>) {
 
 /// Some probabilities that depend on a key, now and then 0.
 fn drawn(key: &str, n_actions: usize) -> Vec<f64> {
-    let mut state = key.bytes().fold(7_u64, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    let weights: Vec<f64> = (0..n_actions)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 40) as f64 % 7.0
-        })
-        .collect();
+    let seed = key.bytes().fold(7_u64, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let mut random = Random(seed);
+    let weights: Vec<f64> = (0..n_actions).map(|_| random.below(7) as f64).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|weight| if sum > 0.0 { weight / sum } else { 1.0 / n_actions as f64 }).collect()
 }
@@ -94,10 +91,10 @@ fn vectors_are_the_tree() {
             let dealt = (0..rules.deck.n_cards() as u8).filter(move |card| cards >> card & 1 == 1);
             dealt.map(|card| rules.deck.name(card)).collect::<String>()
         };
-        let same = ByHand(|place: Place, hand: usize| {
-            let board: String = game.dealt(game.nodes[place.node].round, place.board).into_iter().map(&names).collect();
-            let hole = names(game.hands[place.seat][hand]);
-            Some(drawn(&format!("{}:{hole}:{board}:{}", place.seat, betting[place.node]), place.n_actions))
+        let same = ByHand(|point: DecisionPoint, hand: usize| {
+            let board: String = game.dealt(game.nodes[point.node].round, point.board).into_iter().map(&names).collect();
+            let hole = names(game.hands[point.seat][hand]);
+            Some(drawn(&format!("{}:{hole}:{board}:{}", point.seat, betting[point.node]), point.n_actions))
         });
         let (what, exact) = (format!("{rules:?}"), Tolerance { abs: 1e-11, rel: 1e-11 });
         let evaluator = Evaluator::new(&game);
@@ -188,10 +185,10 @@ fn given_strategies_are_valued_as_the_solvers_own() {
     solver.iterate(7);
     let state = solver.state();
     let evaluator = Evaluator::new(&game);
-    let average = ByHand(|place: Place, hand| {
-        let n_hands = game.hands[place.seat].len();
-        let row = &state.averages[place.seat][game.offset(place.node, place.board)..][..place.n_actions * n_hands];
-        let weights: Vec<f64> = (0..place.n_actions).map(|action| row[action * n_hands + hand]).collect();
+    let average = ByHand(|point: DecisionPoint, hand| {
+        let n_hands = game.hands[point.seat].len();
+        let row = &state.averages[point.seat][game.offset(point.node, point.board)..][..point.n_actions * n_hands];
+        let weights: Vec<f64> = (0..point.n_actions).map(|action| row[action * n_hands + hand]).collect();
         let sum: f64 = weights.iter().sum();
         (sum > 0.0).then(|| weights.iter().map(|weight| weight / sum).collect())
     });

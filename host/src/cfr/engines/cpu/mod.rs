@@ -4,8 +4,8 @@
 //! number of threads. Tables are laid out as the GPU's engines lay them out: a solve can be stored on one device and gone on with on the other.
 
 mod evaluate;
-mod number;
 mod pass;
+mod regret;
 mod seat;
 #[cfg(test)]
 mod tests;
@@ -15,11 +15,11 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
-use self::number::{Number, Step};
 use self::pass::{Opponent, Pass, Role};
+use self::regret::Step;
 use self::seat::{Part, Seat};
 use super::Solve;
-use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
+use crate::cfr::layout::{Measured, Number, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::{Device, Error, Memory, Precision, Result};
 
@@ -85,7 +85,7 @@ impl<T: Number> Cpu<T> {
         let seats = [0, 1].map(|seat| Seat::new(&game, seat, options.algorithm == Algorithm::PcfrPlus));
         let answers = [0, 1].map(|seat| {
             let wanted = options.algorithm == Algorithm::CfrBr;
-            vec![T::ZERO; if wanted { game.table_len(seat) } else { 0 }]
+            vec![T::default(); if wanted { game.table_len(seat) } else { 0 }]
         });
         Ok(Self {
             pool: options.threads.map(crate::runtime::threads::pool).transpose()?,
@@ -205,7 +205,7 @@ impl<T: Number> Solve for Cpu<T> {
         let &[first, second] = &tables.utilities[..] else {
             return Err(Error::shape("sums of utilities", 2, tables.utilities.len()));
         };
-        let copy = |values: &Values| (0..values.len()).map(|at| T::from_f64(values.get(at))).collect();
+        let copy = |values: &Values| (0..values.len()).map(|at| T::rounded(values.get(at))).collect();
         for (seat, own) in self.seats.iter_mut().enumerate() {
             own.regrets = copy(&tables.regrets[seat]);
             own.averages = copy(&tables.averages[seat]);

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::evaluate::{CHUNK, Evaluator};
-use super::number::{Number, Step, probability};
+use super::regret::{Step, probability};
 use super::seat::{Part, Seat, divide};
-use crate::cfr::layout::Node;
+use crate::cfr::layout::{Node, Number};
 
 /// What the seat that is walked for does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -139,13 +139,13 @@ impl<T: Number> Pass<'_, T> {
                 }
                 for (action, (values, played)) in values.iter().zip(&strategy).enumerate() {
                     for hand in 0..n_hands {
-                        let place = row.start + action * n_hands + hand;
+                        let index = row.start + action * n_hands + hand;
                         let gain = values[hand] - sum[hand];
-                        regrets[place] = T::from_f64(self.step.regret(regrets[place].to_f64(), gain));
+                        regrets[index] = T::rounded(self.step.regret(regrets[index].widened(), gain));
                         let weight = self.step.weight * reach[0][hand] * played[hand];
-                        averages[place] = T::from_f64(averages[place].to_f64() + weight);
-                        if let Some(last) = last.get_mut(place) {
-                            *last = T::from_f64(gain);
+                        averages[index] = T::rounded(averages[index].widened() + weight);
+                        if let Some(last) = last.get_mut(index) {
+                            *last = T::rounded(gain);
                         }
                     }
                 }
@@ -167,7 +167,7 @@ impl<T: Number> Pass<'_, T> {
             }
             Opponent::Answer(answers) => answers[row]
                 .chunks(n_hands.max(1))
-                .map(|vector| vector.iter().map(|&value| value.to_f64()).collect())
+                .map(|vector| vector.iter().map(|&value| value.widened()).collect())
                 .collect(),
         }
     }
@@ -175,8 +175,8 @@ impl<T: Number> Pass<'_, T> {
 
 /// Regret matching for every hand: `[action][hand]`.
 fn matched<T: Number>(step: &Step, regrets: &[T], last: Option<&[T]>, n_hands: usize) -> Vec<Vec<f64>> {
-    let last_of = |at: usize| last.map_or(0.0, |last| last[at].to_f64());
-    let positive = |at: usize| step.matched(regrets[at].to_f64(), last_of(at));
+    let last_of = |at: usize| last.map_or(0.0, |last| last[at].widened());
+    let positive = |at: usize| step.matched(regrets[at].widened(), last_of(at));
     let mut sums = vec![0.0; n_hands];
     for at in 0..regrets.len() {
         sums[at % n_hands] += positive(at);
@@ -198,7 +198,7 @@ fn answer<T: Number>(answers: &mut [T], given: Option<&[Vec<f64>]>, values: &[Ve
         let best = best_of(hand);
         for (action, values) in values.iter().enumerate() {
             let part = given.map_or(f64::from(u8::from(action == best)), |given| given[action][hand]);
-            answers[action * n_hands + hand] = T::from_f64(part);
+            answers[action * n_hands + hand] = T::rounded(part);
             *sum += part * values[hand];
         }
     }

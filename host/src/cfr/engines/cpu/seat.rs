@@ -3,9 +3,7 @@
 use std::mem::take;
 use std::ops::Range;
 
-use super::number::Number;
-
-use crate::cfr::layout::VectorGame;
+use crate::cfr::layout::{Number, VectorGame};
 
 /// The tables of a seat, laid out as [`VectorGame::offset`] tells.
 #[derive(Clone)]
@@ -19,13 +17,13 @@ pub(super) struct Seat<T> {
 impl<T: Number> Seat<T> {
     pub fn new(game: &VectorGame, seat: usize, predicts: bool) -> Self {
         let n = game.table_len(seat);
-        let mut averages = vec![T::ZERO; n];
+        let mut averages = vec![T::default(); n];
         for (first, vector) in game.locked_vectors(seat) {
             for (at, &probability) in averages[first..].iter_mut().zip(vector) {
-                *at = T::from_f64(probability);
+                *at = T::rounded(probability);
             }
         }
-        Self { regrets: vec![T::ZERO; n], averages, predictions: vec![T::ZERO; if predicts { n } else { 0 }] }
+        Self { regrets: vec![T::default(); n], averages, predictions: vec![T::default(); if predicts { n } else { 0 }] }
     }
 
     /// Everything, for a pass that learns.

@@ -141,11 +141,11 @@ fn the_reference_s_best_response_confirms_a_solved_turn() {
             _ => None,
         })
         .collect();
-    let strategies = vector::ByHand(|place: vector::Place, hand: usize| {
-        let round = plain.nodes[place.node].round;
-        let own = game.place(place.seat, game.hands[place.seat][hand], &plain.dealt(round, place.board))?;
-        let slot = slots[&(place.node as u32)];
-        let strategy = game.average(&tables.averages[place.seat], place.seat, round, own.board, slot, place.n_actions);
+    let strategies = vector::ByHand(|point: vector::DecisionPoint, hand: usize| {
+        let round = plain.nodes[point.node].round;
+        let own = game.table_index(point.seat, game.hands[point.seat][hand], &plain.dealt(round, point.board))?;
+        let slot = slots[&(point.node as u32)];
+        let strategy = game.average(&tables.averages[point.seat], point.seat, round, own.board, slot, point.n_actions);
         Some(strategy.iter().map(|vector| vector[own.hand]).collect())
     });
     let evaluator = vector::Evaluator::new(&plain);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use warpplay_gpu::cfr::explicit::update;
 use warpplay_gpu::cfr::explicit::view::{SeatRange, TreeView};
-use warpplay_gpu::cfr::regret::Step;
+use warpplay_gpu::cfr::regret::{Real, Step};
 
-use super::number::{Number, probabilities_of, step_of};
+use super::matching::{probabilities_of, step_of};
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::layout::{Tables, Values};
+use crate::cfr::layout::{Number, Tables, Values};
 use crate::cfr::options::{Algorithm, Options};
 use crate::{Buffer, Error, Result, Stream};
 
@@ -120,7 +120,7 @@ pub(in crate::cfr) struct Pass<T> {
     pub own: Buffer<T>,
 }
 
-impl<T: Number> Pass<T> {
+impl<T: Real + Number> Pass<T> {
     /// Takes the memory and writes the payoffs.
     pub fn new(stream: &Stream, tree: &Tree) -> Result<Self> {
         let n_decisions = tree.members.len();
@@ -145,7 +145,7 @@ impl<T: Number> Pass<T> {
 }
 
 /// Payoffs of all ends, `[n_seats][n_nodes]`, 0 elsewhere.
-pub(in crate::cfr) fn payoffs<T: Number>(stream: &Stream, tree: &Tree) -> Result<Buffer<T>> {
+pub(in crate::cfr) fn payoffs<T: Real + Number>(stream: &Stream, tree: &Tree) -> Result<Buffer<T>> {
     let mut buffer = stream.alloc(tree.n_players * tree.n_nodes())?;
     for seat in 0..tree.n_players {
         let of_node = |node| T::from_f64(tree.payoffs_of(node).get(seat).copied().unwrap_or(0.0));
@@ -175,7 +175,7 @@ pub(in crate::cfr) struct Learnt<T> {
     pub iteration: u64,
 }
 
-impl<T: Number> Learnt<T>
+impl<T: Real + Number> Learnt<T>
 where
     Step<T>: bytemuck::Pod,
 {
@@ -255,7 +255,7 @@ where
 
 /// One table of all seats' values.
 fn whole<T: Number>(tree: &Tree, what: &str, tables: &[Values]) -> Result<Vec<T>> {
-    let expected = || format!("a table of {} for each of {} seats", T::NUMBERS, tree.n_players);
+    let expected = || format!("a table of {} for each of {} seats", T::PRECISION, tree.n_players);
     if tables.len() != tree.n_players {
         return Err(Error::shape(what, expected(), format!("{} tables", tables.len())));
     }

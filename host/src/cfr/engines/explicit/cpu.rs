@@ -45,7 +45,7 @@ impl plain::tree::Game for Walked<'_> {
     }
 
     fn key(&self, &node: &u32) -> u32 {
-        self.0.places[node as usize]
+        self.0.end_or_set[node as usize]
     }
 }
 
@@ -59,24 +59,24 @@ pub(in crate::cfr) fn bytes(tree: &Tree) -> u64 {
 /// How the tables of the plain program, whose sets come as a depth-first walk meets them, are those of a tree.
 pub(in crate::cfr) struct Order {
     /// For each set: its seat, its offset in their table, its offset in ours, its actions.
-    places: Vec<[usize; 4]>,
+    offsets: Vec<[usize; 4]>,
     table_lens: Vec<usize>,
 }
 
 impl Order {
     pub fn new(tree: &Tree, theirs: &plain::tree::Tree<u32>) -> Self {
-        let place = |set: &plain::tree::InformationSet<u32>| {
+        let offsets = |set: &plain::tree::InformationSet<u32>| {
             let ours = &tree.sets[set.key as usize];
             [ours.seat, set.offset, ours.offset, set.n_actions]
         };
         let table_lens = (0..tree.n_players).map(|seat| tree.table_len(seat)).collect();
-        Self { places: theirs.sets().iter().map(place).collect(), table_lens }
+        Self { offsets: theirs.sets().iter().map(offsets).collect(), table_lens }
     }
 
     /// Their tables in our order.
     pub fn ours(&self, tables: &[Vec<f64>]) -> Vec<Values> {
         let mut ours: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.len()]).collect();
-        for &[seat, theirs, at, n] in &self.places {
+        for &[seat, theirs, at, n] in &self.offsets {
             ours[seat][at..at + n].copy_from_slice(&tables[seat][theirs..theirs + n]);
         }
         ours.into_iter().map(Values::F64).collect()
@@ -90,8 +90,8 @@ impl Order {
             return Err(Error::shape(what, expected, format!("lengths {lengths:?}, or another precision")));
         }
         let mut theirs: Vec<Vec<f64>> = lengths.iter().map(|&len| vec![0.0; len]).collect();
-        for &[seat, place, at, n] in &self.places {
-            (0..n).for_each(|action| theirs[seat][place + action] = tables[seat].get(at + action));
+        for &[seat, there, at, n] in &self.offsets {
+            (0..n).for_each(|action| theirs[seat][there + action] = tables[seat].get(at + action));
         }
         Ok(theirs)
     }

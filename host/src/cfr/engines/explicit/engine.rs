@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use warpplay_gpu::cfr::explicit::ExplicitKernels;
 use warpplay_gpu::cfr::regret::Step;
 
 use super::arrays::{DeviceTree, Learnt, Pass, STEPS};
 use super::kernels::Kernels;
 use super::measure::Measuring;
-use super::number::Number;
 use crate::cfr::engines::Solve;
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::layout::{Measured, Number, Tables};
 use crate::cfr::options::{Algorithm, Options, Updates};
 use crate::{Buffer, Device, Graph, Result, Stream};
 
@@ -20,7 +20,7 @@ const REPEATS: u32 = 16;
 const SMALL: usize = 1 << 17;
 
 /// The engine.
-pub(super) struct Explicit<T: Number> {
+pub(super) struct Explicit<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
     options: Options,
@@ -31,7 +31,7 @@ pub(super) struct Explicit<T: Number> {
 }
 
 /// What an iteration works with.
-struct Work<T: Number> {
+struct Work<T: ExplicitKernels + Number> {
     kernels: Kernels<T>,
     tree: DeviceTree,
     pass: Pass<T>,
@@ -42,7 +42,7 @@ struct Work<T: Number> {
 }
 
 /// Bytes on the device.
-pub(super) fn bytes<T: Number>(tree: &Tree, options: &Options) -> u64
+pub(super) fn bytes<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> u64
 where
     Step<T>: bytemuck::Pod,
 {
@@ -54,7 +54,7 @@ where
         + (size_of::<T>() * answers) as u64
 }
 
-impl<T: Number> Explicit<T>
+impl<T: ExplicitKernels + Number> Explicit<T>
 where
     Step<T>: bytemuck::Pod,
 {
@@ -85,7 +85,7 @@ where
     }
 }
 
-impl<T: Number> Work<T>
+impl<T: ExplicitKernels + Number> Work<T>
 where
     Step<T>: bytemuck::Pod,
 {
@@ -122,7 +122,7 @@ where
     }
 }
 
-impl<T: Number> Solve for Explicit<T>
+impl<T: ExplicitKernels + Number> Solve for Explicit<T>
 where
     Step<T>: bytemuck::Pod,
 {

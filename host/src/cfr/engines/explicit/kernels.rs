@@ -6,16 +6,16 @@ use warpplay_gpu::cfr::explicit::reach::{self, Reach};
 use warpplay_gpu::cfr::explicit::respond::Respond;
 use warpplay_gpu::cfr::explicit::update::{self, Update};
 use warpplay_gpu::cfr::explicit::values::{self, Values};
-use warpplay_gpu::cfr::explicit::{cfr_explicit_tick, profile};
+use warpplay_gpu::cfr::explicit::{ExplicitKernels, cfr_explicit_tick, profile};
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::arrays::{DeviceTree, Learnt, Pass};
-use super::number::Number;
+use crate::cfr::layout::Number;
 use crate::{Buffer, Device, Function, Module, Result, Stream};
 
 /// The kernels of full traversals.
-pub(in crate::cfr) struct Kernels<T: Number> {
+pub(in crate::cfr) struct Kernels<T: ExplicitKernels + Number> {
     tick: Function<cfr_explicit_tick>,
     reach: Function<T::Reach>,
     values: Function<T::Values>,
@@ -24,7 +24,7 @@ pub(in crate::cfr) struct Kernels<T: Number> {
     profile: Function<T::Profile>,
 }
 
-impl<T: Number> Kernels<T> {
+impl<T: ExplicitKernels + Number> Kernels<T> {
     /// Loads the module: a kernel that is missing is found here.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_EXPLICIT)?;

@@ -1,10 +1,12 @@
 //! Values and best responses of the average profile, in double precision whatever the solve's.
 
+use warpplay_gpu::cfr::explicit::ExplicitKernels;
+
 use super::arrays::{DeviceTree, Pass};
 use super::kernels::Kernels;
-use super::number::{Number, probabilities_of};
+use super::matching::probabilities_of;
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::layout::Measured;
+use crate::cfr::layout::{Measured, Number};
 use crate::{Buffer, Device, Result, Stream};
 
 /// The arrays for it.
@@ -31,7 +33,7 @@ impl Measuring {
     }
 
     /// Measures the profile of these averages.
-    pub fn measure<T: Number>(
+    pub fn measure<T: ExplicitKernels + Number>(
         &mut self,
         stream: &Stream,
         kernels: &Kernels<T>,

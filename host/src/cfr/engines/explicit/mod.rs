@@ -10,8 +10,8 @@ mod cpu;
 mod engine;
 #[allow(unsafe_code)]
 mod kernels;
+mod matching;
 mod measure;
-mod number;
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ pub(in crate::cfr) use arrays::{DeviceTree, Learnt, STEPS, payoffs};
 pub(in crate::cfr) use cpu::{Order, Walked, bytes as plain_bytes};
 pub(in crate::cfr) use kernels::Kernels;
 pub(in crate::cfr) use measure::Measuring;
-pub(in crate::cfr) use number::Number;
 
 use super::Solve;
 use crate::cfr::game::extensive::Tree;

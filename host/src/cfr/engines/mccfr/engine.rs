@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use warpplay_gpu::cfr::explicit::ExplicitKernels;
 use warpplay_gpu::cfr::regret::Step;
 
 use super::found::{Found, Scales};
 use super::kernels::Kernels;
 use crate::cfr::engines::Solve;
-use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, Number, STEPS};
+use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, STEPS};
 use crate::cfr::game::extensive::Tree;
-use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::layout::{Measured, Number, Tables};
 use crate::cfr::options::{Options, Sampling, Updates};
 use crate::{Buffer, Device, Error, Graph, Result, Stream};
 
@@ -61,7 +62,7 @@ fn largest_weight(tree: &Tree, exploration: f64) -> f64 {
 }
 
 /// Bytes on the device.
-pub(super) fn bytes<T: Number>(tree: &Tree, options: &Options) -> u64
+pub(super) fn bytes<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> u64
 where
     Step<T>: bytemuck::Pod,
 {
@@ -73,7 +74,7 @@ where
 }
 
 /// The engine.
-pub(super) struct Mccfr<T: Number> {
+pub(super) struct Mccfr<T: ExplicitKernels + Number> {
     stream: Stream,
     work: Work<T>,
     measuring: Measuring,
@@ -83,7 +84,7 @@ pub(super) struct Mccfr<T: Number> {
 }
 
 /// What an iteration works with.
-struct Work<T: Number> {
+struct Work<T: ExplicitKernels + Number> {
     full: explicit::Kernels<T>,
     kernels: Kernels<T>,
     tree: DeviceTree,
@@ -94,7 +95,7 @@ struct Work<T: Number> {
     scales: Scales,
 }
 
-impl<T: Number> Mccfr<T>
+impl<T: ExplicitKernels + Number> Mccfr<T>
 where
     Step<T>: bytemuck::Pod,
 {
@@ -131,7 +132,7 @@ pub(super) fn too_coarse(options: &Options) -> Error {
     Error::option("batch", options.batch, allowed)
 }
 
-impl<T: Number> Work<T>
+impl<T: ExplicitKernels + Number> Work<T>
 where
     Step<T>: bytemuck::Pod,
 {
@@ -147,7 +148,7 @@ where
     }
 }
 
-impl<T: Number> Solve for Mccfr<T>
+impl<T: ExplicitKernels + Number> Solve for Mccfr<T>
 where
     Step<T>: bytemuck::Pod,
 {

@@ -1,24 +1,25 @@
 //! The kernels of sampled traversals, resolved, with a safe function for each stage.
 
 use warpplay_gpu::cfr::explicit::apply::Apply;
-use warpplay_gpu::cfr::explicit::profile;
 use warpplay_gpu::cfr::explicit::sample::{self, Sample};
+use warpplay_gpu::cfr::explicit::{ExplicitKernels, profile};
 use warpplay_gpu::ptx::embedded::CFR_EXPLICIT;
 
 use super::found::{Found, Scales};
-use crate::cfr::engines::explicit::{DeviceTree, Learnt, Number};
+use crate::cfr::engines::explicit::{DeviceTree, Learnt};
+use crate::cfr::layout::Number;
 use crate::cfr::options::{Options, Sampling};
 use crate::{Buffer, Device, Function, Module, Result, Stream};
 
 /// The kernels.
-pub(super) struct Kernels<T: Number> {
+pub(super) struct Kernels<T: ExplicitKernels + Number> {
     external: Function<T::External>,
     outcome: Function<T::Outcome>,
     chance: Function<T::Chance>,
     apply: Function<T::Apply>,
 }
 
-impl<T: Number> Kernels<T> {
+impl<T: ExplicitKernels + Number> Kernels<T> {
     /// Loads the module: a kernel that is missing is found here.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_EXPLICIT)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpplay_gpu::cfr::regret::Step;
 
-use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, Number};
+use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, SmallKernels, n_tables};
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
@@ -21,7 +21,7 @@ macro_rules! inner {
 }
 
 /// Games in one precision.
-pub(super) struct Games<T: Number> {
+pub(super) struct Games<T: SmallKernels> {
     stream: Stream,
     kernels: Kernels<T>,
     arrays: Arrays<T>,
@@ -30,7 +30,7 @@ pub(super) struct Games<T: Number> {
     iteration: u64,
 }
 
-impl<T: Number> Games<T> {
+impl<T: SmallKernels> Games<T> {
     /// Lays the games out and takes the memory. Games that are the same `Arc` share a plan.
     pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         let mut plans = Vec::new();
@@ -103,9 +103,9 @@ impl<T: Number> Games<T> {
         [0, 1].map(|seat| self.games[game].table_len(seat))
     }
 
-    /// Tables of a seat: regrets, averages, and last regrets where the algorithm predicts.
+    /// Tables of a seat.
     fn n_tables(&self) -> usize {
-        if self.options.step(1).predicts { 3 } else { 2 }
+        n_tables(&self.options) as usize
     }
 
     /// Everything of one game.
@@ -118,7 +118,7 @@ impl<T: Number> Games<T> {
             rest = after;
             let mut table = table.to_vec();
             clear_blocked(&self.games[game], seat, &mut table);
-            T::values(table)
+            T::wrap(table)
         };
         let regrets = vec![next(0), next(1)];
         let averages = vec![next(0), next(1)];
@@ -136,7 +136,7 @@ impl<T: Number> Games<T> {
             [("regrets", &tables.regrets), ("averages", &tables.averages), ("predictions", &tables.predictions)];
         for (name, by_seat) in &parts[..self.n_tables()] {
             for (seat, &length) in lengths.iter().enumerate() {
-                let values = by_seat.get(seat).and_then(|values| T::of(values));
+                let values = by_seat.get(seat).and_then(|values| T::unwrap(values));
                 let values = values.filter(|values| values.len() == length).ok_or_else(|| {
                     let expected = format!("{length} values in {}", self.options.precision);
                     Error::shape(format!("{name} of seat {seat}"), expected, "another number or precision")
@@ -165,7 +165,7 @@ impl<T: Number> Games<T> {
 }
 
 /// Values of hands that the board blocks mean nothing; they are 0 for everybody outside.
-fn clear_blocked<T: Number>(game: &VectorGame, seat: usize, table: &mut [T]) {
+fn clear_blocked<T: SmallKernels>(game: &VectorGame, seat: usize, table: &mut [T]) {
     let mut rows = table.chunks_exact_mut(game.hands[seat].len());
     for street in &game.streets {
         for board in &street.boards {
@@ -194,12 +194,12 @@ impl Games<f64> {
 }
 
 /// Games in single precision, and the same in double precision, where they are measured.
-pub(super) struct Single {
+pub(super) struct F32Games {
     games: Games<f32>,
     exact: Games<f64>,
 }
 
-impl Single {
+impl F32Games {
     fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         let exact = Games::new(device, games, &Options { precision: Precision::F64, ..*options })?;
         Ok(Self { games: Games::new(device, games, options)?, exact })
@@ -281,7 +281,7 @@ impl GameMeasure {
 }
 
 enum Inner {
-    F32(Box<Single>),
+    F32(Box<F32Games>),
     F64(Box<Games<f64>>),
 }
 
@@ -289,6 +289,9 @@ enum Inner {
 ///
 /// A game of [`Engine::Small`](crate::cfr::Engine::Small) in a [`Solver`](crate::cfr::Solver) is a batch of one. Same options and games, same bits; they do not
 /// depend on the other games of the batch, nor on how the iterations are divided over calls.
+///
+/// An expert's tool: [`run`](Self::run) takes a number of iterations, without limit, `watch` or report, because there is no one solve to report on. All games
+/// advance together, many iterations a launch, and the caller decides when to measure.
 pub struct SmallBatch {
     inner: Inner,
     n_games: usize,
@@ -307,7 +310,7 @@ impl SmallBatch {
         let inner = match options.precision {
             Precision::F64 => Inner::F64(Box::new(Games::new(device, games, options)?)),
             // The plan refuses 16 bits.
-            _ => Inner::F32(Box::new(Single::new(device, games, options)?)),
+            _ => Inner::F32(Box::new(F32Games::new(device, games, options)?)),
         };
         Ok(Self { inner, n_games: games.len() })
     }

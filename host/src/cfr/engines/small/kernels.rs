@@ -1,6 +1,5 @@
 //! The kernels that solve a game in one block, resolved, with a safe function for each; and the device arrays they work on.
 
-use bytemuck::Pod;
 use warpplay_gpu::cfr::regret::{Real, Step};
 use warpplay_gpu::cfr::small::layout::{BoardRecord, Game};
 use warpplay_gpu::cfr::small::sample::sampling;
@@ -8,61 +7,36 @@ use warpplay_gpu::cfr::small::{self, Task, cfr_small_measure_f64, cfr_small_solv
 use warpplay_gpu::ptx::embedded::CFR_SMALL;
 
 use super::plan::{Plan, n_deals};
-use crate::cfr::layout::Values;
+use crate::cfr::layout::Number;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::{Buffer, Device, Error, Function, Kernel, LaunchShape, Module, Result, Stream};
 
 /// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
 
-/// A precision that the kernels are made for.
-pub(super) trait Number: Real + Pod {
+/// The kernel that solves, in each precision.
+pub(super) trait SmallKernels: Real + Number {
     type Solve: Kernel<Params = (Task<Self>,)>;
     const SOLVE: Self::Solve;
-    fn values(values: Vec<Self>) -> Values;
-    /// `None` for the other precision.
-    fn of(values: &Values) -> Option<&[Self]>;
 }
 
-impl Number for f32 {
+impl SmallKernels for f32 {
     type Solve = cfr_small_solve_f32;
     const SOLVE: Self::Solve = cfr_small_solve_f32;
-
-    fn values(values: Vec<f32>) -> Values {
-        Values::F32(values)
-    }
-
-    fn of(values: &Values) -> Option<&[f32]> {
-        match values {
-            Values::F32(values) => Some(values),
-            Values::F64(_) => None,
-        }
-    }
 }
 
-impl Number for f64 {
+impl SmallKernels for f64 {
     type Solve = cfr_small_solve_f64;
     const SOLVE: Self::Solve = cfr_small_solve_f64;
-
-    fn values(values: Vec<f64>) -> Values {
-        Values::F64(values)
-    }
-
-    fn of(values: &Values) -> Option<&[f64]> {
-        match values {
-            Values::F64(values) => Some(values),
-            Values::F32(_) => None,
-        }
-    }
 }
 
 /// The kernels.
-pub(super) struct Kernels<T: Number> {
+pub(super) struct Kernels<T: SmallKernels> {
     solve: Function<T::Solve>,
     measure: Function<cfr_small_measure_f64>,
 }
 
-impl<T: Number> Kernels<T> {
+impl<T: SmallKernels> Kernels<T> {
     /// Loads the module.
     pub fn load(device: &Device) -> Result<Self> {
         let module = Module::load(device, &CFR_SMALL)?;
@@ -82,7 +56,7 @@ struct Asked {
 }
 
 /// All games on the device.
-pub(super) struct Arrays<T: Number> {
+pub(super) struct Arrays<T: SmallKernels> {
     games: Buffer<Game>,
     chunks: Buffer<u64>,
     words: Buffer<u32>,
@@ -102,50 +76,61 @@ pub(super) struct Arrays<T: Number> {
     pub bytes: u64,
 }
 
-impl<T: Number> Arrays<T> {
+/// Tables of a seat: regrets, averages, and last regrets where the algorithm predicts.
+pub(super) fn n_tables(options: &Options) -> u64 {
+    if options.step(1).predicts { 3 } else { 2 }
+}
+
+/// Bytes that [`Arrays::new`] takes with numbers of `real` bytes.
+pub(super) fn bytes(plans: &[Plan], plan_of: &[usize], options: &Options, real: u64) -> u64 {
+    let of_plan = |plan: &Plan| {
+        let lists = size_of_val(&plan.chunks[..]) + size_of_val(&plan.words[..]);
+        let cards = size_of_val(&plan.boards[..]) + size_of_val(&plan.hands[..]);
+        (lists + cards) as u64 + real * plan.reals.len() as u64
+    };
+    // The game's record, its tables, two sums of utilities and four results.
+    let of_game = |&plan: &usize| {
+        let tables = n_tables(options) * u64::from(plans[plan].game.table_len());
+        (size_of::<Game>() + 6 * size_of::<f64>()) as u64 + real * tables
+    };
+    let steps = 4 * real * u64::from(MAX_ITERATIONS);
+    plans.iter().map(of_plan).sum::<u64>() + plan_of.iter().map(of_game).sum::<u64>() + steps
+}
+
+impl<T: SmallKernels> Arrays<T> {
     /// Uploads plans; `plan_of` gives each game's.
     pub fn new(stream: &Stream, plans: &[Plan], plan_of: &[usize], options: &Options) -> Result<Self> {
         let predicts = options.step(1).predicts;
         let (mut words, mut chunks, mut reals) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut boards, mut hands, mut placed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut boards, mut hands, mut planned) = (Vec::new(), Vec::new(), Vec::new());
         for plan in plans {
             let mut game = plan.game;
-            game.words_from = place(words.len())?;
-            game.chunks_from = place(chunks.len())?;
-            game.reals_from = place(reals.len())?;
-            game.boards_from = place(boards.len())?;
-            game.hands_from = place(hands.len())?;
+            game.words_from = offset(words.len())?;
+            game.chunks_from = offset(chunks.len())?;
+            game.reals_from = offset(reals.len())?;
+            game.boards_from = offset(boards.len())?;
+            game.hands_from = offset(hands.len())?;
             words.extend(&plan.words);
             chunks.extend(&plan.chunks);
             reals.extend(plan.reals.iter().map(|&real| T::from_f64(real)));
             boards.extend(&plan.boards);
             hands.extend(&plan.hands);
-            placed.push(game);
+            planned.push(game);
         }
-        let tables = if predicts { 3 } else { 2 };
+        let tables = n_tables(options);
         let mut games = Vec::with_capacity(plan_of.len());
         let mut state_from = Vec::with_capacity(plan_of.len());
         let mut state = 0u64;
         for &plan in plan_of {
-            let mut game = placed[plan];
+            let mut game = planned[plan];
             game.state_from = state;
             state_from.push(state);
             state += tables * u64::from(game.table_len());
             games.push(game);
         }
-        let n_games = place(games.len())?;
+        let n_games = offset(games.len())?;
         let largest_phase = plans.iter().map(|plan| plan.largest_phase).max().unwrap_or(1);
         let shared_bytes = plans.iter().map(|plan| plan.shared_bytes).max().unwrap_or(0);
-        let n_steps = MAX_ITERATIONS as usize;
-        let bytes = size_of_val(&games[..])
-            + size_of_val(&chunks[..])
-            + size_of_val(&words[..])
-            + size_of_val(&reals[..])
-            + size_of_val(&boards[..])
-            + size_of_val(&hands[..])
-            + state as usize * size_of::<T>()
-            + 6 * games.len() * size_of::<f64>()
-            + n_steps * size_of::<Step<T>>();
         Ok(Self {
             games: stream.upload(&games)?,
             chunks: stream.upload(&chunks)?,
@@ -156,7 +141,7 @@ impl<T: Number> Arrays<T> {
             state: stream.alloc(state as usize)?,
             utilities: stream.alloc(2 * games.len())?,
             results: stream.alloc(4 * games.len())?,
-            steps: stream.alloc(4 * n_steps)?,
+            steps: stream.alloc(4 * MAX_ITERATIONS as usize)?,
             shape: small::shape(n_games, largest_phase, shared_bytes),
             asked: Asked {
                 seed: options.seed,
@@ -167,7 +152,7 @@ impl<T: Number> Arrays<T> {
                 predicts,
             },
             state_from,
-            bytes: bytes as u64,
+            bytes: bytes(plans, plan_of, options, size_of::<T>() as u64),
         })
     }
 
@@ -200,8 +185,8 @@ impl<T: Number> Arrays<T> {
         if steps.is_empty() {
             return Ok(());
         }
-        let precision = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
-        stream.write(&mut self.steps, 0, &precision.collect::<Vec<T>>())?;
+        let numbers = steps.iter().flat_map(|step| [step.positive, step.negative, step.weight, step.predicts]);
+        stream.write(&mut self.steps, 0, &numbers.collect::<Vec<T>>())?;
         let utilities = self.utilities.as_mut_ptr();
         let task = self.task(utilities, steps.len() as u32, done);
         // SAFETY: the plans' own shape; all arrays were made for the plans, and there is a step for each iteration. They outlive the launch: the engine
@@ -237,14 +222,14 @@ impl Arrays<f64> {
     pub fn measure(&mut self, stream: &Stream, kernels: &Kernels<f64>) -> Result<Vec<f64>> {
         let results = self.results.as_mut_ptr();
         let task = self.task(results, 0, 0);
-        // SAFETY: as in `solve`; the results have four places for each game.
+        // SAFETY: as in `solve`; the results have four values for each game.
         unsafe { stream.launch(&kernels.measure, self.shape, (task,)) }?;
         stream.read(&self.results)
     }
 }
 
-/// A place in an array of all games.
-fn place(len: usize) -> Result<u32> {
+/// An offset in an array of all games.
+fn offset(len: usize) -> Result<u32> {
     u32::try_from(len).map_err(|_| Error::shape("plans of all games", "less than 2³² elements", len))
 }
 

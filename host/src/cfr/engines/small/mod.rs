@@ -27,15 +27,19 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
     Ok(Box::new(SmallBatch::new(device, &[game], options)?))
 }
 
-/// Whether the game fits in a block of the device, and the bytes of its tables.
+/// Whether the game fits in a block of the device, and the bytes that the engine takes.
 ///
 /// # Errors
 /// [`Error::Option`](crate::Error::Option) with what is against it: memory needed, hands, precision or sampling.
 pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
-    plan::Plan::new(device, game, options)?;
-    // Measured in double precision, whatever it is solved in.
-    plan::Plan::new(device, game, &Options { precision: Precision::F64, ..*options })?;
-    // A block's shared memory holds what it works with; on the device there are the tables alone.
-    let n_tables = if options.step(1).predicts { 3 } else { 2 };
-    Ok(game.size().table_bytes(n_tables, if options.precision == Precision::F64 { 8 } else { 4 }))
+    let bytes_in = |precision| {
+        let options = Options { precision, ..*options };
+        let plan = plan::Plan::new(device, game, &options)?;
+        Ok(kernels::bytes(&[plan], &[0], &options, plan::real_bytes(precision)?.into()))
+    };
+    match options.precision {
+        Precision::F64 => bytes_in(Precision::F64),
+        // Measured in double precision, in arrays of their own.
+        precision => Ok(bytes_in(precision)? + bytes_in(Precision::F64)?),
+    }
 }

@@ -1,4 +1,4 @@
-//! A game as the kernel wants it: the public tree walked once, paths and lists written down, places in shared memory given out.
+//! A game as the kernel wants it: the public tree walked once, paths and lists written down, offsets in shared memory assigned.
 
 use warpplay_gpu::cfr::small::layout::{BoardRecord, CHUNK, Game, MAX_STREETS, Seat, factor, list, node, outcome};
 
@@ -14,7 +14,7 @@ pub(super) const MAX_HANDS: usize = 128;
 /// Most deals of an iteration.
 pub(super) const MAX_DEALS: u32 = 256;
 
-/// A game laid out; places in global memory are still 0.
+/// A game laid out; offsets in global memory are still 0.
 pub(super) struct Plan {
     pub game: Game,
     pub words: Vec<u32>,
@@ -110,7 +110,7 @@ fn check_size(game: &VectorGame, real: u32, predicts: bool, most: u32) -> Result
         street.boards.len() as u64 * nodes as u64
     });
     let nodes: u64 = nodes.sum();
-    // Places are numbers of 16 bits, and each node has at least one value.
+    // Offsets are numbers of 16 bits, and each node has at least one value.
     if nodes > 1 << 16 {
         return Err(refuse(format!("the public tree has {nodes} nodes, allowed are {}", 1 << 16)));
     }
@@ -121,7 +121,7 @@ fn check_size(game: &VectorGame, real: u32, predicts: bool, most: u32) -> Result
 fn index(value: usize) -> Result<u64> {
     match u16::try_from(value) {
         Ok(value) => Ok(value.into()),
-        Err(_) => Err(refuse(format!("place {value} of its values is beyond {}", u16::MAX))),
+        Err(_) => Err(refuse(format!("offset {value} of its values is beyond {}", u16::MAX))),
     }
 }
 
@@ -168,7 +168,7 @@ impl Writer {
             seat.n_vectors = walk.seats[number].n_vectors() as u32;
             seat.n_nodes = walk.seats[number].nodes.len() as u32;
         }
-        self.place_reals();
+        self.assign_reals();
         let codes = codes(game);
         for (number, codes) in codes.iter().enumerate() {
             self.write_paths(number, &walk.seats[number])?;
@@ -204,8 +204,8 @@ impl Writer {
         })
     }
 
-    /// Gives out the places of all reals.
-    fn place_reals(&mut self) {
+    /// Assigns the offsets of all reals.
+    fn assign_reals(&mut self) {
         let game = &mut self.game;
         let values = game.seats.map(|seat| (game.n_terminals + seat.n_nodes) * seat.n_hands);
         let mut next = game.most_hands + values[0].max(values[1]);
@@ -238,8 +238,8 @@ impl Writer {
     fn push_chunks(&mut self, indices: &[usize], filling: usize) -> Result<usize> {
         for four in indices.chunks(CHUNK as usize) {
             let mut chunk = 0;
-            for place in 0..CHUNK as usize {
-                chunk |= index(four.get(place).copied().unwrap_or(filling))? << (16 * place);
+            for slot in 0..CHUNK as usize {
+                chunk |= index(four.get(slot).copied().unwrap_or(filling))? << (16 * slot);
             }
             self.chunks.push(chunk);
         }
@@ -264,10 +264,10 @@ impl Writer {
     fn write_nodes(&mut self, number: usize, walk: &SeatWalk) -> Result<()> {
         self.game.seats[number].nodes = self.words.len() as u32;
         let mut levels = vec![0];
-        for (place, &id) in walk.order.iter().enumerate() {
+        for (index, &id) in walk.order.iter().enumerate() {
             let of_walk = &walk.nodes[id as usize];
-            if place > 0 && walk.nodes[walk.order[place - 1] as usize].level != of_walk.level {
-                levels.push(place as u32);
+            if index > 0 && walk.nodes[walk.order[index - 1] as usize].level != of_walk.level {
+                levels.push(index as u32);
             }
             let vector = field(of_walk.vector as usize, node::VECTOR_BITS, "action vectors")?;
             let actions = field(of_walk.n_actions, node::ACTION_BITS, "actions")?;
@@ -286,7 +286,7 @@ impl Writer {
         let n_hands = self.game.seats[number].n_hands as usize;
         let terminals = self.game.most_hands as usize;
         let nodes = terminals + self.game.n_terminals as usize * n_hands;
-        let place = |item: &Item| match *item {
+        let offset = |item: &Item| match *item {
             Item::Terminal(terminal) => terminals + terminal as usize * n_hands,
             Item::Node(id) => nodes + walk.rank[id as usize] as usize * n_hands,
         };
@@ -303,12 +303,12 @@ impl Writer {
                     for hand in 0..n_hands {
                         let renamed = map.as_ref().map_or(hand, |map| map[hand] as usize);
                         let chunk = &mut self.chunks[first + at / CHUNK as usize * n_hands + hand];
-                        *chunk |= index(place(item) + renamed)? << (16 * (at % CHUNK as usize));
+                        *chunk |= index(offset(item) + renamed)? << (16 * (at % CHUNK as usize));
                     }
                 }
                 n
             } else {
-                let indices: Vec<usize> = items.iter().map(|(item, _)| place(item)).collect();
+                let indices: Vec<usize> = items.iter().map(|(item, _)| offset(item)).collect();
                 self.push_chunks(&indices, 0)?
             };
             let n = field(n, list::COUNT_BITS, "chunks of a list")?;
@@ -344,8 +344,8 @@ fn codes(game: &VectorGame) -> [Vec<u32>; 2] {
                 for (own, of_own) in strengths[seat].iter().enumerate() {
                     for (word, theirs) in strengths[1 - seat].chunks(outcome::PER_WORD as usize).enumerate() {
                         let mut bits = 0;
-                        for (place, of_other) in theirs.iter().enumerate() {
-                            let other = game.hands[1 - seat][word * outcome::PER_WORD as usize + place];
+                        for (slot, of_other) in theirs.iter().enumerate() {
+                            let other = game.hands[1 - seat][word * outcome::PER_WORD as usize + slot];
                             let code = match (of_own, of_other) {
                                 (Some(a), Some(b)) if game.hands[seat][own] & other == 0 => match a.cmp(b) {
                                     std::cmp::Ordering::Less => outcome::LOSE,
@@ -354,7 +354,7 @@ fn codes(game: &VectorGame) -> [Vec<u32>; 2] {
                                 },
                                 _ => outcome::IMPOSSIBLE,
                             };
-                            bits |= code << (2 * place);
+                            bits |= code << (2 * slot);
                         }
                         codes.push(bits);
                     }

@@ -49,7 +49,7 @@ pub(super) struct SeatWalk {
     pub nodes: Vec<OwnNode>,
     /// Nodes, the deepest level first.
     pub order: Vec<u32>,
-    /// Place of each node in that order.
+    /// Position of each node in that order.
     pub rank: Vec<u32>,
     /// By action vector.
     pub paths: Vec<Path>,
@@ -112,9 +112,9 @@ impl Side {
     }
 }
 
-/// A place in the tree.
+/// A position in the tree.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     street: usize,
     board: usize,
     entry: usize,
@@ -161,7 +161,7 @@ impl Walk {
         let mut walker = Walker { game, walk, n_items: 0, first_boards, first_vectors };
         for (board, of_street) in game.streets[0].boards.iter().enumerate() {
             let sides = [0, 1].map(|seat| roots[seat].behind(game, seat, &of_street.members));
-            walker.visit(Place { street: 0, board, entry: 0, node: 0, chance: of_street.weight }, &sides)?;
+            walker.visit(Position { street: 0, board, entry: 0, node: 0, chance: of_street.weight }, &sides)?;
         }
         let mut walk = walker.walk;
         for seat in &mut walk.seats {
@@ -187,7 +187,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn terminal(&mut self, at: Place, sides: &[Side; 2], payoffs: [[f64; 3]; 2]) -> Result<()> {
+    fn terminal(&mut self, at: Position, sides: &[Side; 2], payoffs: [[f64; 3]; 2]) -> Result<()> {
         let number = self.walk.terminals.len() as u32;
         let factor = at.chance * self.game.scale;
         self.walk.terminals.push(Terminal {
@@ -201,7 +201,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn visit(&mut self, at: Place, sides: &[Side; 2]) -> Result<()> {
+    fn visit(&mut self, at: Position, sides: &[Side; 2]) -> Result<()> {
         let game = self.game;
         let street = &game.streets[at.street];
         match &street.entries[at.entry].nodes[at.node] {
@@ -218,7 +218,7 @@ impl Walker<'_> {
                     self.walk.seats[seat].paths[vector as usize] = Path { vectors: path.clone(), locked };
                     let mut next = sides.clone();
                     next[seat] = Side { path, list: vector as usize, maps: vec![None], level: side.level + 1 };
-                    self.visit(Place { node: child as usize, ..at }, &next)?;
+                    self.visit(Position { node: child as usize, ..at }, &next)?;
                 }
                 Ok(())
             }
@@ -230,7 +230,7 @@ impl Walker<'_> {
                     let sides = [0, 1].map(|seat| sides[seat].behind(game, seat, &of_next.members));
                     let chance = at.chance * of_next.weight;
                     self.visit(
-                        Place { street: at.street + 1, board, entry: *entry as usize, node: 0, chance },
+                        Position { street: at.street + 1, board, entry: *entry as usize, node: 0, chance },
                         &sides,
                     )?;
                 }

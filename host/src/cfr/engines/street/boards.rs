@@ -1,4 +1,4 @@
-//! What is known of every hand on every board: its place in the order of strength, what it beats, and the hands of each card.
+//! What is known of every hand on every board: its position in the order of strength, what it beats, and the hands of each card.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ pub(super) struct Hands {
     /// Hands that each board leaves possible, by seat.
     pub counts: Vec<[u32; 2]>,
     /// By seat, `[board][stride]`: number of each hand in the game.
-    pub precision: [Vec<u16>; 2],
+    pub numbers: [Vec<u16>; 2],
     /// By seat, `[board][stride]`.
     pub records: [Vec<Record>; 2],
-    /// By seat, `[board][2 stride]`: places of the hands with card 0, with card 1, ….
+    /// By seat, `[board][2 stride]`: positions of the hands with card 0, with card 1, ….
     pub lists: [Vec<u16>; 2],
     /// `[board][seat][BEGINS]`: first entry of each card.
     pub begins: Vec<u16>,
@@ -38,7 +38,7 @@ pub(super) fn strides(game: &VectorGame, street: usize) -> [u32; 2] {
 
 /// One seat's hands on a board, the weakest first, and the hands of each card.
 struct Order {
-    precision: Vec<u16>,
+    numbers: Vec<u16>,
     strengths: Vec<u32>,
     /// First entry of each card; one more at the end.
     begins: Vec<u16>,
@@ -56,9 +56,9 @@ impl Order {
             .collect();
         hands.sort_unstable();
         let mut by_card = vec![Vec::new(); MAX_CARDS as usize];
-        for (place, &(_, number)) in (0u16..).zip(&hands) {
+        for (position, &(_, number)) in (0u16..).zip(&hands) {
             for card in members(game.hands[seat][number as usize]) {
-                by_card[card as usize].push(place);
+                by_card[card as usize].push(position);
             }
         }
         let mut begins = vec![0u16];
@@ -66,7 +66,7 @@ impl Order {
             begins.push(begins[begins.len() - 1] + list.len() as u16);
         }
         Self {
-            precision: hands.iter().map(|&(_, number)| number).collect(),
+            numbers: hands.iter().map(|&(_, number)| number).collect(),
             strengths: hands.iter().map(|&(strength, _)| strength).collect(),
             begins,
             list: by_card.concat(),
@@ -79,22 +79,22 @@ impl Order {
         (weaker as u32, self.strengths.partition_point(|&other| other <= strength) as u32)
     }
 
-    /// The same among the hands with `card`, as places of the prefix sums: a card's list has one place more than hands.
+    /// The same among the hands with `card`, as indices of the prefix sums: a card's list has one value more than hands.
     fn below_with(&self, card: u8, strength: u32) -> (u32, u32) {
         let (from, to) = (self.begins[card as usize], self.begins[card as usize + 1]);
         let list = &self.list[from as usize..to as usize];
-        let weaker = list.partition_point(|&place| self.strengths[place as usize] < strength);
-        let equal = list.partition_point(|&place| self.strengths[place as usize] <= strength);
-        let place = |n: usize| u32::from(from) + u32::from(card) + n as u32;
-        (place(weaker), place(equal))
+        let weaker = list.partition_point(|&position| self.strengths[position as usize] < strength);
+        let equal = list.partition_point(|&position| self.strengths[position as usize] <= strength);
+        let index = |n: usize| u32::from(from) + u32::from(card) + n as u32;
+        (index(weaker), index(equal))
     }
 }
 
 /// What a hand of one seat needs to know of the other seat's.
 ///
-/// `same` has the place of the other seat's same hand, or [`NO_HAND`].
-fn record(own: &Order, place: usize, hand: CardSet, other: &Order, same: u16) -> Record {
-    let strength = own.strengths[place];
+/// `same` has the position of the other seat's same hand, or [`NO_HAND`].
+fn record(own: &Order, position: usize, hand: CardSet, other: &Order, same: u16) -> Record {
+    let strength = own.strengths[position];
     let pack = |(low, high): (u32, u32)| low | high << 16;
     let mut cards = members(hand);
     let (first, second) = (cards.next().unwrap_or(0), cards.next());
@@ -118,19 +118,19 @@ impl Hands {
         let shared = game.hands[0] == game.hands[1];
         // Number of each hand among the other seat's.
         let twins = [0, 1].map(|seat| {
-            let precision: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
-            game.hands[seat].iter().map(|hand| precision.get(hand).copied()).collect::<Vec<_>>()
+            let numbers: HashMap<CardSet, usize> = (game.hands[1 - seat].iter().copied()).zip(0..).collect();
+            game.hands[seat].iter().map(|hand| numbers.get(hand).copied()).collect::<Vec<_>>()
         });
         let len = |seat: usize| if shared && seat == 1 { 0 } else { n_boards * stride[seat] as usize };
         let mut hands = Self {
             shared,
             counts: vec![[0; 2]; n_boards],
-            precision: [0, 1].map(|seat| vec![0; len(seat)]),
+            numbers: [0, 1].map(|seat| vec![0; len(seat)]),
             records: [0, 1].map(|seat| vec![Record::default(); len(seat)]),
             lists: [0, 1].map(|seat| vec![0; 2 * len(seat)]),
             begins: vec![0; n_boards * 2 * BEGINS as usize],
         };
-        let [precision, other_numbers] = &mut hands.precision;
+        let [numbers, other_numbers] = &mut hands.numbers;
         let [records, other_records] = &mut hands.records;
         let [lists, other_lists] = &mut hands.lists;
         let (first, second) = (stride[0] as usize, stride[1] as usize);
@@ -142,7 +142,7 @@ impl Hands {
             let rows = other_numbers.chunks_mut(second).zip(other_records.chunks_mut(second));
             empty.extend(rows.zip(other_lists.chunks_mut(2 * second)).map(|((a, b), c)| (a, b, c)));
         }
-        precision
+        numbers
             .par_chunks_mut(first)
             .zip(records.par_chunks_mut(first))
             .zip(lists.par_chunks_mut(2 * first))
@@ -150,30 +150,30 @@ impl Hands {
             .zip(hands.begins.par_chunks_mut(2 * BEGINS as usize))
             .zip(hands.counts.par_iter_mut())
             .enumerate()
-            .for_each(|(board, (((((precision, records), lists), other), begins), counts))| {
+            .for_each(|(board, (((((numbers, records), lists), other), begins), counts))| {
                 let orders = [0, 1].map(|seat| Order::new(game, &ranking, seat, street, board));
-                let fill = |seat: usize, precision: &mut [u16], records: &mut [Record], lists: &mut [u16]| {
+                let fill = |seat: usize, numbers: &mut [u16], records: &mut [Record], lists: &mut [u16]| {
                     let (own, against) = (&orders[seat], &orders[1 - seat]);
-                    // Places of the other seat's hands by number.
-                    let mut places = vec![NO_HAND as u16; game.hands[1 - seat].len()];
-                    for (place, &number) in (0..).zip(&against.precision) {
-                        places[number as usize] = place;
+                    // Positions of the other seat's hands by number.
+                    let mut positions = vec![NO_HAND as u16; game.hands[1 - seat].len()];
+                    for (position, &number) in (0..).zip(&against.numbers) {
+                        positions[number as usize] = position;
                     }
-                    precision[..own.precision.len()].copy_from_slice(&own.precision);
-                    for (place, to) in records[..own.precision.len()].iter_mut().enumerate() {
-                        let number = own.precision[place] as usize;
-                        let same = twins[seat][number].map_or(NO_HAND as u16, |twin| places[twin]);
-                        *to = record(own, place, game.hands[seat][number], against, same);
+                    numbers[..own.numbers.len()].copy_from_slice(&own.numbers);
+                    for (position, to) in records[..own.numbers.len()].iter_mut().enumerate() {
+                        let number = own.numbers[position] as usize;
+                        let same = twins[seat][number].map_or(NO_HAND as u16, |twin| positions[twin]);
+                        *to = record(own, position, game.hands[seat][number], against, same);
                     }
                     lists[..own.list.len()].copy_from_slice(&own.list);
                 };
-                fill(0, precision, records, lists);
+                fill(0, numbers, records, lists);
                 if !shared {
                     fill(1, &mut *other.0, &mut *other.1, &mut *other.2);
                 }
                 for (seat, order) in orders.iter().enumerate() {
                     begins[seat * BEGINS as usize..][..order.begins.len()].copy_from_slice(&order.begins);
-                    counts[seat] = order.precision.len() as u32;
+                    counts[seat] = order.numbers.len() as u32;
                 }
             });
         hands

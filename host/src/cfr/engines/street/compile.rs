@@ -1,4 +1,4 @@
-//! From a betting subtree to the lists of operations that a block runs, with places in shared memory.
+//! From a betting subtree to the lists of operations that a block runs, with offsets in shared memory.
 //!
 //! Vectors live in slots. A slot of the opponent's reach is given up when its node is done, and used again after the segment's end at the earliest, since within a
 //! segment all reach is made before any value. Values are a stack: an own node has a slot for each of its actions until their mean is taken.
@@ -49,7 +49,7 @@ pub(super) fn compile(entry: &Entry, traverser: usize, frame: &Frame) -> Result<
     Err(least)
 }
 
-/// Kinds of places before their address is known: in the two upper bits.
+/// Kinds of offsets before they are known: in the two upper bits.
 const REACH: u32 = 0;
 const VALUE: u32 = 1 << 30;
 const REGION: u32 = 2 << 30;
@@ -350,37 +350,37 @@ impl<'a> Compiler<'a> {
         self.slots.free.extend(given_up);
     }
 
-    /// Gives every place its address: slots of reach, slots of values, sums.
+    /// Gives every offset its value: slots of reach, slots of values, sums.
     fn resolve(&mut self) {
-        // All slots are of one length: then a thread has the same places of every slot whatever it held before, and needs no barrier when it is used again.
+        // All slots are of one length: then a thread has the same values of every slot whatever it held before, and needs no barrier when it is used again.
         let reach = self.frame.stride[0].max(self.frame.stride[1]);
         let value = reach;
         let values = self.slots.n * reach;
         let regions = values + self.highest * value;
         self.out.n_shared = regions + self.regions;
-        let address = |place: &mut u32| {
-            let number = *place & !KIND;
-            *place = match *place & KIND {
+        let resolved = |offset: &mut u32| {
+            let number = *offset & !KIND;
+            *offset = match *offset & KIND {
                 REACH => number * reach,
                 VALUE => values + number * value,
                 REGION => regions + number,
                 // `NONE` stays what it is.
-                _ => *place,
+                _ => *offset,
             };
         };
         for op in &mut self.out.ops {
-            address(&mut op.input);
-            address(&mut op.output);
-            address(&mut op.region);
+            resolved(&mut op.input);
+            resolved(&mut op.output);
+            resolved(&mut op.region);
         }
-        self.out.operands.iter_mut().for_each(address);
+        self.out.operands.iter_mut().for_each(resolved);
         for eval in &mut self.out.evals {
-            address(&mut eval.source);
-            address(&mut eval.region);
+            resolved(&mut eval.source);
+            resolved(&mut eval.region);
         }
         let program = &mut self.out.program;
         for root in [&mut program.own_root, &mut program.opponent_root, &mut program.value_root] {
-            address(root);
+            resolved(root);
         }
     }
 }

@@ -173,7 +173,7 @@ impl StreetEngine {
 
     fn kind(&self, signed: bool) -> Kind {
         match (self.room.short, signed) {
-            (false, _) => Kind::Single,
+            (false, _) => Kind::F32,
             (true, true) => Kind::Signed,
             (true, false) => Kind::Unsigned,
         }
@@ -257,7 +257,7 @@ impl StreetEngine {
         Ok(all)
     }
 
-    /// Places of a game's sums of utilities by hand: seat 0's, then seat 1's.
+    /// Indices of a game's sums of utilities by hand: seat 0's, then seat 1's.
     fn utility_sums(&self, number: usize) -> std::ops::Range<usize> {
         let here = &self.image.streets[number];
         let first = here.utilities[0] as usize;

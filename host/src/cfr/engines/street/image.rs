@@ -151,11 +151,11 @@ pub(super) struct Image {
     pub records: Vec<Record>,
     pub lists: Vec<u16>,
     pub begins: Vec<u16>,
-    /// Reach at the roots, by place.
+    /// Reach at the roots, by offset.
     pub roots: Vec<(u64, Vec<f32>)>,
 }
 
-/// Places handed out so far.
+/// Offsets handed out so far.
 #[derive(Default)]
 struct Ends {
     tables: [u64; 2],
@@ -177,7 +177,7 @@ impl Image {
                 here.stride = shape.strides[street][number];
                 here.programs = image.add_programs(&shape.compiled[street][number]);
                 here.masks = [0, game.hands[0].len() as u64];
-                image.place(game, street, &mut here, &mut ends);
+                image.assign_offsets(game, street, &mut here, &mut ends);
                 image.streets.push(here);
             }
         }
@@ -200,9 +200,9 @@ impl Image {
     fn add_hands(&mut self, game: &VectorGame, street: usize) -> layout::Street {
         let hands = Hands::new(game, street);
         let first = self.hands.len() as u64;
-        let second = if hands.shared { first } else { first + hands.precision[0].len() as u64 };
+        let second = if hands.shared { first } else { first + hands.numbers[0].len() as u64 };
         for seat in 0..2 {
-            self.hands.extend_from_slice(&hands.precision[seat]);
+            self.hands.extend_from_slice(&hands.numbers[seat]);
             self.records.extend_from_slice(&hands.records[seat]);
             self.lists.extend_from_slice(&hands.lists[seat]);
         }
@@ -243,7 +243,7 @@ impl Image {
     }
 
     /// Where a street's tables, reach and values are.
-    fn place(&mut self, game: &VectorGame, street: usize, here: &mut layout::Street, ends: &mut Ends) {
+    fn assign_offsets(&mut self, game: &VectorGame, street: usize, here: &mut layout::Street, ends: &mut Ends) {
         let of = &game.streets[street];
         let (n_boards, n_entries) = (of.boards.len() as u64, of.entries.len() as u64);
         let row = hand_stride(game);

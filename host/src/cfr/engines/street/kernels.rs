@@ -225,7 +225,7 @@ impl Arrays {
     }
 
     /// Launch shape of a street, and what its kernels are told of it.
-    fn place(&self, street: usize, n_iterations: u32) -> (LaunchShape, Where) {
+    fn launch_of(&self, street: usize, n_iterations: u32) -> (LaunchShape, Where) {
         let (level, n_games) = (self.levels[street], self.n_games);
         let shape = street::shape(level.n_subtrees, n_games, level.stride, level.n_shared);
         (shape, Where { street: street as u32 * n_games, n_games, n_shared: level.n_shared, n_iterations })
@@ -307,15 +307,15 @@ where
         // SAFETY (all three): the arrays were made together, for these levels; they outlive the launches, and a graph of them, which their owner drops
         // first. One stream keeps the order of streets. A step is there for the word of `control`.
         for street in 0..last {
-            let (shape, at) = arrays.place(street, 1);
+            let (shape, at) = arrays.launch_of(street, 1);
             // SAFETY: as above.
             unsafe { stream.launch(&self.down, shape, (task, at, pass)) }?;
         }
-        let (shape, at) = arrays.place(last, 1);
+        let (shape, at) = arrays.launch_of(last, 1);
         // SAFETY: as above.
         unsafe { stream.launch(&self.last, shape, (task, at, pass)) }?;
         for street in (0..last).rev() {
-            let (shape, at) = arrays.place(street, 1);
+            let (shape, at) = arrays.launch_of(street, 1);
             // SAFETY: as above.
             unsafe { stream.launch(&self.up, shape, (task, at, pass)) }?;
         }
@@ -325,7 +325,7 @@ where
     /// The first `n` steps of games of one street, in one launch.
     fn solve(&self, stream: &Stream, arrays: &mut Arrays, passes: Passes, n: u32) -> Result<()> {
         let task = arrays.task();
-        let (shape, at) = arrays.place(0, n);
+        let (shape, at) = arrays.launch_of(0, n);
         // SAFETY: as in `pass`; `n` is at most the steps there are, and nothing is sampled.
         unsafe { stream.launch(&self.solve, shape, (task, at, passes)) }
     }

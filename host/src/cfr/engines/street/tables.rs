@@ -13,7 +13,7 @@ use crate::{Error, Result, Stream};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Single precision.
-    Single,
+    F32,
     /// 16 bits with a sign: regrets.
     Signed,
     /// 16 bits without: averages.
@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// Where a game's rows are: calls `each` with the first place on the device, the game's offset, and the numbers of the row's hands.
+/// Where a game's rows are: calls `each` with the first index on the device, the game's offset, and the numbers of the row's hands.
 fn rows(
     game: &VectorGame,
     image: &Image,
@@ -62,7 +62,7 @@ pub(super) fn read(
 ) -> Result<Values> {
     let game = &games[number];
     let cells = stream.read(&table.cells)?;
-    if kind == Kind::Single {
+    if kind == Kind::F32 {
         let mut values = vec![0.0; game.table_len(seat)];
         rows(game, image, number, games.len(), seat, |at, offset, hands| {
             for (cell, &hand) in cells[at..].iter().zip(hands) {
@@ -84,7 +84,7 @@ pub(super) fn read(
 }
 
 /// Writes a seat's table of game `number` from the game's layout; other games' rows stay.
-#[allow(clippy::too_many_arguments, reason = "the table's place, and what goes there")]
+#[allow(clippy::too_many_arguments, reason = "where the table is, and what goes there")]
 pub(super) fn write(
     stream: &Stream,
     table: &mut Table,
@@ -104,7 +104,7 @@ pub(super) fn write(
         ));
     }
     let mut cells = stream.read(&table.cells)?;
-    if kind == Kind::Single {
+    if kind == Kind::F32 {
         rows(game, image, number, games.len(), seat, |at, offset, hands| {
             for (cell, &hand) in cells[at..].iter_mut().zip(hands) {
                 *cell = (values.get(offset + hand as usize) as f32).to_bits();

@@ -1,6 +1,5 @@
 //! The kernels over all deals, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use bytemuck::Pod;
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, Tables, mode};
 use warpplay_gpu::cfr::subset::nodes::{finish_shape, shape};
@@ -12,14 +11,14 @@ use warpplay_gpu::cfr::subset::{
 use warpplay_gpu::ptx::embedded::CFR_SUBSET;
 
 use super::plan::Plan;
-use crate::cfr::layout::Values;
+use crate::cfr::layout::Number;
 use crate::{Buffer, Device, Function, Graph, Kernel, Module, Result, Stream};
 
 /// Iterations whose steps are uploaded together.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 12;
 
-/// A precision that the kernels are made for.
-pub(super) trait Number: Real + Pod {
+/// The kernels of each precision.
+pub(super) trait SubsetKernels: Real + Number {
     type Terminals: Kernel<Params = (Tables<Self>, u32)>;
     type Strategy: Kernel<Params = (Tables<Self>, u32, u32, u32, u32)>;
     type Reach: Kernel<Params = (Tables<Self>, u32, u32)>;
@@ -27,14 +26,11 @@ pub(super) trait Number: Real + Pod {
     type Finish: Kernel<Params = (Tables<Self>, u32, u32, u32)>;
     #[allow(clippy::type_complexity, reason = "the kernels in the order of their launch")]
     const KERNELS: (Self::Terminals, Self::Strategy, Self::Reach, Self::Values, Self::Finish);
-    fn values(values: Vec<Self>) -> Values;
-    /// `None` for the other precision.
-    fn of(values: &Values) -> Option<&[Self]>;
 }
 
-macro_rules! number {
-    ($type:ty, $variant:ident: $terminals:ident, $strategy:ident, $reach:ident, $values:ident, $finish:ident) => {
-        impl Number for $type {
+macro_rules! kernels {
+    ($type:ty: $terminals:ident, $strategy:ident, $reach:ident, $values:ident, $finish:ident) => {
+        impl SubsetKernels for $type {
             type Terminals = $terminals;
             type Strategy = $strategy;
             type Reach = $reach;
@@ -42,26 +38,15 @@ macro_rules! number {
             type Finish = $finish;
             const KERNELS: ($terminals, $strategy, $reach, $values, $finish) =
                 ($terminals, $strategy, $reach, $values, $finish);
-
-            fn values(values: Vec<$type>) -> Values {
-                Values::$variant(values)
-            }
-
-            fn of(values: &Values) -> Option<&[$type]> {
-                match values {
-                    Values::$variant(values) => Some(values),
-                    _ => None,
-                }
-            }
         }
     };
 }
 
-number!(f32, F32: cfr_subset_terminals_f32, cfr_subset_strategy_f32, cfr_subset_reach_f32, cfr_subset_values_f32, cfr_subset_finish_f32);
-number!(f64, F64: cfr_subset_terminals_f64, cfr_subset_strategy_f64, cfr_subset_reach_f64, cfr_subset_values_f64, cfr_subset_finish_f64);
+kernels!(f32: cfr_subset_terminals_f32, cfr_subset_strategy_f32, cfr_subset_reach_f32, cfr_subset_values_f32, cfr_subset_finish_f32);
+kernels!(f64: cfr_subset_terminals_f64, cfr_subset_strategy_f64, cfr_subset_reach_f64, cfr_subset_values_f64, cfr_subset_finish_f64);
 
 /// The kernels.
-struct Kernels<T: Number> {
+struct Kernels<T: SubsetKernels> {
     terminals: Function<T::Terminals>,
     strategy: Function<T::Strategy>,
     reach: Function<T::Reach>,
@@ -78,7 +63,7 @@ pub(super) enum Kept {
 }
 
 /// The game on the device.
-pub(super) struct Arrays<T: Number> {
+pub(super) struct Arrays<T: SubsetKernels> {
     kernels: Kernels<T>,
     nodes: Buffer<Node>,
     own: Buffer<OwnNode>,
@@ -104,7 +89,7 @@ pub(super) struct Arrays<T: Number> {
     pub bytes: u64,
 }
 
-impl<T: Number> Arrays<T> {
+impl<T: SubsetKernels> Arrays<T> {
     /// Uploads a plan and makes the first strategies.
     pub fn new(device: &Device, stream: &Stream, plan: &Plan, predicts: bool) -> Result<Self> {
         let module = Module::load(device, &CFR_SUBSET)?;
@@ -260,9 +245,9 @@ impl<T: Number> Arrays<T> {
         (0..n).try_for_each(|seat| self.renew(stream, seat, true))?;
         for seat in 0..n {
             self.terminals(stream, seat)?;
-            for (place, what) in [(0, mode::VALUE), (1, mode::BEST)] {
+            for (column, what) in [(0, mode::VALUE), (1, mode::BEST)] {
                 self.values(stream, seat, what)?;
-                self.finish(stream, n + 2 * seat + place, true, false)?;
+                self.finish(stream, n + 2 * seat + column, true, false)?;
             }
         }
         (0..n).try_for_each(|seat| self.renew(stream, seat, false))?;

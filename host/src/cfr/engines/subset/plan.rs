@@ -89,7 +89,7 @@ impl Plan {
         let mut levels: Vec<u32> = Vec::new();
         let mut nodes = Vec::with_capacity(tree.nodes.len());
         let mut own: Vec<Vec<OwnNode>> = vec![Vec::new(); n_players];
-        // By node: each seat's row of reaches, and its last decision's place.
+        // By node: each seat's row of reaches, and its last decision's index.
         let mut standing: Vec<Standing> = vec![Standing::default(); tree.nodes.len()];
         let (mut terminals, mut rows, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for (number, node) in (0u32..).zip(&tree.nodes) {
@@ -104,13 +104,13 @@ impl Plan {
                         return Err(Error::shape("children of a betting node", "numbers in a row", number));
                     }
                     nodes.push(Node { first_child, children_and_seat: children.len() as u32 | (*seat as u32) << 16 });
-                    let place = own[*seat].len() as u32;
+                    let index = own[*seat].len() as u32;
                     let (row, previous) = (here.rows[*seat], here.last[*seat]);
                     own[*seat].push(OwnNode { node: number, row, previous, reserved: 0 });
                     for &child in children {
                         let mut next = here;
                         next.rows[*seat] = row::after(child);
-                        next.last[*seat] = place;
+                        next.last[*seat] = index;
                         standing[child as usize] = next;
                     }
                 }
@@ -170,11 +170,11 @@ fn payoffs(tree: &BettingTree, ends: &[&BettingNode]) -> Result<Vec<[f64; 2]>> {
             let mut strengths = vec![0; n];
             strengths[winner] = 1;
             for (seat, payoff) in tree.payoffs(end, &strengths).into_iter().enumerate() {
-                let place = &mut found[seat][usize::from(seat == winner)];
-                if place.is_some_and(|before| (before - payoff).abs() > 1e-9) {
+                let slot = &mut found[seat][usize::from(seat == winner)];
+                if slot.is_some_and(|before| (before - payoff).abs() > 1e-9) {
                     return Err(refuse("side pots, where it matters who loses to whom"));
                 }
-                *place = Some(payoff);
+                *slot = Some(payoff);
             }
         }
         let pair = |[lose, win]: [Option<f64>; 2]| {

@@ -2,7 +2,7 @@
 
 use warpplay_gpu::cfr::subset::layout::CARDS;
 
-use super::kernels::{Arrays, Kept, MAX_ITERATIONS, Number};
+use super::kernels::{Arrays, Kept, MAX_ITERATIONS, SubsetKernels};
 use super::plan::{self, Plan};
 use crate::cfr::engines::Solve;
 use crate::cfr::game::betting::BettingTree;
@@ -12,7 +12,7 @@ use crate::cfr::options::{Options, Updates};
 use crate::{Device, Error, Graph, Precision, Result, Stream};
 
 /// The engine in one precision.
-pub(super) struct OnDevice<T: Number> {
+pub(super) struct OnDevice<T: SubsetKernels> {
     // Dropped before the arrays that it uses.
     graph: Graph,
     arrays: Arrays<T>,
@@ -22,7 +22,7 @@ pub(super) struct OnDevice<T: Number> {
     iteration: u64,
 }
 
-impl<T: Number> OnDevice<T> {
+impl<T: SubsetKernels> OnDevice<T> {
     /// Lays the game out and takes the memory.
     pub fn new(device: &Device, game: &GameDef, tree: &BettingTree, options: &Options) -> Result<Self> {
         let plan = Plan::new(game, tree)?;
@@ -64,17 +64,17 @@ impl<T: Number> OnDevice<T> {
         if self.options.step(1).predicts { all } else { &all[..2] }
     }
 
-    /// Calls `visit(seat, place in the seat's table, place on the device)` for every value of all tables.
-    fn each_place(&self, mut visit: impl FnMut(usize, usize, usize)) {
+    /// Calls `visit(seat, index in the seat's table, index on the device)` for every value of all tables.
+    fn each_value(&self, mut visit: impl FnMut(usize, usize, usize)) {
         for seat in 0..self.plan.n_players {
-            let mut place = 0;
+            let mut index = 0;
             for own in self.plan.own(seat) {
                 let node = self.plan.nodes[own.node as usize];
                 let n_actions = node.children_and_seat as usize & 0xFFFF;
                 for card in 0..self.plan.n_cards {
                     for action in 0..n_actions {
-                        visit(seat, place, (node.first_child as usize + action) * CARDS + card);
-                        place += 1;
+                        visit(seat, index, (node.first_child as usize + action) * CARDS + card);
+                        index += 1;
                     }
                 }
             }
@@ -85,26 +85,26 @@ impl<T: Number> OnDevice<T> {
     fn by_seat(&mut self, which: Kept) -> Result<Vec<Values>> {
         let on_device = self.arrays.read(&self.stream, which)?;
         let mut tables: Vec<Vec<T>> = vec![Vec::new(); self.plan.n_players];
-        self.each_place(|seat, _, place| tables[seat].push(on_device[place]));
-        Ok(tables.into_iter().map(T::values).collect())
+        self.each_value(|seat, _, index| tables[seat].push(on_device[index]));
+        Ok(tables.into_iter().map(T::wrap).collect())
     }
 
     fn set_by_seat(&mut self, which: Kept, tables: &[Values]) -> Result<()> {
         let mut lengths = vec![0; self.plan.n_players];
-        self.each_place(|seat, _, _| lengths[seat] += 1);
-        let given: Vec<&[T]> = tables.iter().filter_map(T::of).collect();
+        self.each_value(|seat, _, _| lengths[seat] += 1);
+        let given: Vec<&[T]> = tables.iter().filter_map(T::unwrap).collect();
         if given.len() != lengths.len() || given.iter().zip(&lengths).any(|(table, &length)| table.len() != length) {
             let expected = format!("{lengths:?} values in {}", self.options.precision);
             let got: Vec<usize> = tables.iter().map(Values::len).collect();
             return Err(Error::shape("tables by seat", expected, format!("{got:?} values")));
         }
         let mut on_device = vec![T::ZERO; self.plan.nodes.len() * CARDS];
-        self.each_place(|seat, from, place| on_device[place] = given[seat][from]);
+        self.each_value(|seat, from, index| on_device[index] = given[seat][from]);
         self.arrays.write(&self.stream, which, &on_device)
     }
 }
 
-impl<T: Number> Solve for OnDevice<T> {
+impl<T: SubsetKernels> Solve for OnDevice<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         OnDevice::run(self, n)
     }
@@ -173,7 +173,8 @@ impl SeatMeasure {
 
 /// Poker with one hole card each, one suit, one round and no board, solved over all deals in every iteration; 2 to 8 players, up to 8 cards.
 ///
-/// What [`Engine::Subset`](crate::cfr::Engine::Subset) in a [`Solver`](crate::cfr::Solver) runs.
+/// What [`Engine::Subset`](crate::cfr::Engine::Subset) in a [`Solver`](crate::cfr::Solver) runs, with the tables open to the caller. An expert's tool:
+/// [`run`](Self::run) takes a number of iterations, because the caller reads tables between them; limit, `watch`, checkpoints and report are the solver's.
 pub struct SubsetSolver {
     engine: Box<dyn Solve>,
 }

@@ -7,7 +7,7 @@ use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change};
 
 use super::information::Information;
-use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, Number};
+use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, WalkKernels};
 use super::measure::measure;
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
@@ -88,7 +88,7 @@ pub(super) trait Reading: Solve {
 }
 
 /// The walk on a device. Field order: the stream last, so that arrays and graphs go before it.
-struct OnDevice<T: Number>
+struct OnDevice<T: WalkKernels>
 where
     Change<T>: Pod,
 {
@@ -103,7 +103,7 @@ where
     stream: Stream,
 }
 
-impl<T: Number> OnDevice<T>
+impl<T: WalkKernels> OnDevice<T>
 where
     Change<T>: Pod,
 {
@@ -189,14 +189,7 @@ where
     /// A table by seat.
     fn table(&self, buffer: &Buffer<T>) -> Result<Vec<Values>> {
         let all = self.stream.read(buffer)?;
-        let of_seat = |seat| {
-            let values = self.plan.rows(seat).flat_map(|rows| &all[rows]);
-            if size_of::<T>() == 8 {
-                Values::F64(values.map(|value| value.to_f64()).collect())
-            } else {
-                Values::F32(values.map(|value| value.to_f64() as f32).collect())
-            }
-        };
+        let of_seat = |seat| T::wrap(self.plan.rows(seat).flat_map(|rows| &all[rows]).copied().collect());
         Ok((0..self.plan.sequences.n_players).map(of_seat).collect())
     }
 
@@ -224,7 +217,7 @@ where
     }
 }
 
-impl<T: Number> Solve for OnDevice<T>
+impl<T: WalkKernels> Solve for OnDevice<T>
 where
     Change<T>: Pod,
 {
@@ -290,7 +283,7 @@ where
     }
 }
 
-impl<T: Number> Reading for OnDevice<T>
+impl<T: WalkKernels> Reading for OnDevice<T>
 where
     Change<T>: Pod,
 {

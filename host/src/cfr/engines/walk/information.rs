@@ -38,7 +38,7 @@ impl Buckets for Custom {
     }
 
     fn bucket(&self, round: usize, hole: CardSet, board: CardSet) -> u32 {
-        // A bucket that is none would be a place outside the tables.
+        // A bucket that is none would be an index outside the tables.
         self.0.bucket(round, hole, board).min(self.0.n_buckets(round).saturating_sub(1))
     }
 }

@@ -13,6 +13,7 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_WALK;
 
 use super::pieces::{Pieces, Stage};
+use crate::cfr::layout::Number;
 use crate::{Buffer, Device, Function, Module, Result, Stream};
 
 /// Deals of a full batch, a lane each.
@@ -31,15 +32,15 @@ where
     Box::new(move |stream, shape, task| unsafe { stream.launch(&function, shape, (task,)) })
 }
 
-/// A number type that the kernels are made for.
-pub(super) trait Number: Real + Pod {
+/// The walks of each precision.
+pub(super) trait WalkKernels: Real + Number {
     /// The kernel for at least so many seats, and for how many it is.
     fn walk(module: &Module, n_players: usize) -> Result<(u32, Launch<Self>)>;
 }
 
-macro_rules! number {
+macro_rules! kernels {
     ($type:ty, $($n:literal $name:ident),+) => {
-        impl Number for $type {
+        impl WalkKernels for $type {
             fn walk(module: &Module, n_players: usize) -> Result<(u32, Launch<Self>)> {
                 $(if n_players <= $n {
                     return Ok(($n, launch(module.function($name)?)));
@@ -49,8 +50,8 @@ macro_rules! number {
         }
     };
 }
-number!(f32, 2 cfr_walk_2_f32, 3 cfr_walk_3_f32, 5 cfr_walk_5_f32, 8 cfr_walk_8_f32, 10 cfr_walk_10_f32);
-number!(f64, 2 cfr_walk_2_f64, 3 cfr_walk_3_f64, 5 cfr_walk_5_f64, 8 cfr_walk_8_f64, 10 cfr_walk_10_f64);
+kernels!(f32, 2 cfr_walk_2_f32, 3 cfr_walk_3_f32, 5 cfr_walk_5_f32, 8 cfr_walk_8_f32, 10 cfr_walk_10_f32);
+kernels!(f64, 2 cfr_walk_2_f64, 3 cfr_walk_3_f64, 5 cfr_walk_5_f64, 8 cfr_walk_8_f64, 10 cfr_walk_10_f64);
 
 /// Deals of some batches, as they lie on the device.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +89,7 @@ pub(super) fn bytes(pieces: &Pieces, n_players: usize, n_slots: usize, value: u6
     2 * rows * ACTIONS as u64 * value + values + deals + (pieces.ops.len() * 16 + pieces.starts.len() * 4) as u64
 }
 
-impl<T: Number> Arrays<T>
+impl<T: WalkKernels> Arrays<T>
 where
     Change<T>: Pod,
 {
@@ -128,7 +129,7 @@ pub(super) struct Kernels<T> {
     n_players: u32,
 }
 
-impl<T: Number> Kernels<T>
+impl<T: WalkKernels> Kernels<T>
 where
     Change<T>: Pod,
 {

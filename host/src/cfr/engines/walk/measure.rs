@@ -65,8 +65,8 @@ pub(super) fn measure(plan: &Plan, averages: &[f64]) -> Result<Measured> {
         let sequence = plan.pieces.rows.partition_point(|&first| first as usize <= row) - 1;
         let children = &plan.sequences.sequences[sequence].children;
         let allowed = (0..ACTIONS).filter(|&action| children[action].is_some());
-        for (place, action) in allowed.enumerate() {
-            weights[set.seat][set.offset + place] = sums[action];
+        for (index, action) in allowed.enumerate() {
+            weights[set.seat][set.offset + index] = sums[action];
         }
     }
     let profile = Profile::from_weights(&tree, &weights);

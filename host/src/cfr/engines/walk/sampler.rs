@@ -35,6 +35,9 @@ pub struct Checksums {
 
 /// Batches of sampled deals on one game.
 ///
+/// An expert's tool: [`run`](Self::run) takes a number of iterations, because what is sampled has no end of its own, and the caller reads single information
+/// sets between two calls. Limit, `watch`, checkpoints and report are a [`Solver`](crate::cfr::Solver)'s, with [`Engine::Walk`](crate::cfr::Engine::Walk).
+///
 /// ```no_run
 /// use warpplay::Device;
 /// use warpplay::cfr::engines::walk;

@@ -104,9 +104,9 @@ impl BettingTree {
         for (parent, child) in path.into_iter().rev() {
             let (before, after) = (&self.nodes[parent as usize], &self.nodes[child as usize]);
             if let BettingKind::Decision { actions, children, .. } = &before.kind
-                && let Some(place) = children.iter().position(|&at| at == child)
+                && let Some(index) = children.iter().position(|&at| at == child)
             {
-                text.push_str(&self.spell(actions[place]));
+                text.push_str(&self.spell(actions[index]));
             }
             if after.round > before.round {
                 text.push('/');
@@ -162,7 +162,7 @@ impl BettingTree {
                 .map_or(rest.len(), |end| end + letter.len_utf8());
             let word = &rest[..digits];
             let raises = || actions.iter().filter(|action| matches!(action, Action::Raise(_)));
-            let place = actions.iter().position(|&action| match action {
+            let index = actions.iter().position(|&action| match action {
                 Action::Fold => word == "f",
                 Action::Call => word == "c",
                 Action::Raise(to) => match word.strip_prefix('r') {
@@ -171,7 +171,7 @@ impl BettingTree {
                     None => false,
                 },
             });
-            let Some(&child) = place.and_then(|place| children.get(place)) else {
+            let Some(&child) = index.and_then(|index| children.get(index)) else {
                 return Err(error(rest, format!("'{word}': expected {}", expected())));
             };
             due = self.nodes.get(child as usize).is_some_and(|after| after.round > *round);

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 /// Most seats of a game.
 const MAX_PLAYERS: usize = 32;
-/// Most histories: places are 32-bit numbers, and one is kept free.
+/// Most histories: nodes are 32-bit numbers, and one is kept free.
 const MAX_NODES: u128 = u32::MAX as u128 - 1;
 /// Bytes of a history here while a tree is built, about: its arrays, its state, its share of the sets.
 const NODE_BYTES: u128 = 64;
@@ -105,7 +105,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             parents: Vec::with_capacity(n_nodes),
             rows: Vec::new(),
             first: Vec::with_capacity(n_nodes + 1),
-            places: Vec::with_capacity(n_nodes),
+            end_or_set: Vec::with_capacity(n_nodes),
             payoffs: Vec::new(),
             outcomes: Vec::new(),
             sets: Vec::new(),
@@ -150,7 +150,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                     let expected = format!("a finite number for each of {} seats", self.tree.n_players);
                     return Err(self.wrong("payoffs at an end", expected, format!("{payoffs:?}")));
                 }
-                self.tree.places.push(self.tree.n_ends() as u32);
+                self.tree.end_or_set.push(self.tree.n_ends() as u32);
                 self.tree.payoffs.extend(payoffs);
             }
             Turn::Chance(parts) => {
@@ -159,7 +159,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
                 if !possible {
                     return Err(self.wrong("probabilities of chance", "above 0, together 1", format!("{parts:?}")));
                 }
-                self.tree.places.push(0);
+                self.tree.end_or_set.push(0);
                 for (outcome, part) in parts.into_iter().enumerate() {
                     let next = self.outcome_of_bits.len() as u32;
                     let number = *self.outcome_of_bits.entry(part.to_bits()).or_insert(next);
@@ -173,7 +173,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
             }
             Turn::Decision { seat, n_actions } => {
                 let set = self.set(node, state, seat, n_actions)?;
-                self.tree.places.push(set);
+                self.tree.end_or_set.push(set);
                 for action in 0..n_actions {
                     self.tree.parents.push(node);
                     self.edges.push(Edge::Action(set, action as u32));
@@ -209,14 +209,14 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         let next = self.met.len() as u32;
         let entry = self.tree.set_of_key.entry((seat, key.clone()));
         let number = match entry {
-            Entry::Vacant(place) => {
-                place.insert(next);
+            Entry::Vacant(vacant) => {
+                vacant.insert(next);
                 let actions = (0..n_actions).map(|action| self.game.action_name(state, action)).collect();
                 let set = InformationSet { seat, key, actions, level, offset: 0 };
                 self.met.push(Met { set, before });
                 return Ok(next);
             }
-            Entry::Occupied(place) => *place.get(),
+            Entry::Occupied(occupied) => *occupied.get(),
         };
         let met = &self.met[number as usize];
         let what = format!("information set {} of seat {seat}", met.set.key);
@@ -280,9 +280,9 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         let mut counts = vec![0u32; tree.sets.len() + 1];
         let decisions: Vec<u32> = (0..n_nodes as u32).filter(|&node| decides(tree, node as usize, row)).collect();
         for &node in &decisions {
-            let place = &mut tree.places[node as usize];
-            *place = new_number[*place as usize];
-            counts[*place as usize + 1] += 1;
+            let set = &mut tree.end_or_set[node as usize];
+            *set = new_number[*set as usize];
+            counts[*set as usize + 1] += 1;
         }
         for set in 0..tree.sets.len() {
             counts[set + 1] += counts[set];
@@ -290,7 +290,7 @@ impl<'a, G: Game + ?Sized> Builder<'a, G> {
         tree.set_members = counts.clone();
         tree.members = vec![0; decisions.len()];
         for &node in &decisions {
-            let next = &mut counts[tree.places[node as usize] as usize];
+            let next = &mut counts[tree.end_or_set[node as usize] as usize];
             tree.members[*next as usize] = node;
             *next += 1;
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// All histories of a game, level by level, in flat arrays.
 ///
-/// Node 0 is the root. Levels are consecutive, and so are the children of a node. An edge has a *row*: the place of its probability in a table that holds
+/// Node 0 is the root. Levels are consecutive, and so are the children of a node. An edge has a *row*: the index of its probability in a table that holds
 /// the actions of all information sets, seat by seat, and then the distinct probabilities of chance.
 #[derive(Clone, Debug)]
 pub struct Tree {
@@ -20,7 +20,7 @@ pub struct Tree {
     /// First child of each node, and the number of nodes.
     pub(in crate::cfr) first: Vec<u32>,
     /// Of an end, its number among the ends; of a decision, its set; of chance 0.
-    pub(in crate::cfr) places: Vec<u32>,
+    pub(in crate::cfr) end_or_set: Vec<u32>,
     /// `[n_ends][n_players]`
     pub(in crate::cfr) payoffs: Vec<f64>,
     /// Probabilities of chance: row `n_rows + i`.
@@ -29,7 +29,7 @@ pub struct Tree {
     pub(in crate::cfr) sets: Vec<InformationSet>,
     /// Histories of the sets, set by set.
     pub(in crate::cfr) members: Vec<u32>,
-    /// First of a set's places in `members`, and their number.
+    /// Index of a set's first history in `members`, and their number.
     pub(in crate::cfr) set_members: Vec<u32>,
     /// First row of each set, and the number of rows.
     pub(in crate::cfr) set_rows: Vec<u32>,
@@ -116,7 +116,7 @@ impl Tree {
         decisions.into_iter().max().map_or(0, usize::from)
     }
 
-    /// Sets of a seat, as places in `sets`.
+    /// Sets of a seat, as indices in `sets`.
     pub(in crate::cfr) fn seat_range(&self, seat: usize) -> Range<usize> {
         self.seat_sets[seat] as usize..self.seat_sets[seat + 1] as usize
     }
@@ -140,7 +140,7 @@ impl Tree {
     /// Payoffs of an end, by seat; empty for another node.
     pub(in crate::cfr) fn payoffs_of(&self, node: usize) -> &[f64] {
         if self.children(node).is_empty() {
-            let at = self.places[node] as usize * self.n_players;
+            let at = self.end_or_set[node] as usize * self.n_players;
             &self.payoffs[at..at + self.n_players]
         } else {
             &[]
@@ -151,6 +151,6 @@ impl Tree {
     pub(in crate::cfr) fn set_of(&self, node: usize) -> Option<usize> {
         let children = self.children(node);
         let decides = !children.is_empty() && (self.rows[children.start] as usize) < self.n_rows();
-        decides.then(|| self.places[node] as usize)
+        decides.then(|| self.end_or_set[node] as usize)
     }
 }

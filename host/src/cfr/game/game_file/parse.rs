@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<GameDef> {
         if first.starts_with('#') {
             continue;
         }
-        let is = |place: usize, word: &str| words.get(place).is_some_and(|found| found.1.eq_ignore_ascii_case(word));
+        let is = |index: usize, word: &str| words.get(index).is_some_and(|found| found.1.eq_ignore_ascii_case(word));
         if !open {
             if !(is(0, "GAMEDEF") && words.len() == 1) {
                 return Err(reader.error(
@@ -217,11 +217,11 @@ impl Reader<'_> {
     }
 
     fn problem(&self, problem: &Problem) -> Error {
-        let Problem { keyword, place, value, allowed } = problem;
+        let Problem { keyword, index, value, allowed } = problem;
         let entry = self.entry(keyword);
         let line = entry.map_or(self.end, |entry| entry.line);
-        let value_at = |place: usize| entry.and_then(|entry| entry.values.get(place)).map(|value| value.0);
-        let column = place.map_or_else(|| value_at(0), value_at).unwrap_or(1);
+        let value_at = |index: usize| entry.and_then(|entry| entry.values.get(index)).map(|value| value.0);
+        let column = index.map_or_else(|| value_at(0), value_at).unwrap_or(1);
         self.error(line, column, format!("{keyword} {value}: expected {allowed}"))
     }
 }

@@ -1,37 +1,4 @@
-//! Numbers that tables are kept in, and regret matching in double precision.
-
-use crate::cfr::layout::Values;
-
-/// A number that a table is kept in; all arithmetic is in double precision.
-pub(super) trait Number: Copy + Send + Sync + 'static {
-    const ZERO: Self;
-    fn from_f64(value: f64) -> Self;
-    fn to_f64(self) -> f64;
-    /// A table of them.
-    fn wrap(values: Vec<Self>) -> Values;
-}
-
-macro_rules! number {
-    ($type:ty, $variant:ident) => {
-        impl Number for $type {
-            const ZERO: Self = 0.0;
-
-            fn from_f64(value: f64) -> Self {
-                value as $type
-            }
-
-            fn to_f64(self) -> f64 {
-                self as f64
-            }
-
-            fn wrap(values: Vec<Self>) -> Values {
-                Values::$variant(values)
-            }
-        }
-    };
-}
-number!(f32, F32);
-number!(f64, F64);
+//! Regret matching in double precision.
 
 /// What one iteration does with cumulative regrets and averages.
 #[derive(Clone, Copy, Debug)]

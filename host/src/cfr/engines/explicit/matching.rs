@@ -1,0 +1,33 @@
+//! Steps and regret matching as the kernels of explicit trees do them.
+
+use warpplay_gpu::cfr::regret::{Real, Step, probability};
+
+use crate::cfr::game::extensive::Tree;
+use crate::cfr::options;
+
+/// The kernels' step in this precision.
+pub(in crate::cfr) fn step_of<T: Real>(step: options::Step) -> Step<T> {
+    Step {
+        positive: T::from_f64(step.positive),
+        negative: T::from_f64(step.negative),
+        weight: T::from_f64(step.weight),
+        predicts: if step.predicts { T::ONE } else { T::ZERO },
+    }
+}
+
+/// Probabilities of all rows: strategies matched from the sets' regrets (and last regrets, where there are any), as the kernels do it; then chance.
+pub(in crate::cfr) fn probabilities_of<T: Real>(tree: &Tree, regrets: &[T], last: &[T]) -> Vec<T> {
+    let predicts = if last.is_empty() { T::ZERO } else { T::ONE };
+    let step = Step { positive: T::ONE, negative: T::ONE, weight: T::ONE, predicts };
+    let matched = |row: usize| step.matched(regrets[row], last.get(row).copied().unwrap_or(T::ZERO));
+    let mut probabilities = Vec::with_capacity(tree.n_rows() + tree.outcomes.len());
+    for set in tree.set_rows.windows(2) {
+        let rows = set[0] as usize..set[1] as usize;
+        let mut total = T::ZERO;
+        rows.clone().for_each(|row| total += matched(row));
+        let n_actions = rows.len() as u32;
+        probabilities.extend(rows.map(|row| probability(matched(row), total, n_actions)));
+    }
+    probabilities.extend(tree.outcomes.iter().map(|&part| T::from_f64(part)));
+    probabilities
+}

@@ -1,0 +1,49 @@
+//! The number types of tables.
+
+use bytemuck::Pod;
+
+use super::Values;
+use crate::Precision;
+
+/// A number type that tables are kept in, `f32` or `f64`: what all engines need of it. Arithmetic and kernels are each engine's own.
+pub(in crate::cfr) trait Number: Pod + Default + Send + Sync {
+    /// Its name among the options.
+    const PRECISION: Precision;
+    /// The nearest number of the type.
+    fn rounded(value: f64) -> Self;
+    /// The same in double precision.
+    fn widened(self) -> f64;
+    /// A table of them.
+    fn wrap(values: Vec<Self>) -> Values;
+    /// The numbers of a table; `None` where it is of the other precision.
+    fn unwrap(values: &Values) -> Option<&[Self]>;
+}
+
+macro_rules! number {
+    ($type:ty, $variant:ident) => {
+        impl Number for $type {
+            const PRECISION: Precision = Precision::$variant;
+
+            fn rounded(value: f64) -> Self {
+                value as $type
+            }
+
+            fn widened(self) -> f64 {
+                self.into()
+            }
+
+            fn wrap(values: Vec<Self>) -> Values {
+                Values::$variant(values)
+            }
+
+            fn unwrap(values: &Values) -> Option<&[Self]> {
+                match values {
+                    Values::$variant(values) => Some(values),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+number!(f32, F32);
+number!(f64, F64);
