@@ -10,6 +10,7 @@ use warpplay::{Backend, Device, Error};
 use warpplay_gpu::cfr::abstraction::{rank, strength};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::golden;
+use warpplay_tests::random::Random;
 
 /// Hold'em's dealing with few cards: two private ones, then boards of 0, 2 and 3.
 fn small() -> GameDef {
@@ -80,15 +81,14 @@ fn classes_are_orbits() {
 
 #[test]
 fn kernels_rank_as_the_library() {
-    let mut random = 5u64;
+    let mut random = Random(5);
     for deck in [Deck::FULL, Deck { n_suits: 3, n_ranks: 9 }, Deck { n_suits: 1, n_ranks: 13 }] {
         let ranking = Ranking::new(deck);
         for n in 1..=7 {
             for _ in 0..2000 {
                 let mut cards = 0u64;
                 while cards.count_ones() < n {
-                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
-                    cards |= 1 << ((random >> 33) % u64::from(deck.n_cards()));
+                    cards |= 1 << random.below(deck.n_cards() as usize);
                 }
                 let theirs = rank::strength(cards, deck.n_suits.into(), deck.n_ranks == 13);
                 assert_eq!(ranking.strength(cards), theirs, "{}", deck.names(cards));

@@ -8,6 +8,7 @@ use warpplay::Error;
 use warpplay::cfr::game::{Action, BettingKind, BettingState, Category, Deals, Deck, Size, category, set_of, subsets};
 use warpplay::cfr::{BettingTree, Counts, GameDef, Ranking};
 use warpplay_tests::cfr::{game, reference};
+use warpplay_tests::random::Random;
 
 /// The tables of the games' README and of the dissertation.
 #[test]
@@ -180,8 +181,8 @@ fn bad_files_are_refused_with_line_and_column() {
         match GameDef::parse(&text) {
             Err(error @ Error::File { .. }) => {
                 let message = error.to_string();
-                let place = format!("<text>, line {line}: column {column}: ");
-                assert!(message.starts_with(&place), "{message}\nexpected {place}{says}\n{text}");
+                let location = format!("<text>, line {line}: column {column}: ");
+                assert!(message.starts_with(&location), "{message}\nexpected {location}{says}\n{text}");
                 assert!(message.contains(says), "{message}\nexpected {says}");
             }
             other => panic!("{other:?}\nexpected line {line}: {says}\n{text}"),
@@ -340,34 +341,24 @@ fn histories_name_the_nodes() {
     }
 }
 
-/// A generator for the tests' own choices.
-struct Choice(u64);
-
-impl Choice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-}
-
 /// Random rules, random lines: chips are conserved, nobody spends more than it has, histories lead back, and the payoffs add up.
 #[test]
 fn random_games_conserve_chips() {
-    let mut choice = Choice(7);
+    let mut random = Random(7);
     let mut lines = 0;
     for _ in 0..300 {
-        let n = 2 + choice.below(4);
-        let rounds = 1 + choice.below(3);
-        let stacks: Vec<u32> = (0..n).map(|_| 2 + choice.below(8) as u32).collect();
+        let n = 2 + random.below(4);
+        let rounds = 1 + random.below(3);
+        let stacks: Vec<u32> = (0..n).map(|_| 2 + random.below(8) as u32).collect();
         let rules = GameDef {
-            no_limit: choice.below(2) == 1,
+            no_limit: random.below(2) == 1,
             n_players: n,
             n_rounds: rounds,
-            blinds: stacks.iter().map(|&stack| choice.below(3).min(stack as usize) as u32).collect(),
+            blinds: stacks.iter().map(|&stack| random.below(3).min(stack as usize) as u32).collect(),
             stacks: Some(stacks.clone()),
             raise_sizes: Vec::new(),
-            first_players: (0..rounds).map(|_| choice.below(n)).collect(),
-            max_raises: (0..rounds).map(|_| choice.below(4) as u32).collect(),
+            first_players: (0..rounds).map(|_| random.below(n)).collect(),
+            max_raises: (0..rounds).map(|_| random.below(4) as u32).collect(),
             deck: Deck { n_suits: 2, n_ranks: 13 },
             n_hole_cards: 1,
             n_board_cards: vec![1; rounds],
@@ -380,7 +371,7 @@ fn random_games_conserve_chips() {
                 let before = state.contributed();
                 let actions: Vec<Action> = state.actions().collect();
                 assert!(state.folded() >> seat & 1 == 0 && before[seat] < f64::from(stacks[seat]));
-                state = state.play(actions[choice.below(actions.len())]).expect("a legal action");
+                state = state.play(actions[random.below(actions.len())]).expect("a legal action");
                 let after = state.contributed();
                 assert!((0..n).all(|other| if other == seat {
                     after[other] >= before[other]
@@ -398,10 +389,10 @@ fn random_games_conserve_chips() {
         if tree.nodes.len() > 20_000 {
             continue;
         }
-        let dead = choice.below(5) as f64;
-        (tree.dead, tree.rake.part, tree.rake.cap) = (dead, [0.0, 0.05][choice.below(2)], 1.5);
+        let dead = random.below(5) as f64;
+        (tree.dead, tree.rake.part, tree.rake.cap) = (dead, [0.0, 0.05][random.below(2)], 1.5);
         for node in tree.nodes.iter().filter(|node| node.kind == BettingKind::Terminal) {
-            let strengths: Vec<u32> = (0..n).map(|_| choice.below(3) as u32).collect();
+            let strengths: Vec<u32> = (0..n).map(|_| random.below(3) as u32).collect();
             let payoffs = tree.payoffs(node, &strengths);
             let mut sorted = node.contributed.clone();
             sorted.sort_by(f64::total_cmp);
@@ -452,7 +443,7 @@ fn plain_rank(deck: Deck, cards: u64) -> (usize, Vec<u8>) {
 
 #[test]
 fn ranking_is_that_of_sorting() {
-    let mut choice = Choice(3);
+    let mut random = Random(3);
     for deck in [
         Deck::FULL,
         Deck { n_suits: 4, n_ranks: 9 },
@@ -466,7 +457,7 @@ fn ranking_is_that_of_sorting() {
                 .map(|_| {
                     let mut cards = 0u64;
                     while cards.count_ones() < n {
-                        cards |= 1 << choice.below(deck.n_cards() as usize);
+                        cards |= 1 << random.below(deck.n_cards() as usize);
                     }
                     (ranking.strength(cards), plain_rank(deck, cards), cards)
                 })

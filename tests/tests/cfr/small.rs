@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpplay::cfr::engines::SmallBatch;
 use warpplay::cfr::layout::{Lock, Node, VectorGame};
-use warpplay::cfr::{Algorithm, Averaging, BettingTree, GameDef, Options, Sampling, Updates};
+use warpplay::cfr::{Algorithm, Averaging, BettingTree, Engine, GameDef, Options, Sampling, Solver, Updates};
 use warpplay::{Device, Precision};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::cfr::{TRAJECTORIES, game};
@@ -133,7 +133,7 @@ fn tables_are_those_of_the_reference() {
                                 if cards & of_board.cards != 0 {
                                     continue;
                                 }
-                                let places: Vec<usize> = (slot..slot + actions.len() as u32)
+                                let indices: Vec<usize> = (slot..slot + actions.len() as u32)
                                     .map(|slot| game.offset(seat, number, board, slot) + hand)
                                     .collect();
                                 let key = game.key(&tree, seat, number, board, betting, hand);
@@ -143,7 +143,7 @@ fn tables_are_those_of_the_reference() {
                                     list.iter().map(|v| v.as_f64().expect("a number")).collect()
                                 };
                                 let of_set = |table: &[Vec<f64>; 2]| -> Vec<f64> {
-                                    places.iter().map(|&place| table[seat][place]).collect()
+                                    indices.iter().map(|&index| table[seat][index]).collect()
                                 };
                                 let sums = of_set(&averages);
                                 let total: f64 = sums.iter().sum();
@@ -407,6 +407,23 @@ fn averaging_can_be_chosen() {
         let second = found[1] - found[0];
         assert!(second > 0.0);
         close(&format!("weights on {device}"), &[found[2] - found[0]], &[3.0 * second], DOUBLE);
+        Ok(())
+    });
+}
+
+#[test]
+fn memory_needed_is_all_that_the_engine_takes() {
+    for_each_device(|device| {
+        for algorithm in [Algorithm::Cfr, Algorithm::PcfrPlus] {
+            for precision in [Precision::F32, Precision::F64] {
+                let builder = Solver::builder(game("kuhn.limit.2p")).engine(Engine::Small);
+                let builder = builder.algorithm(algorithm).precision(precision);
+                let needed = builder.memory_needed(device)?;
+                let solver = builder.build(device)?;
+                assert_eq!(needed.device(), solver.memory_needed().device(), "{device} {algorithm} {precision}");
+                assert_eq!(needed.device(), solver.report().bytes, "{device} {algorithm} {precision}");
+            }
+        }
         Ok(())
     });
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -92,6 +93,53 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
             }
         }
     }
+}
+
+#[test]
+fn a_checkpoint_is_written_while_a_solve_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { iterations: 40, ..OPTIONS };
+    let builder = || Solver::builder(game("kuhn.limit.2p")).options(options);
+    for (number, device) in devices().iter().enumerate() {
+        let mut whole = builder().build(device).expect("a solver");
+        whole.run(|_| ControlFlow::Continue(())).expect("iterations");
+        let path = folder.path().join(format!("{number}.checkpoint"));
+        let copy = folder.path().join(format!("{number}.copy"));
+        let kept = builder().checkpoint(&path).checkpoint_every(Duration::ZERO);
+        let mut copied_at = None;
+        kept.build(device)
+            .expect("a solver")
+            .run(|progress| {
+                // What is there now was written after the part before this one.
+                if copied_at.is_none() && path.exists() {
+                    fs::copy(&path, &copy).expect("a copy");
+                    copied_at = Some(progress.steps);
+                }
+                ControlFlow::Continue(())
+            })
+            .expect("iterations");
+        let copied_at = copied_at.expect("a checkpoint before the end");
+        let checkpoint = Checkpoint::load(&copy).expect("a checkpoint");
+        assert!((1..copied_at).contains(&checkpoint.iteration()), "{device}: {}", checkpoint.iteration());
+        assert_eq!(Checkpoint::load(&path).expect("a checkpoint").iteration(), 40, "{device}");
+        let mut resumed = builder().resume(checkpoint).build(device).expect("a solver");
+        resumed.run(|_| ControlFlow::Continue(())).expect("iterations");
+        assert_eq!(resumed.iterations(), 40);
+        let [whole, resumed] = [whole, resumed].map(|mut solver| solver.checkpoint().expect("a state"));
+        assert!(whole.same_tables(&resumed), "{device}");
+    }
+    // Where the time is longer than the solve, the only checkpoint is that of its end.
+    let path = folder.path().join("rare.checkpoint");
+    let rare = builder().checkpoint(&path).checkpoint_every(Duration::from_secs(3600));
+    let mut solver = rare.build(&Device::cpu()).expect("a solver");
+    let mut seen = 0;
+    let watched = solver.run(|_| {
+        assert!(!path.exists());
+        seen += 1;
+        ControlFlow::Continue(())
+    });
+    watched.expect("iterations");
+    assert!(seen > 1 && path.exists());
 }
 
 #[test]
