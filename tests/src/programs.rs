@@ -30,6 +30,7 @@ fn build(target_tmp: &str) -> PathBuf {
         .current_dir(root)
         // The whole workspace, as the suite is built: a package by itself has other features, and would be compiled a second time.
         .args(["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"])
+        .args(if cfg!(feature = "mpi") { &["--features", "warpplay-tests/mpi,warpplay-cli/mpi"][..] } else { &[] })
         .arg("--message-format=json")
         .env("CARGO_TARGET_DIR", target)
         .output()

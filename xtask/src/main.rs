@@ -162,29 +162,31 @@ fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
 
 fn test(arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
+    // Ranks that are processes need MPI: in CI it is demanded, else taken where it is. One build serves the tests with it and those without.
+    if process::is_set("CI") {
+        setup::mpi()?;
+    }
+    let features: &[&str] = if setup::mpi_is_there() { &["--features", MPI_FEATURES] } else { &[] };
     let mut tally = tally::Tally::new()?;
     let mut command = process::cargo(&["test", "--workspace"]);
     if let Some(path) = setup::ptxas()? {
         command.env(PTXAS_VARIABLE, path);
     }
-    let mut result = tally.run(command.args(arguments));
-    // Ranks that are processes need a build of their own, and MPI: in CI it is demanded, else taken where it is.
-    if arguments.is_empty() && (process::is_set("CI") || setup::mpi_is_there()) {
-        // The whole workspace here too: most of what is built for it is there already.
-        let ranks = ["test", "--workspace", "--features", "warpplay-tests/mpi", "--test", "shogi_mpi"];
-        result = result.and(setup::mpi()).and_then(|()| tally.run(&mut process::cargo(&ranks)));
-    }
+    let result = tally.run(command.args(features).args(arguments));
     // Also after a failure: it is the first thing that a reader of the failure asks.
-    report_back_ends();
+    report_back_ends(features);
     println!("\n{}", tally.text()?);
     result
 }
 
-/// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with the features of the workspace.
-fn report_back_ends() {
+/// What the tests of ranks need beside the default features.
+const MPI_FEATURES: &str = "warpplay-tests/mpi,warpplay-cli/mpi";
+
+/// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with these features of the workspace.
+fn report_back_ends(features: &[&str]) {
     let build = ["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"];
     let program = process::target_dir().join("debug/warpplay");
-    let output = process::run(&mut process::cargo(&build))
+    let output = process::run(process::cargo(&build).args(features))
         .and_then(|()| Ok(Command::new(program).arg("device").stderr(Stdio::inherit()).output()?));
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let lines: Vec<&str> =

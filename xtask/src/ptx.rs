@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use warpplay_gpu_builder::{KernelResources, assemble};
 
@@ -72,14 +73,7 @@ pub fn list() -> Result<()> {
     if images.is_empty() {
         bail!("no build script made PTX");
     }
-    let mut rows = Vec::new();
-    for image in &images {
-        let kernels = assemble(&image.path, &image.arch)?;
-        if kernels.is_empty() {
-            bail!("module {} for {} has no kernel", image.module, image.arch);
-        }
-        rows.extend(kernels.into_iter().map(|kernel| row(image, kernel)));
-    }
+    let mut rows = rows(&images)?;
     rows.sort_by(|a, b| (&a.module, &a.kernel, &a.arch).cmp(&(&b.module, &b.kernel, &b.arch)));
     print!("{}", table(&rows));
 
@@ -102,6 +96,31 @@ pub fn list() -> Result<()> {
         "{} kernels use memory outside registers more than {KNOWN} allows: repair them, or add a line with the reason",
         unknown.len()
     );
+}
+
+/// The rows of all images; they are assembled on all cores.
+fn rows(images: &[Image]) -> Result<Vec<Row>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        while let Some(image) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let kernels = assemble(&image.path, &image.arch)?;
+            if kernels.is_empty() {
+                bail!("module {} for {} has no kernel", image.module, image.arch);
+            }
+            rows.extend(kernels.into_iter().map(|kernel| row(image, kernel)));
+        }
+        Ok(rows)
+    };
+    let n_threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        let mut rows = Vec::new();
+        for thread in threads {
+            rows.extend(thread.join().map_err(|_| anyhow!("a thread that assembles PTX ended early"))??);
+        }
+        Ok(rows)
+    })
 }
 
 /// Whether `text` is what `pattern` says, where each `*` stands for any letters.

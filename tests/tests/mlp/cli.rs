@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
 use warpplay_tests::backends::kernel_devices;
-use warpplay_tests::golden;
 use warpplay_tests::programs::{self, Scratch, has, interrupt};
 
 /// The program `warpplay`.
