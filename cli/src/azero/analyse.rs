@@ -1,4 +1,4 @@
-//! `analyse`: what a network says of positions.
+//! `analyse`: value and likeliest moves of positions, by a network.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::common::{self, OutputFile, table};
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
 
-/// So many positions are shown with their boards.
+/// Most positions that are shown with their boards.
 const DRAWN: usize = 4;
 
 /// What is written.
@@ -174,7 +174,7 @@ fn of_boards(boards: &[Checkers], found: &[Found], top: usize, value_of: ValueOf
     text
 }
 
-/// What can be said of positions whose boards are not known.
+/// Output for positions whose boards are not known.
 fn of_values(found: &Evaluation) -> String {
     let (mut least, mut most, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
     for &value in &found.values {

@@ -1,4 +1,4 @@
-//! `convert`: a network of any form as a safetensors file of ours.
+//! `convert`: writes a network, from a file of any supported form or a seed, as a safetensors file.
 
 use anyhow::Result;
 

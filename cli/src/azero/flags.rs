@@ -1,4 +1,4 @@
-//! What the commands `bench`, `train` and `learn` can be told.
+//! Flags of the commands `bench`, `train` and `learn`.
 
 use std::path::PathBuf;
 
@@ -151,7 +151,7 @@ pub struct LearnFlags {
     #[arg(long, value_name = "N", default_value_t = LearnOptions::default().gate.games, allow_negative_numbers = true)]
     pub gate: u32,
 
-    /// Share of the points above which the new network takes the place of the best
+    /// Share of the points above which the new network replaces the best
     #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, allow_negative_numbers = true)]
     pub gate_score: f64,
 

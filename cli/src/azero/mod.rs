@@ -1,4 +1,4 @@
-//! AlphaZero for checkers from the command line: what a network says of positions, games against it, self-play, learning, and the rules' proof.
+//! AlphaZero for checkers from the command line: evaluation of positions, games against a network, self-play, learning, and checks of the rules.
 //!
 //! ```text
 //! warpplay azero play --simulations 400

@@ -124,7 +124,7 @@ pub fn check_batch(n: usize) -> Result<(), Error> {
     }
 }
 
-/// Evaluates all positions, as many at once as the evaluator takes; the time in seconds. Ctrl-C ends it with an error: half a result is none.
+/// Evaluates all positions, as many at once as the evaluator takes; the time in seconds. Ctrl-C ends it with an error, without a partial result.
 pub fn evaluate(evaluator: &mut Evaluator, positions: &Positions) -> Result<(Evaluation, f64)> {
     let start = Instant::now();
     let mut found = Evaluation::default();

@@ -15,7 +15,7 @@ use crate::common::{self, Input, OutputFile};
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
 
-/// Simulations of a move where nothing else is said.
+/// Simulations of a move by default.
 const SIMULATIONS: u32 = 400;
 
 /// Moves of the search's opinion that are shown.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::common;
 
-/// Prints, unless told to be quiet.
+/// Prints, except with `--quiet`.
 pub fn say(quiet: bool, text: String) -> Result<()> {
     if quiet { Ok(()) } else { common::print(text) }
 }

@@ -31,7 +31,7 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file's first line has visits of a search. What cannot be read is told by the reader.
+/// Whether the file's first line has visits of a search. A file that cannot be read is left to the reader of games to report.
 fn is_self_play(path: &std::path::Path) -> bool {
     use std::io::BufRead;
     let Ok(file) = std::fs::File::open(path) else { return false };

@@ -1,4 +1,4 @@
-//! When a search ends, where nothing is said.
+//! The default limits of a search.
 
 use warpplay::mcts::Options;
 

@@ -68,7 +68,7 @@ pub struct Game {
     pub thoughts: Vec<(Name, Thought)>,
 }
 
-/// What a player reached.
+/// What a player scored.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Score {
     pub wins: u32,

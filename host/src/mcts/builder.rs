@@ -114,7 +114,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends do not look at it.
+    /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends ignore it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = Some(threads);
         self

@@ -7,7 +7,7 @@ use super::options::Options;
 use super::report::StoppedBy;
 use crate::Progress;
 
-/// Decides when a search ends and tells the caller how far it is.
+/// Decides when a search ends, and reports its progress to the caller.
 pub(super) struct Clock<'a> {
     /// When the search was called.
     begun: Instant,
@@ -40,7 +40,7 @@ impl<'a> Clock<'a> {
         self.start.elapsed().as_secs_f64() * 1e3
     }
 
-    /// Whether another step is made after so many; tells the caller.
+    /// Whether another step is made after so many; calls the caller's `watch`.
     pub fn goes_on(&mut self, steps: u64) -> bool {
         // More seconds than a `Duration` holds are no limit that anybody reaches.
         let time_limit = self.options.seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));

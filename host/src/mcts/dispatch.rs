@@ -1,4 +1,4 @@
-//! Which engine runs a search: the one place that chooses.
+//! Chooses the engine that runs a search; nothing else does.
 
 use warpplay_gpu::mcts::KernelSet;
 
@@ -52,7 +52,7 @@ pub(super) fn open<G: KernelSet>(
 }
 
 impl<G: KernelSet> Runner<G> {
-    /// Gives the next searches another seed; the device search is told with each position.
+    /// Gives the next searches another seed; the device search gets it with each position.
     pub fn set_seed(&mut self, seed: u64) {
         if let Self::Cpu(search) = self {
             search.set_seed(seed);

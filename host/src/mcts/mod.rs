@@ -1,4 +1,4 @@
-//! Monte Carlo tree search on the GPU, on the CPU thread by thread, and on the CPU in the plain form.
+//! Monte Carlo tree search: by kernels on the GPU, by the same kernels on the CPU (`simt`), and in plain Rust on the CPU.
 //!
 //! ```
 //! use warpplay::mcts::{Connect4, Search, position_after};
@@ -15,8 +15,8 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Search`], [`SearchBuilder`] | the trees: built once, with the device memory they need, for many searches |
-//! | [`Options`] | what a search is told: [`Variant`], [`Engine`], trees, playouts, limits, seed |
-//! | [`Report`] | what one search found: [`ActionReport`]s, [`Performance`] |
+//! | [`Options`] | options of a search: [`Variant`], [`Engine`], trees, playouts, limits, seed |
+//! | [`Report`] | result of a search: [`ActionReport`]s, [`Performance`] |
 //! | [`RawPlayouts`] | playouts without a tree, for measurements |
 //! | [`Game`], [`KernelSet`], [`Notation`] | what a game is: its rules, its kernels, its text |
 //!

@@ -65,26 +65,26 @@ named! {
 pub struct Options {
     /// Which children are played out and how.
     pub variant: Variant,
-    /// Independent trees, T.
+    /// Independent trees, T: 1 to 512; default 8.
     pub n_trees: u32,
-    /// Playouts of a child in one step, m.
+    /// Playouts of a child in one step, m: a power of two, 1 to 512; default 128.
     pub n_playouts: u32,
-    /// Limit of steps.
+    /// Most steps, at least 1; default no limit.
     pub steps: Option<u64>,
-    /// Limit of time.
+    /// Most time in seconds, above 0; default 5. `None`: no limit. One of the two limits must be given.
     pub seconds: Option<f64>,
-    /// Exploration constant, C.
+    /// Exploration constant, C: 0 or more; default 2.
     pub ucb_c: f32,
-    /// What a draw is worth.
+    /// What a draw is worth, 0 to 1, where a win is 1; default 0.5.
     pub draw_value: f32,
-    /// Device memory in GiB.
+    /// Device memory for all trees in GiB, above 0; default 2.
     pub device_memory_gb: f64,
-    /// Seed of all random streams.
+    /// Seed of all random streams; default 0.
     pub seed: u64,
     /// What runs the search. Reports of version 0.1 do not hold it.
     #[serde(default)]
     pub engine: Engine,
-    /// Threads of the CPU back end, 1 to 1024; `None`: all cores. 1 is the sequential form; other back ends do not look at it.
+    /// Threads of the CPU back end, 1 to 1024; `None`: all cores. 1 is the sequential form; other back ends ignore it.
     #[serde(default)]
     pub threads: Option<usize>,
 }

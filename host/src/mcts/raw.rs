@@ -28,7 +28,7 @@ pub struct RawShape {
     pub n_games: u32,
     /// Whether a lane begins its next game without waiting for its warp; plies then come from the game's single steps.
     pub restart: bool,
-    /// Whether everything is done once before it is measured.
+    /// Whether a run that is not measured comes first.
     pub warm_up: bool,
 }
 

@@ -64,8 +64,8 @@ impl<G: KernelSet> Search<G> {
         &self.device
     }
 
-    /// Searches a position until a limit is reached, telling `watch` how far it is after every batch of steps; when it answers `Break`, the report holds
-    /// what was found so far. At least one step is made. [`Progress::go_on`] watches without a word.
+    /// Searches a position until a limit is reached, calling `watch` with the progress after every batch of steps; when it answers `Break`, the report holds
+    /// what was found so far. At least one step is made. [`Progress::go_on`] never stops it.
     ///
     /// # Errors
     /// [`Error::Finished`] for a position without a move; [`Error::Driver`], [`Error::Simt`] if a kernel fails.
