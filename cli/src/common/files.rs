@@ -78,6 +78,14 @@ impl OutputFile {
         written.with_context(failed)
     }
 
+    /// Writes a value as readable JSON.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write) and [`to_json_text`].
+    pub fn write_json(&self, value: &impl Serialize) -> Result<()> {
+        self.write(&to_json_text(value)?)
+    }
+
     /// A name of this process in the same folder: only within a file system is moving a file one step. It does not hold the file's own name, which
     /// may be as long as names can be.
     fn temporary(&self) -> PathBuf {

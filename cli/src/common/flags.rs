@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -99,9 +99,56 @@ impl PlotsFlag {
         if path.extension().is_some_and(|end| end == "svg") || (path.exists() && !path.is_dir()) {
             return Ok(Some(path.clone()));
         }
-        fs::create_dir_all(path).with_context(|| format!("{}: the folder cannot be made", path.display()))?;
-        Ok(Some(path.join(name)))
+        Ok(self.folder()?.map(|folder| folder.join(name)))
     }
+
+    /// The folder of several plots, which is made.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn folder(&self) -> anyhow::Result<Option<&Path>> {
+        let Some(folder) = self.plots.as_deref() else { return Ok(None) };
+        fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+        Ok(Some(folder))
+    }
+}
+
+/// Where weights come from and go to.
+#[derive(Args, Clone, Debug)]
+pub struct WeightFiles {
+    /// First weights, instead of drawn ones: a safetensors file, such as --save-weights writes
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub start: Option<PathBuf>,
+
+    /// Write the weights to this safetensors file at the end
+    #[arg(long, value_name = "FILE", alias = "weights")]
+    pub save_weights: Option<PathBuf>,
+}
+
+/// How much of a table is shown; `N` lines where nothing is said.
+#[derive(Args, Clone, Debug)]
+pub struct TopFlag<const N: usize> {
+    /// Lines of the table, the best first; 0 shows all
+    #[arg(long, value_name = "N", alias = "rows", default_value = Self::DEFAULT)]
+    pub top: usize,
+}
+
+impl<const N: usize> TopFlag<N> {
+    // clap keeps one text for all `N` of a `default_value_t`.
+    const DEFAULT: &str = match N {
+        5 => "5",
+        10 => "10",
+        20 => "20",
+        _ => panic!("a default that has no text here"),
+    };
+}
+
+/// What is given to a command that has moved.
+#[derive(Args, Clone, Debug)]
+pub struct MovedArgs {
+    /// What follows it there
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
 }
 
 /// A time as `90`, `90s`, `5m` or `2h`.

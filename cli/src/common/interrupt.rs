@@ -1,6 +1,7 @@
 //! Ctrl-C: the work stops at the next chance and keeps what it has; a second one ends the program at once.
 
 use std::io::{self, BufRead, Write};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -41,6 +42,11 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 /// Whether the user has asked to stop.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// A `watch` that stops the work after Ctrl-C.
+pub fn until_interrupted() -> ControlFlow<()> {
+    if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// The lines that the user types, read by a thread of their own, so that Ctrl-C is heard while it waits.

@@ -21,7 +21,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
-pub use interrupt::{Input, catch_interrupts, interrupted};
+pub use interrupt::{Input, catch_interrupts, interrupted, until_interrupted};
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]
@@ -57,6 +57,22 @@ impl OutputFlags {
             .with_target(false)
             .without_time()
             .try_init();
+    }
+
+    /// Makes sure that the file of `--json`, if there is one, can be written.
+    ///
+    /// # Errors
+    /// As [`OutputFile::prepare`].
+    pub fn json_file(&self) -> anyhow::Result<Option<OutputFile>> {
+        OutputFile::prepare_option(self.json.as_deref())
+    }
+
+    /// Prints to stdout, unless told to be quiet.
+    ///
+    /// # Errors
+    /// As [`print()`].
+    pub fn print(&self, text: impl fmt::Display) -> anyhow::Result<()> {
+        if self.quiet { Ok(()) } else { print(text) }
     }
 
     /// A progress bar of `n` units on stderr, or a hidden one: when told to be quiet, beside a log, and where stderr is

@@ -1,7 +1,6 @@
 //! `analyse`: searches one position, or those of a file.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -56,7 +55,7 @@ impl Visitor for Analyse<'_> {
         };
         let read = [("--moves-file", args.moves_file.as_deref())];
         common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
-        let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+        let json = args.output.json_file()?;
         let device = args.device.open()?;
         let mut search = builder.build(&device)?;
         if args.moves_file.is_some() {
@@ -105,11 +104,11 @@ fn one<G: KernelSet + Notation>(
     let report = search_with_bar(search, position, &bar, 0)?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write(&common::to_json_text(&Recorded::new(&report))?)?;
+        json.write_json(&Recorded::new(&report))?;
     }
     if !args.output.quiet {
         common::print(position.position.draw())?;
-        common::print(table::report(&report, G::symbol(position.position.to_move()), args.top))?;
+        common::print(table::report(&report, G::symbol(position.position.to_move()), args.top.top))?;
     }
     Ok(())
 }
@@ -155,7 +154,7 @@ fn search_with_bar<G: KernelSet + Notation>(
 ) -> Result<Report> {
     let mut report = search.run(&position.position, |progress| {
         bar.set_position(base + (progress.fraction() * BAR_UNITS as f64) as u64);
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     report.moves.clone_from(&position.moves);
     check::report(&report)?;

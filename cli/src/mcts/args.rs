@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::mcts::{Engine, Options, Variant};
 
-use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag};
+use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mcts::games::GameName;
 use crate::mcts::limits::default_seconds;
@@ -121,10 +121,8 @@ pub struct AnalyseArgs {
     #[command(flatten)]
     pub seed: SeedFlag,
 
-    /// Lines of the table of actions, those with the most visits; 0 prints all
-    #[arg(long, value_name = "N", default_value_t = 20, alias = "rows")]
-    pub top: usize,
-
+    #[command(flatten)]
+    pub top: TopFlag<20>,
     #[command(flatten)]
     pub output: OutputFlags,
 }

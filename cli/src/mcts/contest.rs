@@ -41,7 +41,7 @@ struct Record<'a> {
     version: &'static str,
 }
 
-/// A player and what it reached.
+/// A player and its score.
 #[derive(Serialize)]
 struct Side<'a> {
     player: String,
@@ -79,7 +79,7 @@ impl Visitor for Match<'_> {
         let plot = args.plots.file("score.svg")?;
         let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
         common::expect_apart(&[], &written, &[])?;
-        let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+        let json = args.output.json_file()?;
         let plot = OutputFile::prepare_option(plot.as_deref())?;
 
         let bar = args.output.bar(args.games.into());
@@ -89,7 +89,7 @@ impl Visitor for Match<'_> {
 
         let scores = Scores::of(&games);
         if let Some(json) = json {
-            json.write(&common::to_json_text(&contest.record(&games, &scores))?)?;
+            json.write_json(&contest.record(&games, &scores))?;
         }
         if let Some(plot) = plot {
             let title = format!("{}: A = {}, B = {}", G::NAME, args.a, args.b);

@@ -1,13 +1,11 @@
 //! `play`: a game against the search in the terminal.
 
-use std::ops::ControlFlow;
-
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::mcts::{KernelSet, Notation, Options, Outcome, Player, Report, Search, check_playable, play_moves};
 
 use crate::common::table::thousands;
-use crate::common::{self, Input, OutputFile};
+use crate::common::{self, Input};
 use crate::mcts::args::{PlayArgs, Side};
 use crate::mcts::check;
 use crate::mcts::games::{self, Visitor, outcome_text};
@@ -63,7 +61,7 @@ impl Visitor for Play<'_> {
         let mut start = G::start();
         let opening = play_moves(&mut start, &args.position.moves)?;
         check_playable(&start)?;
-        let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+        let json = args.output.json_file()?;
         let device = args.device.open()?;
         let human = match args.first {
             Side::Human => Player::First,
@@ -93,7 +91,7 @@ impl Visitor for Play<'_> {
                 program: "warpplay mcts",
                 version: env!("CARGO_PKG_VERSION"),
             };
-            json.write(&common::to_json_text(&record)?)?;
+            json.write_json(&record)?;
         }
         Ok(())
     }
@@ -217,7 +215,7 @@ impl<G: KernelSet + Notation> Table<'_, G> {
         let bar = self.args.output.bar(BAR_UNITS);
         let report = self.search.run(position, |progress| {
             bar.set_position((progress.fraction() * BAR_UNITS as f64) as u64);
-            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            common::until_interrupted()
         })?;
         bar.finish_and_clear();
         check::report(&report)?;

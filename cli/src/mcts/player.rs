@@ -1,7 +1,6 @@
 //! Players of a match: how they are written on the command line, and how they think.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -183,9 +182,7 @@ impl<G: KernelSet + Notation> Player<G> {
     pub fn think(&mut self, position: &G) -> Result<Thought> {
         match self {
             Self::Search(search) => {
-                let report = search.run(position, |_| {
-                    if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                })?;
+                let report = search.run(position, |_| common::until_interrupted())?;
                 check::report(&report)?;
                 Ok(Thought {
                     action: report.best.index,

@@ -1,7 +1,6 @@
 //! `replay`: repeats recorded searches by their recorded steps and compares what they find.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -10,7 +9,7 @@ use warpplay::mcts::{
 };
 use warpplay::{Device, Error};
 
-use crate::common::{self, OutputFile};
+use crate::common;
 use crate::mcts::analyse::Recorded;
 use crate::mcts::args::ReplayArgs;
 use crate::mcts::check;
@@ -21,7 +20,7 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
     let recorded = read(&args.file)?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let bar = args.output.bar(recorded.len() as u64);
     let (mut written, mut different) = (String::new(), Vec::new());
     // A reader of stdout that goes away does not end the comparison: the exit code speaks of all of it.
@@ -168,9 +167,7 @@ impl Visitor for Repeat<'_> {
             })?,
         };
         let mut search = builder.build(&device).map_err(in_file)?;
-        let mut new = search.run(&position, |_| {
-            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
+        let mut new = search.run(&position, |_| common::until_interrupted())?;
         if new.performance.steps < old.performance.steps {
             return Ok(None);
         }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use warpplay::mlp::Engine;
 
-use crate::common::flags::{CheckpointFlags, EngineFlag, PlotsFlag, PrecisionFlag, ThreadsFlag};
+use crate::common::flags::{
+    CheckpointFlags, EngineFlag, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
+};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::data::DataFlags;
-use crate::mlp::train_flags::TrainFlags;
+use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
 /// Multilayer perceptrons on MNIST, on the GPU, and on the CPU where there is none
 #[derive(Parser, Debug)]
@@ -21,8 +23,8 @@ impl Args {
     /// The line that a command has become, after `warpplay papers`; `None` for a command that is here.
     pub fn moved(&self) -> Option<Vec<String>> {
         match &self.command {
-            Command::Experiments { rest } => {
-                Some(["mnist_mlp", "experiments"].into_iter().map(str::to_string).chain(rest.clone()).collect())
+            Command::Experiments(args) => {
+                Some(["mnist_mlp", "experiments"].into_iter().map(str::to_string).chain(args.rest.clone()).collect())
             }
             _ => None,
         }
@@ -39,11 +41,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// Now `warpplay papers mnist_mlp experiments`
     #[command(hide = true, disable_help_flag = true)]
-    Experiments {
-        /// What follows it there
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<String>,
-    },
+    Experiments(MovedArgs),
     /// Train many models side by side: seeds and learning rates
     Sweep(Box<SweepArgs>),
 }
@@ -60,13 +58,8 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub threads: ThreadsFlag,
 
-    /// First weights from this safetensors file, weights or a checkpoint, instead of drawn ones
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
-    pub start: Option<PathBuf>,
-
-    /// Write the weights to this file at the end
-    #[arg(long, value_name = "OUT.safetensors", alias = "weights")]
-    pub save_weights: Option<PathBuf>,
+    #[command(flatten)]
+    pub weights: WeightFiles,
 
     /// Name and turn the tensors of --save-weights as PyTorch does: 0.weight, 0.bias, 2.weight, … [out, in]
     #[arg(long, requires = "save_weights")]
@@ -93,10 +86,8 @@ pub struct ClassifyFlags {
     pub engine: EngineFlag<Engine>,
     #[command(flatten)]
     pub threads: ThreadsFlag,
-
-    /// Samples classified at once [default: 256]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub evaluate_batch: Option<u32>,
+    #[command(flatten)]
+    pub evaluate: EvaluateFlag,
 }
 
 #[derive(clap::Args, Debug)]
@@ -170,10 +161,8 @@ pub struct SweepArgs {
     #[arg(long)]
     pub compare: bool,
 
-    /// Lines of the table, the best models; 0 prints all
-    #[arg(long, value_name = "N", default_value_t = 20, alias = "rows")]
-    pub top: usize,
-
+    #[command(flatten)]
+    pub top: TopFlag<20>,
     #[command(flatten)]
     pub output: OutputFlags,
 }

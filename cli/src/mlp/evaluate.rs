@@ -5,7 +5,7 @@ use serde::Serialize;
 use warpplay::Device;
 use warpplay::mlp::{Classifier, Evaluation, Network, Options, Split};
 
-use crate::common::{self, OutputFile};
+use crate::common;
 use crate::mlp::args::{ClassifyFlags, EvaluateArgs};
 use crate::mlp::{check, table};
 
@@ -27,7 +27,7 @@ impl ClassifyFlags {
         let mut options = Options::default();
         options.precision = self.precision.precision.unwrap_or(options.precision);
         options.engine = self.engine.engine.unwrap_or(options.engine);
-        options.evaluate_batch = self.evaluate_batch.unwrap_or(options.evaluate_batch);
+        options.evaluate_batch = self.evaluate.evaluate_batch.unwrap_or(options.evaluate_batch);
         options.check()?;
         let network = Network::load(&self.weights)?;
         let device = Device::parse(device)?;
@@ -44,7 +44,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
         &[("--json", args.output.json.as_deref())],
         &[],
     )?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let (_, network, mut classifier) = args.classify.open(&args.device.device)?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
@@ -62,10 +62,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
             program: "warpplay mlp",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(table::evaluation(&found, set.source()))?;
-    }
+    args.output.print(table::evaluation(&found, set.source()))?;
     Ok(())
 }

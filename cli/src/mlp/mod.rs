@@ -41,9 +41,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Predict(args) => predict::run(&args),
-        Command::Experiments { rest } => Err(crate::common::Usage(format!(
+        Command::Experiments(args) => Err(crate::common::Usage(format!(
             "experiments is now: warpplay papers mnist_mlp experiments {} (feature papers)",
-            rest.join(" ")
+            args.rest.join(" ")
         ))
         .into()),
         Command::Sweep(args) => sweep::run(&args),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use warpplay::mlp::{Prediction, read_image};
 
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, Usage};
 use crate::mlp::args::PredictArgs;
 use crate::mlp::picture;
 
@@ -38,7 +38,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
         ("--images", args.images.as_deref()),
     ];
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let path = args.image.as_ref().or(args.images.as_ref());
     let path = path.ok_or_else(|| Usage("one of --image and --images is needed".into()))?;
     let (device, _, mut classifier) = args.classify.open(&args.device.device)?;
@@ -61,7 +61,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
             program: "warpplay mlp",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     if !args.output.quiet {
         common::print(picture::draw(&image))?;

@@ -1,6 +1,5 @@
 //! `sweep`: many models side by side, each with its seed and learning rate.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use warpplay::mlp::{Dataset, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
 use warpplay::{Device, Error};
 
 use crate::common::table::grid;
-use crate::common::{self, OutputFile, Usage};
+use crate::common::{self, Usage};
 use crate::mlp::args::SweepArgs;
 use crate::mlp::table::percent;
 
@@ -31,10 +30,10 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     args.output.start_log();
     let options = args.training.options(Options::default())?;
     let models = models(args, &options)?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     if args.training.held_out.is_some() {
         return Err(Usage("--held-out: a sweep holds nothing out".into()).into());
     }
@@ -46,7 +45,7 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let bar = args.output.bar(u64::from(options.epochs) * models.len() as u64);
     let report = builder.build(&device)?.run(|progress| {
         bar.set_position(progress.steps);
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     bar.finish_and_clear();
     let best = check(&report, models.len())?;
@@ -58,11 +57,9 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     };
     if let Some(json) = json {
         let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp" };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&report, args.top, one_at_a_time))?;
-    }
+    args.output.print(text(&report, args.top.top, one_at_a_time))?;
     Ok(())
 }
 
@@ -107,7 +104,7 @@ fn alone(
     let options = Options { seed, learning_rate, ..options.clone() };
     let mut trainer = Trainer::builder(train).options(options).threads(threads).build(device)?;
     let start = Instant::now();
-    trainer.run(|_| if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })?;
+    trainer.run(|_| common::until_interrupted())?;
     Ok(1.0 / start.elapsed().as_secs_f64())
 }
 

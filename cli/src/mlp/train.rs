@@ -1,17 +1,16 @@
 //! `train`: trains a network.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::mlp::{
     Checkpoint, Dataset, EpochReport, Evaluation, Network, Options, Report, StoppedBy, Trainer, WeightLayout,
 };
-use warpplay::{Device, Error, Progress};
+use warpplay::{Error, Progress};
 
 use crate::common::{self, OutputFile};
 use crate::mlp::args::TrainArgs;
@@ -36,11 +35,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let mut options = args.training.options(base)?;
-    let network = args.start.as_ref().map(Network::load).transpose()?;
+    let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plot = OutputFile::prepare_option(plot_path(args)?.as_deref())?;
-    for path in [&args.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
+    let json = args.output.json_file()?;
+    let plot = OutputFile::prepare_option(args.plots.file("training.svg")?.as_deref())?;
+    for path in [&args.weights.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
         // They are read back, and written beside their name first.
         let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
@@ -48,7 +47,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let validation = args.training.hold_out(&mut options, &train)?;
     let mut builder = Trainer::builder(&train).options(options).test(&test).threads(args.threads.threads);
     if let Some(validation) = &validation {
@@ -78,7 +77,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let stopped = training.finish(&report)?;
     if let Some(json) = json {
         let record = Record { report: &report, test: &found, program: "warpplay mlp" };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     if let Some(plot) = plot {
         plot.write(&chart::training(&report)?)?;
@@ -95,27 +94,14 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     Ok(())
 }
 
-/// Where the one plot goes: the file that is named, or one in the folder.
-fn plot_path(args: &TrainArgs) -> Result<Option<PathBuf>> {
-    let Some(path) = &args.plots.plots else { return Ok(None) };
-    let is_file = path.extension().is_some_and(|extension| extension == "svg") || (path.exists() && !path.is_dir());
-    if is_file {
-        return Ok(Some(path.clone()));
-    }
-    if !path.is_dir() {
-        fs::create_dir(path).with_context(|| format!("{}: cannot be made", path.display()))?;
-    }
-    Ok(Some(path.join("training.svg")))
-}
-
 /// A checkpoint may be written over the one that is resumed, and weights over those of the start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     common::expect_apart(
-        &[("--resume", args.checkpoint.resume.as_deref()), ("--start", args.start.as_deref())],
+        &[("--resume", args.checkpoint.resume.as_deref()), ("--start", args.weights.start.as_deref())],
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", args.plots.plots.as_deref()),
-            ("--save-weights", args.save_weights.as_deref()),
+            ("--save-weights", args.weights.save_weights.as_deref()),
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
         &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
@@ -147,7 +133,7 @@ impl Training<'_> {
             {
                 shown = bar.suspend(|| common::print(table::epoch(report)));
             }
-            if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            common::until_interrupted()
         });
         bar.finish_and_clear();
         match result {
@@ -158,7 +144,7 @@ impl Training<'_> {
 
     /// What is left to be written when the training has ended; where the checkpoint is, if Ctrl-C ended it.
     fn finish(&mut self, report: &Report) -> Result<Option<PathBuf>> {
-        if let Some(path) = &self.args.save_weights {
+        if let Some(path) = &self.args.weights.save_weights {
             let layout = if self.args.pytorch { WeightLayout::PyTorch } else { WeightLayout::InOut };
             self.trainer.network()?.save(path, layout)?;
         }

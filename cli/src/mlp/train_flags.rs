@@ -109,6 +109,13 @@ pub struct TrainFlags {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub min_delta: Option<f64>,
 
+    #[command(flatten)]
+    pub evaluate: EvaluateFlag,
+}
+
+/// How a network is evaluated.
+#[derive(clap::Args, Clone, Debug)]
+pub struct EvaluateFlag {
     /// Samples evaluated at once [default: 256]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub evaluate_batch: Option<u32>,
@@ -174,7 +181,7 @@ impl TrainFlags {
         set(&mut options.precision, self.precision.precision);
         set(&mut options.engine, self.engine.engine);
         set(&mut options.stream, self.stream);
-        set(&mut options.evaluate_batch, self.evaluate_batch);
+        set(&mut options.evaluate_batch, self.evaluate.evaluate_batch);
         if let Some(HeldOut::Samples(n)) = self.held_out {
             options.held_out = n;
         }

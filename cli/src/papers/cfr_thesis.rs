@@ -1,10 +1,8 @@
 //! `warpplay papers cfr_thesis`: the experiments of the dissertation: its programs and ours on its four games, memory, ablations, both phases, and where the GPU overtakes the CPU.
 
-use std::fs;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use warpplay::cfr::{Counts, GameDef};
 use warpplay::{Backend, Device};
@@ -13,6 +11,7 @@ use warpplay_papers::cfr_thesis::report::{Ablation, MemoryRow, Point, Settings, 
 use warpplay_papers::cfr_thesis::{Options, Profile, Program};
 
 use crate::common::chart::Line;
+use crate::common::flags::PlotsFlag;
 use crate::common::logarithmic;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, Usage};
@@ -55,10 +54,8 @@ pub struct Args {
     #[arg(long)]
     pub quick: bool,
 
-    /// Draw the four figures to this folder, which is made if it is missing
-    #[arg(long, value_name = "DIR")]
-    pub plots: Option<PathBuf>,
-
+    #[command(flatten)]
+    pub plots: PlotsFlag,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -106,17 +103,15 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(name) = args.only.iter().find(|name| !GAMES.contains(&name.as_str())) {
         return Err(Usage(format!("option only: {name} is not allowed ({})", GAMES.join(", "))).into());
     }
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let chosen = GAMES.into_iter().filter(|name| args.only.is_empty() || args.only.iter().any(|only| only == name));
     let games = chosen.map(|name| {
         let path = args.games.join(format!("variant_{name}.game"));
         Ok((format!("variant_{name}"), GameDef::read(path)?))
     });
     let games = games.collect::<Result<Vec<_>>>()?;
-    if let Some(folder) = &args.plots {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    let device = Device::parse(&args.device.device)?;
+    let plots = args.plots.folder()?;
+    let device = args.device.open()?;
     let settings = settings(args);
     let mut results = Vec::new();
     for (name, game) in &games {
@@ -124,10 +119,8 @@ pub fn run(args: &Args) -> Result<()> {
             break;
         }
         let result = one(args, &device, name, game, &settings)?;
-        if !args.output.quiet {
-            common::print(text(&result))?;
-        }
-        if let Some(folder) = &args.plots {
+        args.output.print(text(&result))?;
+        if let Some(folder) = plots {
             let file = OutputFile::prepare(&folder.join(format!("{name}.svg")))?;
             file.write(&draw(&result, &device)?)?;
         }
@@ -155,11 +148,9 @@ pub fn run(args: &Args) -> Result<()> {
             program: "warpplay papers cfr_thesis",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(sweep_text(&sweep, crossover))?;
-    }
+    args.output.print(sweep_text(&sweep, crossover))?;
     Ok(())
 }
 
@@ -183,20 +174,18 @@ fn settings(args: &Args) -> Settings {
 fn one(args: &Args, device: &Device, name: &str, game: &GameDef, settings: &Settings) -> Result<Game> {
     let counts = Counts::of(game)?;
     let memory = report::memory(game)?;
-    if !args.output.quiet {
-        common::print(format!(
-            "{name}: {} of tables as the paper counts them, {} for its program, {} for the batches\n",
-            bytes(memory.theirs),
-            bytes(memory.levels),
-            bytes(memory.batched)
-        ))?;
-    }
+    args.output.print(format!(
+        "{name}: {} of tables as the paper counts them, {} for its program, {} for the batches\n",
+        bytes(memory.theirs),
+        bytes(memory.levels),
+        bytes(memory.batched)
+    ))?;
     let bar = args.output.bar((settings.iterations.len() * (Program::ALL.len() + 1)) as u64);
     let mut points = Vec::new();
     let measured = report::times(device, game, Program::ALL, settings, |point| {
         bar.inc(1);
         points.push(point.clone());
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     });
     bar.finish_and_clear();
     // Stopped by the user: what there is stays.

@@ -2,9 +2,7 @@
 
 mod bars;
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
 use warpplay::azero::{Network, NetworkShape};
@@ -18,7 +16,7 @@ use warpplay_papers::checkers_conv::{PUBLISHED_SPEEDUPS, Study, cache};
 
 use crate::common::flags::PlotsFlag;
 use crate::common::table::grid;
-use crate::common::{self, DeviceFlag, OutputFile, OutputFlags};
+use crate::common::{DeviceFlag, OutputFile, OutputFlags};
 use bars::Bars;
 
 /// Version of the fields of [`Record`].
@@ -88,7 +86,7 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.output.start_log();
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let device = args.device.open()?;
     let network = Network::from_weights(&args.weights)?;
     let (shape, checkers) = (network.shape(), NetworkShape::default());
@@ -124,46 +122,41 @@ pub fn run(args: &Args) -> Result<()> {
         let bar = args.output.bar(0);
         for batch in batches {
             let table = study.table(batch, runs, |what| bar.set_message(what.to_string()))?;
-            bar.suspend(|| say(args, times_text(&table)))?;
+            bar.suspend(|| args.output.print(times_text(&table)))?;
             record.times.push(table);
         }
         bar.finish_and_clear();
-        if let (Some(folder), Some(table)) = (&args.plots.plots, record.times.first()) {
-            plot(args, folder, &device, table)?;
+        if let Some(table) = record.times.first() {
+            plot(args, &device, table)?;
         }
     }
     if wanted(Section::Errors) {
         if device.backend() == Backend::Cpu {
-            say(args, "\nErrors are left out: the back end cpu runs no kernels\n".to_string())?;
+            args.output.print("\nErrors are left out: the back end cpu runs no kernels\n")?;
         } else {
             record.errors = study.errors(n)?;
-            say(args, errors_text(&record.errors, n))?;
+            args.output.print(errors_text(&record.errors, n))?;
         }
     }
     if wanted(Section::Mistakes) {
         let n = if few { 8 } else { 64 };
         record.mistakes = study.mistakes(n);
-        say(args, mistakes_text(&record.mistakes, n))?;
+        args.output.print(mistakes_text(&record.mistakes, n))?;
     }
     if wanted(Section::Games) {
         record.games = study.games(games)?;
-        say(args, games_text(&record.games, games))?;
+        args.output.print(games_text(&record.games, games))?;
     }
     if wanted(Section::Cache) {
         for batch in [1, 8, 128] {
             record.cache.extend(study.cache(batch, RUNS)?);
         }
-        say(args, cache_text(&record.cache))?;
+        args.output.print(cache_text(&record.cache))?;
     }
     if let Some(json) = json {
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
-}
-
-/// Prints, unless told to be quiet.
-fn say(args: &Args, text: String) -> Result<()> {
-    if args.output.quiet { Ok(()) } else { common::print(text) }
 }
 
 fn maybe(ratio: Option<f64>) -> String {
@@ -274,8 +267,8 @@ fn cache_text(rows: &[cache::Row]) -> String {
 }
 
 /// The paper's Figures 2 to 5.
-fn plot(args: &Args, folder: &PathBuf, device: &Device, table: &Table) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+fn plot(args: &Args, device: &Device, table: &Table) -> Result<()> {
+    let Some(folder) = args.plots.folder()? else { return Ok(()) };
     let main = |row: &&Row| {
         !row.copies
             && (matches!(row.program.as_str(), "cpu-ref, 1 thread" | "paper") || row.program.starts_with("ours"))
@@ -307,7 +300,7 @@ fn plot(args: &Args, folder: &PathBuf, device: &Device, table: &Table) -> Result
         let path = folder.join(file);
         let svg = bars::bars(&format!("{title}, batch {batch}, {}", device.name()), unit, &groups)?;
         OutputFile::prepare(&path)?.write(&svg)?;
-        say(args, format!("wrote {}\n", path.display()))?;
+        args.output.print(format!("wrote {}\n", path.display()))?;
     }
     Ok(())
 }

@@ -1,12 +1,10 @@
 //! `papers mctsnc`: the settings of MCTS-NC's tournaments, its figures beside ours.
 
-use std::ops::ControlFlow;
-
 use anyhow::Result;
 use warpplay_papers::mctsnc::{self, Options};
 
 use crate::common::flags::SeedFlag;
-use crate::common::{self, DeviceFlag, OutputFile, OutputFlags};
+use crate::common::{self, DeviceFlag, OutputFlags};
 
 /// Seconds of a search with `--quick`.
 const QUICK: f64 = 0.2;
@@ -47,19 +45,17 @@ pub fn run(args: &Args) -> Result<()> {
         memory_gb: args.memory,
     };
     options.check()?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let device = args.device.open()?;
     let bar = args.output.bar(mctsnc::published::TOURNAMENTS.len() as u64);
     let report = mctsnc::measure(&device, &options, |progress| {
         bar.set_position(progress.steps);
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write(&common::to_json_text(&report)?)?;
+        json.write_json(&report)?;
     }
-    if !args.output.quiet {
-        common::print(format!("{report}\n"))?;
-    }
+    args.output.print(format!("{report}\n"))?;
     Ok(())
 }

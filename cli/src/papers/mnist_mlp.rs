@@ -7,21 +7,18 @@
 
 mod plots;
 
-use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::mlp::{Reduction, Residence};
 use warpplay_papers::mnist_mlp::experiments::{self, Plan, Record, Section, Table, Watched};
 use warpplay_papers::mnist_mlp::{Accumulate, ColumnSums, Forms, Matmul, Options, Program, Report, SoftmaxForm};
 
 use crate::common::flags::PlotsFlag;
 use crate::common::table::grid;
-use crate::common::{self, DeviceFlag, OutputFile, OutputFlags};
+use crate::common::{self, DeviceFlag, OutputFlags};
 use crate::mlp::data::DataFlags;
 
 /// Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"
@@ -153,12 +150,9 @@ const PROGRAM: &str = "warpplay papers mnist_mlp";
 /// Makes the tables.
 pub fn experiments(args: &ExperimentsArgs) -> Result<()> {
     args.output.start_log();
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let plots: Option<&PathBuf> = args.plots.plots.as_ref();
-    if let Some(folder) = plots {
-        fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    }
-    let device = Device::parse(&args.device.device)?;
+    let json = args.output.json_file()?;
+    let plots = args.plots.folder()?;
+    let device = args.device.open()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let (quick, repeats, only) = (args.quick, args.repeats, args.only.clone());
@@ -169,7 +163,7 @@ pub fn experiments(args: &ExperimentsArgs) -> Result<()> {
     let record = experiments::run(&plan, &mut |watched| {
         if told.is_ok() {
             told = match watched {
-                Watched::Head(text) => bar.suspend(|| say(args, text)),
+                Watched::Head(text) => bar.suspend(|| args.output.print(text)),
                 Watched::Training { label, progress } => {
                     bar.set_length(progress.n_steps.unwrap_or(1));
                     bar.set_position(progress.steps);
@@ -180,7 +174,7 @@ pub fn experiments(args: &ExperimentsArgs) -> Result<()> {
                 }
                 Watched::Table(table) => {
                     let drawn = plots.map_or(Ok(()), |folder| plots::draw(folder, table));
-                    drawn.and_then(|()| bar.suspend(|| say(args, &text(table))))
+                    drawn.and_then(|()| bar.suspend(|| args.output.print(text(table))))
                 }
                 _ => Ok(()),
             };
@@ -191,13 +185,13 @@ pub fn experiments(args: &ExperimentsArgs) -> Result<()> {
     told?;
     check(&record)?;
     for reason in &record.left_out {
-        say(args, &format!("left out: {reason}\n"))?;
+        args.output.print(format!("left out: {reason}\n"))?;
     }
     if record.interrupted {
-        say(args, "stopped early: the tables hold what was finished\n")?;
+        args.output.print("stopped early: the tables hold what was finished\n")?;
     }
     if let Some(json) = json {
-        json.write(&common::to_json_text(&Written { record: &record, program: PROGRAM })?)?;
+        json.write_json(&Written { record: &record, program: PROGRAM })?;
     }
     Ok(())
 }
@@ -224,10 +218,6 @@ fn text(table: &Table) -> String {
         text += &format!("  {note}\n");
     }
     text
-}
-
-fn say(args: &ExperimentsArgs, text: &str) -> Result<()> {
-    if args.output.quiet { Ok(()) } else { common::print(text) }
 }
 
 impl TrainArgs {
@@ -258,19 +248,19 @@ fn train(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     let options = args.options();
     options.check()?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
-    let device = Device::parse(&args.device.device)?;
+    let json = args.output.json_file()?;
+    let device = args.device.open()?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let mut program = Program::new(&device, &train, &options)?;
     let bar = args.output.bar(u64::from(program.steps_per_epoch()) * u64::from(options.epochs));
     let report: Report = program.run(Some(&test), |progress| {
         bar.set_position(progress.steps);
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write(&common::to_json_text(&Written { record: &report, program: PROGRAM })?)?;
+        json.write_json(&Written { record: &report, program: PROGRAM })?;
     }
-    if args.output.quiet { Ok(()) } else { common::print(format!("{report}\n")) }
+    args.output.print(format!("{report}\n"))
 }

@@ -7,12 +7,11 @@
 
 mod tables;
 
-use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::shogi::dataset::Facts;
@@ -22,10 +21,10 @@ use warpplay::shogi::{Objective, Row};
 use warpplay_papers::shogi_bonanza::tables::{Tables, Wanted, figure, measure};
 use warpplay_papers::shogi_bonanza::{Form, Options, Split, learn};
 
-use crate::common::flags::ThreadsFlag;
+use crate::common::flags::{PlotsFlag, ThreadsFlag};
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
 use crate::shogi::data::{Data, HeldOut};
-use crate::shogi::data_flags::SourceFlags;
+use crate::shogi::data_flags::{HeldOutFlag, RepeatFlag, SourceFlags};
 use crate::shogi::rule_flags::RuleFlags;
 use crate::shogi::{chart, check, group};
 
@@ -37,9 +36,8 @@ pub struct Args {
     #[command(flatten)]
     pub rule: RuleFlags,
 
-    /// Games to measure the objective on after every update, and not to learn from: a share by a hash of the game (0.2), or a path of records or of a data set
-    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
-    pub held_out: Option<String>,
+    #[command(flatten)]
+    pub held_out: HeldOutFlag,
 
     /// Updates; the paper did 50
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
@@ -50,10 +48,8 @@ pub struct Args {
     #[arg(long, value_name = "FORM", default_value = "histogram", alias = "engine")]
     pub form: Form,
 
-    /// Take the positions so many times: the paper had 6.3 million children
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
-
+    #[command(flatten)]
+    pub repeat: RepeatFlag,
     #[command(flatten)]
     pub threads: ThreadsFlag,
 
@@ -77,9 +73,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence")]
     pub quiescence_every: u32,
 
-    /// Draw the two figures of convergence, from 3 and from 5, into this folder, which is made if it is missing
-    #[arg(long, value_name = "DIR")]
-    pub plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotsFlag,
 
     /// Updates of the figures
     #[arg(long, value_name = "N", default_value_t = 100, requires = "plots")]
@@ -144,13 +139,13 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     // Everything that can be wrong is found before any work is done.
     let objective = args.rule.objective()?;
     let leads = ranks.rank() == 0;
-    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let held_out = args.held_out.path();
     let read = [
         ("--records", args.source.records.as_deref()),
         ("--data", args.source.data.as_deref()),
         ("--held-out", held_out),
     ];
-    let plots: Vec<PathBuf> = match &args.plots {
+    let plots: Vec<PathBuf> = match &args.plots.plots {
         Some(folder) => FIGURES.map(|first| folder.join(format!("init{first}.svg"))).into(),
         None => Vec::new(),
     };
@@ -158,8 +153,8 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     let written: Vec<_> = written.chain([("--json", args.output.json.as_deref())]).collect();
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.output.json.as_deref().filter(|_| leads))?;
-    if let Some(folder) = args.plots.as_deref().filter(|_| leads) {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    if leads {
+        args.plots.folder()?;
     }
     let plots = match leads {
         true => plots.iter().map(|plot| OutputFile::prepare(plot)).collect::<Result<Vec<_>>>()?,
@@ -170,12 +165,12 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         "{objective:?} {} {} {} {}",
         args.rule.init.map(|value| value.to_string()).join(","),
         args.iterations,
-        args.repeat,
+        args.repeat.repeat,
         args.split
     );
     ranks::expect_same(ranks, "set of options", &told)?;
     let device = ranks::device(ranks, &args.device.device)?;
-    let (data, held_out) = Data::divided(&args.source, args.held_out.as_deref())?;
+    let (data, held_out) = Data::divided(&args.source, args.held_out.held_out.as_deref())?;
     ranks::expect_same(ranks, "fingerprint of data", &data.facts.fingerprint)?;
     let shards = data.dataset.views();
     if says {
@@ -187,7 +182,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         objective,
         init: args.rule.init,
         iterations: args.iterations,
-        repeat: args.repeat,
+        repeat: args.repeat.repeat,
         threads: args.threads.threads,
         split: args.split,
     };
@@ -195,7 +190,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     if says {
         common::print(crate::shogi::table::progress_head())?;
     }
-    let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat);
+    let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat.repeat);
     // Where an iteration is a launch or more, its line is shown when it is done, and Ctrl-C ends the learning after it.
     let mut shown = Ok(());
     let rows = learn(&device, ranks, &shards, &options, |row| {
@@ -240,14 +235,14 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         let record = Record {
             schema: SCHEMA,
             kind: "reproduce",
-            parents: data.facts.parents * u64::from(args.repeat),
+            parents: data.facts.parents * u64::from(args.repeat.repeat),
             children,
             distinct_vectors: data.facts.distinct_vectors,
             zero_share: data.facts.zero_share,
             trajectory: &rows,
             objective,
             form: args.form,
-            repeat: args.repeat,
+            repeat: args.repeat.repeat,
             ranks: ranks.size(),
             split: args.split,
             seconds,
@@ -262,7 +257,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
             program: "warpplay papers shogi_bonanza",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use warpplay::shogi::board::{Board, Rules, expect_sound};
 use warpplay::shogi::learner::Weights;
 use warpplay::shogi::{Evaluator, FeatureSet};
 
+use crate::common;
 use crate::common::table::count;
-use crate::common::{self, OutputFile};
 use crate::shogi::args::AnalyseArgs;
 
 /// Version of the fields of [`Record`].
@@ -41,7 +41,7 @@ struct Line {
 pub fn run(args: &AnalyseArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("--weights", args.weights.as_deref())], &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let board = Board::from_usi(&args.position.join(" "))?;
     expect_sound(&board)?;
     let evaluator = match &args.weights {
@@ -71,11 +71,9 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
         version: env!("CARGO_PKG_VERSION"),
     };
     if let Some(json) = json {
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&record, args.top))?;
-    }
+    args.output.print(text(&record, args.top.top))?;
     Ok(())
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use warpplay::shogi::material::{Engine, Options};
 
-use crate::common::flags::{CheckpointFlags, EngineFlag, PlotsFlag, ThreadsFlag};
+use crate::common::flags::{CheckpointFlags, EngineFlag, MovedArgs, PlotsFlag, ThreadsFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
-use crate::shogi::data_flags::{GameFlags, SourceFlags};
+use crate::shogi::data_flags::{GameFlags, HeldOutFlag, RepeatFlag, SourceFlags};
 use crate::shogi::learn_flags::LearnFlags;
 use crate::shogi::rule_flags::RuleFlags;
 
@@ -38,13 +38,6 @@ pub enum Command {
     Reproduce(MovedArgs),
 }
 
-/// Whatever was given to a command that is elsewhere now.
-#[derive(clap::Args, Debug)]
-pub struct MovedArgs {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
-}
-
 #[derive(clap::Args, Debug)]
 pub struct FitArgs {
     #[command(flatten)]
@@ -52,18 +45,15 @@ pub struct FitArgs {
     #[command(flatten)]
     pub rule: RuleFlags,
 
-    /// Games to measure the objective on after every iteration, and not to learn from: a share by a hash of the game (0.2), or a path of records or of a data set
-    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
-    pub held_out: Option<String>,
+    #[command(flatten)]
+    pub held_out: HeldOutFlag,
 
     /// Iterations in all
     #[arg(long, value_name = "N", default_value_t = Options::default().iterations, allow_negative_numbers = true)]
     pub iterations: u32,
 
-    /// Take the positions so many times, to reach a size for measurements
-    #[arg(long, value_name = "N", default_value_t = Options::default().repeat, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
-
+    #[command(flatten)]
+    pub repeat: RepeatFlag,
     #[command(flatten)]
     pub engine: EngineFlag<Engine>,
     #[command(flatten)]
@@ -81,20 +71,14 @@ pub struct LearnArgs {
     #[command(flatten)]
     pub source: SourceFlags,
 
-    /// Games to test on: a share by a hash of the game (0.2; all positions are then copied into memory), or a path of records or of a data set, as
-    /// build-dataset --held-out makes it
-    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
-    pub held_out: Option<String>,
+    #[command(flatten)]
+    pub held_out: HeldOutFlag,
 
     #[command(flatten)]
     pub learn: LearnFlags,
 
     #[command(flatten)]
     pub checkpoint: CheckpointFlags,
-
-    /// Write the weights as safetensors: the last, with --patience the best on the games held out
-    #[arg(long, value_name = "FILE", alias = "weights")]
-    pub save_weights: Option<PathBuf>,
 
     /// Write the values of the pieces as a table
     #[arg(long, value_name = "FILE")]
@@ -127,10 +111,8 @@ pub struct AnalyseArgs {
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
 
-    /// Moves shown; 0 shows all
-    #[arg(long, value_name = "N", alias = "rows", default_value_t = 10)]
-    pub top: usize,
-
+    #[command(flatten)]
+    pub top: TopFlag<10>,
     #[command(flatten)]
     pub output: OutputFlags,
 }

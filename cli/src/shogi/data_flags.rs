@@ -1,8 +1,9 @@
 //! Which positions are learnt from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warpplay::shogi::Window;
+use warpplay::shogi::material::Options;
 
 use crate::common::Usage;
 
@@ -33,6 +34,30 @@ pub struct SourceFlags {
 
     #[command(flatten)]
     pub part: PartFlags,
+}
+
+/// Games that are not learnt from.
+#[derive(clap::Args, Clone, Debug)]
+pub struct HeldOutFlag {
+    /// Games to measure on, and not to learn from: a share by a hash of the game (0.2; all positions are then copied into memory), or a path of records or
+    /// of a data set, as build-dataset --held-out makes it
+    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
+    pub held_out: Option<String>,
+}
+
+impl HeldOutFlag {
+    /// The path, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.held_out.as_deref().map(Path::new).filter(|path| path.exists())
+    }
+}
+
+/// How often the positions are taken.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RepeatFlag {
+    /// Take the positions so many times, to reach a size for measurements: the paper had 6.3 million children
+    #[arg(long, value_name = "N", default_value_t = Options::default().repeat, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
 }
 
 /// The part of the records that is taken.

@@ -50,7 +50,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
         ("--held-out-dir", args.held_out_dir.as_deref()),
     ];
     common::expect_apart(&[("--records", Some(&args.games.records))], &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let builder = data::builder(&args.games.part)?;
     let mut held_out = None;
     let data = Data::timed(&args.games.records, || {
@@ -82,14 +82,14 @@ pub fn inspect(args: &InspectArgs) -> Result<()> {
     args.output.start_log();
     let read = [("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())];
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let data = Data::read(&args.source)?;
     finish(json, &Record::new("inspect", &data), &data, args.output.quiet)
 }
 
 fn finish(json: Option<OutputFile>, record: &Record<'_>, data: &Data, quiet: bool) -> Result<()> {
     if let Some(json) = json {
-        json.write(&common::to_json_text(record)?)?;
+        json.write_json(record)?;
     }
     if !quiet {
         data.say_skipped();

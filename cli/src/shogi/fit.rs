@@ -1,7 +1,6 @@
 //! `fit`: the values of twelve kinds of pieces.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -50,20 +49,20 @@ pub fn run(args: &FitArgs) -> Result<()> {
         objective: args.rule.objective()?,
         init: args.rule.init,
         iterations: args.iterations,
-        repeat: args.repeat,
+        repeat: args.repeat.repeat,
         threads: args.threads.threads,
     };
     options.check()?;
-    let plot = args.plots.plots.as_deref().map(plot_of);
-    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let plot = args.plots.file("values.svg")?;
+    let held_out = args.held_out.path();
     let source = &args.source;
     let read = [("--records", source.records.as_deref()), ("--data", source.data.as_deref()), ("--held-out", held_out)];
     let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
     common::expect_apart(&read, &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(plot.as_deref())?;
     let device = args.device.open()?;
-    let (data, held_out) = Data::divided(source, args.held_out.as_deref())?;
+    let (data, held_out) = Data::divided(source, args.held_out.held_out.as_deref())?;
     let says = !args.output.quiet;
     if says {
         data.say_skipped();
@@ -92,10 +91,10 @@ pub fn run(args: &FitArgs) -> Result<()> {
         }
     }
     if let Some(json) = json {
-        json.write(&common::to_json_text(&Record {
+        json.write_json(&Record {
             schema: SCHEMA,
             kind: "fit",
-            parents: data.facts.parents * u64::from(args.repeat),
+            parents: data.facts.parents * u64::from(args.repeat.repeat),
             children: report.children,
             distinct_vectors: data.facts.distinct_vectors,
             zero_share: data.facts.zero_share,
@@ -107,15 +106,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
             device_name: &report.device_name,
             program: crate::shogi::table::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
-        })?)?;
+        })?;
     }
     Ok(())
-}
-
-/// Where the one plot goes: the file, or into the folder.
-fn plot_of(path: &Path) -> PathBuf {
-    match path.extension().is_some_and(|extension| extension == "svg") {
-        true => path.to_path_buf(),
-        false => path.join("values.svg"),
-    }
 }

@@ -1,7 +1,7 @@
 //! `learn`: an evaluation of any features, with games held out.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use indicatif::ProgressBar;
@@ -63,23 +63,23 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     let options = args.learn.options(base)?;
     let leads = ranks.rank() == 0;
     let prepare = |path: &Option<PathBuf>| OutputFile::prepare_option(path.as_deref().filter(|_| leads));
-    let plot = args.plots.plots.as_deref().map(plot_of);
+    let plot = args.plots.file("learning.svg")?;
     let SourceFlags { records, data: set, .. } = &args.source;
-    let held_out = args.held_out.as_deref().map(Path::new).filter(|path| path.exists());
+    let held_out = args.held_out.path();
     common::expect_apart(
         &[
             ("--records", records.as_deref()),
             ("--data", set.as_deref()),
             ("--held-out", held_out),
             ("--resume", args.checkpoint.resume.as_deref()),
-            ("--start", args.learn.start.as_deref()),
+            ("--start", args.learn.weights.start.as_deref()),
         ],
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", plot.as_deref()),
             ("--table", args.table.as_deref()),
             ("--rust", args.rust.as_deref()),
-            ("--save-weights", args.save_weights.as_deref()),
+            ("--save-weights", args.learn.weights.save_weights.as_deref()),
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
         &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
@@ -90,12 +90,12 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         table: prepare(&args.table)?,
         rust: prepare(&args.rust)?,
     };
-    for path in [&args.save_weights, &args.checkpoint.checkpoint] {
+    for path in [&args.learn.weights.save_weights, &args.checkpoint.checkpoint] {
         prepare(path)?;
     }
     let says = leads && !args.output.quiet;
-    let start = args.learn.start.as_ref().map(Weights::load).transpose()?;
-    let (train, held_out) = Data::divided(&args.source, args.held_out.as_deref())?;
+    let start = args.learn.weights.start.as_ref().map(Weights::load).transpose()?;
+    let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_deref())?;
     let device = ranks::device(ranks, &args.device.device)?;
     if says {
         train.say_skipped();
@@ -139,7 +139,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         Some(best) => best,
         None => learner.weights()?,
     };
-    if let Some(path) = &args.save_weights {
+    if let Some(path) = &args.learn.weights.save_weights {
         weights.save(path)?;
     }
     write(&files, &report, &weights, &train, held_out.as_ref())?;
@@ -213,20 +213,12 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         program: crate::shogi::table::PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };
-    file.write(&common::to_json_text(&record)?)
+    file.write_json(&record)
 }
 
 fn head(train: &Data, held_out: Option<&Data>) -> String {
     let held_out = held_out.map(|held_out| held_out.held_out_text(train)).unwrap_or_default();
     train.text() + &held_out
-}
-
-/// Where the one plot goes: the file, or into the folder.
-fn plot_of(path: &Path) -> PathBuf {
-    match path.extension().is_some_and(|extension| extension == "svg") {
-        true => path.to_path_buf(),
-        false => path.join("learning.svg"),
-    }
 }
 
 /// A row of the table.

@@ -1,11 +1,9 @@
 //! How weights are learnt, as flags. What is not given is as `Options::default()` says, or as in the checkpoint that is gone on from.
 
-use std::path::PathBuf;
-
 use warpplay::shogi::learner::{EarlyStopping, Options, Quiet};
 use warpplay::shogi::{FeatureSet, Optimizer, Values};
 
-use crate::common::flags::{SeedFlag, ThreadsFlag};
+use crate::common::flags::{SeedFlag, ThreadsFlag, WeightFiles};
 use crate::shogi::rule_flags::values;
 
 #[derive(clap::Args, Clone, Debug)]
@@ -34,9 +32,8 @@ pub struct LearnFlags {
     #[arg(long, value_name = "VALUES", value_parser = values, allow_hyphen_values = true, conflicts_with = "start")]
     pub init: Option<Values>,
 
-    /// First weights: a file that --save-weights has written
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
-    pub start: Option<PathBuf>,
+    #[command(flatten)]
+    pub weights: WeightFiles,
 
     /// Slope of the sigmoid [default: 3]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
@@ -81,7 +78,7 @@ pub struct LearnFlags {
     #[arg(long)]
     pub keep_scale: bool,
 
-    /// Stop after so many iterations without a better objective on the games held out [default: never]
+    /// Stop after so many iterations without a better objective on the games held out, and write the best weights [default: never]
     #[arg(long, value_name = "N", requires = "held_out")]
     pub patience: Option<u32>,
 

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use warpplay::shogi::board::{Disagreement, check_moves};
 
+use crate::common;
 use crate::common::table::{count, thousands};
-use crate::common::{self, OutputFile};
 use crate::shogi::args::MovesArgs;
 
 /// Version of the fields of [`Record`].
@@ -31,10 +31,10 @@ struct Record<'a> {
 pub fn run(args: &MovesArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE.jsonl", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let report = check_moves(&args.file)?;
     if let Some(json) = json {
-        json.write(&common::to_json_text(&Record {
+        json.write_json(&Record {
             schema: SCHEMA,
             kind: "moves",
             file: args.file.display().to_string(),
@@ -43,7 +43,7 @@ pub fn run(args: &MovesArgs) -> Result<()> {
             differ: &report.disagreements,
             program: crate::shogi::table::PROGRAM,
             version: env!("CARGO_PKG_VERSION"),
-        })?)?;
+        })?;
     }
     if !args.output.quiet {
         for differ in report.disagreements.iter().take(SHOWN) {
