@@ -125,7 +125,7 @@ fn write(folder: &Path, root: &Path) {
 #[test]
 fn a_crate_outside_the_workspace_builds_offline_and_runs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace");
-    // Outside the workspace, but always the same place, so that the build is warm the second time.
+    // Outside the workspace, but always the same folder, so that the build is warm the second time.
     let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
     write(&folder, &root);
     // A folder of its own inside the workspace's target folder: device code finds `core` compiled there, and the other value of
