@@ -85,7 +85,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
     }
     if !args.output.quiet {
         let text = match &boards {
-            Some(boards) => of_boards(boards, &of_each(boards, &found, &evaluator), args.top, evaluator.value_of()),
+            Some(boards) => of_boards(boards, &of_each(boards, &found, &evaluator), args.top.top, evaluator.value_of()),
             None => of_values(&found),
         };
         common::print(text)?;
@@ -117,7 +117,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::azero::contestant::{ContestantSpec, SearchFlags};
 use crate::azero::flags::{BenchFlags, LearnFlags, TrainFlags};
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
-use crate::common::flags::{CheckpointFlags, SeedFlag};
+use crate::common::flags::{CheckpointFlags, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// AlphaZero for checkers, on the GPU, and on the CPU where there is none
@@ -73,10 +73,8 @@ pub struct AnalyseArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
     pub batch: usize,
 
-    /// Moves shown of each position, the likeliest; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 5, alias = "rows")]
-    pub top: usize,
-
+    #[command(flatten)]
+    pub top: TopFlag<5>,
     #[command(flatten)]
     pub output: OutputFlags,
 }

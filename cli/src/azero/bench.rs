@@ -13,7 +13,7 @@ use warpplay::{Backend, Device, Precision};
 use crate::azero::args::BenchArgs;
 use crate::azero::flags::BenchFlags;
 use crate::azero::network;
-use crate::common::{self, OutputFile, random, table};
+use crate::common::{self, random, table};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -62,16 +62,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         &[("--json", args.output.json.as_deref())],
         &[],
     )?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let device = args.device.open()?;
     let (batches, precisions) = chosen(&args.bench, device.backend());
     batches.iter().try_for_each(|&batch| network::check_batch(batch))?;
     let network = args.weights.load(args.output.quiet)?;
     let most = batches.iter().copied().max().unwrap_or(1);
     let positions = Positions::of_checkers(&distinct_positions(most), network.observation());
-    if !args.output.quiet {
-        common::print(format!("{} ({})\n{}", device.backend(), device.name(), head()))?;
-    }
+    args.output.print(format!("{} ({})\n{}", device.backend(), device.name(), head()))?;
     let mut lines = Vec::new();
     for &engine in &args.bench.engine {
         for &precision in &precisions {
@@ -80,9 +78,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
                     break;
                 }
                 let line = measure(&args.bench, &device, &network, &positions, (precision, engine, batch))?;
-                if !args.output.quiet {
-                    common::print(text(&line))?;
-                }
+                args.output.print(text(&line))?;
                 lines.push(line);
             }
         }
@@ -98,7 +94,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

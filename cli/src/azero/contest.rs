@@ -1,15 +1,13 @@
 //! `match`: two players, many games, both colours of every opening.
 
-use std::ops::ControlFlow;
-
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
 
 use crate::azero::args::MatchArgs;
 use crate::azero::contestant::ContestantSpec;
+use crate::common;
 use crate::common::table;
-use crate::common::{self, OutputFile};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -34,7 +32,7 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     args.output.start_log();
     let [a, b] = [args.a.path(), args.b.path()];
     common::expect_apart(&[("--a", a), ("--b", b)], &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let options = MatchOptions {
         games: args.games,
         opening_plies: args.opening_plies,
@@ -47,7 +45,7 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     let bar = args.output.bar(u64::from(args.games));
     let report = games.run(|progress| {
         bar.set_position(progress.steps);
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
@@ -62,11 +60,9 @@ pub fn run(args: &MatchArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&report, [&args.a.to_string(), &args.b.to_string()]))?;
-    }
+    args.output.print(text(&report, [&args.a.to_string(), &args.b.to_string()]))?;
     Ok(())
 }
 

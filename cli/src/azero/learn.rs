@@ -1,7 +1,5 @@
 //! `learn`: self-play, training and gate in turn, in a folder.
 
-use std::ops::ControlFlow;
-
 use anyhow::Result;
 use warpplay::azero::learn::{IterationReport, LearnEvent, Learner};
 use warpplay::azero::train::TrainEvent;
@@ -48,11 +46,11 @@ pub fn run(args: &LearnArgs) -> Result<()> {
         if let (Some(text), Ok(())) = (text, &shown) {
             shown = bar.suspend(|| say(quiet, text));
         }
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write(&common::to_json_text(learner.report())?)?;
+        json.write_json(learner.report())?;
     }
     if let Some(out) = out {
         learner.best()?.save(out)?;

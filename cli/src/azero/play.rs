@@ -10,7 +10,7 @@ use warpplay::mcts::{Game, Notation, Player as Colour, check_playable};
 
 use crate::azero::args::{PlayArgs, Side};
 use crate::azero::board::{self, colour};
-use crate::common::{self, Input, OutputFile};
+use crate::common::{self, Input};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -62,7 +62,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         &[("--json", args.output.json.as_deref())],
         &[],
     )?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
     let device = args.device.open()?;
     let engine = Player::builder(estimator).options(options).build(&device)?;
@@ -95,7 +95,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

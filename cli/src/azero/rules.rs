@@ -9,8 +9,8 @@ use warpplay::azero::checkers::{self, MoveCount};
 use warpplay::azero::{GameRecord, read_records};
 
 use crate::azero::args::{PerftArgs, VerifyArgs};
+use crate::common;
 use crate::common::table;
-use crate::common::{self, OutputFile};
 
 /// Version of the fields of [`Counts`].
 const SCHEMA: u32 = 1;
@@ -24,9 +24,7 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
             true => of_self_play(&read_records(path)?),
             false => checkers::replay(path)?.to_string(),
         };
-        if !args.output.quiet {
-            common::print(format!("{}: {found}: all agree with the rules\n", path.display()))?;
-        }
+        args.output.print(format!("{}: {found}: all agree with the rules\n", path.display()))?;
     }
     Ok(())
 }
@@ -75,7 +73,7 @@ struct Count {
 pub fn perft(args: &PerftArgs) -> Result<()> {
     args.output.start_log();
     let position = args.start.position()?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let start = Instant::now();
     let counts = checkers::perft(&position, args.depth)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -90,7 +88,7 @@ pub fn perft(args: &PerftArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     if !args.output.quiet {
         let mut text = String::from("depth        actions          turns\n");

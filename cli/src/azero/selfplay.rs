@@ -79,7 +79,7 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

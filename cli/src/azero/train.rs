@@ -1,6 +1,5 @@
 //! `train`: learns from recorded games of self-play.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -54,7 +53,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     for path in [Some(&flags.save_weights), checkpoints.checkpoint.as_ref()].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let old = match &checkpoint {
         Some(checkpoint) => checkpoint.network().clone(),
         None => args.weights.load(quiet)?,
@@ -103,7 +102,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
             program: "warpplay azero",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }
@@ -147,7 +146,7 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
             }
             _ => {}
         }
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     });
     bar.finish_and_clear();
     Ok(ended?.stopped_by)

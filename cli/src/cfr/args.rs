@@ -7,7 +7,7 @@ use warpplay::Precision;
 use warpplay::cfr::{Algorithm, Sampling};
 
 use crate::cfr::solve_flags::{ReportFlags, SolveFlags};
-use crate::common::flags::{CheckpointFlags, PlotsFlag, SeedFlag};
+use crate::common::flags::{CheckpointFlags, PlotsFlag, SeedFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 
 /// Poker solved by counterfactual regret minimisation, on the GPU, and on the CPU where there is none
@@ -195,10 +195,8 @@ pub struct SubgameArgs {
     #[arg(long, value_name = "DEVICES", default_value = "auto", value_delimiter = ',')]
     pub device: Vec<String>,
 
-    /// Hands shown of each spot; 0 shows all
-    #[arg(long, value_name = "N", alias = "rows", default_value_t = 10)]
-    pub top: usize,
-
+    #[command(flatten)]
+    pub top: TopFlag<10>,
     #[command(flatten)]
     pub output: OutputFlags,
 }

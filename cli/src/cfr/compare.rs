@@ -49,9 +49,9 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let problem = games::read(&args.game)?;
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.plots.plots.as_deref())];
     common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.plots.file("compare.svg")?.as_deref())?;
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let mut runs = Vec::new();
     for &sampling in &args.samplings {
         for &algorithm in &args.algorithms {
@@ -85,11 +85,9 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&runs))?;
-    }
+    args.output.print(text(&runs))?;
     Ok(())
 }
 

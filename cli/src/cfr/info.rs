@@ -5,8 +5,8 @@ use serde::Serialize;
 use warpplay::cfr::{Counts, GameDef};
 
 use crate::cfr::args::InfoArgs;
+use crate::common;
 use crate::common::table::thousands;
-use crate::common::{self, OutputFile};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -28,7 +28,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE.game", Some(&args.game))], &[("--json", args.output.json.as_deref())], &[])?;
     let game = GameDef::read(&args.game)?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let counts = Counts::of(&game)?;
     if let Some(json) = json {
         let record = Record {
@@ -40,11 +40,9 @@ pub fn run(args: &InfoArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&counts))?;
-    }
+    args.output.print(text(&counts))?;
     Ok(())
 }
 

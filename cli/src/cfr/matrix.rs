@@ -2,7 +2,6 @@
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::cfr::{Answer, MatrixGame, Report, Solver, Tree};
 
 use crate::cfr::args::MatrixArgs;
@@ -38,9 +37,9 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     let tree = Tree::build(&game(&args.game)?)?;
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&[], &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.report.plots.file("matrix.svg")?.as_deref())?;
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
     let mut solver = solve::build(builder, &device, args.output.quiet)?;
     solve::iterate(&mut solver, &args.output)?;
@@ -70,7 +69,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     if !args.output.quiet {
         let lines = strategy.iter().map(|answer| format!("seat {}: {}", answer.seat, query::line(answer)));

@@ -7,7 +7,7 @@ use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;
-use crate::common::{self, Input, OutputFile, random};
+use crate::common::{self, Input, random};
 
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
@@ -48,7 +48,7 @@ struct Hand {
 pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE", Some(&args.strategy))], &[("--json", args.output.json.as_deref())], &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let strategy = Strategy::load(&args.strategy)?;
     let Problem::Poker(game) = strategy.problem().clone() else {
         bail!("{}: the strategy is of no whole game of poker", args.strategy.display());
@@ -86,7 +86,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     args.output.start_log();
     let written = [("--json", args.output.json.as_deref()), ("--export", args.export.as_deref())];
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let export = OutputFile::prepare_option(args.export.as_deref())?;
     let strategy = Strategy::load(&args.strategy)?;
     if let (Some(export), Some(path)) = (export, &args.export) {
@@ -54,11 +54,9 @@ pub fn run(args: &QueryArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(answers.iter().map(line).collect::<String>())?;
-    }
+    args.output.print(answers.iter().map(line).collect::<String>())?;
     Ok(())
 }
 

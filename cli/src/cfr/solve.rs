@@ -1,7 +1,5 @@
 //! `solve`: a game of a definition file.
 
-use std::ops::ControlFlow;
-
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::Device;
@@ -62,13 +60,13 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         &[("--checkpoint", "--resume")],
     )?;
     let files = Files {
-        json: OutputFile::prepare_option(args.output.json.as_deref())?,
+        json: args.output.json_file()?,
         plot: OutputFile::prepare_option(args.report.plots.file("solve.svg")?.as_deref())?,
     };
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
-    let device = Device::parse(&args.device.device)?;
+    let device = args.device.open()?;
     let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
@@ -113,11 +111,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
-    if !args.output.quiet {
-        common::print(text(&report))?;
-    }
+    args.output.print(text(&report))?;
     Ok(())
 }
 
@@ -144,7 +140,7 @@ pub fn iterate(solver: &mut Solver, output: &OutputFlags) -> Result<()> {
         if let Some(point) = &progress.latest {
             bar.set_message(format!("NashConv {:.3e}", point.nash_conv));
         }
-        if common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        common::until_interrupted()
     })?;
     // Of no cost where the run has measured.
     solver.exploitability()?;

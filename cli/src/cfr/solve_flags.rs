@@ -1,10 +1,9 @@
 //! Flags of every command that solves. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
-use warpplay::Precision;
 use warpplay::cfr::{Algorithm, Averaging, Engine, Options, Sampling, SolverBuilder, Updates};
 
 use crate::common::Usage;
-use crate::common::flags::{EngineFlag, PlotsFlag, SeedFlag, ThreadsFlag};
+use crate::common::flags::{EngineFlag, PlotsFlag, PrecisionFlag, SeedFlag, ThreadsFlag};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct SolveFlags {
@@ -28,10 +27,8 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
-    /// Arithmetic: f32, f64, i16 (f32 stored as 16-bit integers) [default: f32]
-    #[arg(long, value_name = "P")]
-    pub precision: Option<Precision>,
-
+    #[command(flatten)]
+    pub precision: PrecisionFlag,
     #[command(flatten)]
     pub engine: EngineFlag<Engine>,
     #[command(flatten)]
@@ -51,7 +48,7 @@ impl SolveFlags {
             sampling: self.sampling.unwrap_or(default.sampling),
             batch: self.batch.unwrap_or(default.batch),
             seed: self.seed.seed.unwrap_or(default.seed),
-            precision: self.precision.unwrap_or(default.precision),
+            precision: self.precision.precision.unwrap_or(default.precision),
             engine: self.engine.engine.unwrap_or(default.engine),
             threads: self.threads.threads,
             ..default
@@ -74,7 +71,7 @@ impl SolveFlags {
             sampling: self.sampling,
             batch: self.batch,
             seed: self.seed.seed,
-            precision: self.precision,
+            precision: self.precision.precision,
             engine: self.engine.engine,
         }
         match self.threads.threads {

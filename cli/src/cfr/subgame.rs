@@ -46,7 +46,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
     let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
     common::expect_apart(&read, &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     let plot = OutputFile::prepare_option(args.report.plots.file("subgame.svg")?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
@@ -54,9 +54,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     // Wrong spots, and those that do not fit, are found before any is solved.
     for (name, spot) in &spots {
         let plan = Solver::builder(spot).options(options).plan(device).with_context(|| name.clone())?;
-        if !args.output.quiet {
-            common::print(format!("{name}: {plan}\n"))?;
-        }
+        args.output.print(format!("{name}: {plan}\n"))?;
     }
     let bar = args.output.bar(spots.len() as u64);
     let run = SpotRun { options, measure_at: stops };
@@ -89,11 +87,11 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
             program: "warpplay cfr",
             version: env!("CARGO_PKG_VERSION"),
         };
-        json.write(&common::to_json_text(&record)?)?;
+        json.write_json(&record)?;
     }
     if !args.output.quiet {
         for (name, report) in &reports {
-            common::print(text(name, report, args.top))?;
+            common::print(text(name, report, args.top.top))?;
         }
     }
     Ok(())
