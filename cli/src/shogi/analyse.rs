@@ -133,17 +133,3 @@ fn drawn(sfen: &str) -> String {
     }
     text + &format!("Black holds{}\n", hand(char::is_ascii_uppercase))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn boards_are_drawn() {
-        let text = drawn("lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B2p 4");
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!((lines[0], lines[11]), ("White holds p2", "Black holds B"));
-        assert_eq!((lines[1], lines[3]), ("  9  8  7  6  5  4  3  2  1", "  .  r  .  .  .  .  . +B  .  b"));
-        assert_eq!(lines.len(), 12);
-    }
-}

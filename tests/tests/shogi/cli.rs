@@ -251,6 +251,10 @@ fn ctrl_c_keeps_what_there_is() {
 #[test]
 fn evaluate_ranks_the_legal_moves() {
     let scratch = new_scratch();
+    let shown = scratch.ok("analyse lnsgkgsnl/1r5+B1/pppp3pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B2p 4");
+    let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("White holds")).collect();
+    assert_eq!((lines[0], lines[11]), ("White holds p2", "Black holds B"), "{shown}");
+    assert_eq!((lines[1], lines[3]), ("  9  8  7  6  5  4  3  2  1", "  .  r  .  .  .  .  . +B  .  b"), "{shown}");
     let shown = scratch.ok("analyse startpos --json e.json --top 0");
     let report = scratch.json("e.json");
     has(&report, &["sfen", "side", "value", "moves"]);
