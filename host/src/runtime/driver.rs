@@ -13,14 +13,19 @@
 //!
 //! Handles are untyped pointers and enums are integers here: same size and calling convention as the driver's header.
 
+mod types;
+
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::sync::OnceLock;
 
 use libloading::Library;
 
-/// A driver object: context, module, function, stream, event, graph.
-pub(crate) type Handle = *mut c_void;
+pub(crate) use types::{
+    AccessPolicyWindow, CAPTURE_MODE_RELAXED, Handle, LIMIT_PERSISTING_L2_CACHE_SIZE, LaunchAttribute, LaunchConfig,
+    MEM_HOST_ALLOC_PORTABLE, STREAM_ACCESS_POLICY_WINDOW, StreamAttribute, device_attribute, function_attribute,
+    jit_option,
+};
 
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) const OUT_OF_MEMORY: c_int = 2;
@@ -299,127 +304,6 @@ own! {
     fn cuStreamSetAttribute(stream: Handle, attribute: c_int, value: *const StreamAttribute);
     fn cuCtxResetPersistingL2Cache();
 }
-
-/// `CU_MEMHOSTALLOC_PORTABLE`: the memory counts as pinned in every context.
-pub(crate) const MEM_HOST_ALLOC_PORTABLE: c_uint = 1;
-/// `CU_STREAM_CAPTURE_MODE_RELAXED`: a capture forbids nothing to other streams, on this thread or another.
-pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
-
-/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`: bytes of the second-level cache that are set aside for what is to stay there.
-pub(crate) const LIMIT_PERSISTING_L2_CACHE_SIZE: c_int = 6;
-/// `CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW`.
-pub(crate) const STREAM_ACCESS_POLICY_WINDOW: c_int = 1;
-
-/// Device attributes by the driver's numbers.
-pub(crate) mod device_attribute {
-    use std::ffi::c_int;
-    pub(crate) const MAX_THREADS_PER_BLOCK: c_int = 1;
-    pub(crate) const MAX_BLOCK_DIM: [c_int; 3] = [2, 3, 4];
-    pub(crate) const MAX_GRID_DIM: [c_int; 3] = [5, 6, 7];
-    pub(crate) const MAX_SHARED_PER_BLOCK: c_int = 8;
-    pub(crate) const MULTIPROCESSORS: c_int = 16;
-    pub(crate) const L2_BYTES: c_int = 38;
-    pub(crate) const MAX_THREADS_PER_MULTIPROCESSOR: c_int = 39;
-    pub(crate) const CAPABILITY_MAJOR: c_int = 75;
-    pub(crate) const CAPABILITY_MINOR: c_int = 76;
-    pub(crate) const MAX_SHARED_PER_MULTIPROCESSOR: c_int = 81;
-    pub(crate) const MAX_REGISTERS_PER_MULTIPROCESSOR: c_int = 82;
-    pub(crate) const COOPERATIVE_LAUNCH: c_int = 95;
-    pub(crate) const MAX_SHARED_PER_BLOCK_OPT_IN: c_int = 97;
-    pub(crate) const MAX_PERSISTING_L2_BYTES: c_int = 108;
-    pub(crate) const MAX_ACCESS_POLICY_WINDOW_BYTES: c_int = 109;
-    pub(crate) const CLUSTER_LAUNCH: c_int = 120;
-}
-
-/// Function attributes by the driver's numbers.
-pub(crate) mod function_attribute {
-    use std::ffi::c_int;
-    pub(crate) const MAX_THREADS_PER_BLOCK: c_int = 0;
-    pub(crate) const STATIC_SHARED_BYTES: c_int = 1;
-    pub(crate) const LOCAL_BYTES: c_int = 3;
-    pub(crate) const REGISTERS: c_int = 4;
-    pub(crate) const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
-    pub(crate) const NON_PORTABLE_CLUSTER_SIZE: c_int = 14;
-}
-
-/// Options of the driver's PTX compiler by the driver's numbers.
-pub(crate) mod jit_option {
-    use std::ffi::c_int;
-    pub(crate) const ERROR_LOG_BUFFER: c_int = 5;
-    pub(crate) const ERROR_LOG_BUFFER_BYTES: c_int = 6;
-}
-
-/// `CUlaunchConfig`: the launch shape with its attributes.
-#[repr(C)]
-pub(crate) struct LaunchConfig {
-    pub(crate) grid: [c_uint; 3],
-    pub(crate) block: [c_uint; 3],
-    pub(crate) shared_bytes: c_uint,
-    pub(crate) stream: Handle,
-    pub(crate) attributes: *const LaunchAttribute,
-    pub(crate) n_attributes: c_uint,
-}
-const _: () = assert!(size_of::<LaunchConfig>() == 56);
-
-/// `CUlaunchAttribute`: a number and a value of up to 64 bytes.
-#[repr(C)]
-pub(crate) struct LaunchAttribute {
-    id: c_uint,
-    padding: c_uint,
-    value: [u32; 16],
-}
-const _: () = assert!(size_of::<LaunchAttribute>() == 72);
-
-impl LaunchAttribute {
-    /// All blocks resident at once (`CU_LAUNCH_ATTRIBUTE_COOPERATIVE`).
-    pub(crate) fn cooperative() -> Self {
-        Self::new(2, [1, 0, 0])
-    }
-
-    /// Clusters of `blocks` blocks along x (`CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`).
-    pub(crate) fn cluster(blocks: u32) -> Self {
-        Self::new(4, [blocks, 1, 1])
-    }
-
-    fn new(id: c_uint, start: [u32; 3]) -> Self {
-        let mut value = [0; 16];
-        value[..3].copy_from_slice(&start);
-        Self { id, padding: 0, value }
-    }
-}
-
-/// `CUaccessPolicyWindow`: how the second-level cache treats a range of memory.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AccessPolicyWindow {
-    base: usize,
-    bytes: usize,
-    hit_ratio: f32,
-    hit: c_int,
-    miss: c_int,
-}
-const _: () = assert!(size_of::<AccessPolicyWindow>() == 32);
-
-impl AccessPolicyWindow {
-    /// `hit_ratio` of the range is kept (`CU_ACCESS_PROPERTY_PERSISTING`), the rest only streams through (`CU_ACCESS_PROPERTY_STREAMING`).
-    pub(crate) fn persisting(base: usize, bytes: usize, hit_ratio: f32) -> Self {
-        Self { base, bytes, hit_ratio, hit: 2, miss: 1 }
-    }
-
-    /// No range.
-    pub(crate) fn none() -> Self {
-        Self { base: 0, bytes: 0, hit_ratio: 0.0, hit: 0, miss: 0 }
-    }
-}
-
-/// `CUstreamAttrValue`: 64 bytes, of which this attribute uses the first.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StreamAttribute {
-    pub(crate) window: AccessPolicyWindow,
-    pub(crate) rest: [u64; 4],
-}
-const _: () = assert!(size_of::<StreamAttribute>() == 64);
 
 /// The driver's name of a result code, as `CUDA_ERROR_ILLEGAL_ADDRESS`.
 pub(crate) fn code_name(code: c_int) -> String {

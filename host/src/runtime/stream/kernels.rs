@@ -1,0 +1,128 @@
+//! Launches of kernels.
+
+use std::sync::Arc;
+
+use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::launch::LaunchShape;
+use warpplay_gpu::simt;
+
+use super::Stream;
+use crate::runtime::error::{Error, Result};
+use crate::runtime::launch::{Binding, IntoParams};
+use crate::runtime::module::{Function, add_name};
+
+/// A kernel's parameters on their way to a recorded launch.
+struct Recorded<P>(P);
+
+// SAFETY: parameters are plain values; the pointers among them are addresses for the kernel, whose contract the
+// caller of `launch` has promised for every replay, on whichever thread it runs.
+unsafe impl<P> Send for Recorded<P> {}
+
+impl<P: Copy> Recorded<P> {
+    /// A method, so that closures take the whole and not the field, which is not `Send`.
+    fn get(&self) -> P {
+        self.0
+    }
+}
+
+impl Stream {
+    /// Launches a kernel.
+    ///
+    /// `arguments` is a tuple with one argument for each parameter of the kernel: `&Buffer<T>` for `*const T`,
+    /// `&mut Buffer<T>` for `*mut T`, any other value as itself. Another type or number does not compile.
+    ///
+    /// ```
+    /// use warpplay::{Device, LaunchShape, Module, PtxSet};
+    /// use warpplay_gpu::cuda::{kernel, thread};
+    ///
+    /// /// `sum[i] = a[i] + b` for every i below n.
+    /// ///
+    /// /// # Safety
+    /// /// One-dimensional launch; both buffers hold `n` values.
+    /// #[kernel]
+    /// pub unsafe fn add(sum: *mut f32, a: *const f32, b: f32, n: u32) {
+    ///     let Some(i) = thread::index_1d_below(n) else { return };
+    ///     // SAFETY: i < n, and no other thread has this i.
+    ///     unsafe { *sum.add(i as usize) = *a.add(i as usize) + b };
+    /// }
+    ///
+    /// // A build script with `warpplay-gpu-builder` writes this for a crate of kernels; on simt it may be empty.
+    /// const KERNELS: PtxSet = PtxSet { name: "example", images: &[], missing: Some("this is an example") };
+    ///
+    /// let device = Device::simt();
+    /// let stream = device.stream()?;
+    /// // Not called `add` itself: that name is the kernel's descriptor.
+    /// let add_function = Module::load(&device, &KERNELS)?.function(add)?;
+    /// let a = stream.upload(&[1.0f32, 2.0, 3.0])?;
+    /// let mut sum = stream.alloc::<f32>(3)?;
+    /// // SAFETY: both buffers hold 3 values.
+    /// unsafe { stream.launch(&add_function, LaunchShape::linear(3, 32), (&mut sum, &a, 0.5, 3))? };
+    /// assert_eq!(stream.read(&sum)?, [1.5, 2.5, 3.5]);
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the shape breaks a limit of the device or the kernel, before the driver is called;
+    /// [`Error::Device`] for a function or buffer of another device; [`Error::Driver`] with the kernel's name if the
+    /// driver refuses; [`Error::Simt`] if the kernel broke a rule on [`Backend::Simt`]. On a GPU a failure while the
+    /// kernel runs is reported later, by the call that waits.
+    ///
+    /// # Safety
+    /// The kernel's own contract: its shape, the lengths of its buffers, what its other parameters may be. Memory
+    /// behind pointers inside struct arguments lives until the stream has been synchronised. Inside a
+    /// [`capture`](Self::capture) all this holds for every replay of the graph, until the graph is dropped; in
+    /// particular nothing else uses the memory at the same time as a replay.
+    pub unsafe fn launch<K: Kernel, A: IntoParams<K::Params>>(
+        &self,
+        function: &Function<K>,
+        shape: LaunchShape,
+        arguments: A,
+    ) -> Result<()> {
+        self.device.expect_same(K::NAME, function.device())?;
+        function.check_limits(&shape)?;
+        let mut state = self.state.borrow_mut();
+        let mut binding = Binding { device: &self.device, kept: state.recording.as_ref().map(|_| Vec::new()) };
+        let mut params = arguments.into_params(&mut binding)?;
+        let kept = binding.kept.take();
+
+        match &self.cuda {
+            Some(cuda) => {
+                cuda.context.enter()?;
+                let mut addresses = A::addresses(&mut params);
+                // SAFETY: the context is current and the stream is of it; the addresses are those of `params`, which
+                // outlives the call; the kernel's contract is the caller's promise.
+                unsafe {
+                    function.launch_cuda(&cuda.context, cuda.handle(), &shape, &mut addresses, &state.queued)?;
+                }
+            }
+            None => {
+                let kernel = function.kernel();
+                let params = Recorded(params);
+                let run = move || {
+                    // SAFETY: the caller's promise.
+                    let result = unsafe { simt::launch(kernel, shape, params.get(), &simt::Options::default()) };
+                    result.map_err(Error::from)
+                };
+                match &mut state.recording {
+                    Some(recording) => recording.operations.push(Box::new(run)),
+                    None => {
+                        // A kernel on the CPU cannot reach this stream, but its panics' handlers might.
+                        drop(state);
+                        return run();
+                    }
+                }
+            }
+        }
+
+        match (&mut state.recording, kept) {
+            (Some(recording), Some(kept)) => {
+                add_name(&mut recording.kernels, K::NAME);
+                recording.n_launches += 1;
+                recording.kept.extend(kept);
+                recording.modules.push(Arc::clone(function.loaded()));
+            }
+            _ => add_name(&mut state.queued, K::NAME),
+        }
+        Ok(())
+    }
+}
