@@ -2,33 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
-use tempfile::TempDir;
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Error, Result};
+use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
-
-/// A folder that goes away.
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, bytes).expect("the folder can be written");
-        path
-    }
-}
 
 /// The error is about this file and says this.
 #[track_caller]

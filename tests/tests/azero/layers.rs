@@ -19,7 +19,7 @@ use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
 use warpplay_tests::azero::{FP32, all_positions, bounds, four_positions, reference_network};
 use warpplay_tests::backends::{each_image, for_each_device};
 use warpplay_tests::random::Random;
-use warpplay_tests::tolerance::{Tolerance, close, same};
+use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 use warpplay_tests::{Checked, config};
 
 const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16];
@@ -41,10 +41,6 @@ fn layers(
     max_batch: usize,
 ) -> Result<Evaluator, warpplay::Error> {
     Evaluator::builder(network).precision(precision).engine(Engine::Layers).max_batch(max_batch).build(device)
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| value.into()).collect()
 }
 
 /// What a network of any shape may differ from double precision: the reference's bound on logits, which are sums over all that came before.
