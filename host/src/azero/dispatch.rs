@@ -1,4 +1,4 @@
-//! Which engine evaluates: the one place where [`Engine`] is decided.
+//! Chooses the engine that evaluates; nothing else does.
 
 use super::engines::{Evaluate, cpu, fused, layers};
 use super::folded::FoldedNetwork;
@@ -57,13 +57,18 @@ impl Setup<'_> {
     }
 
     /// What the evaluation needs where `chosen` runs.
-    pub fn memory(&self, chosen: Engine) -> Memory {
-        let shape = self.network.shape();
-        match (chosen, self.precision) {
-            (Engine::Cpu, Precision::F64) => cpu::memory(shape, size_of::<f64>(), self.capacity),
-            (Engine::Cpu, _) => cpu::memory(shape, size_of::<f32>(), self.capacity),
-            _ => resident::memory(shape, self.capacity),
-        }
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn memory(&self, device: &Device, chosen: Engine) -> Result<Memory> {
+        let (shape, precision, capacity) = (self.network.shape(), self.precision, self.capacity);
+        let engine = match (chosen, precision) {
+            (Engine::Cpu, Precision::F64) => return Ok(cpu::memory(shape, size_of::<f64>(), capacity)),
+            (Engine::Cpu, _) => return Ok(cpu::memory(shape, size_of::<f32>(), capacity)),
+            (Engine::Fused, _) => fused::memory(device, shape, precision, capacity)?,
+            _ => layers::memory(shape, precision, capacity),
+        };
+        Ok(resident::memory(engine, shape, capacity))
     }
 
     /// Opens an engine with kernels.

@@ -1,4 +1,4 @@
-//! Positions and what the network says of them, in host and in device memory: the ground that evaluator and engines stand on.
+//! Positions, and the network's values and policies for them, in host and in device memory: what evaluator and engines share.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{Buffer, Precision, Result, Stream};
 /// Most positions that one call may evaluate.
 pub const MAX_BATCH: usize = 1 << 20;
 
-/// What the network says of some positions, in host memory; single-precision values are widened exactly.
+/// The network's values and policies for some positions, in host memory; single-precision values are widened exactly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// `[n]`: expected result, -1 to 1.
@@ -60,7 +60,7 @@ pub struct Inputs {
     pub masks: Buffer<u8>,
 }
 
-/// What the network says of them, in device memory.
+/// The network's values and policies for them, in device memory.
 #[derive(Debug)]
 pub struct Outputs {
     /// `[capacity]`: expected result, -1 to 1.
@@ -72,6 +72,11 @@ pub struct Outputs {
 }
 
 impl Inputs {
+    /// Bytes for `capacity` positions.
+    pub(in crate::azero) fn bytes(shape: NetworkShape, capacity: usize) -> u64 {
+        capacity as u64 * (4 * shape.n_observation() as u64 + u64::from(shape.actions))
+    }
+
     /// Room for `capacity` positions.
     ///
     /// # Errors
@@ -91,6 +96,11 @@ impl Inputs {
 }
 
 impl Outputs {
+    /// Bytes for `capacity` positions.
+    pub(in crate::azero) fn bytes(shape: NetworkShape, capacity: usize) -> u64 {
+        capacity as u64 * (4 + 8 * u64::from(shape.actions))
+    }
+
     /// Room for `capacity` positions.
     ///
     /// # Errors
@@ -112,7 +122,7 @@ impl Outputs {
     }
 }
 
-/// What positions leave behind after a part of the network.
+/// Activations after a part of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockOutput {
     /// `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`, `policy_head_planes`.

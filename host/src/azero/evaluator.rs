@@ -53,13 +53,14 @@ impl<'a> EvaluatorBuilder<'a> {
         Ok(setup)
     }
 
-    /// What an evaluation on a device needs for positions and results, beside the network and what its layers leave for each other where kernels run.
+    /// What an evaluator needs on a device: the network's parameters, activations, positions and results of a batch; on the host the copies of positions
+    /// and results in pinned memory.
     ///
     /// # Errors
-    /// [`Error::Option`] for a value that is not allowed.
+    /// [`Error::Option`] for a value that is not allowed; what the driver says.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let setup = self.setup(device)?;
-        Ok(setup.memory(setup.chosen(device)))
+        setup.memory(device, setup.chosen(device))
     }
 
     /// Puts the network on a device, with memory for [`EvaluatorBuilder::max_batch`] positions. What the network holds later does not matter.
@@ -71,7 +72,7 @@ impl<'a> EvaluatorBuilder<'a> {
         let setup = self.setup(device)?;
         let EvaluatorOptions { precision, max_batch, threads, .. } = self.options;
         let (shape, engine) = (self.network.shape(), setup.chosen(device));
-        let memory = setup.memory(engine);
+        let memory = setup.memory(device, engine)?;
         let program = match engine {
             Engine::Cpu => Program::Plain(cpu::open(device, self.network, precision, max_batch, threads)?),
             kernels => {
@@ -154,7 +155,7 @@ impl Evaluator {
         self.engine
     }
 
-    /// What it took for positions and results, as [`EvaluatorBuilder::memory_needed`].
+    /// What it took, as [`EvaluatorBuilder::memory_needed`].
     pub fn memory_needed(&self) -> Memory {
         self.memory.clone()
     }
@@ -196,8 +197,8 @@ impl Evaluator {
     }
 
     /// Enqueues the evaluation of the first `n` positions of `inputs`, which are in the device's memory already and stay there; so do the results. The
-    /// stream may be any of the device; the evaluator keeps what layers leave for each other in one place, so before another stream is used, or
-    /// [`Evaluator::evaluate`] is called, this one has to be synchronised. Nothing is allocated, nothing waited for, and values are not looked at: a position without a legal
+    /// stream may be any of the device; the evaluator has one set of activations, so before another stream is used, or
+    /// [`Evaluator::evaluate`] is called, this one has to be synchronised. It allocates nothing, does not wait, and checks no values: a position without a legal
     /// action, or with numbers that are not finite, gives results without meaning.
     ///
     /// # Errors
@@ -229,7 +230,7 @@ impl Evaluator {
         }
     }
 
-    /// What positions leave behind after every block, in the order of the network: `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`,
+    /// Activations after every block, in the order of the network: `input`, `torso_0_mid`, `torso_0`, …, `value_head_plane`,
     /// `policy_head_planes`. For tests and tables of errors; allocates.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! AlphaZero for checkers: a residual network that says who will win and what to play, the search that uses it, and learning without a teacher.
+//! AlphaZero for checkers: a residual network that predicts the result and the move, the search that uses it, and learning by self-play.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -11,7 +11,7 @@
 //! let network = Network::seeded(shape, 27)?;
 //! let start = Checkers::new();
 //!
-//! // What the network says of a position.
+//! // Value and policy of a position.
 //! let mut evaluator = Evaluator::builder(&network).build(&Device::cpu())?;
 //! let positions = Positions::of_checkers(&[start], network.observation());
 //! let found = evaluator.evaluate(positions.observations(), positions.masks())?;

@@ -1,7 +1,7 @@
 //! The network's parameters.
 
 use serde::{Deserialize, Serialize};
-use warpplay_gpu::azero::search::random::mix;
+use warpplay_gpu::azero::search::random::{GAMMA, mix};
 
 use super::NetworkShape;
 use crate::Result;
@@ -168,7 +168,7 @@ impl Network {
             };
             for (number, value) in values.iter_mut().enumerate() {
                 let step = (tensor << 32).wrapping_add(number as u64 + 1);
-                let bits = mix(seed.wrapping_add(step.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                let bits = mix(seed.wrapping_add(step.wrapping_mul(GAMMA)));
                 let u = (bits >> 40) as f64 / 16_777_216.0;
                 *value = draw(u, 2.0 * u - 1.0) as f32;
             }
@@ -305,6 +305,11 @@ macro_rules! field_of {
 impl Field {
     field_of!(of, &Network, &[f32], &);
     field_of!(of_mut, &mut Network, &mut Vec<f32>, &mut);
+}
+
+/// Values of all tensors of a network, the norms' running statistics among them.
+pub(in crate::azero) fn n_values(shape: NetworkShape) -> u64 {
+    tensors(shape).iter().map(|(_, dims, _)| dims.iter().product::<usize>() as u64).sum()
 }
 
 /// Name, dimensions and field of every tensor of a network, in order.

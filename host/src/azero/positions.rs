@@ -1,4 +1,4 @@
-//! Positions for the network in host memory, and the files in which they come and results go.
+//! Positions for the network in host memory, and reading them from files.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ impl Positions {
     }
 
     /// Reads the tensors `obs`, `[n, planes · rows · columns]` or `[n, planes, rows, columns]`, and `mask`, `[n, actions]` of type U8 or BOOL, of a safetensors
-    /// file; other tensors are not looked at.
+    /// file; other tensors are ignored.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor, and the position where it is one, if a tensor is missing, of another type or shape, holds no position, a value that is

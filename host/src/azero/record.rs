@@ -156,7 +156,7 @@ pub fn append_records(path: &Path, records: &[GameRecord]) -> Result<()> {
     }
     let before = file.metadata().map_err(failed)?.len();
     file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(|error| {
-        // The first error is the one to tell: what was written of a line is taken away where that can still be done.
+        // The first error is reported; the part of a line that was written is removed if possible.
         let _ = file.set_len(before);
         failed(error)
     })

@@ -20,11 +20,10 @@ pub(super) struct Resident {
     n_actions: usize,
 }
 
-/// What the inputs and outputs of `capacity` positions need.
-pub(super) fn memory(shape: NetworkShape, capacity: usize) -> Memory {
-    let (capacity, actions) = (capacity as u64, u64::from(shape.actions));
-    let positions = capacity * (4 * shape.n_observation() as u64 + actions);
-    Memory::default().on_device("positions", positions).on_device("results", capacity * (4 + 8 * actions))
+/// What an engine needs that takes `engine`, with the inputs and outputs of `capacity` positions and their copies in pinned memory.
+pub(super) fn memory(engine: Memory, shape: NetworkShape, capacity: usize) -> Memory {
+    let (positions, results) = (Inputs::bytes(shape, capacity), Outputs::bytes(shape, capacity));
+    engine.on_device("positions", positions).on_device("results", results).on_host("copies", positions + results)
 }
 
 impl Resident {
@@ -78,7 +77,7 @@ impl Resident {
         Ok(())
     }
 
-    /// What `n` positions leave behind after every block.
+    /// Activations of `n` positions after every block.
     pub fn blocks(&mut self, observations: &[f32], n: usize) -> Result<Vec<BlockOutput>> {
         self.masks.as_mut_slice()?[..n * self.n_actions].fill(1);
         self.send(observations, n)?;

@@ -53,7 +53,7 @@ impl Network {
     /// The network that a program's user names: `seed:27` is [`Network::seeded`] of the default shape, anything else the path of a file.
     ///
     /// # Errors
-    /// [`Error::Option`] if what follows `seed:` is no number of 64 bits; as [`Network::load`].
+    /// [`Error::Option`] if what follows `seed:` is not an integer below 2⁶⁴; as [`Network::load`].
     pub fn from_weights(weights: &str) -> Result<Self> {
         match weights.strip_prefix("seed:") {
             Some(seed) => {

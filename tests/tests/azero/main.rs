@@ -6,6 +6,7 @@ mod files;
 mod fused;
 mod layers;
 mod learn;
+mod memory;
 mod old_files;
 mod player;
 mod reference;

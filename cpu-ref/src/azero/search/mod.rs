@@ -29,7 +29,7 @@ mod tree;
 pub use evaluate::{Batch, playouts, uniform};
 pub use forest::{Forest, search};
 pub use random::key;
-pub use tree::{Fault, Found, FoundAction, Leaf, score};
+pub use tree::{Fault, Found, FoundAction, Leaf, node_bytes, score};
 
 /// Options of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -36,6 +36,11 @@ impl<G> Node<G> {
     }
 }
 
+/// Bytes of a tree's node.
+pub const fn node_bytes<G>() -> usize {
+    size_of::<Node<G>>()
+}
+
 /// What a child of prior `prior` with mean value `q` and `n` visits is worth to selection below a parent of `n_parent` visits.
 pub fn score(q: f32, prior: f32, n: u32, n_parent: u32, c_puct: f32) -> f32 {
     let exploration = c_puct * (n_parent as f32).sqrt();

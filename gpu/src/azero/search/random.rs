@@ -12,7 +12,7 @@
 use crate::mcts::rng::Stream;
 
 /// SplitMix64's increment.
-const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What a stream is for.
 #[repr(u64)]

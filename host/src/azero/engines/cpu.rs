@@ -6,13 +6,14 @@ use warpplay_cpu_ref::azero as reference;
 use warpplay_cpu_ref::azero::{Parallel, Pass, Real, Sequential};
 
 use crate::azero::evaluation::{BlockOutput, Evaluation};
+use crate::azero::network::n_values;
 use crate::azero::{Network, NetworkShape};
 use crate::{Device, Memory, Precision, Result};
 
 /// Most positions that go through the network at once: enough for all cores.
 const POSITIONS_AT_ONCE: usize = 32;
 
-/// Memory that what they leave behind may take, unless one alone takes more.
+/// Most bytes of their activations, unless one position alone takes more.
 const PASS_BYTES: u64 = 512 << 20;
 
 /// An evaluation in one of the two precisions.
@@ -20,7 +21,7 @@ pub(in crate::azero) trait Plain: Send {
     /// Evaluates the positions of `masks`; `found` has room for them.
     fn evaluate(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation);
 
-    /// What `n` positions leave behind after every block.
+    /// Activations of `n` positions after every block.
     fn blocks(&mut self, observations: &[f32], n: usize) -> Vec<BlockOutput>;
 }
 
@@ -68,7 +69,7 @@ pub(in crate::azero) fn reference_network<T: Real>(network: &Network) -> referen
     })
 }
 
-/// Bytes that one position leaves behind.
+/// Bytes of one position's activations.
 fn pass_bytes(shape: NetworkShape, value_bytes: usize) -> u64 {
     let (cells, size) = (shape.cells(), |value: u32| value as usize);
     let torso = (2 + 4 * size(shape.depth)) * shape.n_block();
@@ -83,14 +84,15 @@ fn at_once(shape: NetworkShape, value_bytes: usize, capacity: usize) -> usize {
     ((PASS_BYTES / pass_bytes(shape, value_bytes)) as usize).clamp(1, POSITIONS_AT_ONCE).min(capacity)
 }
 
-/// What evaluations of `capacity` positions need, beside the network.
+/// What evaluations of `capacity` positions need: the network, its activations, and the results.
 pub(in crate::azero) fn memory(shape: NetworkShape, value_bytes: usize, capacity: usize) -> Memory {
     let passes = pass_bytes(shape, value_bytes) * at_once(shape, value_bytes, capacity) as u64;
     let results = capacity as u64 * (1 + 2 * u64::from(shape.actions)) * 8;
-    Memory::default().on_device("layers", passes).on_device("results", results)
+    let network = n_values(shape) * value_bytes as u64;
+    Memory::default().on_device("network", network).on_device("layers", passes).on_device("results", results)
 }
 
-/// Who works.
+/// The threads that evaluate.
 enum Threads {
     One,
     /// The caller's pool, by default one of all cores.

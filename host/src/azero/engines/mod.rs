@@ -12,7 +12,7 @@ pub(in crate::azero) trait Evaluate: Send {
     /// Enqueues the evaluation of the first `n` positions; `n` is at most the capacity the engine was made for. Allocates nothing.
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()>;
 
-    /// What the first `n` positions leave behind after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
+    /// Activations of the first `n` positions after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>>;
 
     /// Where its weights lie in device memory, for [`Stream::keep_in_l2`]; none where they are not in one stretch worth keeping.

@@ -1,4 +1,4 @@
-//! Learning without a teacher: the network plays itself, learns from the games, and takes the place of the one before if it beats it.
+//! Learning by self-play: the best network plays itself, a new one learns from the games, and replaces the best if it beats it.
 //!
 //! ```text
 //! iteration   self-play of the best network -> training on the games of the last iterations -> match of the new network against the best
@@ -9,8 +9,8 @@
 //!             network-0001.safetensors      its network, accepted or not; the next iteration goes on from it
 //! ```
 //!
-//! Every file is written whole or not at all, and a step whose file is there is not done again: a run that was stopped, or ended by force, goes on where it
-//! was when it is begun again in the same folder. Self-play is the one step that begins its iteration's games anew.
+//! Every file is written whole or not at all, and a step whose file is there is not done again: a run that was stopped, or killed, resumes
+//! when it is started again in the same folder. Only self-play starts its iteration's games again.
 //!
 //! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017 (with the gate); OpenSpiel's `alpha_zero_torch` has none.
@@ -26,10 +26,12 @@ use std::time::Instant;
 pub use options::LearnOptions;
 pub use state::{IterationReport, LearnReport};
 
-use super::player::{Contestant, Estimator, GamesPlayed, Match, MatchReport, SelfPlay, SelfPlayReport};
+use super::player::{
+    Contestant, Estimator, GamesPlayed, Match, MatchReport, SelfPlay, SelfPlayBuilder, SelfPlayReport,
+};
 use super::train::{Checkpoint, Samples, StoppedBy, TrainEvent, Trainer, initial};
 use super::{EvaluatorOptions, Network, write_records};
-use crate::{Backend, Device, Error, Precision, Progress, Result};
+use crate::{Backend, Device, Error, Memory, Precision, Progress, Result};
 
 /// What a learner measures while it runs: [`Progress::latest`].
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +102,16 @@ impl LearnerBuilder {
         self
     }
 
+    /// What the largest of the three parts of an iteration needs, which run one after the other: self-play, training, match. The positions that a training learns
+    /// from are not counted, some 200 bytes each.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the training's kernels do not take; what the driver says.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        self.options.check()?;
+        memory(device, &self.options)
+    }
+
     /// Begins in an empty or new folder, or goes on in one where a learner was.
     ///
     /// # Errors
@@ -133,6 +145,37 @@ impl LearnerBuilder {
     }
 }
 
+/// What the largest part of an iteration needs.
+fn memory(device: &Device, options: &LearnOptions) -> Result<Memory> {
+    let network = Network::zeros(options.shape)?.with_meaning(options.observation, options.value_of);
+    let evaluation = EvaluatorOptions { precision: precision(device, options)?, ..EvaluatorOptions::default() };
+    let estimator = Estimator::from(&network).with_options(evaluation);
+    let contestant = Contestant::Search(options.gate_search, estimator.clone());
+    let samples = Arc::new(Samples::new(options.shape, options.observation, options.value_of)?);
+    let parts = [
+        self_play(options, estimator).memory_needed(device)?,
+        Trainer::builder(&network, &samples).options(options.train.clone()).memory_needed(device)?,
+        Match::builder([contestant.clone(), contestant]).options(options.gate).memory_needed(device)?,
+    ];
+    Ok(parts.into_iter().max_by_key(|memory| (memory.device(), memory.host())).unwrap_or_default())
+}
+
+/// The arithmetic of self-play and matches.
+fn precision(device: &Device, options: &LearnOptions) -> Result<Precision> {
+    let has_tensor_cores = || Ok::<_, Error>(device.info()?.compute_capability.is_some_and(|(major, _)| major >= 8));
+    match options.precision {
+        Some(precision) => Ok(precision),
+        None if device.backend() == Backend::Cuda && has_tensor_cores()? => Ok(Precision::Bf16),
+        None => Ok(Precision::F32),
+    }
+}
+
+/// Self-play as the options say, but for seed and games.
+fn self_play(options: &LearnOptions, estimator: Estimator) -> SelfPlayBuilder {
+    let parallel = u64::from(options.parallel).min(options.games) as u32;
+    SelfPlay::builder(estimator).search(options.search).parallel(parallel)
+}
+
 /// A run of learning in a folder.
 ///
 /// ```no_run
@@ -153,7 +196,7 @@ pub struct Learner {
     report: LearnReport,
 }
 
-/// Who is told: `true` if the run goes on.
+/// What observes a run: `true` if the run goes on.
 type Tell<'a> = dyn FnMut(LearnEvent) -> bool + 'a;
 
 impl Learner {
@@ -176,6 +219,14 @@ impl Learner {
         options.check()?;
         self.report.options = options;
         Ok(())
+    }
+
+    /// What the largest part of an iteration needs, as [`LearnerBuilder::memory_needed`].
+    ///
+    /// # Errors
+    /// As [`LearnerBuilder::memory_needed`].
+    pub fn memory_needed(&self) -> Result<Memory> {
+        memory(&self.device, &self.report.options)
     }
 
     /// What was done so far.
@@ -210,7 +261,7 @@ impl Learner {
         self.folder.join(format!("{what}-{iteration:04}.{ending}"))
     }
 
-    /// Learns until the last iteration is done, or `watch` answers `Break`, which is heeded between two games, steps, or parts of an iteration. A run that it
+    /// Learns until the last iteration is done, or `watch` answers `Break`, which takes effect between two games, steps, or parts of an iteration. A run that it
     /// stopped goes on when `run` is called again.
     ///
     /// # Errors
@@ -257,20 +308,12 @@ impl Learner {
         Ok(tell(LearnEvent::Iteration(report)) && goes_on)
     }
 
-    /// The arithmetic of self-play and matches.
-    fn precision(&self) -> Result<Precision> {
-        let has_tensor_cores =
-            || Ok::<_, Error>(self.device.info()?.compute_capability.is_some_and(|(major, _)| major >= 8));
-        match self.report.options.precision {
-            Some(precision) => Ok(precision),
-            None if self.device.backend() == Backend::Cuda && has_tensor_cores()? => Ok(Precision::Bf16),
-            None => Ok(Precision::F32),
-        }
-    }
-
     fn estimator(&self, iteration: u32) -> Result<Estimator> {
         let name = self.network_path(iteration).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let options = EvaluatorOptions { precision: self.precision()?, ..EvaluatorOptions::default() };
+        let options = EvaluatorOptions {
+            precision: precision(&self.device, &self.report.options)?,
+            ..EvaluatorOptions::default()
+        };
         Ok(Estimator::network(self.network(iteration)?, name).with_options(options))
     }
 
@@ -281,10 +324,8 @@ impl Learner {
             return Ok(Some(GamesPlayed::default()));
         }
         let options = &self.report.options;
-        let mut search = options.search;
-        search.seed = search.seed.wrapping_add(options.seed).wrapping_add(iteration.into());
-        let parallel = u64::from(options.parallel).min(options.games) as u32;
-        let builder = SelfPlay::builder(self.estimator(self.report.best())?).search(search).parallel(parallel);
+        let seed = options.search.seed.wrapping_add(options.seed).wrapping_add(iteration.into());
+        let builder = self_play(options, self.estimator(self.report.best())?).seed(seed);
         let first = u64::from(iteration - 1) * options.games;
         let mut games = builder.first(first).games(options.games).build(&self.device)?;
         let mut records = Vec::new();

@@ -27,7 +27,7 @@ pub struct LearnOptions {
     pub gate: MatchOptions,
     /// Searches of matches. Default without noise and temperature, 8 leaves at once.
     pub gate_search: SearchOptions,
-    /// Share of the points above which the new network takes the place of the old one, 0 to 1; default 0.55.
+    /// Share of the points above which the new network replaces the old one, 0 to 1; default 0.55.
     pub threshold: f64,
     /// Arithmetic of self-play and matches; default bf16 where kernels run on a GPU with tensor cores, else f32.
     pub precision: Option<Precision>,

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use warpplay_gpu::azero::search::tree::{self, fault};
 use warpplay_gpu::azero::search::{SearchKernels, finish};
 
-use super::estimator::Leaves;
+use super::estimator::{Estimator, Leaves};
 use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
 use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluator, Inputs, Outputs};
-use crate::{Device, Error, Graph, Result, Stream};
+use crate::{Device, Error, Graph, Memory, Result, Stream};
 
 /// Steps of one recorded graph at most.
 const GRAPH_STEPS: u32 = 32;
@@ -92,6 +92,15 @@ impl<G: SearchKernels> Work<G> {
 }
 
 impl<G: SearchKernels> DeviceTrees<G> {
+    /// Adds what [`DeviceTrees::new`] takes to what the evaluator of the leaves takes.
+    pub fn memory(evaluator: Memory, options: &SearchOptions, estimator: &Estimator, n_trees: u32) -> Memory {
+        let playouts = matches!(estimator, Estimator::Playouts(_));
+        let memory = Arrays::<G>::memory(evaluator, options, n_trees, playouts);
+        let Estimator::Network { network, .. } = estimator else { return memory };
+        let (shape, n_rows) = (network.shape(), n_trees as usize * options.leaves as usize);
+        memory.on_device("inputs and outputs of leaves", Inputs::bytes(shape, n_rows) + Outputs::bytes(shape, n_rows))
+    }
+
     /// Takes the memory for `n_trees` trees.
     pub fn new(device: &Device, options: &SearchOptions, leaves: Leaves, n_trees: u32) -> Result<Self> {
         let stream = device.stream()?;

@@ -16,7 +16,7 @@ pub enum Estimator {
     Network {
         /// Its parameters.
         network: Arc<Network>,
-        /// How it runs; `max_batch` is not looked at: the search chooses the batch's size.
+        /// How it runs; `max_batch` is ignored: the search chooses the batch's size.
         options: EvaluatorOptions,
         /// What records and reports call it.
         name: String,
@@ -33,7 +33,7 @@ impl Estimator {
         Self::Network { network: network.into(), options: EvaluatorOptions::default(), name: name.into() }
     }
 
-    /// The same, with other choices of how a network runs; nothing for what is none.
+    /// The same, with other options of the network; an estimator without a network stays as it is.
     pub fn with_options(mut self, new: EvaluatorOptions) -> Self {
         if let Self::Network { options, .. } = &mut self {
             *options = new;

@@ -7,12 +7,12 @@ use warpplay_gpu::azero::observation::{Observed, n_observation};
 use warpplay_gpu::azero::search::Searched;
 use warpplay_gpu::azero::search::tree::MAX_PATH;
 
-use super::estimator::Leaves;
+use super::estimator::{Estimator, Leaves};
 use super::options::SearchOptions;
 use super::task::{Choice, ChoiceAction, Task, not_finite};
-use crate::azero::{Evaluation, Evaluator, ObservationLayout, ValueOf};
+use crate::azero::{Evaluation, Evaluator, Inputs, ObservationLayout, ValueOf};
 use crate::mcts::{Adapted, Player};
-use crate::{Error, Result};
+use crate::{Backend, Device, Error, Memory, Result};
 
 /// A device game as the plain search takes it, with its own list of legal actions.
 #[derive(Clone)]
@@ -69,6 +69,24 @@ struct Arrays {
 }
 
 impl HostTrees {
+    /// Adds what searches of `n_trees` positions take at most to what the evaluator of the leaves takes: trees grow as they are filled.
+    pub fn memory<G: Searched>(
+        evaluator: Memory,
+        device: &Device,
+        options: &SearchOptions,
+        estimator: &Estimator,
+        n_trees: usize,
+    ) -> Memory {
+        let nodes = u64::from(options.capacity::<G>()) * reference::node_bytes::<Position<G>>() as u64;
+        let memory = evaluator.on_host("trees", n_trees as u64 * nodes);
+        let Estimator::Network { network, .. } = estimator else { return memory };
+        let (shape, n_rows) = (network.shape(), n_trees * options.leaves as usize);
+        let actions = u64::from(shape.actions);
+        // An evaluator on the CPU counts its results itself; the batch of values and logits is of single precision.
+        let results = if device.backend() == Backend::Cpu { 0 } else { 8 * (1 + 2 * actions) };
+        memory.on_host("leaves", Inputs::bytes(shape, n_rows) + n_rows as u64 * (results + 4 * (1 + actions)))
+    }
+
     pub fn new(leaves: Leaves) -> Self {
         Self { leaves, arrays: Arrays::default() }
     }

@@ -11,7 +11,7 @@ use warpplay_gpu::azero::search::{SearchKernels, playouts};
 
 use super::options::{Noise, SearchOptions};
 use crate::azero::{Inputs, ObservationLayout, Outputs, ValueOf};
-use crate::{Buffer, Device, Error, Function, Module, Pinned, Result, Stream};
+use crate::{Buffer, Device, Error, Function, Memory, Module, Pinned, Result, Stream};
 
 /// Everything the trees keep on their device, for `n_trees` of them.
 pub(super) struct Arrays<G> {
@@ -39,6 +39,22 @@ pub(super) struct Arrays<G> {
 }
 
 impl<G: SearchKernels> Arrays<G> {
+    /// Adds what [`Arrays::new`] takes.
+    pub fn memory(others: Memory, options: &SearchOptions, n_trees: u32, playouts: bool) -> Memory {
+        let (n_trees, position) = (u64::from(n_trees), size_of::<G>());
+        let nodes = u64::from(options.capacity::<G>()) * size_of::<Node>() as u64;
+        let answer = size_of::<Found>() + G::MAX_LEGAL as usize * size_of::<FoundAction>();
+        let copied = (position + size_of::<Task>() + answer) as u64;
+        let tree = (u64::from(options.simulations) + 1) * position as u64 + size_of::<Head>() as u64 + copied;
+        let value = if playouts { size_of::<f32>() } else { 0 };
+        let leaf = size_of::<Leaf>() + position + MAX_PATH as usize * size_of::<u32>() + value;
+        others
+            .on_device("nodes", n_trees * nodes)
+            .on_device("trees", n_trees * tree)
+            .on_device("leaves", n_trees * u64::from(options.leaves) * leaf as u64)
+            .on_host("copies of trees", n_trees * copied)
+    }
+
     /// Takes the memory.
     pub fn new(stream: &Stream, options: &SearchOptions, n_trees: u32, playouts: bool) -> Result<Self> {
         let (capacity, max_leaves) = (options.capacity::<G>(), options.leaves);

@@ -14,7 +14,7 @@ use super::self_play::play_checked;
 use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
-use crate::{Device, Progress, Result};
+use crate::{Device, Memory, Progress, Result};
 
 /// Who plays a match.
 #[derive(Clone)]
@@ -83,15 +83,37 @@ impl MatchBuilder {
         self
     }
 
+    /// Games side by side.
+    fn capacity(&self) -> usize {
+        self.options.parallel.min(self.options.games) as usize
+    }
+
+    /// What both contestants need together, by contestant and use.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
+        self.options.check()?;
+        let memory = |contestant: &Contestant| match contestant {
+            Contestant::Search(options, estimator) => {
+                Searcher::<Checkers>::memory(device, options, estimator, self.capacity())
+            }
+            Contestant::Random => Ok(Memory::default()),
+            Contestant::Mcts(builder) => builder.memory_needed(device),
+        };
+        let [first, second] = &self.contestants;
+        Ok(together([memory(first)?, memory(second)?]))
+    }
+
     /// Makes both contestants ready.
     ///
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what building the contestants says.
     pub fn build(self, device: &Device) -> Result<Match> {
+        let capacity = self.capacity();
         let Self { contestants, options } = self;
         options.check()?;
         let names = [contestants[0].name(), contestants[1].name()];
-        let capacity = options.parallel.min(options.games) as usize;
         let ready = |contestant: Contestant| match contestant {
             Contestant::Search(options, estimator) => {
                 Searcher::new(device, options, &estimator, capacity).map(|searcher| Ready::Search(Box::new(searcher)))
@@ -116,6 +138,19 @@ impl MatchBuilder {
         };
         Ok(Match { contestants, options, open: Vec::new(), begun: 0, report })
     }
+}
+
+/// The memory of both contestants.
+fn together(contestants: [Memory; 2]) -> Memory {
+    let parts = contestants.iter().zip(["first", "second"]);
+    let parts = parts.flat_map(|(memory, which)| memory.parts().iter().map(move |part| (which, part)));
+    parts.fold(Memory::default(), |memory, (which, part)| {
+        let what = format!("{which} {}", part.what);
+        match part.host {
+            0 => memory.on_device(&what, part.device),
+            host => memory.on_host(&what, host),
+        }
+    })
 }
 
 /// Two players on a device.
@@ -184,6 +219,15 @@ impl Match {
         &self.options
     }
 
+    /// What both contestants took, as [`MatchBuilder::memory_needed`].
+    pub fn memory_needed(&self) -> Memory {
+        together(self.contestants.each_ref().map(|contestant| match contestant {
+            Ready::Search(searcher) => searcher.memory_needed(),
+            Ready::Random => Memory::default(),
+            Ready::Mcts(search) => search.memory_needed().clone(),
+        }))
+    }
+
     /// Raises the number of games in all.
     ///
     /// # Errors
@@ -202,7 +246,7 @@ impl Match {
         next
     }
 
-    /// Plays the games that are left; `watch` is told the results so far after each move of the games that go on. When it answers `Break`, no more is played, and
+    /// Plays the games that are left; `watch` gets the results so far after each move of the open games. When it answers `Break`, no more is played, and
     /// the report is of the games that are over; the next run goes on.
     ///
     /// # Errors

@@ -134,10 +134,11 @@ impl PlayerBuilder {
         self
     }
 
-    /// What it needs on a device for positions, results and trees, beside the network.
+    /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
+    /// become at most.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         Searcher::<Checkers>::memory(device, &self.options, &self.estimator, 1)
     }
@@ -192,16 +193,16 @@ impl Player {
         self.searcher.engine()
     }
 
-    /// What it took for positions, results and trees.
+    /// What it took, as [`PlayerBuilder::memory_needed`].
     pub fn memory_needed(&self) -> Memory {
         self.searcher.memory_needed()
     }
 
-    /// Searches a position. The same position gets the same answer every time. `watch` is told once, at the end: a move is queued to the device as a whole.
+    /// Searches a position. The same position gets the same answer every time. `watch` is called once, at the end: a move is queued to the device as a whole.
     ///
     /// # Errors
-    /// [`Error::Finished`](crate::Error::Finished) for a position without a move; [`Error::NotFinite`](crate::Error::NotFinite) if the network gives what is no
-    /// number; what the driver says.
+    /// [`Error::Finished`](crate::Error::Finished) for a position without a move; [`Error::NotFinite`](crate::Error::NotFinite) if the network gives a NaN or
+    /// infinity; what the driver says.
     pub fn run(
         &mut self,
         position: &Checkers,

@@ -1,4 +1,4 @@
-//! What self-play and matches say about themselves.
+//! Reports of self-play and matches.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct GamesPlayed {
     pub seconds: f64,
 }
 
-/// What was played in a self-play.
+/// Result of self-play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfPlayReport {
     /// What it ran on.

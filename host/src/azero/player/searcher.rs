@@ -1,8 +1,6 @@
 //! A search of many positions at once, whatever grows the trees.
 
 use warpplay_gpu::azero::search::SearchKernels;
-use warpplay_gpu::azero::search::finish::{Found, FoundAction};
-use warpplay_gpu::azero::search::tree::{Head, Leaf, MAX_PATH, Node};
 
 use super::device::DeviceTrees;
 use super::estimator::{Estimator, Leaves};
@@ -28,13 +26,13 @@ enum Grown<G: SearchKernels> {
 }
 
 impl<G: SearchKernels> Searcher<G> {
-    /// What searches of `capacity` positions at once need.
+    /// What searches of `capacity` positions at once need: trees, and the evaluator of their leaves.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed.
+    /// [`Error::Option`](crate::Error::Option) for a value that is not allowed; what the driver says.
     pub fn memory(device: &Device, options: &SearchOptions, estimator: &Estimator, capacity: usize) -> Result<Memory> {
         options.check()?;
-        let memory = match estimator {
+        let evaluator = match estimator {
             Estimator::Network { network, options: evaluation, .. } => {
                 let builder = Evaluator::builder(network).options(evaluation.clone());
                 builder.max_batch(capacity * options.leaves as usize).memory_needed(device)?
@@ -42,8 +40,8 @@ impl<G: SearchKernels> Searcher<G> {
             _ => Memory::default(),
         };
         Ok(match options.trees.chosen(device)? {
-            Trees::Host => memory,
-            _ => memory.on_device("trees", tree_bytes::<G>(options, capacity as u64)),
+            Trees::Host => HostTrees::memory::<G>(evaluator, device, options, estimator, capacity),
+            _ => DeviceTrees::<G>::memory(evaluator, options, estimator, capacity as u32),
         })
     }
 
@@ -52,7 +50,10 @@ impl<G: SearchKernels> Searcher<G> {
         options.check()?;
         let trees = options.trees.chosen(device)?;
         let memory = Self::memory(device, &options, estimator, capacity)?;
-        device.expect_memory(&memory)?;
+        // Trees in host memory grow as they are filled, seldom to their limit; an evaluator looks for its own part.
+        if trees != Trees::Host {
+            device.expect_memory(&memory)?;
+        }
         let name = estimator.name();
         let leaves = Leaves::new::<G>(device, estimator, capacity * options.leaves as usize)?;
         let engine = leaves.engine();
@@ -78,7 +79,7 @@ impl<G: SearchKernels> Searcher<G> {
         self.engine
     }
 
-    /// What it took for positions, results and trees.
+    /// What it took, as [`Searcher::memory`].
     pub fn memory_needed(&self) -> Memory {
         self.memory.clone()
     }
@@ -94,15 +95,4 @@ impl<G: SearchKernels> Searcher<G> {
         }
         Ok(decisions)
     }
-}
-
-/// Bytes of `n` trees in device memory.
-fn tree_bytes<G: SearchKernels>(options: &SearchOptions, n: u64) -> u64 {
-    let position = size_of::<G>() as u64;
-    let nodes = u64::from(options.capacity::<G>()) * size_of::<Node>() as u64;
-    let positions = (u64::from(options.simulations) + 2) * position;
-    let leaf = size_of::<Leaf>() as u64 + position + 4 * (u64::from(MAX_PATH) + 1);
-    let found =
-        (size_of::<Head>() + size_of::<Found>()) as u64 + u64::from(G::MAX_LEGAL) * size_of::<FoundAction>() as u64;
-    n.saturating_mul(nodes + positions + u64::from(options.leaves) * leaf + found)
 }

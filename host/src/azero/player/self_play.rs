@@ -60,10 +60,11 @@ impl SelfPlayBuilder {
         self
     }
 
-    /// What it needs on a device for positions, results and trees, beside the network.
+    /// What it needs: trees, the network that evaluates their leaves with its activations, positions and results. Trees in host memory are counted as they can
+    /// become at most.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed.
+    /// [`Error::Option`](crate::Error::Option) for an option that is not allowed; what the driver says.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         Searcher::<Checkers>::memory(device, &self.options.search, &self.estimator, self.options.parallel as usize)
     }
@@ -77,7 +78,7 @@ impl SelfPlayBuilder {
         let SelfPlayOptions { search, parallel, .. } = self.options;
         let searcher = Searcher::new(device, search, &self.estimator, parallel as usize)?;
         let played = GamesPlayed::default();
-        Ok(SelfPlay { searcher, device: device.to_string(), options: self.options, told: 0, played })
+        Ok(SelfPlay { searcher, device: device.to_string(), options: self.options, n_reported: 0, played })
     }
 }
 
@@ -105,8 +106,8 @@ pub struct SelfPlay {
     searcher: Searcher<Checkers>,
     device: String,
     options: SelfPlayOptions,
-    /// Games told to the caller.
-    told: u64,
+    /// Games reported to the caller.
+    n_reported: u64,
     played: GamesPlayed,
 }
 
@@ -165,7 +166,7 @@ impl SelfPlay {
         &self.options
     }
 
-    /// What it took for positions, results and trees.
+    /// What it took, as [`SelfPlayBuilder::memory_needed`].
     pub fn memory_needed(&self) -> Memory {
         self.searcher.memory_needed()
     }
@@ -181,16 +182,16 @@ impl SelfPlay {
         Ok(())
     }
 
-    /// Plays the games that are left. `watch` is told each game as soon as it and all before it are over, in the order of their numbers. When it answers
-    /// `Break`, no more is played; the next run begins with the first game that was not told.
+    /// Plays the games that are left. `watch` gets each game as soon as it and all before it are over, in the order of their numbers. When it answers
+    /// `Break`, no more is played; the next run begins with the first game that was not reported.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] naming game and ply if the network gives what is no number; errors of the device.
+    /// [`Error::NotFinite`] naming game and ply if the network gives a NaN or infinity; errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<GameRecord>) -> ControlFlow<()>) -> Result<SelfPlayReport> {
         let (start, before) = (Instant::now(), self.played.seconds);
         let SelfPlayOptions { games, first, parallel, search } = self.options;
         let name = self.searcher.name().to_string();
-        let mut to_begin = (first + self.told..first + games).map(|game| Open::new(game, search.seed, &name));
+        let mut to_begin = (first + self.n_reported..first + games).map(|game| Open::new(game, search.seed, &name));
         let mut open: Vec<Open> = to_begin.by_ref().take(parallel as usize).collect();
         let mut ended = BTreeMap::new();
         while !open.is_empty() {
@@ -210,8 +211,8 @@ impl SelfPlay {
                 }
             }
             open = still_open;
-            while let Some((record, outcome)) = ended.remove(&(first + self.told)) {
-                self.told += 1;
+            while let Some((record, outcome)) = ended.remove(&(first + self.n_reported)) {
+                self.n_reported += 1;
                 self.played.games += 1;
                 self.played.plies += u64::from(record.plies);
                 match outcome {
@@ -222,7 +223,7 @@ impl SelfPlay {
                 let elapsed = start.elapsed();
                 self.played.seconds = before + elapsed.as_secs_f64();
                 let progress = Progress {
-                    steps: self.told,
+                    steps: self.n_reported,
                     n_steps: Some(games),
                     elapsed,
                     time_limit: None,

@@ -45,7 +45,7 @@ impl<G> Task<G> {
     }
 }
 
-/// The error of an evaluation that is no number, in tree number `index` of those searched together.
+/// The error of an evaluation that is NaN or infinite, in tree number `index` of those searched together.
 pub(super) fn not_finite<G>(what: &str, value: f64, index: usize, task: &Task<G>, precision: Precision) -> Error {
     let what = format!("game {}, ply {}: {what}", task.game, task.ply);
     Error::NotFinite { what, position: index, value, precision }

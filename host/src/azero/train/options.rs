@@ -15,7 +15,7 @@ pub const MAX_EPOCHS: u32 = 1_000_000;
 pub struct Options {
     /// Positions of a step, 2 to 65536; default 1024. Norms take their statistics from them.
     pub batch: u32,
-    /// Times that all positions are learned from; default 10. What is left of them after the last whole batch of an epoch is left out of it.
+    /// Times that all positions are learned from; default 10. Positions after the last whole batch of an epoch are left out of that epoch.
     pub epochs: u32,
     /// Most steps in all; default none: the epochs alone count.
     pub steps: Option<u64>,

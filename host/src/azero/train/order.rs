@@ -1,13 +1,12 @@
 //! The order in which positions are learned from.
 
-use warpplay_gpu::azero::search::random::mix;
+use warpplay_gpu::azero::search::random::{GAMMA, mix};
 
 /// The stream that draws the games for validation; epochs have the streams from 0 on.
 pub(super) const SPLIT: u64 = u64::MAX;
 
 /// The numbers 0 to `n - 1` in the order that a seed and a stream give: sorted by a random word of each.
 pub(super) fn shuffled(n: u32, seed: u64, stream: u64) -> Vec<u32> {
-    const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     let key = mix(mix(seed.wrapping_mul(GAMMA).wrapping_add(1)) ^ stream.wrapping_mul(GAMMA));
     let word = |number: u32| mix(key.wrapping_add((u64::from(number) + 1).wrapping_mul(GAMMA)));
     let mut order: Vec<(u64, u32)> = (0..n).map(|number| (word(number), number)).collect();

@@ -1,4 +1,4 @@
-//! What a training says about itself.
+//! Reports of a training.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Options;
 
-/// What the network says of positions, on average.
+/// Mean losses and accuracy of the network on some positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     /// Cross-entropy between the search's shares of visits and the policy.

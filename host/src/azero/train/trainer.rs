@@ -11,9 +11,10 @@ use super::engines::{Setup, Train};
 use super::step::{Numbers, StepReport};
 use super::{EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
 use crate::azero::Network;
+use crate::azero::network::n_values;
 use crate::{Device, Error, Memory, Progress, Result};
 
-/// Time between two checkpoints where nothing else is said.
+/// Default time between two checkpoints.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// Choices for a [`Trainer`].
@@ -88,7 +89,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint; its network takes the place of the other. Options other than `epochs` and `steps` must be the same.
+    /// Goes on from a checkpoint; its network replaces the other. Options other than `epochs` and `steps` must be the same.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
@@ -106,13 +107,14 @@ impl TrainerBuilder {
         self
     }
 
-    /// What it needs on a device: positions, parameters with Adam's moments and gradients, and what the layers of a batch leave for each other.
+    /// What it needs on a device: positions, parameters with Adam's moments and gradients, and the activations and gradients of a batch; on the host
+    /// copies of the parameters and moments. On [`Device::cpu`] the layers' part is an estimate, and positions are not copied.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed.
-    pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
+    /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not take.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         self.options.check()?;
-        Ok(memory(&self.network, &self.samples, &self.options))
+        memory(device, &self.network, &self.samples, &self.options)
     }
 
     /// Opens a training on a device: kernels on [`Device::cuda`] and [`Device::simt`], the plain program on [`Device::cpu`].
@@ -147,7 +149,7 @@ impl TrainerBuilder {
                 format!("at most the {} training positions", train.len()),
             ));
         }
-        let memory = memory(network, &samples, &options);
+        let memory = memory(device, network, &samples, &options)?;
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
         let engine = dispatch::open(device, setup)?;
@@ -158,17 +160,11 @@ impl TrainerBuilder {
 }
 
 /// What a training needs.
-fn memory(network: &Network, samples: &Samples, options: &Options) -> Memory {
-    let mut parameters = 0;
-    network.visit(|_, _, values| parameters += values.len() as u64);
+fn memory(device: &Device, network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
     let shape = network.shape();
-    let position = 4 * shape.n_observation() as u64 + u64::from(shape.actions);
-    // Of each convolution its output and the norm's, forward and back.
-    let layers = 4 * (1 + 2 * u64::from(shape.depth)) * shape.n_block() as u64 * 4;
-    Memory::default()
-        .on_device("positions", samples.len() as u64 * position)
-        .on_device("parameters", 4 * 4 * parameters)
-        .on_device("layers", u64::from(options.batch) * layers)
+    // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
+    let networks = 4 * 4 * n_values(shape);
+    Ok(dispatch::memory(device, shape, samples, options.batch)?.on_host("networks", networks))
 }
 
 /// A file that is written while a training runs.
@@ -237,7 +233,7 @@ pub struct Trainer {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TrainEvent {
-    /// A step was done. On a device with memory of its own they are told some at a time, since the trainer waits for the device to know them.
+    /// A step was done. Where kernels run, steps are reported some at a time: the trainer waits for the device once for all of them.
     Step {
         /// The epoch, from 1.
         epoch: u32,
@@ -252,7 +248,7 @@ pub enum TrainEvent {
     Epoch(EpochReport),
 }
 
-/// Who is told.
+/// What observes a run, and may stop it.
 type Watch<'a> = dyn FnMut(&Progress<TrainEvent>) -> ControlFlow<()> + 'a;
 
 impl Trainer {
@@ -309,7 +305,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Trains until the last epoch or step is done, or `watch` answers `Break`, which is heeded between two steps. A training that it stopped goes on when
+    /// Trains until the last epoch or step is done, or `watch` answers `Break`, which takes effect between two steps. A training that it stopped goes on when
     /// `run` is called again. Steps of the progress are updates.
     ///
     /// # Errors
@@ -440,7 +436,7 @@ impl Trainer {
         Ok(Some(mean(found?, self.validation.len())))
     }
 
-    /// What the present network says of some positions, by their numbers in the samples, on average; with the running statistics.
+    /// Mean losses and accuracy of the present network on some positions, by their indices in the samples; norms use the running statistics.
     ///
     /// # Errors
     /// [`Error::Shape`] for no position or one that is not there; errors of the device.
@@ -451,7 +447,7 @@ impl Trainer {
         Ok(mean(self.engine.evaluate(positions)?, positions.len()))
     }
 
-    /// The gradient of the loss of one batch of positions, by their numbers in the samples, at the present network and without the L2 term. Running
+    /// The gradient of the loss of one batch of positions, by their indices in the samples, at the present network and without the L2 term. Running
     /// statistics are 0 in it. For tests and diagnosis: nothing is changed.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::ptx::embedded::AZERO_FUSED;
 
 use super::pack;
+use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
 use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, Stream};
@@ -243,12 +244,20 @@ impl Kernels {
     }
 }
 
-/// What the kernels leave for each other.
+/// Arrays that one kernel writes and the next one reads.
 pub(super) struct Buffers {
     /// Planes of the heads, `[capacity, filters, 8, 8]`.
     pub planes: Buffer<f32>,
     /// [`Kernels::n_scratch`] vectors.
     pub scratch: Buffer<Vec4>,
+}
+
+impl Buffers {
+    /// Bytes for `capacity` positions on a device with `multiprocessors`.
+    pub fn bytes(shape: &NetworkShape, capacity: usize, multiprocessors: u32) -> u64 {
+        let filters = u64::from(shape.value_filters + shape.policy_filters);
+        4 * capacity as u64 * filters * shape.cells() as u64 + tower::scratch_bytes(multiprocessors) as u64
+    }
 }
 
 /// The network on the device.
@@ -276,6 +285,18 @@ pub(super) struct DeviceNetwork {
 }
 
 impl DeviceNetwork {
+    /// Bytes of a network of this shape.
+    pub fn bytes(shape: &NetworkShape, precision: Precision) -> u64 {
+        let size = |value: u32| u64::from(value);
+        let (cells, filters) = (shape.cells() as u64, size(shape.value_filters + shape.policy_filters));
+        let biases = size(1 + 2 * shape.depth) * size(WIDTH);
+        let heads = filters * (size(WIDTH) + 1);
+        // The first linear layers are there twice, as they are and transposed.
+        let value = 2 * size(shape.value_filters) * cells * size(shape.value_hidden) + 2 * size(shape.value_hidden) + 1;
+        let policy = 2 * size(shape.policy_filters) * cells * size(shape.actions) + size(shape.actions);
+        pack::weight_bytes(shape.depth, precision) as u64 + 4 * (biases + heads + value + policy)
+    }
+
     /// Packs and uploads a network of a shape that `fits` has accepted.
     pub fn new(stream: &Stream, network: &FoldedNetwork, precision: Precision) -> Result<Self> {
         let shape = network.shape;

@@ -13,7 +13,7 @@ use super::Evaluate;
 use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
 use crate::azero::{Engine, NetworkShape};
-use crate::{Device, Error, Precision, Result, Stream};
+use crate::{Device, Error, Memory, Precision, Result, Stream};
 use kernels::{Buffers, DeviceNetwork, Kernels};
 
 /// Whether this engine can do it on this device.
@@ -55,6 +55,21 @@ pub(in crate::azero) fn build(
     capacity: usize,
 ) -> Result<Box<dyn Evaluate>> {
     Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
+}
+
+/// Device memory of the engine: the network's parameters, and the arrays between its kernels.
+///
+/// # Errors
+/// What the driver says.
+pub(in crate::azero) fn memory(
+    device: &Device,
+    shape: NetworkShape,
+    precision: Precision,
+    capacity: usize,
+) -> Result<Memory> {
+    let layers = Buffers::bytes(&shape, capacity, device.info()?.n_multiprocessors);
+    let network = DeviceNetwork::bytes(&shape, precision);
+    Ok(Memory::default().on_device("network", network).on_device("layers", layers))
 }
 
 struct Fused {

@@ -68,6 +68,19 @@ pub(super) fn single_weights(network: &FoldedNetwork, precision: Precision) -> V
     }
 }
 
+/// Bytes of the weights of the tower's convolutions and of those for one position, which a network of `depth` blocks has.
+pub(super) fn weight_bytes(depth: u32, precision: Precision) -> usize {
+    fn of<F: Format>(n_torso: u32) -> usize {
+        tower::n_weight_bytes::<F>(n_torso) + single::block_bytes::<F>(n_torso) * single::BLOCKS as usize
+    }
+    match precision {
+        Precision::F16 => of::<Fp16>(2 * depth),
+        Precision::Bf16 => of::<Bf16>(2 * depth),
+        Precision::Tf32 => of::<Tf32>(2 * depth),
+        Precision::F32 | Precision::F64 | Precision::I16 => of::<Split>(2 * depth),
+    }
+}
+
 /// The bytes of a 16-bit number: the first two.
 fn short(pack: impl Fn(f32, f32) -> u32, value: f32) -> [u8; 4] {
     pack(value, 0.0).to_le_bytes()

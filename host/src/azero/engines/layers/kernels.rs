@@ -22,12 +22,12 @@ use super::plan::{self, ConvOffsets, Form, Format, Packed};
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Function, Memory, Module, Result, Stream};
 
 /// Fewest positions that share a block of the heads: below, a block each keeps more multiprocessors busy.
 const LEAST_MANY: u32 = 264;
 
-/// A network and what it leaves behind.
+/// A network's parameters and activations.
 pub(super) struct Arrays {
     pub shape: NetworkShape,
     pub format: Format,
@@ -46,6 +46,15 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
+    /// What [`Arrays::new`] takes for a network of this shape.
+    pub fn memory(shape: &NetworkShape, format: Format, capacity: usize) -> Memory {
+        let observation = if format == Format::Fp32 { 0 } else { format.words(shape.planes) };
+        let words = observation + 2 * format.words(shape.width) + shape.value_filters + shape.policy_filters;
+        Memory::default()
+            .on_device("network", 4 * Packed::n_words(shape, format) as u64)
+            .on_device("layers", 4 * (capacity * shape.cells()) as u64 * u64::from(words))
+    }
+
     /// Takes the memory for `capacity` positions.
     pub fn new(stream: &Stream, network: &FoldedNetwork, format: Format, capacity: usize) -> Result<Self> {
         let shape = network.shape;

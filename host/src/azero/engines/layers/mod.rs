@@ -6,9 +6,10 @@ mod kernels;
 mod plan;
 
 use super::Evaluate;
+use crate::azero::NetworkShape;
 use crate::azero::evaluation::{BlockOutput, Inputs, Outputs};
 use crate::azero::folded::FoldedNetwork;
-use crate::{Backend, Device, Error, Precision, Result, Stream};
+use crate::{Backend, Device, Error, Memory, Precision, Result, Stream};
 use graphs::Graphs;
 use kernels::{Arrays, Conv, Kernels};
 use plan::Format;
@@ -30,6 +31,12 @@ pub(in crate::azero) fn build(
     // `simt` has nothing to gain from a recording.
     let graphs = (device.backend() == Backend::Cuda).then(Graphs::default);
     Ok(Box::new(LayersEngine { graphs, kernels, arrays }))
+}
+
+/// Device memory of the engine: the network's parameters, and the activations between its layers.
+pub(in crate::azero) fn memory(shape: NetworkShape, precision: Precision, capacity: usize) -> Memory {
+    // A precision that kernels do not have is refused before.
+    Format::of(precision).map_or_else(Memory::default, |format| Arrays::memory(&shape, format, capacity))
 }
 
 /// # Errors

@@ -142,6 +142,28 @@ impl Packed {
         packed
     }
 
+    /// Words that the parameters of a network of this shape take: the length of [`Packed::words`].
+    pub fn n_words(shape: &NetworkShape, format: Format) -> usize {
+        let size = |value: u32| value as usize;
+        let conv = |n_inputs: u32| {
+            let line = size(shape.width).next_multiple_of(LINE as usize);
+            let depth = match format {
+                Format::Fp32 => size(n_inputs.next_multiple_of(INPUT_GROUP)),
+                _ => size(format.words(n_inputs).next_multiple_of(CHUNK)),
+            };
+            (depth * size(TAPS) * line).next_multiple_of(4) + line.next_multiple_of(4)
+        };
+        let linear = |n_inputs: usize, n_outputs: u32| (n_inputs * size(n_outputs)).next_multiple_of(4);
+        let (cells, hidden, actions) = (shape.cells(), shape.value_hidden, shape.actions);
+        let filters = size(shape.value_filters + shape.policy_filters).next_multiple_of(4);
+        let planes = (size(shape.width.next_multiple_of(AT_ONCE)) + 1) * filters;
+        let value = linear(size(shape.value_filters) * cells, hidden)
+            + size(hidden).next_multiple_of(4)
+            + size(hidden + 1).next_multiple_of(4);
+        let policy = linear(size(shape.policy_filters) * cells, actions) + size(actions).next_multiple_of(4);
+        conv(shape.planes) + 2 * size(shape.depth) * conv(shape.width) + planes + value + policy
+    }
+
     fn put(&mut self, values: &[f32]) -> usize {
         self.put_words(values.iter().map(|value| value.to_bits()))
     }

@@ -7,10 +7,24 @@ use warpplay_cpu_ref::azero::Parallel;
 use warpplay_cpu_ref::azero::training::{Adam, Batch, Settings, Training, loss};
 
 use super::{Setup, Train};
+use crate::azero::network::n_values;
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
-use crate::{Error, Result};
+use crate::{Error, Memory, Result};
+
+/// What it takes, beside the positions, which stay where they are: parameters with Adam's moments and gradients, and about what the layers of a batch leave
+/// behind.
+pub(in crate::azero::train) fn memory(shape: NetworkShape, batch: u32) -> Memory {
+    let (batch, actions) = (u64::from(batch), u64::from(shape.actions));
+    // Of each convolution its output and the norm's, forward and back.
+    let layers = 4 * (1 + 2 * u64::from(shape.depth)) * shape.n_block() as u64 * 4;
+    let position = 4 * shape.n_observation() as u64 + 5 * actions + 4;
+    Memory::default()
+        .on_device("parameters", 4 * 4 * n_values(shape))
+        .on_device("layers", batch * layers)
+        .on_device("batch", batch * position)
+}
 
 /// Opens it.
 ///

@@ -8,13 +8,22 @@ use warpplay_gpu::azero::train::update::Rate;
 use super::kernels::{Arrays, Kernels, Positions};
 use super::plan::Plan;
 use super::{Setup, Train};
-use crate::azero::Network;
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
-use crate::{Device, Error, Graph, Result, Stream};
+use crate::azero::{Network, NetworkShape};
+use crate::{Device, Error, Graph, Memory, Result, Stream};
 
 /// Most steps between two answers of the device.
 pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
+
+/// What it takes, with all positions.
+///
+/// # Errors
+/// [`Error::Shape`] for a network or a batch that the kernels do not take.
+pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, batch: u32) -> Result<Memory> {
+    let plan = Plan::new(shape, batch)?;
+    Ok(Arrays::memory(&plan, samples, STEPS_AT_ONCE, STEPS_AT_ONCE * batch as usize))
+}
 
 /// Opens it.
 ///

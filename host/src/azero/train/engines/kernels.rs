@@ -19,9 +19,9 @@ use warpplay_gpu::azero::train::{line_length, samples::Samples as DeviceSamples}
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
 use super::plan::{NormPlan, Plan, ProductPlan};
-use crate::azero::NORM_EPSILON;
 use crate::azero::train::{Options, Samples};
-use crate::{Buffer, Device, Error, Function, Module, Result, Stream};
+use crate::azero::{NORM_EPSILON, NetworkShape};
+use crate::{Buffer, Device, Error, Function, Memory, Module, Result, Stream};
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -34,6 +34,13 @@ pub(super) struct SampleArrays {
 }
 
 impl SampleArrays {
+    /// Bytes of the positions.
+    pub fn bytes(samples: &Samples) -> u64 {
+        let Samples { bits, legal, first, visits, total, values, .. } = samples;
+        let words = bits.len() + legal.len() + first.len() + total.len() + values.len();
+        (4 * words + size_of_val(&visits[..])) as u64
+    }
+
     /// Uploads them.
     pub fn new(stream: &Stream, samples: &Samples) -> Result<Self> {
         Ok(Self {
@@ -106,6 +113,26 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
+    /// What [`Arrays::new`] takes.
+    pub fn memory(plan: &Plan, samples: &Samples, n_steps: usize, n_order: usize) -> Memory {
+        let NetworkShape { planes, width, value_filters, value_hidden, policy_filters, actions, .. } = plan.shape;
+        let (batch, line) = (u64::from(plan.batch), |channels: u32| u64::from(line_length(channels)));
+        let pixels = batch * plan.shape.cells() as u64;
+        let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
+        let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
+        let board = line(planes) + 2 * blocks + line(value_filters.max(policy_filters)) + 2 * line(width) + line(most);
+        let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
+        let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
+        let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
+        let steps = n_steps * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (n_order + 1);
+        Memory::default()
+            .on_device("positions", SampleArrays::bytes(samples))
+            .on_device("parameters", 4 * (4 * u64::from(plan.n_values) + 2 * u64::from(plan.n_running)))
+            .on_device("layers", 4 * (pixels * board + batch * vectors))
+            .on_device("partial sums", 4 * (sums + batch * OUTCOME as u64))
+            .on_device("steps", steps as u64)
+    }
+
     /// Takes the memory: for steps of the plan's batch, at most `n_steps` of them and `n_order` positions at once.
     pub fn new(
         stream: &Stream,
