@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// The position after a string of moves from the start.
 ///
 /// # Errors
-/// [`Error::Moves`] names the first place that is no move, the first illegal move, or the move after the game was over.
+/// [`Error::Moves`] names the first word that is no move, the first illegal move, or the move after the game was over.
 pub fn position_after<G: Notation>(moves: &str) -> Result<G> {
     let mut position = G::start();
     play_moves(&mut position, moves)?;
