@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::Usage;
+use super::{OutputFlags, Usage};
 
 /// A file to be written at the end of the work.
 pub struct OutputFile {
@@ -90,6 +90,16 @@ impl OutputFile {
     /// may be as long as names can be.
     fn temporary(&self) -> PathBuf {
         self.target.with_file_name(format!(".warpplay.{}.tmp", std::process::id()))
+    }
+}
+
+impl OutputFlags {
+    /// Makes sure that the file of `--json`, if there is one, can be written.
+    ///
+    /// # Errors
+    /// As [`OutputFile::prepare`].
+    pub fn json_file(&self) -> Result<Option<OutputFile>> {
+        OutputFile::prepare_option(self.json.as_deref())
     }
 }
 

@@ -59,14 +59,6 @@ impl OutputFlags {
             .try_init();
     }
 
-    /// Makes sure that the file of `--json`, if there is one, can be written.
-    ///
-    /// # Errors
-    /// As [`OutputFile::prepare`].
-    pub fn json_file(&self) -> anyhow::Result<Option<OutputFile>> {
-        OutputFile::prepare_option(self.json.as_deref())
-    }
-
     /// Prints to stdout, unless told to be quiet.
     ///
     /// # Errors
