@@ -1,4 +1,4 @@
-//! How fast the paper's kernels do its job, beside the engines of `warpplay`: all forms, ranks, single positions.
+//! How fast the paper's kernels do its job, beside the engines of `warpplay`: all engines, ranks, single positions.
 //!
 //! ```text
 //! cargo bench -p warpplay-papers --bench shogi_bonanza -- --quick
@@ -61,7 +61,7 @@ struct Args {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
-    /// The job in every form
+    /// The job by every engine
     Job,
     /// The job by several ranks
     Ranks,

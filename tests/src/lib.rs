@@ -44,6 +44,7 @@
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
 //! | `azero/player.rs` | the search differs from the plain one, between back ends or alone and in a batch; a match or its records are wrong |
+//! | `azero/memory.rs` | what is told of memory before it is taken is not what is taken |
 //! | `azero/old_files.rs` | what version 0.1 wrote is not read, or what goes on from it has other bits |
 //! | `azero/cli.rs` | the commands `warpplay azero` that others rely on have changed |
 //! | `cfr/games.rs` | a game file is read wrongly, or a bad one accepted; betting, ranking, counts or deals are not those of the reference |

@@ -69,7 +69,7 @@ pub fn list() -> Result<()> {
     let text = fs::read_to_string(&known_path).with_context(|| format!("cannot read {}", known_path.display()))?;
     let known = parse_known(&text)?;
 
-    let images = images()?;
+    let images: Vec<Image> = images()?.into_iter().collect();
     if images.is_empty() {
         bail!("no build script made PTX");
     }

@@ -123,8 +123,8 @@ pub struct SelfplayArgs {
     pub games: u64,
 
     /// Number of the first game; a game's random numbers follow from it and the seed
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub first: u64,
+    #[arg(long, value_name = "N", alias = "first", default_value_t = 0)]
+    pub first_game: u64,
 
     /// Games side by side; what is played does not depend on it [default: 256 on cuda, else 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

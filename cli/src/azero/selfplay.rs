@@ -46,7 +46,7 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     // More trees than games would only take memory.
     let usual = if device.backend() == Backend::Cuda { 256 } else { 16 };
     let parallel = args.parallel.unwrap_or(usual).min(u32::try_from(args.games).unwrap_or(u32::MAX));
-    let options = SelfPlayOptions { games: args.games, first: args.first, parallel, search };
+    let options = SelfPlayOptions { games: args.games, first: args.first_game, parallel, search };
     let mut games = SelfPlay::builder(estimator).options(options).build(&device)?;
     let bar = args.output.bar(args.games);
     let mut file = saved.map(RecordFile::begin).transpose()?;

@@ -23,8 +23,8 @@ const SCHEMA: u32 = 1;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Folder with variant_a.game to variant_d.game
-    #[arg(long, value_name = "DIR")]
-    pub games: PathBuf,
+    #[arg(long, value_name = "DIR", alias = "games")]
+    pub definitions: PathBuf,
 
     /// Iterations of each point, with commas between [default: 10,100,1000,10000; with --quick 10]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<()> {
     let json = args.output.json_file()?;
     let chosen = GAMES.into_iter().filter(|name| args.only.is_empty() || args.only.iter().any(|only| only == name));
     let games = chosen.map(|name| {
-        let path = args.games.join(format!("variant_{name}.game"));
+        let path = args.definitions.join(format!("variant_{name}.game"));
         Ok((format!("variant_{name}"), GameDef::read(path)?))
     });
     let games = games.collect::<Result<Vec<_>>>()?;

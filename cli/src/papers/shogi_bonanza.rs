@@ -19,7 +19,7 @@ use warpplay::shogi::ranks::{self, Ranks};
 use warpplay::shogi::records::Skipped;
 use warpplay::shogi::{Objective, Row};
 use warpplay_papers::shogi_bonanza::tables::{Tables, Wanted, figure, measure};
-use warpplay_papers::shogi_bonanza::{Form, Options, Split, learn};
+use warpplay_papers::shogi_bonanza::{Options, PaperEngine, Split, learn};
 
 use crate::common::flags::{PlotsFlag, ThreadsFlag};
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
@@ -45,8 +45,8 @@ pub struct Args {
 
     /// How the objective is computed: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain, fused,
     /// histogram (sums over the distinct differences)
-    #[arg(long, value_name = "FORM", default_value = "histogram", alias = "engine")]
-    pub form: Form,
+    #[arg(long, value_name = "ENGINE", default_value = "histogram", alias = "form")]
+    pub engine: PaperEngine,
 
     #[command(flatten)]
     pub repeat: RepeatFlag,
@@ -104,7 +104,7 @@ struct Record<'a> {
     zero_share: f64,
     trajectory: &'a [Row],
     objective: Objective,
-    form: Form,
+    engine: PaperEngine,
     repeat: u32,
     ranks: usize,
     split: Split,
@@ -178,7 +178,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         common::print(head(&data, held_out.as_ref(), args, &device, ranks.size()))?;
     }
     let options = Options {
-        form: args.form,
+        engine: args.engine,
         objective,
         init: args.rule.init,
         iterations: args.iterations,
@@ -241,7 +241,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
             zero_share: data.facts.zero_share,
             trajectory: &rows,
             objective,
-            form: args.form,
+            engine: args.engine,
             repeat: args.repeat.repeat,
             ranks: ranks.size(),
             split: args.split,
@@ -267,7 +267,7 @@ fn head(data: &Data, held_out: Option<&Data>, args: &Args, device: &Device, rank
     let shared =
         if ranks > 1 { format!(", {ranks} ranks, each with a share of the {}", args.split) } else { String::new() };
     let held_out = held_out.map(|held_out| held_out.held_out_text(data)).unwrap_or_default();
-    data.text() + &held_out + &format!("form         {} on {device}, {}{shared}\n\n", args.form, device.name())
+    data.text() + &held_out + &format!("engine       {} on {device}, {}{shared}\n\n", args.engine, device.name())
 }
 
 fn end(rows: &[Row], children: u64, seconds: f64) -> String {

@@ -1,4 +1,4 @@
-//! The paper's job: 50 iterations of 13 evaluations over millions of children, by its own forms and by the engines of `warpplay`.
+//! The paper's job: 50 iterations of 13 evaluations over millions of children, by the engines of the paper and those of `warpplay`.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use warpplay::shogi::Row;
 use warpplay::shogi::material::Engine;
 use warpplay::{Backend, Device, Error, Result};
 use warpplay_papers::shogi_bonanza::published::{CPU_SECONDS, EVALUATIONS as OF_THE_JOB, GPU_SECONDS};
-use warpplay_papers::shogi_bonanza::{Form, Job, Options, Reproducible};
+use warpplay_papers::shogi_bonanza::{Job, Options, PaperEngine, Reproducible};
 
 use crate::measure::Bench;
 use crate::output::{Table, number, percent};
@@ -23,7 +23,7 @@ const INIT: [f64; 12] = [3.0; 12];
 const PROMISED: f64 = 1e-9;
 
 const HEADERS: [&str; 10] = [
-    "form",
+    "engine",
     "device",
     "threads",
     "children",
@@ -36,17 +36,17 @@ const HEADERS: [&str; 10] = [
 ];
 
 /// Bytes of children that one evaluation of all thirteen values reads.
-fn bytes_each(form: Form) -> f64 {
-    match form {
-        Form::Paper => 96.0 * EVALUATIONS,
-        Form::Paper95 => 95.0 * EVALUATIONS,
-        Form::Engine(Engine::Persistent) => 96.0,
-        Form::Engine(Engine::Plain | Engine::Fused) => 8.0,
-        Form::Engine(_) => 0.0,
+fn bytes_each(engine: PaperEngine) -> f64 {
+    match engine {
+        PaperEngine::Paper => 96.0 * EVALUATIONS,
+        PaperEngine::Paper95 => 95.0 * EVALUATIONS,
+        PaperEngine::Warpplay(Engine::Persistent) => 96.0,
+        PaperEngine::Warpplay(Engine::Plain | Engine::Fused) => 8.0,
+        PaperEngine::Warpplay(_) => 0.0,
     }
 }
 
-/// What was measured of a form.
+/// What was measured of an engine.
 struct Timed {
     children: u64,
     build: f64,
@@ -54,14 +54,14 @@ struct Timed {
     last: Option<Row>,
 }
 
-/// Builds a form and runs the job. The CPU's is measured by its first iteration: all are alike.
-fn time(bench: &Bench, device: &Device, form: Form, threads: Option<usize>) -> Result<Timed> {
+/// Builds an engine and runs the job. The CPU's is measured by its first iteration: all are alike.
+fn time(bench: &Bench, device: &Device, engine: PaperEngine, threads: Option<usize>) -> Result<Timed> {
     let start = std::time::Instant::now();
-    let options = Options { form, init: INIT, iterations: ITERATIONS, threads, ..Options::default() };
+    let options = Options { engine, init: INIT, iterations: ITERATIONS, threads, ..Options::default() };
     let mut job = Job::new(device, &bench.job(), &options)?;
     let build = start.elapsed().as_secs_f64();
     let children = job.children();
-    if device.backend() == Backend::Cuda || form == Form::Engine(Engine::Histogram) {
+    if device.backend() == Backend::Cuda || engine == PaperEngine::Warpplay(Engine::Histogram) {
         let mut last = None;
         let seconds = bench.clock(true, || {
             last = job.run(&options, |_| ControlFlow::Continue(()))?.pop();
@@ -77,17 +77,17 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new("THE PAPER'S JOB, 50 iterations of 13 evaluations", 3, &HEADERS);
     let cpu = Device::cpu();
     let mut rows = Vec::new();
-    for form in [Form::Paper, Form::Engine(Engine::Plain), Form::Engine(Engine::Histogram)] {
-        rows.extend([(cpu.clone(), form, Some(1)), (cpu.clone(), form, None)]);
+    for engine in [PaperEngine::Paper, PaperEngine::Warpplay(Engine::Plain), PaperEngine::Warpplay(Engine::Histogram)] {
+        rows.extend([(cpu.clone(), engine, Some(1)), (cpu.clone(), engine, None)]);
     }
     if let Some(device) = bench.kernels() {
-        rows.extend(Form::ALL.iter().map(|&form| (device.clone(), form, None)));
+        rows.extend(PaperEngine::ALL.iter().map(|&engine| (device.clone(), engine, None)));
     }
     let mut one_core = None;
     let mut expected = None;
-    for (device, form, threads) in rows {
-        bench.output.progress(&format!("{form} on {device}"));
-        let measured = time(bench, &device, form, threads).and_then(|timed| {
+    for (device, engine, threads) in rows {
+        bench.output.progress(&format!("{engine} on {device}"));
+        let measured = time(bench, &device, engine, threads).and_then(|timed| {
             let evaluations = f64::from(ITERATIONS + 1) * EVALUATIONS * timed.children as f64 / timed.seconds;
             let one_core = *one_core.get_or_insert(evaluations);
             if let Some(row) = &timed.last {
@@ -98,7 +98,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
                 }
             }
             let passes = f64::from(ITERATIONS + 1) * timed.children as f64;
-            let bandwidth = bytes_each(form) * passes / timed.seconds;
+            let bandwidth = bytes_each(engine) * passes / timed.seconds;
             let cells = vec![
                 number(timed.children as f64),
                 number(timed.build),
@@ -121,15 +121,15 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
             });
             Ok((cells, line))
         });
-        let (form, device) = (form.to_string(), device.to_string());
+        let (engine, device) = (engine.to_string(), device.to_string());
         let threads = match (device.as_str(), threads) {
             ("cpu", Some(1)) => "one",
             ("cpu", _) => "all",
             _ => "-",
         };
-        bench.row(&mut table, "job", &[("form", &form), ("device", &device), ("threads", threads)], measured)?;
+        bench.row(&mut table, "job", &[("engine", &engine), ("device", &device), ("threads", threads)], measured)?;
     }
-    table.note("the CPU's forms of children: one iteration timed, times 51 (the last state is evaluated too)".into());
+    table.note("on the CPU: one iteration timed, times 51 (the last state is evaluated too)".into());
     table.note(
         "paper: 13 passes an iteration, each a launch of 96 threads a position; bound by the instructions".into(),
     );

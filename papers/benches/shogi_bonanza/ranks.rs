@@ -8,7 +8,7 @@ use warpplay::shogi::material::Engine;
 use warpplay::shogi::ranks::{Ranks, Threads};
 use warpplay::shogi::{Objective, Row, Shard};
 use warpplay::{Device, Result};
-use warpplay_papers::shogi_bonanza::{Form, Job, Options, Split, ideal_speed_up, part, reproduce};
+use warpplay_papers::shogi_bonanza::{Job, Options, PaperEngine, Split, ideal_speed_up, part, reproduce};
 
 use crate::measure::{Bench, n_children};
 use crate::output::{Table, number};
@@ -43,7 +43,8 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
 
 /// Seconds of an iteration.
 fn job(shards: &[&Shard], split: Split, size: usize) -> Result<f64> {
-    let options = Options { form: Form::Engine(Engine::Plain), threads: Some(1), split, ..Options::default() };
+    let options =
+        Options { engine: PaperEngine::Warpplay(Engine::Plain), threads: Some(1), split, ..Options::default() };
     let times = Threads::run(size, |ranks| {
         let mut work = part(ranks, split, shards, |shards| Job::new(&Device::cpu(), shards, &options))?;
         ranks.gather(&[])?;

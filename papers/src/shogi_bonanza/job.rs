@@ -1,4 +1,4 @@
-//! The paper's job by any form: its own, or an engine of `warpplay`.
+//! The paper's job by any engine: the paper's, or one of `warpplay`.
 
 use std::ops::{ControlFlow, Range};
 
@@ -8,7 +8,7 @@ use warpplay::shogi::ranks::{Alone, Ranks};
 use warpplay::shogi::{Objective, Row, Shard, Values};
 use warpplay::{Backend, Device, Progress, Result};
 
-use super::form::Form;
+use super::engine::PaperEngine;
 use super::part::part;
 use super::program::Program;
 use super::reproduce::{Reproducible, Split, reproduce};
@@ -18,7 +18,7 @@ use warpplay::shogi::material::Engine;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
     /// What holds the children.
-    pub form: Form,
+    pub engine: PaperEngine,
     /// What is minimised, and by which steps.
     pub objective: Objective,
     /// First values.
@@ -37,7 +37,7 @@ impl Default for Options {
     /// The paper's numbers, by the histogram.
     fn default() -> Self {
         Self {
-            form: Form::Engine(Engine::Histogram),
+            engine: PaperEngine::Warpplay(Engine::Histogram),
             objective: Objective::default(),
             init: [3.0; 12],
             iterations: 50,
@@ -48,7 +48,7 @@ impl Default for Options {
     }
 }
 
-/// Children in any form.
+/// Children, held by any engine.
 pub struct Job {
     work: Work,
 }
@@ -64,9 +64,9 @@ impl Job {
     /// # Errors
     /// Those of [`Program::new`] and of [`Material::builder`].
     pub fn new(device: &Device, shards: &[&Shard], options: &Options) -> Result<Self> {
-        let Options { form, objective, init, iterations, repeat, threads, .. } = options;
-        let work = match (form.stride(), form) {
-            (None, Form::Engine(engine)) => {
+        let Options { engine, objective, init, iterations, repeat, threads, .. } = options;
+        let work = match (engine.stride(), engine) {
+            (None, PaperEngine::Warpplay(engine)) => {
                 let builder = Material::builder(shards).engine(*engine).objective(*objective).init(*init);
                 let builder = builder.iterations(*iterations).repeat(*repeat).threads(*threads);
                 Work::Engine(Box::new(builder.build(device)?))
@@ -79,7 +79,7 @@ impl Job {
         Ok(Self { work })
     }
 
-    /// All rows on this rank alone; where the form makes all iterations in one launch, in one launch.
+    /// All rows on this rank alone; where the engine makes all iterations in one launch, in one launch.
     ///
     /// # Errors
     /// Those of [`reproduce`], and of [`Material::run`].
@@ -127,7 +127,7 @@ pub fn learn(
     options: &Options,
     watch: impl FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Vec<Row>> {
-    let one_by_one = device.backend() == Backend::Cpu || options.form.stride().is_some();
+    let one_by_one = device.backend() == Backend::Cpu || options.engine.stride().is_some();
     if ranks.size() == 1 && !one_by_one {
         return Job::new(device, shards, options)?.run(options, watch);
     }

@@ -14,7 +14,7 @@
 //! | what its kernels do | [`kernels`] |
 //! | how they are launched | [`Program`], [`PositionEvaluator`] |
 //! | how its learning is divided over ranks | [`reproduce`], [`Split`], [`part`] |
-//! | the same learning by the paper's forms and by the engines of `warpplay` | [`Job`], [`Form`] |
+//! | the same learning by the paper's engines and by the engines of `warpplay` | [`Job`], [`PaperEngine`] |
 //! | its Tables 2, 6 and 7, its figures | [`tables`], [`published`], `warpplay papers shogi_bonanza --tables --plots DIR` |
 //!
 //! # What was found
@@ -33,7 +33,7 @@
 pub mod kernels;
 
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
-mod form;
+mod engine;
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
 mod job;
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
@@ -53,7 +53,7 @@ pub mod tables;
 
 #[cfg(all(feature = "shogi_bonanza", not(target_arch = "nvptx64")))]
 pub use self::{
-    form::Form,
+    engine::PaperEngine,
     job::{Job, Options, learn},
     part::part,
     program::Program,

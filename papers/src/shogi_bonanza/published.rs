@@ -29,7 +29,7 @@ pub fn ideal(ranks: u32) -> f64 {
 #[derive(Clone, Debug, Serialize)]
 pub struct Time {
     /// What ran.
-    pub form: String,
+    pub engine: String,
     /// Where.
     pub device: String,
     /// Threads of the CPU, 0 on a GPU.

@@ -10,7 +10,7 @@ use warpplay::shogi::ranks::{self, Ranks, Threads};
 use warpplay::shogi::{Evaluator, FeatureSet, Row, Shard, Values};
 use warpplay::{Backend, Device, Result};
 
-use super::form::Form;
+use super::engine::PaperEngine;
 use super::job::{Job, Options};
 use super::part::part;
 use super::published::{self, RankTime, Time};
@@ -130,7 +130,7 @@ impl Work<'_> {
         self.children() * 13.0 * f64::from(self.wanted.iterations + 1)
     }
 
-    /// Table 2: the plain form on one thread of the CPU a rank, for 1 rank and more, which share the changed values as in the paper.
+    /// Table 2: the plain engine on one thread of the CPU a rank, for 1 rank and more, which share the changed values as in the paper.
     fn by_ranks(&self, group: &dyn Ranks) -> Result<(Vec<RankTime>, &'static str)> {
         let (seconds, ranks_as) = match group.size() {
             1 => {
@@ -160,15 +160,15 @@ impl Work<'_> {
         Ok(((1..).zip(&seconds).map(row).collect(), ranks_as))
     }
 
-    /// The job with another form, on one thread or more, with the updates of a measurement.
-    fn job(&self, form: Form, threads: Option<usize>) -> Options {
-        Options { form, threads, iterations: self.wanted.iterations, ..self.wanted.options.clone() }
+    /// The job by another engine, on one thread or more, with the updates of a measurement.
+    fn job(&self, engine: PaperEngine, threads: Option<usize>) -> Options {
+        Options { engine, threads, iterations: self.wanted.iterations, ..self.wanted.options.clone() }
     }
 
     /// One rank's time, from when all are ready.
     fn as_rank(&self, ranks: &dyn Ranks) -> Result<f64> {
         let split = Split::Features;
-        let job = self.job(Form::Engine(Engine::Plain), Some(1));
+        let job = self.job(PaperEngine::Warpplay(Engine::Plain), Some(1));
         let mut work = part(ranks, split, self.shards, |shards| Job::new(&Device::cpu(), shards, &job))?;
         let start = Instant::now();
         let go_on = |_: &Row| ControlFlow::Continue(());
@@ -176,27 +176,27 @@ impl Work<'_> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Table 6: the paper's way on one core and on all, then every form of the device.
+    /// Table 6: the paper's way on one core and on all, then every engine of the device.
     fn by_form(&self, device: &Device) -> Result<Vec<Time>> {
         let cpu = Device::cpu();
         let all = std::thread::available_parallelism().map_or(1, usize::from);
-        let (plain, histogram) = (Form::Engine(Engine::Plain), Form::Engine(Engine::Histogram));
+        let (plain, histogram) = (PaperEngine::Warpplay(Engine::Plain), PaperEngine::Warpplay(Engine::Histogram));
         let mut runs = vec![
-            (&cpu, Form::Paper, Some(1)),
-            (&cpu, Form::Paper, Some(all)),
+            (&cpu, PaperEngine::Paper, Some(1)),
+            (&cpu, PaperEngine::Paper, Some(all)),
             (&cpu, plain, Some(1)),
             (&cpu, plain, Some(all)),
             (&cpu, histogram, Some(1)),
         ];
         if device.backend() == Backend::Cuda {
-            runs.extend(Form::ALL.iter().map(|&form| (device, form, None)));
+            runs.extend(PaperEngine::ALL.iter().map(|&engine| (device, engine, None)));
         }
         let mut times = Vec::new();
-        for (device, form, threads) in runs {
+        for (device, engine, threads) in runs {
             if (self.wanted.stop)() {
                 break;
             }
-            let options = self.job(form, threads);
+            let options = self.job(engine, threads);
             let mut job = Job::new(device, self.shards, &options)?;
             // The first run on a device loads what it needs.
             if device.backend() != Backend::Cpu {
@@ -205,7 +205,7 @@ impl Work<'_> {
             let start = Instant::now();
             job.run(&options, |_| ControlFlow::Continue(()))?;
             times.push(Time {
-                form: form.to_string(),
+                engine: engine.to_string(),
                 device: device.to_string(),
                 threads: threads.unwrap_or(0),
                 iterations: options.iterations,

@@ -12,7 +12,7 @@ use warpplay::shogi::{Objective, Row, Shard, Values, Window};
 use warpplay::{Backend, Device, Error};
 use warpplay_cpu_ref::shogi::material;
 use warpplay_papers::shogi_bonanza::{
-    Form, Job, Options, PositionEvaluator, Program, Reproducible, Split, part, reproduce,
+    Job, Options, PaperEngine, PositionEvaluator, Program, Reproducible, Split, part, reproduce,
 };
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
@@ -20,8 +20,8 @@ use warpplay_tests::learning::{reference, same_as_reference, shards_of};
 use warpplay_tests::programs::{self, Scratch, close, has, list};
 use warpplay_tests::shogi_bonanza::Distinct;
 
-const PLAIN: Form = Form::Engine(Engine::Plain);
-const PERSISTENT: Form = Form::Engine(Engine::Persistent);
+const PLAIN: PaperEngine = PaperEngine::Warpplay(Engine::Plain);
+const PERSISTENT: PaperEngine = PaperEngine::Warpplay(Engine::Persistent);
 
 fn go_on(_: &Row) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -36,14 +36,14 @@ fn rows(device: &Device, shards: &[&Shard], options: &Options) -> Result<Vec<Row
 #[test]
 fn first_games_from_positions() {
     let (reference, set) = (reference(), shards_of(100, 80, 1000));
-    let run = |form, threads, iterations| {
-        rows(&Device::cpu(), &set.views(), &Options { form, threads, iterations, ..Options::default() }).unwrap()
+    let run = |engine, threads, iterations| {
+        rows(&Device::cpu(), &set.views(), &Options { engine, threads, iterations, ..Options::default() }).unwrap()
     };
-    let rows = run(Form::Paper, None, 4);
+    let rows = run(PaperEngine::Paper, None, 4);
     same_as_reference(&rows, &reference["first_100_games"]);
-    assert_eq!(run(Form::Paper95, None, 1), rows[..2]);
-    assert_eq!(run(Form::Paper, Some(1), 1), rows[..2]);
-    assert_eq!(run(Form::Paper, Some(2), 1), rows[..2]);
+    assert_eq!(run(PaperEngine::Paper95, None, 1), rows[..2]);
+    assert_eq!(run(PaperEngine::Paper, Some(1), 1), rows[..2]);
+    assert_eq!(run(PaperEngine::Paper, Some(2), 1), rows[..2]);
 }
 
 /// All games, fifty iterations, where there is a GPU.
@@ -55,14 +55,14 @@ fn all_games() {
     for device in kernel_devices().iter().filter(|device| device.backend() == Backend::Cuda) {
         let records = warpplay::shogi::records::read(&games).unwrap();
         let set = Dataset::builder().shard_parents(1 << 20).build(&records).unwrap();
-        for form in [Form::Paper, Form::Paper95] {
-            let rows = rows(device, &set.views(), &Options { form, ..Options::default() }).unwrap();
+        for engine in [PaperEngine::Paper, PaperEngine::Paper95] {
+            let rows = rows(device, &set.views(), &Options { engine, ..Options::default() }).unwrap();
             same_as_reference(&rows, &reference["all_games_50"]);
         }
     }
 }
 
-/// Everything about a few games: both forms on all back ends, beside the engines.
+/// A few games: both layouts of the paper on all back ends, beside the engines of `warpplay`.
 #[test]
 fn forms_agree() {
     // Under `simt` a position takes the paper's kernel longer than all the engines together.
@@ -70,30 +70,30 @@ fn forms_agree() {
     let shards = set.views();
     let init: Values = std::array::from_fn(|value| 2.5 + 0.37 * value as f64);
     let objective = Objective { delta: 0.07, ..Objective::default() };
-    let of = |form| Options { form, objective, init, iterations: 4, threads: Some(1), ..Options::default() };
-    let paper = rows(&Device::cpu(), &shards, &of(Form::Paper)).unwrap();
+    let of = |engine| Options { engine, objective, init, iterations: 4, threads: Some(1), ..Options::default() };
+    let paper = rows(&Device::cpu(), &shards, &of(PaperEngine::Paper)).unwrap();
     let tree = OnceCell::<Vec<Row>>::new();
     for_each_device(|device| {
-        for &form in Form::ALL {
-            let options = of(form);
+        for &engine in PaperEngine::ALL {
+            let options = of(engine);
             let mut job = Job::new(device, &shards, &options)?;
             assert_eq!(job.children(), set.n_children());
             let rows = job.run(&options, go_on)?;
             // Again in the same memory, and shorter.
-            assert_eq!(job.run(&Options { iterations: 2, ..options }, go_on)?, rows[..3], "{form}");
-            if matches!(form, Form::Paper | Form::Paper95) {
-                assert_eq!(&rows, tree.get_or_init(|| rows.clone()), "{form}");
+            assert_eq!(job.run(&Options { iterations: 2, ..options }, go_on)?, rows[..3], "{engine}");
+            if matches!(engine, PaperEngine::Paper | PaperEngine::Paper95) {
+                assert_eq!(&rows, tree.get_or_init(|| rows.clone()), "{engine}");
             }
             for (row, expected) in rows.iter().zip(&paper) {
-                assert_eq!(row.values, expected.values, "{form}");
-                assert!((row.j - expected.j).abs() < 1e-11, "{form}");
+                assert_eq!(row.values, expected.values, "{engine}");
+                assert!((row.j - expected.j).abs() < 1e-11, "{engine}");
             }
             // A rank's shares of an evaluation are parts of the whole.
             let whole = job.sums(&init, 0..12)?;
             for features in [0..0, 3..4, 5..12, 12..12] {
                 let some = job.sums(&init, features.clone())?;
-                assert_eq!(some[0], whole[0], "{form}");
-                assert_eq!(some[1..], whole[1 + features.start..1 + features.end], "{form}");
+                assert_eq!(some[0], whole[0], "{engine}");
+                assert_eq!(some[1..], whole[1 + features.start..1 + features.end], "{engine}");
             }
         }
         Ok(())
@@ -111,7 +111,7 @@ fn first_children(shard: &Shard, n: usize) -> Shard {
         plies: shard.plies[..parents].into(),
         games: shard.games[..parents].into(),
         first_child: first_child.into(),
-        // The move that was played may be gone, and no form asks for it.
+        // The move that was played may be gone, and no engine asks for it.
         played: vec![1; parents].into(),
         differences: shard.differences[..n].into(),
         first_change: shard.first_change[..=n].into(),
@@ -119,7 +119,7 @@ fn first_children(shard: &Shard, n: usize) -> Shard {
     }
 }
 
-/// The forms on positions, whose kernels have reductions of their own: the paper's second kernel adds up 512 children a block.
+/// The layouts of positions, whose kernels have reductions of their own: the paper's second kernel adds up 512 children a block.
 #[test]
 fn any_number_of_positions() {
     let set = shards_of(2, 48, 1000);
@@ -127,16 +127,16 @@ fn any_number_of_positions() {
     for_each_device(|device| {
         for n in [1, 2, 511, 512, 513] {
             let part = first_children(&set.shards()[0], n);
-            let expected = Job::new(&Device::cpu(), &[&part], &Options { form: PLAIN, ..Options::default() })?
+            let expected = Job::new(&Device::cpu(), &[&part], &Options { engine: PLAIN, ..Options::default() })?
                 .sums(&values, 0..1)?;
-            for form in [Form::Paper, Form::Paper95, PERSISTENT] {
-                let mut job = Job::new(device, &[&part], &Options { form, ..Options::default() })?;
+            for engine in [PaperEngine::Paper, PaperEngine::Paper95, PERSISTENT] {
+                let mut job = Job::new(device, &[&part], &Options { engine, ..Options::default() })?;
                 // One changed value: under `simt` thirteen sums would take long.
                 let found = job.sums(&values, 0..1)?;
                 assert_eq!(found.len(), expected.len());
                 for (found, expected) in found.iter().zip(&expected) {
                     // A child's term may be rounded to the next whole number, which is 1.5e-11 of J.
-                    assert!((found - expected).abs() <= n as i128, "{form}, {n}: {found}, not {expected}");
+                    assert!((found - expected).abs() <= n as i128, "{engine}, {n}: {found}, not {expected}");
                 }
             }
         }
@@ -182,15 +182,15 @@ fn repetitions_change_nothing_but_counts() {
     let mut devices = kernel_devices();
     devices.push(Device::cpu());
     for device in devices {
-        for form in [Form::Paper, Form::Paper95] {
+        for engine in [PaperEngine::Paper, PaperEngine::Paper95] {
             let build = |repeat| {
-                let options = Options { form, threads: Some(1), repeat, ..Options::default() };
+                let options = Options { engine, threads: Some(1), repeat, ..Options::default() };
                 Job::new(&device, &set.views(), &options).unwrap()
             };
             let (mut once, mut thrice) = (build(1), build(3));
             assert_eq!(thrice.children(), 3 * once.children());
             let (one, three) = (once.sums(&[4.5; 12], 0..12).unwrap(), thrice.sums(&[4.5; 12], 0..12).unwrap());
-            assert!(three.iter().zip(&one).all(|(three, one)| *three == 3 * one), "{form} on {device}");
+            assert!(three.iter().zip(&one).all(|(three, one)| *three == 3 * one), "{engine} on {device}");
         }
     }
 }
@@ -276,7 +276,7 @@ fn ranks_without_positions_take_part_with_nothing() {
     let set = Dataset::builder().plies(plies).build(&records).unwrap();
     assert_eq!(set.n_parents(), 1);
     let objective = Objective::default();
-    let options = Options { form: PLAIN, iterations: 4, threads: Some(1), ..Options::default() };
+    let options = Options { engine: PLAIN, iterations: 4, threads: Some(1), ..Options::default() };
     let build = |shards: &[&Shard]| Job::new(&Device::cpu(), shards, &options);
     let rows = build(&set.views()).unwrap().run(&options, go_on).unwrap();
     for (size, split) in [(1, Split::Data), (3, Split::Data), (3, Split::Features), (14, Split::Features)] {
@@ -340,15 +340,15 @@ fn reproduce_is_the_reference_on_every_back_end() {
         let report = scratch.json("run.json");
         has(
             &report,
-            &["schema", "kind", "program", "version", "device", "device_name", "form", "seconds", "games", "skipped"],
+            &["schema", "kind", "program", "version", "device", "device_name", "engine", "seconds", "games", "skipped"],
         );
         is_the_reference(&report, reference);
         assert!(shown.contains("3,823") && shown.contains("272,355"), "{shown}");
     }
     // The paper's own way, on the CPU.
-    for form in ["paper", "plain"] {
+    for engine in ["paper", "plain"] {
         scratch.ok(&format!(
-            "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --form {form} --device cpu --json run.json --quiet",
+            "shogi_bonanza --records \"{}\" --limit 100 --iterations 10 --engine {engine} --device cpu --json run.json --quiet",
             games.display()
         ));
         is_the_reference(&scratch.json("run.json"), reference);
@@ -359,19 +359,19 @@ fn reproduce_is_the_reference_on_every_back_end() {
 fn every_form_learns_the_same() {
     let scratch = new_scratch();
     let line = "shogi_bonanza --records six.usi --limit 1 --plies 40..44 --iterations 2 --init 3,3,4,4,5,5,3,3,3,3,6,6 --quiet --json run.json";
-    scratch.ok(&format!("{line} --device cpu --form histogram"));
+    scratch.ok(&format!("{line} --device cpu --engine histogram"));
     let expected = scratch.json("run.json")["trajectory"].clone();
     assert_eq!(list(&expected).len(), 3);
     let mut runs = vec![("cpu".to_string(), "paper"), ("cpu".to_string(), "plain")];
     for device in kernel_devices() {
-        for form in ["paper", "paper95", "persistent", "plain", "fused", "histogram"] {
-            runs.push((device.backend().to_string(), form));
+        for engine in ["paper", "paper95", "persistent", "plain", "fused", "histogram"] {
+            runs.push((device.backend().to_string(), engine));
         }
     }
-    for (device, form) in runs {
-        scratch.ok(&format!("{line} --device {device} --form {form}"));
+    for (device, engine) in runs {
+        scratch.ok(&format!("{line} --device {device} --engine {engine}"));
         let report = scratch.json("run.json");
-        assert_eq!(report["form"], form);
+        assert_eq!(report["engine"], engine);
         for (row, expected) in list(&report["trajectory"]).iter().zip(list(&expected)) {
             close(&row["j"], &expected["j"], 1e-11);
             for (value, expected) in list(&row["values"]).iter().zip(list(&expected["values"])) {
@@ -380,7 +380,7 @@ fn every_form_learns_the_same() {
         }
     }
     // Threads change nothing.
-    scratch.ok(&format!("{line} --device cpu --form plain --threads 1"));
+    scratch.ok(&format!("{line} --device cpu --engine plain --threads 1"));
     assert_eq!(scratch.json("run.json")["trajectory"], expected);
 }
 
@@ -424,8 +424,8 @@ fn reproduce_draws_both_figures_and_prints_the_tables() {
         assert_eq!((&time["device"], &time["iterations"]), (&json!("cpu"), &json!(1)));
         assert_eq!(number(&time["evaluations"]), evaluations, "{time}");
     }
-    for form in ["paper", "plain", "histogram"] {
-        assert!(times.iter().any(|time| time["form"] == form && time["threads"] == 1), "{form}: {times:?}");
+    for engine in ["paper", "plain", "histogram"] {
+        assert!(times.iter().any(|time| time["engine"] == engine && time["threads"] == 1), "{engine}: {times:?}");
     }
     // What was learnt; quiet positions teach something else.
     assert_eq!(tables["values"], once["trajectory"][3]["values"]);
@@ -462,7 +462,7 @@ fn objective_and_windows_are_parameters() {
         ("--init nan", "finite"),
         ("--plies 80..40", "START < END"),
         ("--plies 40..80/0", "STEP"),
-        ("--form fast", "histogram"),
+        ("--engine fast", "histogram"),
         ("--repeat 0", "0"),
         ("--iterations -1", "--iterations"),
     ] {
@@ -481,7 +481,7 @@ fn objective_and_windows_are_parameters() {
         let stderr = scratch.fails(2, &format!("{line} {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
-    assert!(scratch.fails(1, &format!("{line} --device cpu --form fused")).contains("fused"));
+    assert!(scratch.fails(1, &format!("{line} --device cpu --engine fused")).contains("fused"));
 }
 
 /// The paper's reductions with what they leave out: run on the CPU, thread by thread, each is found to be wrong.

@@ -9,7 +9,7 @@ use crate::shogi::table::of_values;
 /// The tables as text.
 pub fn text(tables: &Tables) -> String {
     let mut text = format!(
-        "\nTable 2  ranks ({}) that share the changed values, the plain form on one core each\n",
+        "\nTable 2  ranks ({}) that share the changed values, the plain engine on one core each\n",
         tables.ranks_as
     );
     let ranks = tables.ranks.iter().map(|row| {
@@ -38,7 +38,7 @@ pub fn text(tables: &Tables) -> String {
             };
             let whole = published::EVALUATIONS / time.rate();
             vec![
-                time.form.clone(),
+                time.engine.clone(),
                 on,
                 seconds(time.seconds),
                 thousands(time.rate() as u64),
@@ -57,7 +57,7 @@ pub fn text(tables: &Tables) -> String {
             seconds(whole),
         ]);
     }
-    text += &grid(&["form", "where", "time", "positions/s", "ratio", "6.3 M x 50 x 13"], &rows);
+    text += &grid(&["engine", "where", "time", "positions/s", "ratio", "6.3 M x 50 x 13"], &rows);
     text += "\nTable 7  values\n";
     let mut columns = vec![("learnt".to_string(), tables.values)];
     columns.extend(tables.values_with_quiescence.map(|values| ("with quiescence".to_string(), values)));

@@ -1,4 +1,4 @@
-//! What holds the children.
+//! The engines of the paper's job.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,26 +7,26 @@ use serde::{Serialize, Serializer};
 use warpplay::shogi::material::Engine;
 use warpplay::{Error, Result};
 
-/// The paper's forms of its children, and the engines of `warpplay` beside them.
+/// What holds the children and evaluates them: the two layouts of the paper, and the engines of `warpplay`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PaperEngine {
     /// Positions of 96 bytes, a block of 96 threads each, as in the paper.
     Paper,
     /// The same with 95 bytes a position, so that positions do not begin where the hardware's sectors do.
     Paper95,
     /// An engine of [`Material`](warpplay::shogi::material::Material).
-    Engine(Engine),
+    Warpplay(Engine),
 }
 
-impl Form {
+impl PaperEngine {
     /// All of them, but the engine `auto`.
     pub const ALL: &'static [Self] = &[
         Self::Paper,
         Self::Paper95,
-        Self::Engine(Engine::Persistent),
-        Self::Engine(Engine::Plain),
-        Self::Engine(Engine::Fused),
-        Self::Engine(Engine::Histogram),
+        Self::Warpplay(Engine::Persistent),
+        Self::Warpplay(Engine::Plain),
+        Self::Warpplay(Engine::Fused),
+        Self::Warpplay(Engine::Histogram),
     ];
 
     /// The name that is written and read.
@@ -34,39 +34,39 @@ impl Form {
         match self {
             Self::Paper => "paper",
             Self::Paper95 => "paper95",
-            Self::Engine(engine) => engine.name(),
+            Self::Warpplay(engine) => engine.name(),
         }
     }
 
-    /// Bytes of a position of the paper's forms.
+    /// Bytes of a position in the layouts of the paper.
     pub(super) const fn stride(self) -> Option<usize> {
         match self {
             Self::Paper => Some(96),
             Self::Paper95 => Some(95),
-            Self::Engine(_) => None,
+            Self::Warpplay(_) => None,
         }
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for PaperEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Form {
+impl FromStr for PaperEngine {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|form| form.name() == text);
+        let found = Self::ALL.iter().find(|engine| engine.name() == text);
         found.copied().ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|form| form.name()).collect();
-            Error::option("form", text, names.join(", "))
+            let names: Vec<_> = Self::ALL.iter().map(|engine| engine.name()).collect();
+            Error::option("engine", text, names.join(", "))
         })
     }
 }
 
-impl Serialize for Form {
+impl Serialize for PaperEngine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn names_come_back() {
-        for &form in Form::ALL {
-            assert_eq!(form.to_string().parse::<Form>().unwrap(), form);
+        for &engine in PaperEngine::ALL {
+            assert_eq!(engine.to_string().parse::<PaperEngine>().unwrap(), engine);
         }
-        let error = "fast".parse::<Form>().unwrap_err().to_string();
-        assert_eq!(error, "option form: fast is not allowed (paper, paper95, persistent, plain, fused, histogram)");
+        let error = "fast".parse::<PaperEngine>().unwrap_err().to_string();
+        assert_eq!(error, "option engine: fast is not allowed (paper, paper95, persistent, plain, fused, histogram)");
     }
 }
