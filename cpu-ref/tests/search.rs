@@ -71,10 +71,10 @@ fn check_trees<G: Game>(search: &Search<G>) {
             let own_draws = node.draws - sum(|child| child.draws);
             let own_wins = node.wins - sum(|child| child.n - child.wins - child.draws);
             assert!(own_wins + own_draws <= own);
-            for (child, place) in children.iter().zip(node.children()) {
+            for (child, index) in children.iter().zip(node.children()) {
                 assert_eq!(child.depth, node.depth + 1);
                 assert_eq!(child.mover, 1 - node.mover);
-                assert!(!std::mem::replace(&mut seen[place], true), "node {place} has two parents");
+                assert!(!std::mem::replace(&mut seen[index], true), "node {index} has two parents");
             }
         }
         assert!(seen.iter().all(|&seen| seen), "a node without a parent");

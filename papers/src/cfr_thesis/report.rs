@@ -174,7 +174,7 @@ fn stopped() -> Error {
 }
 
 /// Where a program runs: those of the CPU wherever asked for.
-fn place(device: &Device, program: Program) -> Device {
+fn device_of(device: &Device, program: Program) -> Device {
     if on_gpu(program) { device.clone() } else { Device::cpu() }
 }
 
@@ -197,7 +197,7 @@ pub fn times(
             Ok(match program {
                 Some(program) => {
                     let options = Options { program, ..settings.options };
-                    Timed::Run(Box::new(Run::build(&place(device, program), game, &options)?))
+                    Timed::Run(Box::new(Run::build(&device_of(device, program), game, &options)?))
                 }
                 None => {
                     let options = batched(&settings.options);
@@ -244,7 +244,7 @@ pub fn times(
 fn milliseconds(device: &Device, game: &GameDef, options: &Options, n: u32, repeats: u32) -> Result<Spread> {
     let mut values = Vec::new();
     for _ in 0..repeats.max(1) {
-        let mut run = Run::build(&place(device, options.program), game, options)?;
+        let mut run = Run::build(&device_of(device, options.program), game, options)?;
         run.iterate(1)?;
         let before = run.seconds();
         run.iterate(n.max(1))?;

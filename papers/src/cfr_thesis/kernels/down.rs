@@ -19,7 +19,7 @@ unsafe fn reach<T: Real>(phase: &Phase<T>, staged: Option<Shared<T>>, seat: u32,
     match staged {
         Some(staged) => staged.get(seat * thread::block_dim_x() + thread::thread_idx_x()),
         // SAFETY: the caller's promise: seat and sequence exist.
-        None => unsafe { memory::load(phase.reaches, phase.place(seat, sequence)) },
+        None => unsafe { memory::load(phase.reaches, phase.offset(seat, sequence)) },
     }
 }
 
@@ -27,12 +27,12 @@ unsafe fn reach<T: Real>(phase: &Phase<T>, staged: Option<Shared<T>>, seat: u32,
 unsafe fn down<T: Real>(phase: Phase<T>) {
     // A value a seat and thread; neighbours in a row are neighbouring threads, so no two of a warp share a bank. Each thread reads what it wrote itself.
     let staged = phase.is(way::SHARED).then(|| shared::dynamic::<T>(0, phase.n_players * thread::block_dim_x()));
-    let mut place = thread::index_1d() as u32;
+    let mut index = thread::index_1d() as u32;
     let stride = thread::grid_dim_x() * thread::block_dim_x();
-    while place < phase.n {
+    while index < phase.n {
         // SAFETY: the contract; each sequence is one thread's, and has one parent, so its reaches are written once.
         unsafe {
-            let number = phase.sequence_at(place);
+            let number = phase.sequence_at(index);
             let sequence = phase.sequence(number);
             let row = phase.row(number, phase.bucket(sequence.seat));
             let mut regrets = [T::ZERO; ACTIONS];
@@ -44,7 +44,7 @@ unsafe fn down<T: Real>(phase: Phase<T>) {
             if let Some(staged) = staged {
                 let mut seat = 0;
                 while seat < phase.n_players {
-                    let value = memory::load(phase.reaches, phase.place(seat, number));
+                    let value = memory::load(phase.reaches, phase.offset(seat, number));
                     staged.set(seat * thread::block_dim_x() + thread::thread_idx_x(), value);
                     seat += 1;
                 }
@@ -63,7 +63,7 @@ unsafe fn down<T: Real>(phase: Phase<T>) {
                         while seat < phase.n_players {
                             let before = reach(&phase, staged, seat, number);
                             let after = if seat == sequence.seat { before * strategy[action] } else { before };
-                            memory::store(phase.reaches, phase.place(seat, sequence.children[action]), after);
+                            memory::store(phase.reaches, phase.offset(seat, sequence.children[action]), after);
                             seat += 1;
                         }
                     }
@@ -71,7 +71,7 @@ unsafe fn down<T: Real>(phase: Phase<T>) {
                 action += 1;
             }
         }
-        place += stride;
+        index += stride;
     }
 }
 

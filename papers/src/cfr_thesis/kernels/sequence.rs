@@ -123,7 +123,7 @@ pub struct Phase<T> {
     pub n_ends: u32,
     /// Seats.
     pub n_players: u32,
-    /// First sequence of the level: its number, or its place in `order`.
+    /// First sequence of the level: its number, or its index in `order`.
     pub first: u32,
     /// Sequences of the level.
     pub n: u32,
@@ -142,14 +142,14 @@ impl<T: Real> Phase<T> {
         self.ways & way != 0
     }
 
-    /// Number of the level's sequence at `place`.
+    /// Number of the level's sequence at `index`.
     ///
     /// # Safety
-    /// `place < n`.
+    /// `index < n`.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn sequence_at(&self, place: u32) -> u32 {
-        let at = self.first + place;
+    pub unsafe fn sequence_at(&self, index: u32) -> u32 {
+        let at = self.first + index;
         // SAFETY: the caller's promise.
         if self.is(way::RENUMBERED) { at } else { unsafe { memory::load(self.order, at as usize) } }
     }
@@ -214,7 +214,7 @@ impl<T: Real> Phase<T> {
 
     /// Place of a seat and sequence in `reaches` and `utilities`.
     #[inline(always)]
-    pub fn place(&self, seat: u32, sequence: u32) -> usize {
+    pub fn offset(&self, seat: u32, sequence: u32) -> usize {
         seat as usize * self.n_sequences as usize + sequence as usize
     }
 }

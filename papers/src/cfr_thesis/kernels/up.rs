@@ -20,7 +20,7 @@ unsafe fn after<T: Real>(phase: &Phase<T>, code: u32, seat: u32) -> T {
     // SAFETY: the caller's promise: the code names a sequence or an end, and the seat exists.
     unsafe {
         if code & child::END == 0 {
-            return memory::load(phase.utilities, phase.place(seat, code));
+            return memory::load(phase.utilities, phase.offset(seat, code));
         }
         let end = (code & !child::END) as usize;
         let stake = memory::load(phase.stakes, seat as usize * phase.n_ends as usize + end);
@@ -44,7 +44,7 @@ impl<T: Real> Sums<T> {
         match self {
             Self::Shared(sums) => sums.get(seat * thread::block_dim_x() + thread::thread_idx_x()),
             // SAFETY: the caller's promise: seat and sequence exist.
-            Self::Global => unsafe { memory::load(phase.utilities, phase.place(seat, sequence)) },
+            Self::Global => unsafe { memory::load(phase.utilities, phase.offset(seat, sequence)) },
         }
     }
 
@@ -54,7 +54,7 @@ impl<T: Real> Sums<T> {
         match self {
             Self::Shared(sums) => sums.set(seat * thread::block_dim_x() + thread::thread_idx_x(), value),
             // SAFETY: the caller's promise: seat and sequence exist, and the sequence is this thread's.
-            Self::Global => unsafe { memory::store(phase.utilities, phase.place(seat, sequence), value) },
+            Self::Global => unsafe { memory::store(phase.utilities, phase.offset(seat, sequence), value) },
         }
     }
 }
@@ -67,12 +67,12 @@ unsafe fn up<T: Real>(phase: Phase<T>) {
     } else {
         Sums::Global
     };
-    let mut place = thread::index_1d() as u32;
+    let mut index = thread::index_1d() as u32;
     let stride = thread::grid_dim_x() * thread::block_dim_x();
-    while place < phase.n {
+    while index < phase.n {
         // SAFETY: the contract; each sequence is one thread's.
         unsafe {
-            let number = phase.sequence_at(place);
+            let number = phase.sequence_at(index);
             let sequence = phase.sequence(number);
             let mut seat = 0;
             while seat < phase.n_players {
@@ -103,7 +103,7 @@ unsafe fn up<T: Real>(phase: Phase<T>) {
             seat = 0;
             while seat < phase.n_players {
                 if seat != sequence.seat {
-                    others *= memory::load(phase.reaches, phase.place(seat, number));
+                    others *= memory::load(phase.reaches, phase.offset(seat, number));
                 }
                 seat += 1;
             }
@@ -117,12 +117,12 @@ unsafe fn up<T: Real>(phase: Phase<T>) {
                 }
                 action += 1;
             }
-            let is_root = phase.first + place == 0;
+            let is_root = phase.first + index == 0;
             seat = 0;
             while seat < phase.n_players {
                 let value = sums.get(&phase, seat, number);
                 if phase.is(way::SHARED) {
-                    memory::store(phase.utilities, phase.place(seat, number), value);
+                    memory::store(phase.utilities, phase.offset(seat, number), value);
                 }
                 if is_root {
                     let sum = memory::load(phase.sums, seat as usize);
@@ -135,7 +135,7 @@ unsafe fn up<T: Real>(phase: Phase<T>) {
                 memory::store(phase.next, 0, memory::load(phase.next, 0) + 1);
             }
         }
-        place += stride;
+        index += stride;
     }
 }
 

@@ -61,7 +61,7 @@ struct Operands {
 
 /// Place of value `at` of a channel, of `PER_CHANNEL` each.
 #[inline(always)]
-fn place<const BANKED: bool, const PER_CHANNEL: u32>(channel: u32, at: u32) -> u32 {
+fn offset<const BANKED: bool, const PER_CHANNEL: u32>(channel: u32, at: u32) -> u32 {
     if BANKED { (channel / BANKS * PER_CHANNEL + at) * BANKS + channel % BANKS } else { channel * PER_CHANNEL + at }
 }
 
@@ -80,7 +80,7 @@ unsafe fn convolve<const BANKED: bool>(
     let (position, output) = (thread::block_idx_x(), thread::block_idx_y());
     let (lane, layer, layers) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_dim_y());
     let thread = layer * CHANNELS + lane;
-    // SAFETY: position and output are those of the launch, channel < n_inputs where it is used; places are below the arrays' lengths.
+    // SAFETY: position and output are those of the launch, channel < n_inputs where it is used; offsets are below the arrays' lengths.
     unsafe {
         let x = x.add(position as usize * n_inputs as usize * CELLS as usize);
         let weight = weight.add(output as usize * n_inputs as usize * TAPS as usize);
@@ -100,7 +100,7 @@ unsafe fn convolve<const BANKED: bool>(
                     let mut column = 0;
                     while column < SIDE {
                         let value = memory::load(x, channel * CELLS as usize + (square + column) as usize);
-                        boards.set_unchecked(place::<BANKED, CELLS>(lane, square + column), value);
+                        boards.set_unchecked(offset::<BANKED, CELLS>(lane, square + column), value);
                         column += 1;
                     }
                     square += layers * SIDE;
@@ -108,7 +108,7 @@ unsafe fn convolve<const BANKED: bool>(
                 let mut tap = layer;
                 while tap < TAPS {
                     let value = memory::load(weight, channel * TAPS as usize + tap as usize);
-                    weights.set_unchecked(place::<BANKED, TAPS>(lane, tap), value);
+                    weights.set_unchecked(offset::<BANKED, TAPS>(lane, tap), value);
                     tap += layers;
                 }
             }
@@ -122,7 +122,7 @@ unsafe fn convolve<const BANKED: bool>(
                 let mut taps = [0.0; TAPS as usize];
                 let mut tap = 0;
                 while tap < TAPS {
-                    taps[tap as usize] = weights.get_unchecked(place::<BANKED, TAPS>(lane, tap));
+                    taps[tap as usize] = weights.get_unchecked(offset::<BANKED, TAPS>(lane, tap));
                     tap += 1;
                 }
                 let mut row = layer;
@@ -133,7 +133,7 @@ unsafe fn convolve<const BANKED: bool>(
                         let mut tap = 0;
                         while tap < TAPS {
                             if let Some(square) = neighbour(row, column, tap) {
-                                let value = boards.get_unchecked(place::<BANKED, CELLS>(lane, square));
+                                let value = boards.get_unchecked(offset::<BANKED, CELLS>(lane, square));
                                 sum = math::fma(value, taps[tap as usize], sum);
                             }
                             tap += 1;
@@ -208,9 +208,9 @@ mod tests {
         let mut boards = vec![false; BOARDS as usize];
         for channel in 0..CHANNELS {
             for square in 0..CELLS {
-                let place = place::<true, CELLS>(channel, square);
-                assert_eq!(place % BANKS, channel % BANKS);
-                assert!(!std::mem::replace(&mut boards[place as usize], true));
+                let offset = offset::<true, CELLS>(channel, square);
+                assert_eq!(offset % BANKS, channel % BANKS);
+                assert!(!std::mem::replace(&mut boards[offset as usize], true));
             }
         }
     }
