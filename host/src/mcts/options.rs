@@ -5,7 +5,7 @@ use warpplay_gpu::mcts::Game;
 use warpplay_gpu::mcts::game::{MAX_ACTIONS, MAX_BOARD_SIDE, MAX_EXTRA_INFO_BYTES, MAX_PLAYOUT_WORDS};
 
 use crate::runtime::named::named;
-use crate::runtime::threads::MAX_THREADS;
+use crate::runtime::threads;
 use crate::{Error, Result};
 
 /// Most trees of a search.
@@ -140,12 +140,7 @@ impl Options {
         if !(self.device_memory_gb.is_finite() && self.device_memory_gb > 0.0) {
             return Err(Error::option("memory", self.device_memory_gb, "a finite number above 0"));
         }
-        if let Some(n) = self.threads
-            && !(1..=MAX_THREADS).contains(&n)
-        {
-            return Err(Error::option("threads", n, format!("1 to {MAX_THREADS}")));
-        }
-        Ok(())
+        threads::check(self.threads)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver;
 use crate::runtime::error::{Error, Result};
+use crate::runtime::memory::out_of_memory;
 
 /// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
 const ALIGNMENT: usize = 256;
@@ -127,7 +128,7 @@ impl Allocation {
             Some(bytes) if bytes <= isize::MAX as usize - ALIGNMENT => {
                 let free = device.memory()?.free;
                 if bytes as u64 > free {
-                    return Err(too_much(device, bytes as u64, free));
+                    return Err(out_of_memory(device, bytes as u64, free));
                 }
                 let storage = match device.context() {
                     Some(context) => Storage::Cuda(CudaBlock::new(device, context, bytes)?),
@@ -142,7 +143,7 @@ impl Allocation {
             }
             _ => {
                 let needed = u64::try_from(n as u128 * value_bytes as u128).unwrap_or(u64::MAX);
-                return Err(too_much(device, needed, device.memory()?.free));
+                return Err(out_of_memory(device, needed, device.memory()?.free));
             }
         };
         Ok(Self { device: device.clone(), storage })
@@ -175,10 +176,6 @@ impl Allocation {
     }
 }
 
-fn too_much(device: &Device, needed: u64, free: u64) -> Error {
-    Error::OutOfMemory { device: device.to_string(), needed, free }
-}
-
 /// Memory of a GPU.
 struct CudaBlock {
     inner: ManuallyDrop<DeviceBuffer<u8>>,
@@ -192,7 +189,7 @@ impl CudaBlock {
         let inner = match unsafe { DeviceBuffer::uninitialized(bytes) } {
             Ok(inner) => inner,
             Err(_) if driver::last_code() == driver::OUT_OF_MEMORY => {
-                return Err(too_much(device, bytes as u64, context.memory()?.free));
+                return Err(out_of_memory(device, bytes as u64, context.memory()?.free));
             }
             Err(_) => return Err(context.failure("cuMemAlloc", None)),
         };
@@ -230,7 +227,7 @@ unsafe impl Sync for HostBlock {}
 impl HostBlock {
     /// `bytes` zeroed bytes, at least one.
     pub(crate) fn new(device: &Device, bytes: usize) -> Result<Self> {
-        let refused = || too_much(device, bytes as u64, crate::runtime::host_machine::memory().free);
+        let refused = || out_of_memory(device, bytes as u64, crate::runtime::host_machine::memory().free);
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
         if bytes == 0 {
             return Err(refused());

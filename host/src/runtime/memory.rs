@@ -106,7 +106,12 @@ pub(crate) fn expect_free(device: impl ToString, needed: u64, free: u64) -> Resu
     if needed <= free {
         return Ok(());
     }
-    Err(Error::OutOfMemory { device: device.to_string(), needed, free })
+    Err(out_of_memory(device, needed, free))
+}
+
+/// The error of memory that is short: of a device, or of the host.
+pub(crate) fn out_of_memory(device: impl ToString, needed: u64, free: u64) -> Error {
+    Error::OutOfMemory { device: device.to_string(), needed, free }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::runtime::device::Device;
 use crate::runtime::driver;
 use crate::runtime::error::{Error, Result};
 use crate::runtime::event::CudaEvent;
+use crate::runtime::memory::out_of_memory;
 
 /// `len` values in page-locked host memory, zero at first, made by [`Stream::pinned`](crate::Stream::pinned).
 ///
@@ -62,11 +63,7 @@ impl CudaPinned {
         // SAFETY: `address` is written before the call returns; the context is current since the event was made.
         let code = unsafe { driver::cuMemHostAlloc(&mut address, bytes, driver::MEM_HOST_ALLOC_PORTABLE) };
         if code == driver::OUT_OF_MEMORY {
-            return Err(Error::OutOfMemory {
-                device: format!("the host of {device}"),
-                needed: bytes as u64,
-                free: crate::runtime::host_machine::memory().free,
-            });
+            return Err(too_much(device, bytes as u64, crate::runtime::host_machine::memory().free));
         }
         context.check("cuMemHostAlloc", code)?;
         let address = address.cast::<u8>();
@@ -96,15 +93,15 @@ impl Drop for CudaPinned {
     }
 }
 
+fn too_much(device: &Device, needed: u64, free: u64) -> Error {
+    out_of_memory(format!("the host of {device}"), needed, free)
+}
+
 impl<T: Pod> Pinned<T> {
     pub(crate) fn new(device: &Device, len: usize) -> Result<Self> {
         let free = crate::runtime::host_machine::memory().free;
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes as u64 <= free).ok_or_else(|| {
-            Error::OutOfMemory {
-                device: format!("the host of {device}"),
-                needed: u64::try_from(len as u128 * size_of::<T>() as u128).unwrap_or(u64::MAX),
-                free,
-            }
+            too_much(device, u64::try_from(len as u128 * size_of::<T>() as u128).unwrap_or(u64::MAX), free)
         })?;
         let storage = match device.context() {
             _ if bytes == 0 => Storage::Empty,

@@ -7,14 +7,23 @@ use crate::{Error, Result};
 /// Most threads of a pool: thousands would look for work more than they work.
 pub(crate) const MAX_THREADS: usize = 1024;
 
+/// Threads that a caller asks for; `None` leaves the choice.
+///
+/// # Errors
+/// [`Error::Option`] names `threads` unless they are 1 to [`MAX_THREADS`].
+pub(crate) fn check(threads: Option<usize>) -> Result<()> {
+    match threads {
+        Some(n) if !(1..=MAX_THREADS).contains(&n) => Err(Error::option("threads", n, format!("1 to {MAX_THREADS}"))),
+        _ => Ok(()),
+    }
+}
+
 /// `n` threads of their own.
 ///
 /// # Errors
 /// [`Error::Option`] names `threads` unless `n` is 1 to [`MAX_THREADS`] and the system starts so many.
 pub(crate) fn pool(n: usize) -> Result<ThreadPool> {
-    if !(1..=MAX_THREADS).contains(&n) {
-        return Err(Error::option("threads", n, format!("1 to {MAX_THREADS}")));
-    }
+    check(Some(n))?;
     let built = ThreadPoolBuilder::new().num_threads(n).build();
     built.map_err(|error| Error::option("threads", n, format!("as many as this machine can start: {error}")))
 }
