@@ -35,6 +35,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let mut options = args.training.options(base)?;
+    options.threads = args.threads.threads.or(options.threads);
     let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
     let json = args.output.json_file()?;
@@ -49,7 +50,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     args.data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     let validation = args.training.hold_out(&mut options, &train)?;
-    let mut builder = Trainer::builder(&train).options(options).test(&test).threads(args.threads.threads);
+    let mut builder = Trainer::builder(&train).options(options).test(&test);
     if let Some(validation) = &validation {
         builder = builder.validation(validation);
     }

@@ -195,11 +195,32 @@ impl TrainerState {
         std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
     }
 
-    /// That a training with these options and data may go on from here.
+    /// The options of a training that goes on from here: those in `given` are the caller's, all others the checkpoint's.
+    pub(super) fn merged(&self, asked: &Options, given: &[&'static str]) -> Options {
+        let mut merged = self.options.clone();
+        macro_rules! take {
+            ($($name:ident),+) => {
+                // Exhaustive, so that a new option is thought of here.
+                let Options { $($name),+ } = asked;
+                $(
+                    if given.contains(&stringify!($name)) {
+                        merged.$name = $name.clone();
+                    }
+                )+
+            };
+        }
+        take!(
+            hidden, batch, epochs, learning_rate, optimizer, weight_decay, schedule, warmup, reduction, init, seed,
+            precision, engine, stream, held_out, early_stopping, evaluate_batch, threads
+        );
+        merged
+    }
+
+    /// That a training with these options may go on from here.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other widths or another training set; [`Error::Option`] for the first option that differs and must not.
-    pub(super) fn check_fits(&self, options: &Options, sizes: &[u32], train: &Dataset, checksum: u64) -> Result<()> {
+    /// [`Error::Shape`] for other widths; [`Error::Option`] for the first option that differs and must not.
+    pub(super) fn check_options(&self, options: &Options, sizes: &[u32]) -> Result<()> {
         if sizes != self.sizes {
             let expected = format!("{:?} as in the checkpoint", self.sizes);
             return Err(Error::shape("widths of the layers", expected, format!("{sizes:?}")));
@@ -223,6 +244,7 @@ impl TrainerState {
             held_out,
             early_stopping: _,
             evaluate_batch: _,
+            threads: _,
         } = options;
         let old = &self.options;
         same("batch", batch, &old.batch)?;
@@ -239,7 +261,14 @@ impl TrainerState {
         same("init", init, &old.init)?;
         same("seed", seed, &old.seed)?;
         same("precision", precision, &old.precision)?;
-        same("held_out", held_out, &old.held_out)?;
+        same("held_out", held_out, &old.held_out)
+    }
+
+    /// That a training with this data may go on from here.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another training set.
+    pub(super) fn check_data(&self, train: &Dataset, checksum: u64) -> Result<()> {
         if (train.len() as u64, checksum) != (self.n_train, self.data_checksum) {
             let text = |n: u64, checksum: u64| format!("{n} samples with checksum {checksum:016x}");
             let what = format!("training set {} is not the checkpoint's", train.source());

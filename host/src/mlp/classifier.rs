@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::dispatch;
 use super::engines::{Setup, Train};
-use super::evaluation::{check_set, evaluation};
+use super::evaluation::{By, check_set, evaluation};
 use super::options::{Engine, Precision, Residence, setters};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
@@ -36,6 +36,7 @@ pub struct Classifier {
     engine: Box<dyn Train>,
     device: Device,
     sizes: Vec<u32>,
+    precision: Precision,
     memory: Memory,
 }
 
@@ -44,11 +45,10 @@ pub struct Classifier {
 pub struct ClassifierBuilder {
     network: Network,
     options: Options,
-    threads: Option<usize>,
 }
 
 impl ClassifierBuilder {
-    /// All options at once. `precision`, `engine`, `stream` and `evaluate_batch` are looked at; `hidden` is taken from the network; what only concerns training must be allowed.
+    /// All options at once. `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are looked at; `hidden` is taken from the network; what only concerns training must be allowed.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -56,9 +56,9 @@ impl ClassifierBuilder {
 
     setters! { precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32 }
 
-    /// Threads of the CPU back end, 1 to 1024; `None`, the default, for all cores. The answers do not depend on it.
+    /// Sets [`Options::threads`].
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
+        self.options.threads = threads.into();
         self
     }
 
@@ -78,24 +78,24 @@ impl ClassifierBuilder {
         let setup = self.setup()?;
         let memory = dispatch::memory_needed(device, &setup, &[])?;
         device.expect_memory(&memory)?;
-        let sizes = setup.sizes.clone();
+        let (sizes, precision) = (setup.sizes.clone(), setup.options.precision);
         let mut engine = dispatch::open(device, setup)?;
         engine.set_state(&self.network.to_state())?;
-        Ok(Classifier { engine, device: device.clone(), sizes, memory })
+        Ok(Classifier { engine, device: device.clone(), sizes, precision, memory })
     }
 
     fn setup(&self) -> Result<Setup> {
         let sizes = self.network.sizes();
         let options = Options { hidden: sizes[1..sizes.len() - 1].to_vec(), ..self.options.clone() };
         options.check()?;
-        Ok(Setup { options, sizes, train: None, threads: self.threads })
+        Ok(Setup { options, sizes, train: None })
     }
 }
 
 impl Classifier {
     /// A builder with the default options.
     pub fn builder(network: &Network) -> ClassifierBuilder {
-        ClassifierBuilder { network: network.clone(), options: Options::default(), threads: None }
+        ClassifierBuilder { network: network.clone(), options: Options::default() }
     }
 
     /// Which engine classifies; never [`Engine::Auto`].
@@ -135,7 +135,9 @@ impl Classifier {
         let id = self.engine.load(set)?;
         let start = Instant::now();
         let found = self.engine.classify(id)?;
-        Ok(evaluation(set, &found, &self.sizes, &self.device, start.elapsed().as_secs_f64()))
+        let seconds = start.elapsed().as_secs_f64();
+        let by = By { device: &self.device, engine: self.engine.engine(), precision: self.precision };
+        Ok(evaluation(set, &found, &self.sizes, by, seconds))
     }
 }
 

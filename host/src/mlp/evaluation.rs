@@ -1,6 +1,7 @@
 //! From the answers of an engine to the report on a labelled set.
 
 use super::Dataset;
+use super::options::{Engine, Precision};
 use super::report::{Evaluation, SCHEMA};
 use crate::{Device, Error, Result};
 
@@ -32,12 +33,20 @@ pub(super) fn check_set(sizes: &[u32], set: &Dataset) -> Result<()> {
     }
 }
 
+/// What classified.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By<'a> {
+    pub device: &'a Device,
+    pub engine: Engine,
+    pub precision: Precision,
+}
+
 /// The report on a classified set.
 pub(super) fn evaluation(
     set: &Dataset,
     found: &Classified,
     sizes: &[u32],
-    device: &Device,
+    by: By<'_>,
     seconds: f64,
 ) -> Evaluation {
     let n_classes = sizes[sizes.len() - 1] as usize;
@@ -58,7 +67,10 @@ pub(super) fn evaluation(
         loss: found.loss_sum / total as f64,
         confusion,
         dead_units_by_layer: dead_units(found),
-        device: device.backend().to_string(),
+        device: by.device.backend().to_string(),
+        device_name: by.device.name(),
+        engine: Some(by.engine),
+        precision: Some(by.precision),
         seconds,
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::named::named;
+use crate::runtime::threads::MAX_THREADS;
 use crate::{Error, Result};
 
 pub use crate::Precision;
@@ -177,8 +178,18 @@ pub enum Schedule {
     },
 }
 
-/// A setter for every option of a builder that has `options`.
+/// A setter for every option of a builder that has `options`; after `noted;` of one that notes in `given` what was set.
 macro_rules! setters {
+    (noted; $($name:ident: $type:ty),+ $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`Options::", stringify!($name), "`].")]
+            pub fn $name(mut self, $name: $type) -> Self {
+                self.options.$name = $name;
+                self.given.push(stringify!($name));
+                self
+            }
+        )+
+    };
     ($($name:ident: $type:ty),+ $(,)?) => {
         $(
             #[doc = concat!("Sets [`Options::", stringify!($name), "`].")]
@@ -201,7 +212,7 @@ pub struct EarlyStopping {
     pub min_delta: f64,
 }
 
-/// Everything about a training but its data, its device and its number of threads.
+/// Everything about a training but its data and its device.
 ///
 /// ```
 /// use warpplay::mlp::{Optimizer, Options, Schedule};
@@ -258,6 +269,9 @@ pub struct Options {
     pub early_stopping: Option<EarlyStopping>,
     /// Samples evaluated at once, at least 1; concerns memory and speed. Default 256.
     pub evaluate_batch: u32,
+    /// Threads of the CPU back end, 1 to 1024: 1 is the sequential program, `None` all cores. The result does not depend on it. Default `None`.
+    #[serde(default)]
+    pub threads: Option<usize>,
 }
 
 impl Default for Options {
@@ -281,6 +295,7 @@ impl Default for Options {
             held_out: 0,
             early_stopping: None,
             evaluate_batch: 256,
+            threads: None,
         }
     }
 }
@@ -342,6 +357,9 @@ impl Options {
                     return Err(Error::option("schedule minimum", minimum, "0 to 1"));
                 }
             }
+        }
+        if let Some(threads) = self.threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
+            return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
         }
         if let Some(EarlyStopping { patience, min_delta }) = self.early_stopping {
             at_least_1("patience", patience.into())?;
@@ -418,6 +436,7 @@ mod tests {
             fields.insert(old.into(), value);
         }
         fields["execution"] = "plain".into();
+        fields.remove("threads");
         let old: Options = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(old, Options { engine: Engine::Cpu, ..Options::default() });
         json["execution"] = "paper".into();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::{Engine, Options};
+use super::options::{Engine, Options, Precision};
 
 /// Version of the reports' fields.
 pub const SCHEMA: u32 = 1;
@@ -105,6 +105,15 @@ pub struct Evaluation {
     pub dead_units_by_layer: Vec<u64>,
     /// Back end: `cuda`, `simt` or `cpu`.
     pub device: String,
+    /// Name of the device; empty in reports of version 0.1.
+    #[serde(default)]
+    pub device_name: String,
+    /// Which engine classified; `None` in reports of version 0.1, and where none of these did.
+    #[serde(default)]
+    pub engine: Option<Engine>,
+    /// Arithmetic of the products; `None` in reports of version 0.1.
+    #[serde(default)]
+    pub precision: Option<Precision>,
     /// Seconds of classification, the set being on the device.
     pub seconds: f64,
 }
@@ -137,7 +146,11 @@ impl fmt::Display for Report {
 impl fmt::Display for Evaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = 100.0 * self.accuracy;
-        write!(f, "{} of {} right ({share:.2} %), loss {:.4} on {}", self.correct, self.total, self.loss, self.device)
+        write!(f, "{} of {} right ({share:.2} %), loss {:.4} on {}", self.correct, self.total, self.loss, self.device)?;
+        match self.engine {
+            Some(engine) => write!(f, " by engine {engine} in {:.3} s", self.seconds),
+            None => write!(f, " in {:.3} s", self.seconds),
+        }
     }
 }
 
@@ -190,6 +203,9 @@ pub struct SweepReport {
     /// Which engine trained.
     #[serde(alias = "execution")]
     pub engine: Engine,
+    /// Seed of the first model; each has its own in `models`.
+    #[serde(default)]
+    pub seed: u32,
     /// Whether all models were trained in one launch an epoch; otherwise one after the other.
     pub side_by_side: bool,
     /// Seconds of training, evaluation not counted.
@@ -213,6 +229,6 @@ impl fmt::Display for SweepReport {
             writeln!(f, "best        seed {}, learning rate {}: {share:.2} %", best.seed, best.learning_rate)?;
         }
         let (n, seconds) = (self.models.len(), self.seconds);
-        write!(f, "models      {n} in {seconds:.3} s, {:.2} a second", self.models_per_second)
+        write!(f, "models      {n} in {seconds:.3} s, {:.2} a second, first seed {}", self.models_per_second, self.seed)
     }
 }

@@ -22,7 +22,6 @@ pub struct SweepBuilder {
     options: Options,
     models: Vec<(u32, f64)>,
     test: Option<Arc<Dataset>>,
-    threads: Option<usize>,
 }
 
 impl SweepBuilder {
@@ -49,9 +48,9 @@ impl SweepBuilder {
         self
     }
 
-    /// Threads of the CPU back end, as for a [`TrainerBuilder`](super::TrainerBuilder).
+    /// Sets [`Options::threads`].
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
+        self.options.threads = threads.into();
         self
     }
 
@@ -86,8 +85,8 @@ impl SweepBuilder {
         if let (Some(side_by_side), Some(test)) = (&mut side_by_side, &self.test) {
             side_by_side.load_test(test)?;
         }
-        let Self { train, options, models, test, threads } = self;
-        Ok(Sweep { options, models, test, threads, device: device.clone(), train, side_by_side, engine, memory })
+        let Self { train, options, models, test } = self;
+        Ok(Sweep { options, models, test, device: device.clone(), train, side_by_side, engine, memory })
     }
 
     /// Everything that a trainer checks, for every model, and what a sweep does not do.
@@ -100,14 +99,14 @@ impl SweepBuilder {
         }
         for &(seed, learning_rate) in &self.models {
             let options = Options { seed, learning_rate, ..self.options.clone() };
-            Trainer::builder(&self.train).options(options).threads(self.threads).check()?;
+            Trainer::builder(&self.train).options(options).check()?;
         }
         Ok(())
     }
 
     fn setup(&self) -> Setup {
         let sizes = self.options.sizes(self.train.n_inputs(), self.train.n_classes());
-        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(&self.train)), threads: self.threads }
+        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(&self.train)) }
     }
 }
 
@@ -130,7 +129,6 @@ pub struct Sweep {
     options: Options,
     models: Vec<(u32, f64)>,
     test: Option<Arc<Dataset>>,
-    threads: Option<usize>,
     device: Device,
     train: Arc<Dataset>,
     side_by_side: Option<SideBySide>,
@@ -142,7 +140,7 @@ impl Sweep {
     /// A builder with the default options and no model.
     pub fn builder(train: &Arc<Dataset>) -> SweepBuilder {
         let (options, train) = (Options::default(), Arc::clone(train));
-        SweepBuilder { train, options, models: Vec::new(), test: None, threads: None }
+        SweepBuilder { train, options, models: Vec::new(), test: None }
     }
 
     /// Which engine trains; never [`Engine::Auto`].
@@ -179,6 +177,7 @@ impl Sweep {
             device: self.device.backend().to_string(),
             device_name: self.device.name(),
             engine: self.engine,
+            seed: self.models.first().map_or(self.options.seed, |&(seed, _)| seed),
             side_by_side: self.side_by_side.is_some(),
             seconds,
             data: self.train.source().to_string(),
@@ -196,7 +195,7 @@ impl Sweep {
                 continue;
             }
             let options = Options { seed, learning_rate, ..self.options.clone() };
-            let builder = Trainer::builder(&self.train).options(options).threads(self.threads);
+            let builder = Trainer::builder(&self.train).options(options);
             let mut trainer = builder.build(&self.device)?;
             let before = number as u64 * u64::from(self.options.epochs);
             let start = Instant::now();

@@ -186,7 +186,7 @@ fn a_training_stopped_at_a_step_goes_on_bit_for_bit() {
             let stopped = trainer.run(|_| ControlFlow::Break(()))?;
             assert_eq!(stopped.epochs.len(), 0, "stopped in the first epoch");
             let checkpoint = trainer.checkpoint()?;
-            let mut trainer = Trainer::builder(&set).options(options).resume(checkpoint).build(device)?;
+            let mut trainer = Trainer::builder(&set).resume(checkpoint).build(device)?;
             let report = trainer.run(|_| ControlFlow::Continue(()))?;
             assert_eq!(trainer.network()?, whole, "{precision} on {device}");
             let found: Vec<f64> = report.epochs.iter().map(|epoch| epoch.loss).collect();
@@ -515,7 +515,7 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         let mut whole = Trainer::builder(&set).options(options.clone()).build(&device).expect("built");
         whole.run(|_| ControlFlow::Continue(())).expect("trained");
         let builder = Trainer::builder(&set).options(options.clone()).checkpoint(&path);
-        let mut trainer = builder.checkpoint_every(std::time::Duration::ZERO).build(&device).expect("built");
+        let mut trainer = builder.checkpoint_every(std::time::Duration::from_nanos(1)).build(&device).expect("built");
         let mut seen = 0;
         trainer
             .run(|progress| {
@@ -544,7 +544,10 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         assert!(whole.set_limit(0).is_err());
         std::fs::remove_file(&path).expect("there");
     }
-    let every = Trainer::builder(&set).checkpoint_every(std::time::Duration::ZERO);
+    let every = Trainer::builder(&set).checkpoint(&path).checkpoint_every(std::time::Duration::ZERO);
+    let error = every.build(&Device::cpu()).expect_err("no time").to_string();
+    assert_eq!(error, "option checkpoint_every: 0 s is not allowed (a time above 0)");
+    let every = Trainer::builder(&set).checkpoint_every(std::time::Duration::from_secs(1));
     let error = every.build(&Device::cpu()).expect_err("no path").to_string();
     assert!(error.contains("only with a checkpoint's path"), "{error}");
 }

@@ -41,8 +41,7 @@ fn checkpoints_go_on_to_the_weights_that_version_0_1_came_to() -> Checked {
     ] {
         let checkpoint = Checkpoint::load(path(&format!("{name}.checkpoint")))?;
         assert_eq!((checkpoint.epochs().len(), checkpoint.options().precision), (2, precision), "{name}");
-        let options = checkpoint.options().clone();
-        let builder = Trainer::builder(&train).options(options).epochs(4).test(&test).resume(checkpoint);
+        let builder = Trainer::builder(&train).epochs(4).test(&test).resume(checkpoint);
         let mut trainer = builder.build(&device)?;
         assert_eq!(trainer.engine(), engine, "{name}");
         let report = trainer.run(|_| ControlFlow::Continue(()))?;

@@ -260,19 +260,24 @@ fn a_training_goes_on_only_with_what_it_had() {
     let train = set(vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
     let mut old = checkpoint(Optimizer::Momentum { momentum: 0.9 }, Precision::F32);
     old.data_checksum = train.checksum();
-    let fits = |options: &Options| old.check_fits(options, &old.sizes, &train, train.checksum());
+    let fits = |options: &Options| old.check_options(options, &old.sizes);
     let with = |change: &dyn Fn(&mut Options)| {
         let mut options = old.options.clone();
         change(&mut options);
         fits(&options)
     };
     fits(&old.options).unwrap();
+    old.check_data(&train, train.checksum()).unwrap();
+    let asked = Options { batch: 5, epochs: 99, ..Options::default() };
+    assert_eq!(old.merged(&asked, &["epochs"]), Options { epochs: 99, ..old.options.clone() });
+    assert_eq!(old.merged(&asked, &["batch"]).batch, 5);
     with(&|options| {
         options.epochs = 99;
         options.early_stopping = Some(EarlyStopping { patience: 1, min_delta: 0.0 });
         options.stream = Residence::Host;
         options.evaluate_batch = 1;
         options.engine = Engine::Layers;
+        options.threads = Some(3);
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
@@ -308,11 +313,11 @@ fn a_training_goes_on_only_with_what_it_had() {
         let text = with(change).unwrap_err().to_string();
         assert!(text.starts_with(expected), "{text}");
     }
-    let error = old.check_fits(&old.options, &[5, 4, 2], &train, train.checksum()).unwrap_err();
+    let error = old.check_options(&old.options, &[5, 4, 2]).unwrap_err();
     assert!(matches!(error, Error::Shape { .. }));
     assert_eq!(error.to_string(), "widths of the layers: expected [5, 3, 2] as in the checkpoint, got [5, 4, 2]");
     let other = set(vec![1, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
-    let text = old.check_fits(&old.options, &old.sizes, &other, other.checksum()).unwrap_err().to_string();
+    let text = old.check_data(&other, other.checksum()).unwrap_err().to_string();
     assert!(
         text.starts_with("training set pairs is not the checkpoint's: expected 10 samples with checksum "),
         "{text}"

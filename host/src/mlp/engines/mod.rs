@@ -79,8 +79,6 @@ pub(super) struct Setup {
     pub sizes: Vec<u32>,
     /// The training set, without the validation samples; `None` where nothing is to be trained.
     pub train: Option<Arc<Dataset>>,
-    /// Threads of the CPU back end; `None` for all cores. 1 is the sequential program.
-    pub threads: Option<usize>,
 }
 
 impl Setup {

@@ -13,7 +13,6 @@ use crate::mlp::options::{
     setters,
 };
 use crate::mlp::{Dataset, Network, dispatch, network};
-use crate::runtime::threads::MAX_THREADS;
 use crate::{Device, Error, Memory, Result};
 
 /// Time between two checkpoints, where none is given.
@@ -24,7 +23,8 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 pub struct TrainerBuilder {
     train: Arc<Dataset>,
     options: Options,
-    threads: Option<usize>,
+    /// Names of the options that were set.
+    given: Vec<&'static str>,
     test: Option<Arc<Dataset>>,
     validation: Option<Arc<Dataset>>,
     network: Option<Network>,
@@ -38,7 +38,7 @@ impl TrainerBuilder {
         Self {
             train: Arc::clone(train),
             options: Options::default(),
-            threads: None,
+            given: Vec::new(),
             test: None,
             validation: None,
             network: None,
@@ -51,18 +51,21 @@ impl TrainerBuilder {
     /// All options at once.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
+        self.given = NAMES.to_vec();
         self
     }
 
     setters! {
+        noted;
         hidden: Vec<u32>, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u32, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32,
     }
 
-    /// Threads of the CPU back end, 1 to 1024; `None`, the default, for all cores; 1 is the sequential program. The result does not depend on it.
+    /// Sets [`Options::threads`].
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
+        self.options.threads = threads.into();
+        self.given.push("threads");
         self
     }
 
@@ -84,9 +87,9 @@ impl TrainerBuilder {
         self
     }
 
-    /// Goes on from a checkpoint. The options are not taken from it: start from [`TrainerState::options`](crate::mlp::TrainerState::options). Training set and options must be those of the
-    /// checkpoint, but for `epochs` (fixed too with [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`,
-    /// `evaluate_batch`). With the same engine on the same kind of device the result has the bits of a training that was never stopped.
+    /// Goes on from a checkpoint. Options that are not set are the checkpoint's; of those that are, and [`options`](Self::options) sets all, only `epochs` (not with
+    /// [`Schedule::Cosine`]), `early_stopping` and what only concerns speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ from it. The training set
+    /// must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
@@ -98,7 +101,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Time between two checkpoints while a run lasts, 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
+    /// Time between two checkpoints while a run lasts, above 0; 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
     pub fn checkpoint_every(mut self, every: Duration) -> Self {
         self.checkpoint_every = Some(every);
         self
@@ -109,13 +112,28 @@ impl TrainerBuilder {
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for images or classes beyond what a perceptron takes.
     pub fn check(&self) -> Result<()> {
-        let Self { train, options, threads, validation, network, resume, checkpoint, checkpoint_every, .. } = self;
+        self.check_with(&self.merged())
+    }
+
+    /// The options, with those of a checkpoint.
+    fn merged(&self) -> Options {
+        match &self.resume {
+            Some(crate::Checkpoint(state)) => state.merged(&self.options, &self.given),
+            None => self.options.clone(),
+        }
+    }
+
+    fn check_with(&self, options: &Options) -> Result<()> {
+        let Self { train, validation, network, resume, checkpoint, checkpoint_every, .. } = self;
         if network.is_some() && resume.is_some() {
             return Err(Error::option("network", "given", "not together with a checkpoint, which has its own weights"));
         }
         options.check()?;
-        if let Some(threads) = threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
-            return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
+        if let Some(crate::Checkpoint(state)) = resume {
+            state.check_options(options, &options.sizes(train.n_inputs(), train.n_classes()))?;
+        }
+        if checkpoint_every.is_some_and(|every| every.is_zero()) {
+            return Err(Error::option("checkpoint_every", "0 s", "a time above 0"));
         }
         if let (Some(every), None) = (checkpoint_every, checkpoint) {
             return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
@@ -139,9 +157,10 @@ impl TrainerBuilder {
     /// # Errors
     /// As [`TrainerBuilder::check`]; [`Error::Option`] for what the device does not offer.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
-        self.check()?;
-        let (train, validation) = self.sets()?;
-        dispatch::memory_needed(device, &self.setup(&train), &self.others(validation.as_ref()))
+        let options = self.merged();
+        self.check_with(&options)?;
+        let (train, validation) = self.sets(&options)?;
+        dispatch::memory_needed(device, &setup(options, &train), &self.others(validation.as_ref()))
     }
 
     /// Checks the options against data and device, takes the device's memory, and sets the first weights.
@@ -150,10 +169,11 @@ impl TrainerBuilder {
     /// [`Error::Option`] for an option that is not allowed, or not with this data or device; [`Error::Shape`] if a set, the given network or
     /// the checkpoint does not suit the training set; [`Error::OutOfMemory`]; errors of the device.
     pub fn build(self, device: &Device) -> Result<Trainer> {
-        self.check()?;
-        let (train, validation) = self.sets()?;
-        let setup = self.setup(&train);
-        let (options, sizes) = (setup.options.clone(), setup.sizes.clone());
+        let options = self.merged();
+        self.check_with(&options)?;
+        let (train, validation) = self.sets(&options)?;
+        let setup = setup(options.clone(), &train);
+        let sizes = setup.sizes.clone();
         if options.batch as usize > train.len() {
             let allowed = format!("at most the {} training samples", train.len());
             return Err(Error::option("batch", options.batch, allowed));
@@ -173,7 +193,7 @@ impl TrainerBuilder {
         let mut engine = dispatch::open(device, setup)?;
         let position = match resume {
             Some(crate::Checkpoint(state)) => {
-                state.check_fits(&options, &sizes, &train, data_checksum)?;
+                state.check_data(&train, data_checksum)?;
                 engine.set_state(&state.state)?;
                 Position {
                     epochs: state.epochs,
@@ -202,8 +222,8 @@ impl TrainerBuilder {
     }
 
     /// What is trained on, and what is validated with.
-    fn sets(&self) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
-        match self.options.held_out {
+    fn sets(&self, options: &Options) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
+        match options.held_out {
             0 => Ok((Arc::clone(&self.train), self.validation.clone())),
             n => {
                 let (train, validation) = self.train.split(n as usize)?;
@@ -212,13 +232,35 @@ impl TrainerBuilder {
         }
     }
 
-    fn setup(&self, train: &Arc<Dataset>) -> Setup {
-        let sizes = self.options.sizes(train.n_inputs(), train.n_classes());
-        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(train)), threads: self.threads }
-    }
-
     /// Samples of the sets that are loaded besides the training set.
     fn others(&self, validation: Option<&Arc<Dataset>>) -> Vec<usize> {
         [self.test.as_ref(), validation].into_iter().flatten().map(|set| set.len()).collect()
     }
 }
+
+fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
+    let sizes = options.sizes(train.n_inputs(), train.n_classes());
+    Setup { options, sizes, train: Some(Arc::clone(train)) }
+}
+
+/// Names of all options.
+const NAMES: [&str; 18] = [
+    "hidden",
+    "batch",
+    "epochs",
+    "learning_rate",
+    "optimizer",
+    "weight_decay",
+    "schedule",
+    "warmup",
+    "reduction",
+    "init",
+    "seed",
+    "precision",
+    "engine",
+    "stream",
+    "held_out",
+    "early_stopping",
+    "evaluate_batch",
+    "threads",
+];

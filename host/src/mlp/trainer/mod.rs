@@ -11,7 +11,7 @@ pub use builder::TrainerBuilder;
 
 use super::checkpoint::{Checkpoint, TrainerState};
 use super::engines::{EpochPlan, SetId, Train};
-use super::evaluation::{check_set, dead_units, evaluation};
+use super::evaluation::{By, check_set, dead_units, evaluation};
 use super::options::{EarlyStopping, Engine, Options, Schedule};
 use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
 use super::{Dataset, Network};
@@ -249,7 +249,9 @@ impl Trainer {
     fn evaluate_loaded(&mut self, id: SetId, set: &Dataset) -> Result<Evaluation> {
         let start = Instant::now();
         let found = self.engine.classify(id)?;
-        Ok(evaluation(set, &found, &self.sizes, &self.device, start.elapsed().as_secs_f64()))
+        let seconds = start.elapsed().as_secs_f64();
+        let by = By { device: &self.device, engine: self.engine.engine(), precision: self.options.precision };
+        Ok(evaluation(set, &found, &self.sizes, by, seconds))
     }
 
     /// Classifies a labelled set with the present weights.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use warpplay::mlp::{Dataset, EpochReport, Evaluation, SCHEMA};
-use warpplay::{Device, Error, Result};
+use warpplay::{Device, Error, Precision, Result};
 
 use super::options::Options;
 
@@ -118,6 +118,9 @@ pub(super) fn evaluation(
         confusion,
         dead_units_by_layer: dead_units(found),
         device: device.backend().to_string(),
+        device_name: device.name(),
+        engine: None,
+        precision: Some(Precision::F32),
         seconds,
     }
 }

@@ -27,14 +27,14 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 /// Memory of the network and its training: weights, what the optimiser remembers, the copy of both that a diverging epoch goes back to, and gradients; and the layers' values of the
 /// samples that go through at once.
 pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
-    let Setup { options, sizes, train, threads } = setup;
+    let Setup { options, sizes, train } = setup;
     let number = if options.precision == Precision::F64 { 8 } else { 4 };
     let copies = match train {
         Some(_) => 2 * (1 + options.optimizer.n_moments() as u64) + 1,
         None => 1,
     };
     let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
-    let n_threads = threads.unwrap_or_else(rayon::current_num_threads) as u64;
+    let n_threads = options.threads.unwrap_or_else(rayon::current_num_threads) as u64;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let largest = sets.iter().fold(n_train, |largest, &n| largest.max(n)) as u64;
     let at_once =
@@ -118,8 +118,8 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
 
 impl<T: Real> CpuEngine<T> {
     fn new(setup: Setup) -> Result<Self> {
-        let Setup { options, sizes, train, threads } = setup;
-        let pool = threads.map(crate::runtime::threads::pool).transpose()?;
+        let Setup { options, sizes, train } = setup;
+        let pool = options.threads.map(crate::runtime::threads::pool).transpose()?;
         let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
         let layers = sizes.windows(2).map(|size| reference::Layer {
             weights: vec![T::zero(); size[0] * size[1]],

@@ -16,9 +16,10 @@ fn setup(optimizer: Optimizer, precision: Precision, threads: Option<usize>) -> 
         precision,
         evaluate_batch: 7,
         weight_decay: 0.01,
+        threads,
         ..Options::default()
     };
-    Setup { sizes: options.sizes(12, 3), options, train: Some(Arc::new(train)), threads }
+    Setup { sizes: options.sizes(12, 3), options, train: Some(Arc::new(train)) }
 }
 
 fn opened(setup: Setup) -> Box<dyn Train> {
