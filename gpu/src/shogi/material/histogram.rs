@@ -1,4 +1,4 @@
-//! The descent and the gradient over distinct differences with their counts.
+//! The descent and the gradient over distinct differences with their counts; `count.rs` counts them.
 //!
 //! A warp makes one of the thirteen sums of its block's rows, so that an iteration of some thousand rows is a few dozen terms a lane.
 //! Launch  [`shape`], [`gradient_shape`].   Twin  `warpplay_cpu_ref::shogi::material`.   Source: ours.

@@ -1,4 +1,5 @@
 //! Which parameters a position counts: the one file where the tables of all sets of features are laid out.
+//! On the host `warpplay::shogi::Evaluator` and the CPU engine use these functions too.   Twin  `warpplay_cpu_ref::shogi::sparse`, file `features.rs`.
 //!
 //! A set is evaluated from both sides. From a side's perspective colours are swapped and squares turned for White, so that the side plays upwards; where a set knows
 //! the side's own king, everything is mirrored so that this king stands on the files 1 to 5. What Black's perspective counts is added, what White's counts subtracted.
