@@ -163,7 +163,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     let says = leads && !args.output.quiet;
     let told = format!(
         "{objective:?} {} {} {} {}",
-        args.rule.init.map(|value| value.to_string()).join(","),
+        args.rule.init().map(|value| value.to_string()).join(","),
         args.iterations,
         args.repeat.repeat,
         args.split
@@ -180,7 +180,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     let options = Options {
         engine: args.engine,
         objective,
-        init: args.rule.init,
+        init: args.rule.init(),
         iterations: args.iterations,
         repeat: args.repeat.repeat,
         threads: args.threads.threads,

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use warpplay::shogi::Window;
+use warpplay::shogi::dataset::Builder;
 use warpplay::shogi::material::Options;
 
 use crate::common::Usage;
-
-/// Half-moves that the paper learnt from, as `Dataset::builder()` has them.
-const PLIES: Window = Window { start: 40, end: 80, step: 1 };
 
 /// Records, and the part of them that is taken.
 #[derive(clap::Args, Clone, Debug)]
@@ -95,7 +93,7 @@ impl PartFlags {
 
     /// The half-moves.
     pub fn plies(&self) -> Window {
-        self.plies.unwrap_or(PLIES)
+        self.plies.unwrap_or(Builder::PLIES)
     }
 
     /// Whether any of them was given: they have no meaning for a data set, which holds what was chosen when it was built.

@@ -47,7 +47,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let options = Options {
         engine: args.engine.engine.unwrap_or(defaults.engine),
         objective: args.rule.objective()?,
-        init: args.rule.init,
+        init: args.rule.init(),
         iterations: args.iterations,
         repeat: args.repeat.repeat,
         threads: args.threads.threads,

@@ -1,9 +1,9 @@
 //! How weights are learnt, as flags. What is not given is as `Options::default()` says, or as in the checkpoint that is gone on from.
 
-use warpplay::shogi::learner::{EarlyStopping, Options, Quiet};
+use warpplay::shogi::learner::{EarlyStopping, Engine, Options, Quiet};
 use warpplay::shogi::{FeatureSet, Optimizer, Values};
 
-use crate::common::flags::{SeedFlag, ThreadsFlag, WeightFiles};
+use crate::common::flags::{EngineFlag, SeedFlag, ThreadsFlag, WeightFiles};
 use crate::shogi::rule_flags::values;
 
 #[derive(clap::Args, Clone, Debug)]
@@ -99,6 +99,9 @@ pub struct LearnFlags {
     pub device_bytes: Option<u64>,
 
     #[command(flatten)]
+    pub engine: EngineFlag<Engine>,
+
+    #[command(flatten)]
     pub threads: ThreadsFlag,
 }
 
@@ -116,6 +119,7 @@ impl LearnFlags {
             )+};
         }
         set!(features, optimizer, rate_factor, iterations, init, a, siblings, l1, l2, beta1, beta2, epsilon, history);
+        options.engine = self.engine.engine.unwrap_or(options.engine);
         options.seed = self.seed.seed.unwrap_or(options.seed);
         options.learning_rate = self.learning_rate.or(options.learning_rate);
         options.window = self.window.or(options.window);
@@ -123,7 +127,7 @@ impl LearnFlags {
         if let Some(patience) = self.patience {
             options.early_stopping = Some(EarlyStopping { patience, min_delta: self.min_delta });
         }
-        let before = options.quiet.unwrap_or(Quiet { every: 0, depth: 6 });
+        let before = options.quiet.unwrap_or(Quiet { every: 0, depth: Quiet::DEPTH });
         let every = self.quiescence_every.unwrap_or(before.every);
         options.quiet = (every > 0).then_some(Quiet { every, depth: self.quiescence_depth.unwrap_or(before.depth) });
         options.threads = self.threads.threads.or(options.threads);

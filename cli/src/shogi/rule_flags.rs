@@ -1,6 +1,6 @@
 //! The paper's objective and update, as flags.
 
-use warpplay::shogi::{Objective, Values};
+use warpplay::shogi::{FIRST_VALUES, Objective, Values};
 
 /// Values that shogi books give for orientation, in pawns: L N S G B R +P +L +N +S +B +R.
 pub const USUAL: &str = "3,4,5,6,8,10,7,6,6,6,10,12";
@@ -8,9 +8,9 @@ pub const USUAL: &str = "3,4,5,6,8,10,7,6,6,6,10,12";
 /// What is not given is as the paper has it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RuleFlags {
-    /// First values: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; the pawn's is 1
-    #[arg(long, value_name = "VALUES", default_value = "3", value_parser = values, allow_hyphen_values = true)]
-    pub init: Values,
+    /// First values: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; the pawn's is 1 [default: 3]
+    #[arg(long, value_name = "VALUES", value_parser = values, allow_hyphen_values = true)]
+    pub init: Option<Values>,
 
     /// Slope of the sigmoid
     #[arg(long, value_name = "A", default_value_t = Objective::default().a, allow_negative_numbers = true)]
@@ -30,6 +30,11 @@ pub struct RuleFlags {
 }
 
 impl RuleFlags {
+    /// The first values.
+    pub fn init(&self) -> Values {
+        self.init.unwrap_or(FIRST_VALUES)
+    }
+
     /// The objective.
     ///
     /// # Errors

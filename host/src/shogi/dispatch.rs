@@ -10,6 +10,7 @@ use crate::shogi::engines::persistent::Persistent;
 use crate::shogi::engines::plain::Plain;
 use crate::shogi::engines::sparse::DeviceEngine;
 use crate::shogi::features::FeatureSet;
+use crate::shogi::learner::options::Engine as Learns;
 use crate::shogi::material::options::{Engine, Options};
 use crate::shogi::options::SparseOptions;
 use crate::shogi::shard::Shard;
@@ -27,9 +28,8 @@ pub(in crate::shogi) const fn chosen(engine: Engine) -> Engine {
 /// The engine of a device for the fit of the twelve values, with the children of shards in it.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an engine that the CPU has not; [`Error::OutOfMemory`] where the children do not fit; those of the engine.
+/// Those of the engine. Its memory, and whether the device has it, is asked before ([`memory_of_fit`]).
 pub(in crate::shogi) fn fit(device: &Device, shards: &[&Shard], options: &Options) -> Result<Box<dyn Fit>> {
-    device.expect_memory(&memory_of_fit(device, shards, options)?)?;
     let (repeat, threads) = (options.repeat, options.threads);
     Ok(match (device.backend(), chosen(options.engine)) {
         (Backend::Cpu, Engine::Plain) => Box::new(Cpu::words(shards, repeat, threads)?),
@@ -79,17 +79,34 @@ pub(in crate::shogi) fn memory_of_children(device: &Device, children: u64, optio
     })
 }
 
-/// The engine of a device for a set of features; all weights are 0.
+/// What learns on a device.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where weights and gradient do not fit; those of loading the kernels.
+/// [`Error::Unsupported`] for the engine of other devices.
+pub(in crate::shogi) fn chosen_learner(device: &Device, engine: Learns) -> Result<Learns> {
+    let (found, remedy) = match device.backend() {
+        Backend::Cpu => (Learns::Cpu, "use auto or cpu, or a device that runs kernels"),
+        Backend::Cuda | Backend::Simt => (Learns::Sparse, "use auto or sparse, or the device cpu"),
+    };
+    if engine == Learns::Auto || engine == found {
+        return Ok(found);
+    }
+    let (what, backend) = (format!("engine {engine}"), device.backend().to_string());
+    Err(Error::Unsupported { what, backend, remedy: remedy.to_string() })
+}
+
+/// The engine of a device for a set of features; all weights are 0. `memory` is what it will take, with its optimiser where that is known.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where that does not fit; those of loading the kernels.
 pub(in crate::shogi) fn learn(
     device: &Device,
     features: FeatureSet,
     options: &SparseOptions,
+    memory: &Memory,
 ) -> Result<Box<dyn Learn>> {
     options.check()?;
-    device.expect_memory(&memory_of_learn(features, None))?;
+    device.expect_memory(memory)?;
     Ok(match device.backend() {
         Backend::Cpu => Box::new(CpuEngine::new(features, options)?),
         Backend::Cuda | Backend::Simt => Box::new(DeviceEngine::new(device, features, options)?),

@@ -68,7 +68,7 @@ pub use column::{Cell, Column};
 pub use evaluator::Evaluator;
 pub use features::FeatureSet;
 pub use loss::{Loss, Totals};
-pub use objective::{LARGEST, Objective, Row, Values, Window};
+pub use objective::{FIRST_VALUES, LARGEST, Objective, Row, Values, Window};
 pub use options::SparseOptions;
 pub use report::{SCHEMA, StoppedBy};
 pub use shard::{Shard, Shards};

@@ -5,6 +5,9 @@ use crate::{Error, Result};
 /// Values that are learnt by the paper: L N S G B R +P +L +N +S +B +R; the pawn's is 1.
 pub type Values = [f64; 12];
 
+/// First values of all twelve, as in the paper.
+pub const FIRST_VALUES: Values = [3.0; 12];
+
 /// Largest size of a value and of each number of the objective: what is computed from them stays far from infinity.
 pub const LARGEST: f64 = 1e6;
 

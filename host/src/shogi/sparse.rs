@@ -52,7 +52,9 @@ impl SparseBuilder {
     /// [`Error::Option`](crate::Error::Option) for threads that cannot be started; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where weights and gradient do not
     /// fit; those of loading the kernels.
     pub fn build(self, device: &Device) -> Result<Sparse> {
-        dispatch::learn(device, self.features, &self.options).map(Sparse)
+        let memory = self.memory_needed(device)?;
+        let engine = dispatch::learn(device, self.features, &self.options, &memory)?;
+        Ok(Sparse { engine, memory })
     }
 }
 
@@ -70,11 +72,14 @@ impl SparseBuilder {
 /// assert_eq!(totals.children, 0);
 /// # Ok::<(), warpplay::Error>(())
 /// ```
-pub struct Sparse(Box<dyn Learn>);
+pub struct Sparse {
+    engine: Box<dyn Learn>,
+    memory: Memory,
+}
 
 impl std::fmt::Debug for Sparse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sparse").field("features", &self.0.features()).finish_non_exhaustive()
+        f.debug_struct("Sparse").field("features", &self.engine.features()).finish_non_exhaustive()
     }
 }
 
@@ -84,9 +89,14 @@ impl Sparse {
         SparseBuilder { features, options: SparseOptions::default() }
     }
 
+    /// Memory that was asked for; what an optimiser remembers came on top when it was first used, and positions as far as there was room.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
+    }
+
     /// What the weights belong to.
     pub fn features(&self) -> FeatureSet {
-        self.0.features()
+        self.engine.features()
     }
 
     /// The weights, `[features.len()]`.
@@ -94,7 +104,7 @@ impl Sparse {
     /// # Errors
     /// Those of the device.
     pub fn weights(&self) -> Result<Vec<f32>> {
-        self.0.weights()
+        self.engine.weights()
     }
 
     /// Sets the weights, each rounded to a multiple of 2⁻³⁰.
@@ -102,7 +112,7 @@ impl Sparse {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for another number of weights; [`Error::Option`](crate::Error::Option) for one that is no number or not below 1,024.
     pub fn set_weights(&mut self, weights: &[f32]) -> Result<()> {
-        self.0.set_weights(weights)
+        self.engine.set_weights(weights)
     }
 
     /// One pass over shards with the present weights: their totals. With `gradient`, the gradient becomes the sum over these shards.
@@ -113,7 +123,7 @@ impl Sparse {
     /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or
     /// a limit of memory that has no room for two parents; those of the device.
     pub fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
-        self.0.pass(shards, loss, gradient)
+        self.engine.pass(shards, loss, gradient)
     }
 
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
@@ -121,7 +131,7 @@ impl Sparse {
     /// # Errors
     /// Those of the device.
     pub fn forget(&mut self) -> Result<()> {
-        self.0.forget()
+        self.engine.forget()
     }
 
     /// The gradient of the last pass that computed it, in multiples of 2⁻³⁶, not divided by the number of children.
@@ -129,7 +139,7 @@ impl Sparse {
     /// # Errors
     /// Those of the device.
     pub fn gradient(&self) -> Result<Vec<i64>> {
-        self.0.gradient()
+        self.engine.gradient()
     }
 
     /// Replaces the gradient.
@@ -137,7 +147,7 @@ impl Sparse {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for another length.
     pub fn set_gradient(&mut self, gradient: &[i64]) -> Result<()> {
-        self.0.set_gradient(gradient)
+        self.engine.set_gradient(gradient)
     }
 
     /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
@@ -146,7 +156,7 @@ impl Sparse {
     /// [`Error::Option`](crate::Error::Option) for numbers without meaning, for L-BFGS, which works on the host, and where a weight grows to 1,024 or beyond, after
     /// which the weights are not to be used.
     pub fn update(&mut self, update: &Update, children: u64) -> Result<()> {
-        self.0.update(update, children)
+        self.engine.update(update, children)
     }
 
     /// Multiplies all weights but the pawn's, and rounds.
@@ -154,7 +164,7 @@ impl Sparse {
     /// # Errors
     /// As [`update`](Self::update).
     pub fn scale(&mut self, factor: f32) -> Result<()> {
-        self.0.scale(factor)
+        self.engine.scale(factor)
     }
 
     /// The optimiser's memory: none, one or two arrays of `[features.len()]`.
@@ -162,7 +172,7 @@ impl Sparse {
     /// # Errors
     /// Those of the device.
     pub fn memory(&self) -> Result<Vec<Vec<f32>>> {
-        self.0.memory()
+        self.engine.memory()
     }
 
     /// Puts an optimiser's memory back.
@@ -170,6 +180,6 @@ impl Sparse {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for more than two arrays, or of another length.
     pub fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()> {
-        self.0.set_memory(memory)
+        self.engine.set_memory(memory)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use warpplay::shogi::learner::{
-    Checkpoint, EarlyStopping, LearnReport, LearnRow, Learner, LearnerBuilder, Options, Weights,
+    Checkpoint, EarlyStopping, Engine, LearnReport, LearnRow, Learner, LearnerBuilder, Options, Weights,
 };
 use warpplay::shogi::ranks::{Ranks, Threads};
 use warpplay::shogi::{FeatureSet, Optimizer, Shard, StoppedBy};
@@ -24,7 +24,7 @@ fn timeless(mut report: LearnReport) -> LearnReport {
     LearnReport {
         device: String::new(),
         device_name: String::new(),
-        engine: String::new(),
+        engine: Engine::Auto,
         seconds: 0.0,
         ranks: 0,
         ..report
@@ -234,7 +234,9 @@ fn options_do_what_they_say() {
     assert!(report.to_string().starts_with("5 iterations in ") && report.to_string().contains("held out"), "{report}");
     let text = serde_json::to_string(&report).unwrap();
     assert!(serde_json::from_str::<LearnReport>(&text).unwrap() == report);
-    assert!(learner.memory_needed().unwrap().device() == 20 * 1104);
+    assert_eq!(report.engine, Engine::Cpu);
+    assert!(report.to_string().contains("engine cpu on ") && report.to_string().contains(", seed 0\n"), "{report}");
+    assert!(learner.memory_needed().device() == 20 * 1104);
     for row in &report.rows {
         assert!((row.values.iter().sum::<f64>() - 36.0).abs() < 1e-4, "{row:?}");
     }
@@ -374,6 +376,9 @@ fn bad_input_is_named() {
     assert!(fails(Learner::builder(&train).early_stopping(2, 0.0)).contains("only with held-out positions"));
     let text = fails(builder().checkpoint("state").checkpoint_every(Duration::ZERO));
     assert_eq!(text, "option checkpoint_every: 0 s is not allowed (a time above 0)");
+    let text = fails(builder().checkpoint_every(SOON));
+    assert_eq!(text, "option checkpoint_every: 1ns is not allowed (only with a checkpoint's path)");
+    assert!(fails(builder().engine(Engine::Sparse)).contains("engine sparse"));
     let weights = Weights::new(FeatureSet::Material, vec![1.0; 13]).unwrap();
     let text = fails(builder().features(FeatureSet::KingPiece).weights(weights));
     assert!(text.starts_with("option features: kp is not allowed (material"), "{text}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use warpplay::Device;
 use warpplay::shogi::dataset::Dataset;
-use warpplay::shogi::learner::{Checkpoint, LearnReport, LearnRow, Learner, Weights, rust_constant, table};
+use warpplay::shogi::learner::{Checkpoint, Engine, LearnReport, LearnRow, Learner, Weights, rust_constant, table};
 use warpplay::shogi::material::{Histogram, Material};
 use warpplay::shogi::{FeatureSet, Row, Window, records};
 use warpplay_tests::backends::for_each_device;
@@ -94,7 +94,7 @@ fn weights_reports_and_data_sets_are_read() -> Result<(), Box<dyn std::error::Er
     }
     let report: LearnReport = serde_json::from_value(json("learn.json")["report"].clone())?;
     assert_eq!((report.rows.len(), report.options.learning_rate, report.version.as_str()), (5, None, "0.1.0"));
-    assert_eq!(report.rows[4].learning_rate, 0.05);
+    assert_eq!((report.rows[4].learning_rate, report.engine), (0.05, Engine::Auto));
     let set = Dataset::open(&path("dataset"))?;
     assert_eq!((set.n_parents(), set.shards().len()), (2, 1));
     let folder = tempfile::tempdir()?;

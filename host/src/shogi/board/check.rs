@@ -1,12 +1,13 @@
 //! Checks of the rules against files of positions with all their legal moves.
 
+use std::fmt;
 use std::path::Path;
 
 use super::{Board, Move, Rules};
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
-/// What a check of a file of positions found.
+/// What a check of a file of positions found. It is one thread of the CPU that generates moves, whatever the machine, and draws nothing: there is no device, no engine, no seed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct MovesReport {
     /// Positions in the file.
@@ -28,6 +29,17 @@ pub struct Disagreement {
     pub missing: Vec<String>,
     /// Moves of the generator that the file does not list.
     pub extra: Vec<String>,
+}
+
+impl fmt::Display for MovesReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { positions, moves, disagreements } = self;
+        write!(f, "{positions} positions, {moves} legal moves: ")?;
+        match disagreements.len() {
+            0 => write!(f, "all agree"),
+            n => write!(f, "{n} differ"),
+        }
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -27,12 +27,17 @@ pub struct Builder {
     threads: Option<usize>,
 }
 
+impl Builder {
+    /// Half-moves that the paper learnt from, which are taken where nothing is said.
+    pub const PLIES: Window = Window { start: 40, end: 80, step: 1 };
+}
+
 impl Default for Builder {
     /// All games, half-moves 40 to 79 as in the paper, shards of 262,144 parents, all cores.
     fn default() -> Self {
         Self {
             games: Window { start: 0, end: u32::MAX, step: 1 },
-            plies: Window { start: 40, end: 80, step: 1 },
+            plies: Self::PLIES,
             shard_parents: 1 << 18,
             threads: None,
         }

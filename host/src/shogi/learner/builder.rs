@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::checkpoint::{Checkpoint, sum_of};
 use super::course::{Course, Status};
-use super::options::{EarlyStopping, Options, Quiet};
+use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
 use crate::shogi::dispatch;
@@ -33,13 +33,31 @@ pub struct LearnerBuilder<'a> {
     weights: Option<Weights>,
     resume: Option<Checkpoint>,
     checkpoint: Option<PathBuf>,
-    every: Duration,
+    every: Option<Duration>,
 }
 
 impl<'a> Learner<'a> {
     /// A builder for positions to learn from: a [`Dataset`](crate::shogi::dataset::Dataset) or shards.
     pub fn builder(train: impl Into<Shards<'a>>) -> LearnerBuilder<'a> {
         LearnerBuilder::new(train.into())
+    }
+}
+
+/// An engine, with what it is and takes.
+struct Opened {
+    engine: Box<dyn Learn>,
+    which: Engine,
+    memory: Memory,
+}
+
+/// Memory that weights, gradient and optimiser take.
+fn memory_of(options: &Options) -> Memory {
+    let memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
+    let n = options.features.len() as u64;
+    match options.optimizer {
+        // Each step is two arrays in double precision; a search has two points.
+        Optimizer::Lbfgs => memory.on_host("steps of L-BFGS", n * (16 * u64::from(options.history) + 24)),
+        _ => memory,
     }
 }
 
@@ -67,7 +85,7 @@ impl<'a> LearnerBuilder<'a> {
             weights: None,
             resume: None,
             checkpoint: None,
-            every: EVERY,
+            every: None,
         }
     }
 
@@ -90,6 +108,7 @@ impl<'a> LearnerBuilder<'a> {
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self.given = vec![
+            "engine",
             "features",
             "optimizer",
             "learning_rate",
@@ -116,6 +135,8 @@ impl<'a> LearnerBuilder<'a> {
     }
 
     setters! {
+        /// Which implementation.
+        engine: Engine, engine;
         /// What the evaluation counts.
         features: FeatureSet, features;
         /// How weights move.
@@ -180,7 +201,7 @@ impl<'a> LearnerBuilder<'a> {
     }
 
     /// Goes on from a checkpoint, with the bits of a course that never stopped. Options that are not set are the checkpoint's; of those that are, only `iterations`,
-    /// `early_stopping`, `threads` and `device_bytes` may differ from it.
+    /// `early_stopping`, `engine`, `threads` and `device_bytes` may differ from it.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
@@ -194,26 +215,21 @@ impl<'a> LearnerBuilder<'a> {
         self
     }
 
-    /// Time between two checkpoints; five minutes by default.
+    /// Time between two checkpoints, above 0; five minutes if not given.
     #[must_use]
     pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.every = time;
+        self.every = Some(time);
         self
     }
 
     /// Memory that weights, gradient and optimiser take, those of L-BFGS on the host. Positions come on top as far as there is room: the others are copied in every pass.
     ///
     /// # Errors
-    /// As [`build`](Self::build) for options that do not fit the checkpoint.
-    pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
+    /// As [`build`](Self::build) for options that do not fit the checkpoint, and for an engine that the device has not.
+    pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.merged()?;
-        let memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
-        let n = options.features.len() as u64;
-        Ok(match options.optimizer {
-            // Each step is two arrays in double precision; a search has two points.
-            Optimizer::Lbfgs => memory.on_host("steps of L-BFGS", n * (16 * u64::from(options.history) + 24)),
-            _ => memory,
-        })
+        dispatch::chosen_learner(device, options.engine)?;
+        Ok(memory_of(&options))
     }
 
     /// Checks everything, takes the device's memory and sets the first weights.
@@ -225,11 +241,12 @@ impl<'a> LearnerBuilder<'a> {
     pub fn build(self, device: &Device) -> Result<Learner<'a>> {
         let opened = self.merged().and_then(|options| {
             self.check(&options)?;
-            let engine = dispatch::learn(device, options.features, &options.sparse())?;
-            Ok((options, engine))
+            let (which, memory) = (dispatch::chosen_learner(device, options.engine)?, memory_of(&options));
+            let engine = dispatch::learn(device, options.features, &options.sparse(), &memory)?;
+            Ok((options, Opened { engine, which, memory }))
         });
-        let (options, engine) = agree(self.ranks, opened)?;
-        self.build_on(options, engine, device)
+        let (options, opened) = agree(self.ranks, opened)?;
+        self.build_on(options, opened, device)
     }
 
     /// The options, with those of a checkpoint.
@@ -246,8 +263,11 @@ impl<'a> LearnerBuilder<'a> {
         if self.weights.is_some() && self.resume.is_some() {
             return Err(Error::option("weights", "given", "not together with a checkpoint, which has its own"));
         }
-        if self.every.is_zero() {
+        if self.every.is_some_and(|every| every.is_zero()) {
             return Err(Error::option("checkpoint_every", "0 s", "a time above 0"));
+        }
+        if let (Some(every), None) = (self.every, &self.checkpoint) {
+            return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
         }
         if let Some(weights) = self.weights.as_ref().filter(|weights| weights.features() != options.features) {
             let allowed = format!("{}, those of the given weights", weights.features());
@@ -270,14 +290,15 @@ impl<'a> LearnerBuilder<'a> {
     }
 
     /// The rest of [`build`](Self::build), on an engine that is open.
-    fn build_on(self, options: Options, mut engine: Box<dyn Learn>, device: &Device) -> Result<Learner<'a>> {
+    fn build_on(self, options: Options, opened: Opened, device: &Device) -> Result<Learner<'a>> {
+        let Opened { mut engine, which, memory } = opened;
         let Self { train, held_out, ranks, weights, resume, checkpoint, every, .. } = self;
         let fingerprint = |shards: &[&Shard]| shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
         let fingerprint = fingerprint(&train).rotate_left(1) ^ fingerprint(&held_out);
         let data = format!("{fingerprint:016x}");
         expect_same(ranks, "fingerprint of data", &data)?;
-        // Plain data, which always has a JSON form. Threads and memory may differ between ranks.
-        let alike = Options { threads: None, device_bytes: None, ..options.clone() };
+        // Plain data, which always has a JSON form. Engine, threads and memory may differ between ranks.
+        let alike = Options { engine: Engine::Auto, threads: None, device_bytes: None, ..options.clone() };
         let text = serde_json::to_string(&alike).unwrap_or_default();
         let start = match (&weights, &resume) {
             (Some(weights), _) => format!("weights {:016x}", sum_of(weights.values())),
@@ -285,7 +306,7 @@ impl<'a> LearnerBuilder<'a> {
             _ => "new".into(),
         };
         // Rank 0 writes, but all wait until it has.
-        let keep = checkpoint.map(|path| (path, every));
+        let keep = checkpoint.map(|path| (path, every.unwrap_or(EVERY)));
         let writes = if keep.is_some() { "checkpoints" } else { "no checkpoints" };
         expect_same(ranks, "set of options", &format!("{text} from {start}, {writes}"))?;
         let status = match resume {
@@ -310,6 +331,8 @@ impl<'a> LearnerBuilder<'a> {
         }
         Ok(Learner::new(Course {
             engine,
+            which,
+            memory,
             device: device.clone(),
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
             train: share(&train, ranks.rank(), ranks.size())?,

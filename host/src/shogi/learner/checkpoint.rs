@@ -104,6 +104,7 @@ impl State {
     pub(super) fn merged(&self, options: &Options, given: &[&'static str]) -> Result<Options> {
         // Exhaustive, so that a new option is thought of here.
         let Options {
+            engine,
             features,
             optimizer,
             learning_rate,
@@ -144,7 +145,7 @@ impl State {
                 }
             )+};
         }
-        free!(early_stopping, iterations, threads, device_bytes);
+        free!(engine, early_stopping, iterations, threads, device_bytes);
         Ok(merged)
     }
 

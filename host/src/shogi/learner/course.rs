@@ -7,19 +7,23 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::lbfgs::{Point, Steps};
-use super::options::Options;
+use super::options::{Engine, Options};
 use super::report::LearnRow;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
 use crate::shogi::shard::Shard;
-use crate::{Device, Error, Result};
+use crate::{Device, Error, Memory, Result};
 
 const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
 
 /// What a learner is made of.
 pub(super) struct Course<'a> {
     pub engine: Box<dyn Learn>,
+    /// Which it is.
+    pub which: Engine,
+    /// Memory that was asked for.
+    pub memory: Memory,
     pub device: Device,
     pub options: Options,
     pub ranks: &'a dyn Ranks,

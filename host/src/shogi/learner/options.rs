@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::runtime::named::named;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::Loss;
-use crate::shogi::objective::Values;
+use crate::shogi::objective::{FIRST_VALUES, Values};
 use crate::shogi::options::SparseOptions;
-use crate::shogi::quiescence::DEEPEST;
+use crate::shogi::quiescence::{self, DEEPEST};
 use crate::shogi::update::{MOST, Optimizer};
 use crate::{Error, Result};
 
@@ -30,10 +31,28 @@ pub struct Quiet {
     pub depth: u32,
 }
 
+named! {
+    /// Which implementation learns. What is learnt does not depend on it.
+    Engine, "engine":
+        /// What the device has: [`Engine::Cpu`] on the CPU back end, else [`Engine::Sparse`].
+        Auto = "auto",
+        /// No kernels: the plain implementation, on the CPU back end only.
+        Cpu = "cpu",
+        /// Kernels over the slots in which a child differs from its parent.
+        Sparse = "sparse",
+}
+
+impl Quiet {
+    /// Half-moves of a line where nothing is said: those of [`quiescence::Options`](crate::shogi::quiescence::Options).
+    pub const DEPTH: u32 = quiescence::Options::DEPTH;
+}
+
 /// Options of a [`Learner`](super::Learner).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// Which implementation. Default: auto.
+    pub engine: Engine,
     /// What the evaluation counts. Default: material.
     pub features: FeatureSet,
     /// How weights move. Default: Adam.
@@ -85,6 +104,7 @@ impl Default for Options {
     fn default() -> Self {
         let loss = Loss::default();
         Self {
+            engine: Engine::Auto,
             features: FeatureSet::Material,
             optimizer: Optimizer::Adam,
             learning_rate: None,
@@ -100,7 +120,7 @@ impl Default for Options {
             siblings: loss.siblings,
             seed: loss.seed,
             keep_scale: false,
-            init: [3.0; 12],
+            init: FIRST_VALUES,
             early_stopping: None,
             quiet: None,
             iterations: 50,

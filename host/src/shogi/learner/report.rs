@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::Options;
+use super::options::{Engine, Options};
 use crate::shogi::loss::Totals;
 use crate::shogi::objective::Values;
 use crate::shogi::report::StoppedBy;
@@ -70,9 +70,9 @@ pub struct LearnReport {
     pub device: String,
     /// Name of the device.
     pub device_name: String,
-    /// What ran: `cpu`, or `sparse` on devices that run kernels.
-    #[serde(default)]
-    pub engine: String,
+    /// What ran; [`Engine::Auto`] only in reports of version 0.1, which do not say it.
+    #[serde(default = "unsaid")]
+    pub engine: Engine,
     /// Seed of the draw of siblings, the only thing that is drawn.
     #[serde(default)]
     pub seed: u64,
@@ -95,15 +95,19 @@ pub struct LearnReport {
     pub options: Options,
 }
 
+const fn unsaid() -> Engine {
+    Engine::Auto
+}
+
 impl fmt::Display for LearnReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { device_name, engine, stopped_by, seconds, rows, options, n_weights, .. } = self;
+        let Self { device_name, engine, seed, stopped_by, seconds, rows, options, n_weights, .. } = self;
         let Some(last) = rows.last() else { return write!(f, "nothing was learnt, ended by {stopped_by}") };
         let percent = |of: &Measures| (100.0 * of.agreement, 100.0 * of.agreement_of_three);
         write!(f, "{} iterations in {seconds:.2} s, ended by {stopped_by}; ", last.iteration)?;
         writeln!(
             f,
-            "{}, {n_weights} weights, by {}; engine {engine} on {device_name}",
+            "{}, {n_weights} weights, by {}; engine {engine} on {device_name}, seed {seed}",
             options.features, options.optimizer
         )?;
         let (first, three) = percent(&last.train);

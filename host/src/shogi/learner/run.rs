@@ -9,16 +9,15 @@ use super::checkpoint::{Checkpoint, State};
 use super::course::{Best, Course};
 use super::lbfgs::{Point, Steps};
 use super::leaves::Leaves;
-use super::options::{EarlyStopping, Options};
+use super::options::{EarlyStopping, Engine, Options};
 use super::report::{LearnReport, LearnRow, Measures};
 use super::weights::{Weights, hand, material};
-use crate::shogi::dispatch;
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
 use crate::shogi::report::{SCHEMA, StoppedBy};
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
-use crate::{Backend, Device, Error, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// An evaluation that is learnt from games.
 ///
@@ -80,13 +79,14 @@ impl<'a> Learner<'a> {
         &self.course.device
     }
 
-    /// Memory that weights, gradient and optimiser take; positions come on top as far as there is room.
-    ///
-    /// # Errors
-    /// None: the engine is there.
-    pub fn memory_needed(&self) -> Result<Memory> {
-        let options = &self.course.options;
-        Ok(dispatch::memory_of_learn(options.features, Some(options.optimizer)))
+    /// Which engine learns; never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.course.which
+    }
+
+    /// Memory that was asked for: that of weights, gradient and optimiser; positions come on top as far as there is room.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.course.memory
     }
 
     /// Steps in all; a course that has done fewer goes on at the next [`run`](Self::run).
@@ -176,13 +176,13 @@ impl<'a> Learner<'a> {
 
     /// The report on what was learnt so far.
     pub fn report(&self, stopped_by: StoppedBy) -> LearnReport {
-        let Course { device, ranks, options, status, fingerprint, .. } = &self.course;
+        let Course { which, device, ranks, options, status, fingerprint, .. } = &self.course;
         LearnReport {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
             device: device.backend().to_string(),
             device_name: device.name(),
-            engine: if device.backend() == Backend::Cpu { "cpu" } else { "sparse" }.to_string(),
+            engine: *which,
             seed: options.seed,
             seconds: status.rows.last().map_or(0.0, |row| row.seconds),
             ranks: ranks.size(),

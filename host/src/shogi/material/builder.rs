@@ -95,7 +95,9 @@ impl<'a> MaterialBuilder<'a> {
         options.check()?;
         let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
         check_children(once)?;
+        let memory = dispatch::memory_of_fit(device, &shards, &options)?;
+        device.expect_memory(&memory)?;
         let engine = dispatch::fit(device, &shards, &options)?;
-        Ok(Material::new(engine, device.clone(), once * u64::from(options.repeat), options))
+        Ok(Material::new(engine, device.clone(), once * u64::from(options.repeat), options, memory))
     }
 }

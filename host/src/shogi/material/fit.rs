@@ -22,11 +22,12 @@ pub struct Material {
     /// What the last row was made of.
     last: Option<Evaluation>,
     seconds: f64,
+    memory: Memory,
 }
 
 impl Material {
-    pub(super) fn new(engine: Box<dyn Fit>, device: Device, children: u64, options: Options) -> Self {
-        Self { engine, device, options, children, rows: Vec::new(), last: None, seconds: 0.0 }
+    pub(super) fn new(engine: Box<dyn Fit>, device: Device, children: u64, options: Options, memory: Memory) -> Self {
+        Self { engine, device, options, children, rows: Vec::new(), last: None, seconds: 0.0, memory }
     }
 
     /// Children, those of played moves counted twice.
@@ -54,12 +55,9 @@ impl Material {
         &self.rows
     }
 
-    /// Memory that was taken.
-    ///
-    /// # Errors
-    /// None: the engine is there.
-    pub fn memory_needed(&self) -> Result<Memory> {
-        dispatch::memory_of_children(&self.device, self.children, &self.options)
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Steps in all; a fit that has done fewer goes on at the next [`run`](Self::run).

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::named::named;
-use crate::shogi::objective::{Objective, Values, check_values};
+use crate::shogi::objective::{FIRST_VALUES, Objective, Values, check_values};
 use crate::shogi::options::check_threads;
 use crate::{Error, Result};
 
 named! {
-    /// What is held of the children, and how it is summed ([module](super)).
+    /// What is held of the children, and how it is summed ([module](super)). The names say the form of the data, not the device: `histogram` and `plain` run as kernels, and on the
+    /// CPU back end without; `fused` and `persistent` are ways to launch kernels, which the CPU back end has not.
     Engine, "engine":
         /// The fastest: the histogram.
         Auto = "auto",
@@ -45,7 +46,7 @@ impl Default for Options {
         Self {
             engine: Engine::Auto,
             objective: Objective::default(),
-            init: [3.0; 12],
+            init: FIRST_VALUES,
             iterations: 50,
             repeat: 1,
             threads: None,

@@ -72,9 +72,14 @@ pub struct Options {
     pub threads: Option<usize>,
 }
 
+impl Options {
+    /// Half-moves of a line where nothing is said.
+    pub const DEPTH: u32 = 6;
+}
+
 impl Default for Options {
     /// Six half-moves, promotions of pawns, all cores.
     fn default() -> Self {
-        Self { depth: 6, promotions: Promotions::Pawns, threads: None }
+        Self { depth: Self::DEPTH, promotions: Promotions::Pawns, threads: None }
     }
 }
