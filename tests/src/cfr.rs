@@ -82,7 +82,7 @@ pub const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
 /// # Errors
 /// As the device says.
 pub fn run_on(solver: &mut Solver, n: u64) -> Result<Report, Error> {
-    solver.set_limit(solver.iterations() + n);
+    solver.set_limit(solver.iterations() + n)?;
     solver.run(|_| ControlFlow::Continue(()))
 }
 

@@ -127,7 +127,7 @@ pub struct CompareArgs {
 /// How a saved strategy is measured.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeasureFlags {
-    /// Arithmetic: f32, f64
+    /// Arithmetic: f32, f64; unlike a solve, measuring is in f64 where nothing is said
     #[arg(long, value_name = "P", default_value_t = Precision::F64)]
     pub precision: Precision,
 }

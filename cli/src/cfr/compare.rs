@@ -104,7 +104,7 @@ fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options)
         if report.seconds >= args.seconds || report.iterations < limit || limit > u64::MAX / 2 {
             break;
         }
-        solver.set_limit(2 * limit);
+        solver.set_limit(2 * limit)?;
     }
     let report = solver.report();
     check::trajectory(&report.trajectory, solve::slack(&report))?;

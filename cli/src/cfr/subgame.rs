@@ -59,10 +59,17 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     let bar = args.output.bar(spots.len() as u64);
     let run = SpotRun { options, measure_at: stops };
     let list: Vec<Spot> = spots.iter().map(|(_, spot)| spot.clone()).collect();
-    let solved = solve_spots(&devices, &list, &run, |n| bar.set_position(n as u64))?;
+    let solved = solve_spots(&devices, &list, &run, |n| {
+        bar.set_position(n as u64);
+        common::until_interrupted()
+    })?;
     bar.finish_and_clear();
     let mut reports = Vec::new();
     for ((name, spot), report) in spots.iter().zip(solved) {
+        if common::interrupted() && matches!(report, Err(warpplay::Error::Order { .. })) {
+            args.output.print(format!("{name}: not begun\n"))?;
+            continue;
+        }
         let report = report.with_context(|| name.clone())?;
         check(name, spot, &report)?;
         reports.push((name.as_str(), report));
@@ -76,7 +83,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         plot.write(&logarithmic::logarithmic("hold'em spots", "iteration", "exploitability, chips", &lines)?)?;
     }
     if let Some(json) = json {
-        let only = if let [(_, report)] = &reports[..] { Some(report) } else { None };
+        let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
         let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
         let record = Record {
             schema: SCHEMA,
@@ -124,13 +131,10 @@ fn check(name: &str, spot: &Spot, report: &SpotReport) -> Result<()> {
 
 /// A solved spot in some lines.
 fn text(name: &str, report: &SpotReport, top: usize) -> String {
-    let SpotReport { hands, ev, equity, iterations, seconds: time, device, .. } = report;
+    let SpotReport { iterations, seconds: time, device, .. } = report;
     let mut text = format!("\n{name}: {iterations} iterations in {} on {device}\n", seconds(*time));
-    for seat in 0..2 {
-        text += &format!("  seat {seat}: {} hands, ev {:.4}, equity {:.4}\n", hands[seat], ev[seat], equity[seat]);
-    }
-    for (iteration, chips) in &report.trajectory {
-        text += &format!("  exploitability after {iteration}: {chips:.6} chips\n");
+    for line in report.to_string().lines() {
+        text += &format!("  {line}\n");
     }
     for seat in 0..2 {
         let mut list: Vec<&HandReport> = report.by_hand[seat].iter().collect();

@@ -98,7 +98,7 @@ impl Bench {
         ));
         let mut solver = Solver::builder(problem).options(options).measure_at([]).build(device)?;
         let (seconds, n) = self.clock(|n| {
-            solver.set_limit(solver.iterations() + u64::from(n));
+            solver.set_limit(solver.iterations() + u64::from(n))?;
             solver.run(|_| ControlFlow::Continue(())).map(|_| ())
         })?;
         let report = solver.report();

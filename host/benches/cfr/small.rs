@@ -53,7 +53,7 @@ fn many(bench: &Bench, device: &Device, game: &GameDef, n_games: usize) -> Resul
         units: n_games as f64,
         engine: "small".into(),
         infoset_actions,
-        bytes: batch.bytes(),
+        bytes: batch.memory_needed().device(),
         moved: infoset_actions as f64 * moved_bytes(&options),
         n,
     })

@@ -61,7 +61,7 @@ fn many(bench: &Bench, device: &Device, spot: &Spot, n_spots: usize) -> Result<T
         let options = Options { iterations: iterations.into(), ..options };
         let run = SpotRun { options, measure_at: Vec::new() };
         let start = Instant::now();
-        let reports = solve_spots(&devices, &spots, &run, |_| {})?;
+        let reports = solve_spots(&devices, &spots, &run, |_| std::ops::ControlFlow::Continue(()))?;
         reports.into_iter().collect::<Result<Vec<_>>>()?;
         Ok(start.elapsed().as_secs_f64())
     };

@@ -40,7 +40,7 @@ fn batched(bench: &Bench, device: &Device, game: &GameDef, batch: u32) -> Result
     let mut sampler = Sampler::build(device, game, &Information::Unordered, &options)?;
     let (seconds, n) = bench.clock(|n| sampler.run(n))?;
     let infoset_actions = u64::from(sampler.n_sequences()) * game.thesis_buckets() * 3;
-    let bytes = sampler.bytes();
+    let bytes = sampler.memory_needed().device();
     Ok(Timed { seconds, units: batch.into(), engine: "walk".into(), infoset_actions, bytes, moved: f64::NAN, n })
 }
 

@@ -20,15 +20,13 @@ const MOST_HISTORIES: u128 = 4_000_000;
 pub struct Plan {
     pub(in crate::cfr) layout: Layout,
     pub(in crate::cfr) engine: Engine,
-    pub(in crate::cfr) isomorphism: bool,
     infoset_actions: u64,
     tables: u64,
     memory: Memory,
 }
 
 impl Plan {
-    /// `needed` are the bytes of the engine in all; the tables are among them.
-    fn new(layout: Layout, engine: Engine, isomorphism: bool, options: &Options, needed: u64) -> Self {
+    fn new(layout: Layout, engine: Engine, options: &Options, memory: Memory) -> Self {
         let infoset_actions = layout.len() as u64;
         let n_tables = if options.algorithm == Algorithm::PcfrPlus { 3 } else { 2 };
         let value = match options.precision {
@@ -37,12 +35,7 @@ impl Plan {
             _ => 4,
         };
         let tables = infoset_actions * n_tables * value;
-        let memory = Memory::default().on_device("regrets and averages", tables);
-        let memory = match needed.saturating_sub(tables) {
-            0 => memory,
-            rest => memory.on_device("the rest of the engine", rest),
-        };
-        Self { layout, engine, isomorphism, infoset_actions, tables, memory }
+        Self { layout, engine, infoset_actions, tables, memory }
     }
 
     /// The engine; never `auto`.
@@ -55,7 +48,7 @@ impl Plan {
         self.infoset_actions
     }
 
-    /// Memory that the solve takes.
+    /// Memory that the solve takes, whether there is as much or not.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }
@@ -68,14 +61,14 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { engine, infoset_actions, tables, .. } = self;
+        let Self { engine, infoset_actions, tables, memory, .. } = self;
         let tables = crate::runtime::error::bytes(*tables);
-        write!(f, "engine {engine}, {infoset_actions} infoset-actions, {tables} of tables")
+        write!(f, "engine {engine}, {infoset_actions} infoset-actions, {tables} of tables; memory {memory}")
     }
 }
 
-/// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can.
-pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options, isomorphism: bool) -> Result<Plan> {
+/// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can. Free memory has no part in it.
+pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options) -> Result<Plan> {
     let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Cpu);
     match device.backend() {
         Backend::Cpu if !on_cpu => {
@@ -91,8 +84,8 @@ pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options
         _ => {}
     }
     let kind = layout_kind(problem, options, device)?;
-    let layout = layout_of(problem, kind, isomorphism)?;
-    plan_layout(device, &layout, options, isomorphism)
+    let layout = layout_of(problem, kind, options.isomorphism)?;
+    plan_layout(device, &layout, options)
 }
 
 /// Which layout suits a problem.
@@ -155,7 +148,7 @@ pub(in crate::cfr) fn layout_of(problem: &Problem, kind: LayoutKind, isomorphism
     }
 }
 
-/// Whether the recurrence over sets of cards has a game's form.
+/// Whether the recurrence over sets of cards is for this game.
 fn is_subset(rules: &GameDef) -> bool {
     rules.n_hole_cards == 1 && rules.deck.n_suits == 1 && rules.n_rounds == 1 && rules.n_board_cards == [0]
 }
@@ -172,35 +165,30 @@ fn n_histories(rules: &GameDef) -> Result<u128> {
 }
 
 /// The engine for a problem that is laid out already.
-pub(in crate::cfr) fn plan_layout(
-    device: &Device,
-    layout: &Layout,
-    options: &Options,
-    isomorphism: bool,
-) -> Result<Plan> {
-    let (engine, needed) = match layout {
+pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Options) -> Result<Plan> {
+    let (engine, memory) = match layout {
         Layout::Vector { game, .. } => vector_engine(device, game, options)?,
         Layout::Buckets(buckets) if buckets.padded => {
             (Engine::Walk, walk::fits(device, &buckets.rules, &Information::Exact, options)?)
         }
-        Layout::Buckets(buckets) => (Engine::Subset, subset::fits(device, &buckets.rules, options)?),
+        Layout::Buckets(buckets) => (Engine::Subset, subset::fits(&buckets.rules, options)?),
         Layout::Tree(tree) => match options.sampling {
             Sampling::None => (Engine::Explicit, explicit::fits(device, tree, options)?),
             _ => (Engine::Mccfr, mccfr::fits(device, tree, options)?),
         },
     };
-    Ok(Plan::new(layout.clone(), engine, isomorphism, options, needed))
+    Ok(Plan::new(layout.clone(), engine, options, memory))
 }
 
-/// The engine for a game in vector form, and the bytes that it needs: here `small` or `street` is chosen.
-fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<(Engine, u64)> {
+/// The engine for a game in vector form, and the memory that it needs: here `small` or `street` is chosen.
+fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<(Engine, Memory)> {
     if device.backend() == Backend::Cpu {
         return Ok((Engine::Cpu, cpu::fits(device, game, options)?));
     }
     match options.engine {
         Engine::Small => Ok((Engine::Small, small::fits(device, game, options)?)),
         Engine::Auto => match small::fits(device, game, options) {
-            Ok(needed) => Ok((Engine::Small, needed)),
+            Ok(memory) => Ok((Engine::Small, memory)),
             Err(_) => Ok((Engine::Street, street::fits(device, game, options)?)),
         },
         _ => Ok((Engine::Street, street::fits(device, game, options)?)),
@@ -215,17 +203,23 @@ fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options
     }
 }
 
-/// The engine for a game in vector form, by the same rule.
+/// The engine for a game in vector form, by the same rule; and which it is.
 pub(in crate::cfr) fn build_vector(
     device: &Device,
     game: &Arc<VectorGame>,
     options: &Options,
-) -> Result<Box<dyn Solve>> {
-    build_engine(device, vector_engine(device, game, options)?.0, game, options)
+) -> Result<(Engine, Box<dyn Solve>)> {
+    let (engine, memory) = vector_engine(device, game, options)?;
+    device.expect_memory(&memory)?;
+    Ok((engine, build_engine(device, engine, game, options)?))
 }
 
-/// Takes the memory.
+/// Takes the memory, if there is as much.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] with the bytes of [`Plan::memory_needed`]; as the device says.
 pub(in crate::cfr) fn build(device: &Device, plan: &Plan, options: &Options) -> Result<Box<dyn Solve>> {
+    device.expect_memory(plan.memory_needed())?;
     match (&plan.layout, plan.engine) {
         (Layout::Vector { game, .. }, engine) => build_engine(device, engine, game, options),
         (Layout::Buckets(buckets), Engine::Walk) => walk::build(device, &buckets.rules, &Information::Exact, options),

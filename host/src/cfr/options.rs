@@ -111,9 +111,11 @@ pub struct Options {
     /// Which engine.
     #[serde(alias = "form")]
     pub engine: Engine,
+    /// Whether boards that differ by names of suits only are solved once.
+    pub isomorphism: bool,
     /// Iterations in all, those before a resume included.
     pub iterations: u64,
-    /// Threads of the CPU back end; `None` for all cores.
+    /// Threads of the CPU back end, 1 to 1024; `None` for all cores.
     pub threads: Option<usize>,
 }
 
@@ -130,6 +132,7 @@ impl Default for Options {
             seed: 1,
             precision: Precision::F32,
             engine: Engine::Auto,
+            isomorphism: true,
             iterations: 1000,
             threads: None,
         }
@@ -167,6 +170,7 @@ impl Options {
             seed: _,
             precision,
             engine: _,
+            isomorphism: _,
             iterations: _,
             threads,
         } = *self;
@@ -185,9 +189,7 @@ impl Options {
         if !matches!(precision, Precision::F32 | Precision::F64 | Precision::I16) {
             return Err(Error::option("precision", precision, "f32, f64 or i16"));
         }
-        if threads == Some(0) {
-            return Err(Error::option("threads", 0, "at least 1"));
-        }
+        crate::runtime::threads::check(threads)?;
         if algorithm == Algorithm::CfrBr && sampling != Sampling::None {
             return Err(Error::option("sampling", sampling, "none with cfr_br, whose best responses are exact"));
         }

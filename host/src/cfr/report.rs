@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Memory;
 use crate::cfr::layout::Measured;
 use crate::cfr::options::{Engine, Options};
 
@@ -55,6 +56,9 @@ pub struct Report {
     pub engine: Engine,
     /// The options.
     pub options: Options,
+    /// Seed of what is sampled.
+    #[serde(default)]
+    pub seed: u64,
     /// The device: `cuda:0`, `cpu`, `simt`.
     pub device: String,
     /// Its maker's name.
@@ -67,10 +71,13 @@ pub struct Report {
     pub exploitability_seconds: f64,
     /// Pairs of information set and action, over all seats; hands that the board blocks included.
     pub infoset_actions: u64,
-    /// Bytes of regrets and averages.
+    /// Bytes of regrets and averages, and of last regrets where the algorithm predicts.
     pub table_bytes: u64,
-    /// Bytes that the engine has taken on the device.
+    /// Bytes of `memory` in all, on the device and on the host.
     pub bytes: u64,
+    /// Memory that the engine asked for, by use.
+    #[serde(default)]
+    pub memory: Memory,
     /// Exploitability at the times it was asked for.
     pub trajectory: Vec<Point>,
 }
@@ -81,11 +88,11 @@ impl fmt::Display for Report {
         for point in &self.trajectory {
             writeln!(f, "iteration {}: NashConv {:.6}, value {:+.6?}", point.iteration, point.nash_conv, point.value)?;
         }
-        let Self { game, engine, device, device_name, iterations, seconds, options, .. } = self;
+        let Self { game, engine, device, device_name, iterations, seconds, options, seed, .. } = self;
         write!(
             f,
-            "{game}: {iterations} iterations of {} by engine {engine} on {device} ({device_name}), seed {}, in {seconds:.3} s",
-            options.algorithm, options.seed
+            "{game}: {iterations} iterations of {} by engine {engine} on {device} ({device_name}), seed {seed}, in {seconds:.3} s",
+            options.algorithm
         )
     }
 }

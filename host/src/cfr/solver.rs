@@ -20,8 +20,12 @@ use crate::{Device, Memory, Progress, Result};
 #[derive(Clone, Debug)]
 struct Keep {
     path: Option<PathBuf>,
-    every: Duration,
+    /// [`CHECKPOINT_EVERY`] unless said.
+    every: Option<Duration>,
 }
+
+/// Time between two checkpoints while a solve runs.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// A solve that can be run on, looked at, stored and gone on with.
 ///
@@ -80,6 +84,7 @@ impl Solver {
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
         let (began, limit) = (Instant::now(), self.options.iterations);
         let mut written = Instant::now();
+        let every = self.keep.every.unwrap_or(CHECKPOINT_EVERY);
         let mut part = 1u32;
         let mut go_on = true;
         if self.iteration == 0 && self.measure_at.as_ref().is_some_and(|at| at.contains(&0)) {
@@ -96,8 +101,8 @@ impl Solver {
             self.iteration += u64::from(now);
             let latest = if self.is_measured() { Some(self.exploitability()?) } else { None };
             go_on = watch(&self.progress(began, latest)).is_continue();
-            if let Some(path) = self.keep.path.clone().filter(|_| written.elapsed() >= self.keep.every) {
-                self.save_checkpoint(path)?;
+            if let Some(path) = self.keep.path.clone().filter(|_| written.elapsed() >= every) {
+                self.checkpoint()?.save(path)?;
                 written = Instant::now();
             }
             // Large enough that the calls cost nothing, small enough that a caller is heard.
@@ -111,7 +116,7 @@ impl Solver {
             self.exploitability()?;
         }
         if let Some(path) = self.keep.path.clone() {
-            self.save_checkpoint(path)?;
+            self.checkpoint()?.save(path)?;
         }
         Ok(self.report())
     }
@@ -130,15 +135,19 @@ impl Solver {
     }
 
     /// Sets the iterations after which [`run`](Self::run) ends, in all.
-    pub fn set_limit(&mut self, iterations: u64) {
-        self.options.iterations = iterations;
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for a number that is not allowed.
+    pub fn set_limit(&mut self, iterations: u64) -> Result<()> {
+        let options = Options { iterations, ..self.options };
+        options.check()?;
+        self.options = options;
+        Ok(())
     }
 
-    /// Memory that the solve has taken.
-    pub fn memory_needed(&self) -> Memory {
-        let (tables, all) = (self.plan.tables(), self.engine.bytes());
-        let memory = Memory::default().on_device("regrets and averages", tables);
-        if all > tables { memory.on_device("the rest of the engine", all - tables) } else { memory }
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        self.plan.memory_needed()
     }
 
     /// Exploitability, values and best responses of the average profile now, on the device; kept in the report's trajectory. A run finds it by itself.
@@ -178,20 +187,13 @@ impl Solver {
         Ok(State::new(&self.problem, &self.plan, &self.options, tables, seconds, self.trajectory.clone()))
     }
 
-    /// [`checkpoint`](Self::checkpoint), written to a file; it replaces the file whole or not at all.
-    ///
-    /// # Errors
-    /// As the device says; [`Error::File`](crate::Error::File) if it cannot be written.
-    pub fn save_checkpoint(&mut self, path: impl AsRef<std::path::Path>) -> Result<()> {
-        self.checkpoint()?.save(path)
-    }
-
     /// What was done so far.
     pub fn report(&self) -> Report {
         Report {
             game: self.problem.describe(),
             engine: self.plan.engine(),
             options: self.options,
+            seed: self.options.seed,
             device: self.device.to_string(),
             device_name: self.device.name(),
             iterations: self.iteration,
@@ -199,7 +201,8 @@ impl Solver {
             exploitability_seconds: self.exploitability_seconds,
             infoset_actions: self.plan.infoset_actions(),
             table_bytes: self.plan.tables(),
-            bytes: self.engine.bytes(),
+            bytes: self.memory_needed().device().saturating_add(self.memory_needed().host()),
+            memory: self.memory_needed().clone(),
             trajectory: self.trajectory.clone(),
         }
     }

@@ -56,7 +56,7 @@ fn info_counts_the_four_games_of_the_source() {
         assert_eq!(counts["buckets"], buckets, "{game}");
         assert!(shown.contains("information sets"), "{shown}");
     }
-    // The source's 30 levels of D are printed too.
+    // The dissertation's 30 levels of D are printed too.
     assert_eq!(scratch.json("info.json")["counts"]["levels_with_last"], 30);
     scratch.ok("info leduc.limit.2p.game --json info.json --quiet");
     assert_eq!(scratch.json("info.json")["counts"]["information_sets"], 936);

@@ -31,6 +31,7 @@ const OPTIONS: Options = Options {
     seed: 1,
     precision: Precision::F64,
     engine: Engine::Auto,
+    isomorphism: true,
     iterations: 1000,
     threads: None,
 };
@@ -75,7 +76,7 @@ fn a_checkpoint_goes_on_with_the_same_bits() {
                 let mut half = build();
                 run_on(&mut half, 10).expect("iterations");
                 half.exploitability().expect("a point");
-                half.save_checkpoint(&path).expect("a file");
+                half.checkpoint().expect("a state").save(&path).expect("a file");
                 let checkpoint = Checkpoint::load(&path).expect("a checkpoint");
                 assert_eq!((checkpoint.iteration(), checkpoint.trajectory().len()), (10, 1));
                 let problem = checkpoint.problem().expect("a game of poker");
@@ -105,7 +106,7 @@ fn a_checkpoint_is_written_while_a_solve_runs() {
         whole.run(|_| ControlFlow::Continue(())).expect("iterations");
         let path = folder.path().join(format!("{number}.checkpoint"));
         let copy = folder.path().join(format!("{number}.copy"));
-        let kept = builder().checkpoint(&path).checkpoint_every(Duration::ZERO);
+        let kept = builder().checkpoint(&path).checkpoint_every(Duration::from_nanos(1));
         let mut copied_at = None;
         kept.build(device)
             .expect("a solver")
@@ -202,7 +203,7 @@ fn a_strategy_is_kept_in_a_file_without_loss_and_every_damage_is_found() {
     }
     refused(b"GAMEDEF\n", "a foreign file");
     // A checkpoint is no strategy.
-    solver.save_checkpoint(&path).expect("a file");
+    solver.checkpoint().expect("a state").save(&path).expect("a file");
     let error = Strategy::load(&path).expect_err("a checkpoint");
     assert!(error.to_string().contains("no strategy"), "{error}");
 }
@@ -268,6 +269,13 @@ fn wrong_options_are_refused_with_their_name() {
     refused(Options { discounts: [f64::NAN, 0.0, 0.0], ..OPTIONS }, "discounts");
     refused(Options { exploration: 0.0, ..OPTIONS }, "exploration");
     refused(Options { threads: Some(0), ..OPTIONS }, "threads");
+    refused(Options { threads: Some(1025), ..OPTIONS }, "threads");
+    for (path, every) in [(Some("a"), Duration::ZERO), (None, Duration::from_secs(1))] {
+        let builder = Solver::builder(game("kuhn.limit.2p")).options(OPTIONS).checkpoint_every(every);
+        let builder = path.into_iter().fold(builder, |builder, path| builder.checkpoint(path));
+        let error = builder.build(&device).expect_err("no time, or no path");
+        assert!(matches!(&error, Error::Option { name: "checkpoint_every", .. }), "{error}");
+    }
     let options = Options { algorithm: Algorithm::CfrBr, ..OPTIONS };
     let error = Solver::builder(game("kuhn.limit.3p")).options(options).build(&device).expect_err("three players");
     assert!(error.to_string().contains("cfr_br"), "{error}");

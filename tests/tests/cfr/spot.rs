@@ -1,11 +1,12 @@
 //! Hold'em spots: the reference file, ranges, sizes, rake, locks, batches, bad input.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use warpplay::cfr::game::BettingKind;
 use warpplay::cfr::layout::Node;
-use warpplay::cfr::{Algorithm, BettingTree, Options, Spot, SpotReport, SpotRun, solve_spots};
+use warpplay::cfr::{Algorithm, BettingTree, Engine, Options, Solver, Spot, SpotReport, SpotRun, solve_spots};
 use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::cfr::{poker, vector};
 use warpplay_tests::backends::for_each_device;
@@ -215,25 +216,70 @@ fn batches_answer_in_order_whatever_the_devices() {
     let stacks = [50, 100, 200, 300, 400];
     let spots: Vec<Spot> = stacks.iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
     let run = SpotRun { options: Options { iterations: 30, ..options(Algorithm::CfrPlus) }, measure_at: vec![10] };
-    let calls = AtomicUsize::new(0);
+    let most = AtomicUsize::new(0);
     let solve = |n_devices: usize| -> Vec<SpotReport> {
         let devices = vec![Device::cpu(); n_devices];
-        let count = |_| {
-            calls.fetch_add(1, Ordering::Relaxed);
+        let count = |finished| {
+            most.fetch_max(finished, Ordering::Relaxed);
+            ControlFlow::Continue(())
         };
         let reports = solve_spots(&devices, &spots, &run, count).expect("devices");
         reports.into_iter().map(|report| SpotReport { seconds: 0.0, ..report.expect("solves") }).collect()
     };
     let (one, three) = (solve(1), solve(3));
     assert_eq!(one, three);
-    assert_eq!(calls.load(Ordering::Relaxed), 2 * spots.len());
+    assert_eq!(most.load(Ordering::Relaxed), spots.len());
     assert!(one.windows(2).all(|pair| pair[0].ev != pair[1].ev));
-    assert!(matches!(solve_spots(&[], &spots, &run, drop), Err(Error::Option { name: "device", .. })));
+    assert!(matches!(solve_spots(&[], &spots, &run, always), Err(Error::Option { name: "device", .. })));
     // One bad spot does not spoil the others.
     let mixed = [spots[0].clone(), Spot { pot: -1.0, ..spots[1].clone() }];
-    let reports = solve_spots(&[Device::cpu()], &mixed, &run, drop).expect("devices");
+    let reports = solve_spots(&[Device::cpu()], &mixed, &run, always).expect("devices");
     assert!(reports[0].is_ok() && reports[1].is_err());
 }
+
+fn always(_: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn what_stops_a_batch_leaves_what_is_done() {
+    let spots: Vec<Spot> = [50, 100].iter().map(|stack| parsed(json!({"effective_stack": stack}))).collect();
+    let run = SpotRun { options: Options { iterations: 1_000_000, ..options(Algorithm::CfrPlus) }, measure_at: vec![] };
+    let asked = AtomicUsize::new(0);
+    // Once before the first spot, then before each part of it.
+    let watch = |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0..4 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let reports = solve_spots(&[Device::cpu()], &spots, &run, watch).expect("devices");
+    let first = reports[0].as_ref().expect("what it has");
+    assert!((1..1_000_000).contains(&first.iterations) && first.trajectory.contains_key(&first.iterations));
+    assert_eq!((first.engine, first.seed, &first.options), (Engine::Cpu, 1, &run.options));
+    assert!(first.to_string().contains("engine cpu on cpu, seed 1"), "{first}");
+    assert!(matches!(reports[1], Err(Error::Order { .. })), "{:?}", reports[1]);
+}
+
+#[test]
+fn memory_of_a_spot_that_is_far_too_large_is_told_but_not_taken() {
+    let spot = Spot::parse(LARGE).expect("a spot");
+    let builder = Solver::builder(&spot).precision(Precision::F64);
+    let device = Device::cpu();
+    let memory = builder.memory_needed(&device).expect("the size of a game is no error");
+    let free = device.memory().expect("a size").free;
+    assert!(memory.host() / 4 > free && memory.device() == 0 && memory.parts().len() > 1, "{memory}, {free} free");
+    assert!(builder.plan(&device).expect("a plan").to_string().ends_with(&memory.to_string()));
+    match builder.build(&device) {
+        Err(Error::OutOfMemory { needed, .. }) => assert_eq!(needed, memory.host()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Six sizes on three streets: terabytes of tables, but not many subtrees.
+const LARGE: &str = r#"{
+    "pot": 10, "effective_stack": 5000, "flop": "Qs Jh 2c", "ranges": ["all", "all"],
+    "bet_sizes": {"flop": [0.5, 1, "all-in"], "turn": [0.5, 1, "all-in"], "river": [0.5, 1, "all-in"]},
+    "raise_sizes": {"flop": [1], "turn": [1], "river": [1]}, "max_raises": {"flop": 3, "turn": 3, "river": 3}
+}"#;
 
 #[test]
 fn a_report_can_be_read_as_a_spot_and_back() {
@@ -383,9 +429,9 @@ fn kernels_solve_batches_of_rivers() {
         options: Options { algorithm: Algorithm::CfrPlus, precision, iterations: 8, ..Options::default() },
         measure_at: vec![1],
     };
-    let expected = solve_spots(&[Device::cpu()], &spots, &run(Precision::F64), drop).expect("devices");
+    let expected = solve_spots(&[Device::cpu()], &spots, &run(Precision::F64), always).expect("devices");
     for_each_device(|device| {
-        let reports = solve_spots(std::slice::from_ref(device), &spots, &run(Precision::F32), drop)?;
+        let reports = solve_spots(std::slice::from_ref(device), &spots, &run(Precision::F32), always)?;
         for (report, expected) in reports.into_iter().zip(&expected) {
             let report = report?;
             let expected = expected.as_ref().expect("solved");

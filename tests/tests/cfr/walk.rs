@@ -144,7 +144,7 @@ fn what_cannot_be_done_is_said() {
     for (error, part) in cases {
         assert!(error.contains(part), "{error} does not say {part}");
     }
-    let needed = Sampler::memory_needed(&c, &Information::Unordered, &sampled()).expect("a size");
+    let needed = Sampler::memory_of(&c, &Information::Unordered, &sampled()).expect("a size");
     // 21,285 sequences of 2,024 buckets, three actions in two tables.
     assert!((21285 * 2024 * 3 * 2 * 4..1_100_000_000).contains(&needed.device()), "{needed}");
 }

@@ -19,7 +19,4 @@ pub(in crate::cfr) trait Solve: Send {
 
     /// Goes on from what was read.
     fn set_tables(&mut self, tables: &Tables) -> Result<()>;
-
-    /// Bytes of the device that the engine has taken.
-    fn bytes(&self) -> u64;
 }

@@ -17,7 +17,6 @@ pub struct SolverBuilder {
     options: Options,
     /// Options that were asked for, by name: those that a checkpoint must not contradict.
     asked: Vec<&'static str>,
-    isomorphism: Option<bool>,
     measure_at: Option<Vec<u64>>,
     resume: Option<Checkpoint>,
     keep: Keep,
@@ -41,10 +40,9 @@ impl SolverBuilder {
             problem,
             options: Options::default(),
             asked: Vec::new(),
-            isomorphism: None,
             measure_at: None,
             resume: None,
-            keep: Keep { path: None, every: Duration::from_secs(300) },
+            keep: Keep { path: None, every: None },
         }
     }
 
@@ -69,9 +67,11 @@ impl SolverBuilder {
         precision => precision: Precision,
         /// Which engine; by the rule of [`cfr`](crate::cfr) unless said.
         engine => engine: Engine,
+        /// Whether boards that differ by names of suits only are solved once; yes unless said.
+        isomorphism => isomorphism: bool,
         /// Iterations in all, those before a resume included; 1000 unless said.
         iterations => iterations: u64,
-        /// Threads of the CPU back end; all cores unless said.
+        /// Threads of the CPU back end, 1 to 1024; all cores unless said.
         threads => threads: Option<usize>,
     }
 
@@ -83,14 +83,8 @@ impl SolverBuilder {
         self
     }
 
-    /// Whether boards that differ by names of suits only are solved once; yes unless said.
-    #[must_use]
-    pub fn isomorphism(mut self, isomorphism: bool) -> Self {
-        self.isomorphism = Some(isomorphism);
-        self
-    }
-
-    /// Iterations after which a run finds the exploitability; at its end only unless said, nowhere with an empty list.
+    /// Iterations after which a run finds the exploitability; at its end only unless said, nowhere with an empty list. No option of the solve, whose strategies do not
+    /// depend on it: a checkpoint does not keep it. The program measures after 1, 10, 100 and so on.
     #[must_use]
     pub fn measure_at(mut self, iterations: impl IntoIterator<Item = u64>) -> Self {
         self.measure_at = Some(iterations.into_iter().collect());
@@ -111,34 +105,37 @@ impl SolverBuilder {
         self
     }
 
-    /// Time between two checkpoints while it runs; 5 minutes unless said.
+    /// Time between two checkpoints while it runs, above 0; 5 minutes unless said.
     #[must_use]
     pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.keep.every = time;
+        self.keep.every = Some(time);
         self
     }
 
-    /// What would solve it on `device`, and the memory that it needs. Takes none of the device's memory.
+    /// What would solve it on `device`, and the memory that it needs, whether there is as much or not. Takes none of the device's memory.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// As [`build`](Self::build), but for [`Error::OutOfMemory`].
     pub fn plan(&self, device: &Device) -> Result<Plan> {
         let options = self.settled()?;
         options.check()?;
+        match (self.keep.every, &self.keep.path) {
+            (Some(Duration::ZERO), _) => return Err(Error::option("checkpoint_every", "0 s", "a time above 0")),
+            (Some(every), None) => {
+                return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
+            }
+            _ => {}
+        }
         if options.algorithm == Algorithm::CfrBr && self.problem.n_players() != 2 {
             return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two players"));
         }
-        let isomorphism = match &self.resume {
-            Some(checkpoint) => checkpoint.isomorphism(),
-            None => self.isomorphism.unwrap_or(true),
-        };
-        dispatch::plan(device, &self.problem, &options, isomorphism)
+        dispatch::plan(device, &self.problem, &options)
     }
 
-    /// Memory that the solve takes on `device`.
+    /// Memory that the solve takes on `device`, whether there is as much or not.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// As [`plan`](Self::plan).
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         Ok(self.plan(device)?.memory_needed().clone())
     }
@@ -162,7 +159,6 @@ impl SolverBuilder {
         if let Some(checkpoint) = &self.resume {
             checkpoint.check_fits(&plan)?;
         }
-        device.expect_memory(plan.memory_needed())?;
         let mut solver = Solver {
             device: device.clone(),
             engine: dispatch::build(device, &plan, &options)?,
@@ -200,6 +196,7 @@ impl SolverBuilder {
                 "exploration" => options.exploration.to_string(),
                 "seed" => options.seed.to_string(),
                 "precision" => options.precision.to_string(),
+                "isomorphism" => options.isomorphism.to_string(),
                 _ => String::new(),
             };
             match name {
@@ -212,13 +209,6 @@ impl SolverBuilder {
                 _ => return Err(Error::option(name, text(asked), in_checkpoint(text(kept)))),
             }
         }
-        if self.isomorphism.is_some_and(|asked| asked != checkpoint.isomorphism()) {
-            return Err(Error::option(
-                "isomorphism",
-                !checkpoint.isomorphism(),
-                in_checkpoint(checkpoint.isomorphism()),
-            ));
-        }
         Ok(options)
     }
 }
@@ -229,7 +219,7 @@ fn in_checkpoint(value: impl std::fmt::Display) -> String {
 }
 
 /// Names of all options.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "algorithm",
     "updates",
     "averaging",
@@ -240,6 +230,7 @@ const NAMES: [&str; 12] = [
     "seed",
     "precision",
     "engine",
+    "isomorphism",
     "iterations",
     "threads",
 ];

@@ -1,6 +1,7 @@
 //! What comes out of a spot.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cfr::engines::cpu::{Evaluator, Play};
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::layout::{Node, Values, VectorGame};
+use crate::cfr::options::{Engine, Options};
 
 /// A solved spot. The names are those of the reference file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,38 @@ pub struct SpotReport {
     pub seconds: f64,
     /// The device that solved it, as `cuda:0`.
     pub device: String,
+    /// The engine that solved it.
+    #[serde(default = "unknown")]
+    pub engine: Engine,
+    /// Seed of what is sampled.
+    #[serde(default)]
+    pub seed: u64,
+    /// The options.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// The engine of a report of version 0.1, which does not name it.
+fn unknown() -> Engine {
+    Engine::Auto
+}
+
+impl fmt::Display for SpotReport {
+    /// A line a seat, a line a measurement, then what was done in what time.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hands, ev, equity, iterations, seconds, device, engine, seed, options, .. } = self;
+        for seat in 0..2 {
+            writeln!(f, "seat {seat}: {} hands, ev {:.4}, equity {:.4}", hands[seat], ev[seat], equity[seat])?;
+        }
+        for (iteration, chips) in &self.trajectory {
+            writeln!(f, "exploitability after {iteration}: {chips:.6} chips")?;
+        }
+        let algorithm = options.algorithm;
+        write!(
+            f,
+            "spot: {iterations} iterations of {algorithm} by engine {engine} on {device}, seed {seed}, in {seconds:.3} s"
+        )
+    }
 }
 
 /// A hand in a solved spot.
@@ -53,6 +87,8 @@ pub(super) struct Run {
     pub iterations: u64,
     pub seconds: f64,
     pub device: String,
+    pub engine: Engine,
+    pub options: Options,
 }
 
 impl SpotReport {
@@ -90,8 +126,9 @@ impl SpotReport {
         }
         let hands = game.hands.each_ref().map(Vec::len);
         let actions = nodes.into_iter().map(|node| (node.history, node.actions)).collect();
-        let Run { trajectory, iterations, seconds, device } = run;
-        Self { hands, trajectory, ev, equity, by_hand, actions, iterations, seconds, device }
+        let Run { trajectory, iterations, seconds, device, engine, options } = run;
+        let seed = options.seed;
+        Self { hands, trajectory, ev, equity, by_hand, actions, iterations, seconds, device, engine, seed, options }
     }
 
     /// Exploitability at the end, in chips; `None` where it was never measured.

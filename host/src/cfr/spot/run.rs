@@ -1,7 +1,9 @@
 //! How long spots are solved.
 
-use crate::Result;
+use std::time::Instant;
+
 use crate::cfr::options::Options;
+use crate::{Error, Result};
 
 /// How long spots are solved, and when they are measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,12 +26,30 @@ impl SpotRun {
     }
 }
 
-/// Runs `n` iterations in parts that an engine takes.
-pub(super) fn run_on(mut n: u64, mut run: impl FnMut(u32) -> Result<()>) -> Result<()> {
-    while n > 0 {
-        let part = u32::try_from(n).unwrap_or(u32::MAX);
-        run(part)?;
-        n -= u64::from(part);
+/// Whether work that is under way goes on.
+pub(super) type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Runs `n` iterations in parts of about a tenth of a second for as long as `go_on` says so; gives how many were done, and their seconds.
+pub(super) fn run_on(n: u64, mut run: impl FnMut(u32) -> Result<()>, go_on: GoOn<'_>) -> Result<(u64, f64)> {
+    let (mut done, mut all, mut part) = (0, 0.0, 1u32);
+    while done < n && go_on() {
+        let now = (n - done).min(part.into()) as u32;
+        let began = Instant::now();
+        run(now)?;
+        let seconds = began.elapsed().as_secs_f64();
+        done += u64::from(now);
+        all += seconds;
+        // Large enough that the calls cost nothing, small enough that a caller is heard.
+        if seconds < 0.05 {
+            part = part.saturating_mul(2);
+        } else if seconds > 0.2 {
+            part = (part / 2).max(1);
+        }
     }
-    Ok(())
+    Ok((done, all))
+}
+
+/// The error of a spot that was not begun when the caller stopped.
+pub(super) fn stopped() -> Error {
+    Error::Order { what: "solve_spots", reason: "it was stopped before this spot was begun".to_string() }
 }

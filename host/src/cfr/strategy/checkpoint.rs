@@ -63,7 +63,7 @@ impl State {
             problem: problem.stored(),
             layout: plan.layout.fingerprint(),
             engine: plan.engine,
-            isomorphism: plan.isomorphism,
+            isomorphism: options.isomorphism,
             options: *options,
             iteration: tables.iteration,
             utilities: tables.utilities.clone(),
@@ -101,10 +101,6 @@ impl State {
 
     pub(in crate::cfr) fn engine(&self) -> Engine {
         self.head.engine
-    }
-
-    pub(in crate::cfr) fn isomorphism(&self) -> bool {
-        self.head.isomorphism
     }
 
     /// Seconds of the iterations and of the measurements.
@@ -158,7 +154,9 @@ impl crate::runtime::checkpoint::State for State {
     }
 
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
-        let (head, file): (Head, _) = KIND.parse(path, bytes)?;
+        let (mut head, file): (Head, _) = KIND.parse(path, bytes)?;
+        // Older files have it beside the options only.
+        head.options.isomorphism = head.isomorphism;
         let n_seats = head.utilities.len();
         let table = |name: &str| {
             let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));

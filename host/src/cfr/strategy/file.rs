@@ -65,7 +65,7 @@ impl Strategy {
             problem: self.problem.stored(),
             kind: self.layout.kind(),
             layout: self.layout.fingerprint(),
-            isomorphism: self.isomorphism,
+            isomorphism: self.options.isomorphism,
             options: self.options,
             iteration: self.iteration,
         };
@@ -134,7 +134,9 @@ fn read(path: &Path, head: Head, problem: Problem, layout: Layout, file: &SafeTe
         probabilities.push(values);
     }
     let Head { isomorphism, options, iteration, .. } = head;
-    Ok(Strategy { problem, layout, isomorphism, options, iteration, probabilities })
+    // Older files have it beside the options only.
+    let options = Options { isomorphism, ..options };
+    Ok(Strategy { problem, layout, options, iteration, probabilities })
 }
 
 /// That every row is 0, or sums to 1 without negative parts.

@@ -62,7 +62,7 @@ impl Strategy {
         if kind == LayoutKind::Buckets && !buckets.padded {
             return Ok(Cow::Borrowed(self));
         }
-        self.relaid(&dispatch::layout_of(&self.problem, kind, self.isomorphism)?).map(Cow::Owned)
+        self.relaid(&dispatch::layout_of(&self.problem, kind, self.options.isomorphism)?).map(Cow::Owned)
     }
 }
 
@@ -112,7 +112,7 @@ impl Meter {
             engine: Engine::Auto,
             ..strategy.options
         };
-        let plan = dispatch::plan_layout(device, &strategy.layout, &options, strategy.isomorphism)?;
+        let plan = dispatch::plan_layout(device, &strategy.layout, &options)?;
         Ok(Self { engine: dispatch::build(device, &plan, &options)?, precision })
     }
 

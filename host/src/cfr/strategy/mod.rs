@@ -24,7 +24,6 @@ use crate::{Error, Result};
 pub struct Strategy {
     problem: Problem,
     layout: Layout,
-    isomorphism: bool,
     options: Options,
     iteration: u64,
     /// By seat, in the layout's order; all 0 in sets never reached.
@@ -47,14 +46,7 @@ impl Strategy {
                 sums.ok_or_else(|| Error::shape(format!("averages of seat {seat}"), expected, "another number"))?;
             probabilities.push(layout.normalised(seat, sums));
         }
-        Ok(Self {
-            problem: problem.clone(),
-            layout,
-            isomorphism: plan.isomorphism,
-            options: *options,
-            iteration: tables.iteration,
-            probabilities,
-        })
+        Ok(Self { problem: problem.clone(), layout, options: *options, iteration: tables.iteration, probabilities })
     }
 
     /// What it is a strategy of.

@@ -23,11 +23,11 @@ use crate::cfr::layout::{Measured, Number, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::{Device, Error, Memory, Precision, Result};
 
-/// Whether the engine takes the game: nothing is sampled, tables in single or double precision, and they fit in the machine's free memory.
+/// Whether the engine takes the game: nothing is sampled, tables in single or double precision; and the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for other options, [`Error::OutOfMemory`] with what is needed.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+/// [`Error::Unsupported`] for other options.
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
     let refuse = |what: String, remedy: &str| {
         Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: remedy.to_string() })
     };
@@ -37,8 +37,7 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
     if options.precision == Precision::I16 {
         return refuse("precision i16".to_string(), "use f32 or f64, or a GPU");
     }
-    let needed = bytes(game, options);
-    device.expect_memory(&Memory::default().on_device("the engine cpu", needed)).map(|()| needed)
+    Ok(memory(game, options))
 }
 
 /// Takes the memory.
@@ -53,19 +52,25 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
     })
 }
 
-/// Tables of each seat: regrets, averages, and what the algorithm or the mode adds.
-fn n_tables(options: &Options) -> u64 {
-    2 + u64::from(options.algorithm == Algorithm::PcfrPlus)
-        + u64::from(options.algorithm == Algorithm::CfrBr)
-        + u64::from(options.updates == Updates::Simultaneous)
-}
-
-fn bytes(game: &VectorGame, options: &Options) -> u64 {
+/// The machine is the device here, and what the engine takes is counted as the host's.
+fn memory(game: &VectorGame, options: &Options) -> Memory {
     let value = if options.precision == Precision::F64 { 8 } else { 4 };
-    // Besides the tables the order of the hands on every last board, eight bytes a hand.
+    let size = game.size();
+    let tables = |n: u64| size.table_bytes(n, value);
+    // The order of the hands on every last board, eight bytes a hand.
     let hands: usize = game.hands.iter().map(Vec::len).sum();
     let boards = game.streets.last().map_or(0, |street| street.boards.len());
-    game.size().table_bytes(n_tables(options), value) + 8 * (hands * boards) as u64
+    let mut memory = Memory::default().on_host("regrets and averages", tables(2));
+    for (what, wanted) in [
+        ("last regrets", options.algorithm == Algorithm::PcfrPlus),
+        ("best responses", options.algorithm == Algorithm::CfrBr),
+        ("the strategies before an iteration", options.updates == Updates::Simultaneous),
+    ] {
+        if wanted {
+            memory = memory.on_host(what, tables(1));
+        }
+    }
+    memory.on_host("orders of hands", 8 * (hands * boards) as u64)
 }
 
 struct Cpu<T> {
@@ -77,7 +82,6 @@ struct Cpu<T> {
     answers: [Vec<T>; 2],
     utilities: [f64; 2],
     pool: Option<ThreadPool>,
-    bytes: u64,
 }
 
 impl<T: Number> Cpu<T> {
@@ -89,7 +93,6 @@ impl<T: Number> Cpu<T> {
         });
         Ok(Self {
             pool: options.threads.map(crate::runtime::threads::pool).transpose()?,
-            bytes: bytes(&game, options),
             evaluator: Evaluator::new(game),
             options: *options,
             iteration: 0,
@@ -216,9 +219,5 @@ impl<T: Number> Solve for Cpu<T> {
         self.iteration = tables.iteration;
         self.utilities = [first, second];
         Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
     }
 }

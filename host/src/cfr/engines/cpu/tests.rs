@@ -95,7 +95,7 @@ fn what_is_not_offered_is_an_error() {
     }
 }
 
-/// A turn spot, solved with one board of each class and looked at on every board by the plain reference, which has its own walk.
+/// A turn spot, solved with one board of each class and looked at on every board by the reference, which has its own walk.
 #[test]
 fn the_reference_s_best_response_confirms_a_solved_turn() {
     use warpplay_cpu_ref::cfr::{poker, vector};

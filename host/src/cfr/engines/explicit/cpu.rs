@@ -1,4 +1,4 @@
-//! Full traversals on the CPU: the plain program of `cpu-ref`, on the tree's own nodes.
+//! Full traversals on the CPU: the reference of `cpu-ref`, on the tree's own nodes.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::cfr::engines::Solve;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Averaging, Options, Updates};
-use crate::{Error, Result};
+use crate::{Error, Memory, Result};
 
-/// A tree as the plain program walks it: a state is a node, a key a set.
+/// A tree as the reference walks it: a state is a node, a key a set.
 pub(in crate::cfr) struct Walked<'a>(pub &'a Tree);
 
 impl plain::tree::Game for Walked<'_> {
@@ -49,14 +49,16 @@ impl plain::tree::Game for Walked<'_> {
     }
 }
 
-/// Bytes here: about what the plain program keeps of a history and of an action.
-pub(in crate::cfr) fn bytes(tree: &Tree) -> u64 {
+/// Memory of the machine: about what the reference keeps of a history and of an action.
+pub(in crate::cfr) fn memory(tree: &Tree) -> Memory {
     const NODE: usize = 48;
-    let table = 8 * 5 * tree.n_rows();
-    (tree.n_nodes() * NODE + 8 * tree.payoffs.len() + tree.sets.len() * 80 + table) as u64
+    let of_tree = tree.n_nodes() * NODE + 8 * tree.payoffs.len() + tree.sets.len() * 80;
+    Memory::default()
+        .on_host("tree", of_tree as u64)
+        .on_host("regrets, averages and strategies", (8 * 5 * tree.n_rows()) as u64)
 }
 
-/// How the tables of the plain program, whose sets come as a depth-first walk meets them, are those of a tree.
+/// How the tables of the reference, whose sets come as a depth-first walk meets them, are those of a tree.
 pub(in crate::cfr) struct Order {
     /// For each set: its seat, its offset in their table, its offset in ours, its actions.
     offsets: Vec<[usize; 4]>,
@@ -95,28 +97,130 @@ impl Order {
         }
         Ok(theirs)
     }
-}
 
-/// The engine: one thread, tables in double precision.
-pub(super) struct Cpu {
-    solver: plain::tree::Solver<u32>,
-    order: Order,
-    tree: Arc<Tree>,
-    predicts: bool,
-}
-
-impl Cpu {
-    pub fn new(tree: &Arc<Tree>, options: &Options) -> Self {
-        let walked = Arc::new(plain::tree::Tree::new(&Walked(tree)));
-        let predicts = options.algorithm == Algorithm::PcfrPlus;
-        let order = Order::new(tree, &walked);
-        let solver = plain::tree::Solver::new(walked, plain_options(options));
-        Self { solver, order, tree: Arc::clone(tree), predicts }
+    /// Tables of nothing, in their order.
+    fn zeros(&self) -> Vec<Vec<f64>> {
+        self.table_lens.iter().map(|&len| vec![0.0; len]).collect()
     }
 }
 
-/// The options in the words of the plain program.
-fn plain_options(options: &Options) -> plain::Options {
+/// What a solver of the reference is asked by [`Cpu`].
+pub(in crate::cfr) trait Traversals: Send {
+    /// Does `n` more iterations.
+    fn iterate(&mut self, n: u64);
+
+    /// The tree that it walks, and the average strategies.
+    fn average(&self) -> (&plain::tree::Tree<u32>, plain::tree::Profile);
+
+    /// Sums of utilities by seat.
+    fn utilities(&self) -> &[f64];
+
+    /// Everything, in the order of a tree.
+    fn tables(&self, order: &Order) -> Tables;
+
+    /// Goes on from what was read.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where tables are of another tree.
+    fn set_tables(&mut self, order: &Order, tables: &Tables) -> Result<()>;
+}
+
+/// The engine: one thread, tables in double precision.
+pub(in crate::cfr) struct Cpu<S> {
+    solver: S,
+    order: Order,
+    n_players: usize,
+}
+
+impl<S: Traversals> Cpu<S> {
+    /// An engine from what makes a solver of a walked tree.
+    pub fn new(tree: &Tree, solver: impl FnOnce(Arc<plain::tree::Tree<u32>>) -> S) -> Self {
+        let walked = Arc::new(plain::tree::Tree::new(&Walked(tree)));
+        let order = Order::new(tree, &walked);
+        Self { solver: solver(walked), order, n_players: tree.n_players }
+    }
+}
+
+impl<S: Traversals> Solve for Cpu<S> {
+    fn run(&mut self, n: u32) -> Result<()> {
+        self.solver.iterate(n.into());
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<Measured> {
+        let (tree, average) = self.solver.average();
+        Ok(Measured { values: average.values(tree), best_responses: average.best_responses(tree) })
+    }
+
+    fn utilities(&mut self) -> Result<Vec<f64>> {
+        Ok(self.solver.utilities().to_vec())
+    }
+
+    fn tables(&mut self) -> Result<Tables> {
+        Ok(self.solver.tables(&self.order))
+    }
+
+    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
+        if tables.utilities.len() != self.n_players {
+            return Err(Error::shape("utilities", format!("{} values", self.n_players), tables.utilities.len()));
+        }
+        self.solver.set_tables(&self.order, tables)
+    }
+}
+
+/// Full traversals of a tree.
+pub(super) fn full(tree: &Tree, options: &Options) -> Cpu<Full> {
+    let predicts = options.algorithm == Algorithm::PcfrPlus;
+    Cpu::new(tree, |walked| Full { solver: plain::tree::Solver::new(walked, reference_options(options)), predicts })
+}
+
+/// Every history in every iteration.
+pub(super) struct Full {
+    solver: plain::tree::Solver<u32>,
+    predicts: bool,
+}
+
+impl Traversals for Full {
+    fn iterate(&mut self, n: u64) {
+        self.solver.iterate(n);
+    }
+
+    fn average(&self) -> (&plain::tree::Tree<u32>, plain::tree::Profile) {
+        (self.solver.tree().as_ref(), self.solver.average())
+    }
+
+    fn utilities(&self) -> &[f64] {
+        &self.solver.state().utilities
+    }
+
+    fn tables(&self, order: &Order) -> Tables {
+        let state = self.solver.state();
+        Tables {
+            iteration: state.iteration,
+            regrets: order.ours(&state.regrets),
+            averages: order.ours(&state.averages),
+            predictions: if self.predicts { order.ours(&state.last) } else { Vec::new() },
+            utilities: state.utilities.clone(),
+            random: Vec::new(),
+        }
+    }
+
+    fn set_tables(&mut self, order: &Order, tables: &Tables) -> Result<()> {
+        let last = if self.predicts { order.theirs("predictions", &tables.predictions)? } else { order.zeros() };
+        let state = plain::tree::State {
+            iteration: tables.iteration,
+            regrets: order.theirs("regrets", &tables.regrets)?,
+            averages: order.theirs("averages", &tables.averages)?,
+            last,
+            utilities: tables.utilities.clone(),
+        };
+        self.solver.set_state(state);
+        Ok(())
+    }
+}
+
+/// The options in the words of the reference.
+pub(in crate::cfr) fn reference_options(options: &Options) -> plain::Options {
     plain::Options {
         algorithm: match options.algorithm {
             Algorithm::Cfr => plain::Algorithm::Cfr,
@@ -137,55 +241,5 @@ fn plain_options(options: &Options) -> plain::Options {
             Averaging::Quadratic => plain::Averaging::Quadratic,
         },
         discounts: options.discounts,
-    }
-}
-
-impl Solve for Cpu {
-    fn run(&mut self, n: u32) -> Result<()> {
-        self.solver.iterate(n.into());
-        Ok(())
-    }
-
-    fn measure(&mut self) -> Result<Measured> {
-        let (average, tree) = (self.solver.average(), self.solver.tree());
-        Ok(Measured { values: average.values(tree), best_responses: average.best_responses(tree) })
-    }
-
-    fn utilities(&mut self) -> Result<Vec<f64>> {
-        Ok(self.solver.state().utilities.clone())
-    }
-
-    fn tables(&mut self) -> Result<Tables> {
-        let state = self.solver.state();
-        Ok(Tables {
-            iteration: state.iteration,
-            regrets: self.order.ours(&state.regrets),
-            averages: self.order.ours(&state.averages),
-            predictions: if self.predicts { self.order.ours(&state.last) } else { Vec::new() },
-            utilities: state.utilities.clone(),
-            random: Vec::new(),
-        })
-    }
-
-    fn set_tables(&mut self, tables: &Tables) -> Result<()> {
-        let n_players = self.tree.n_players;
-        if tables.utilities.len() != n_players {
-            return Err(Error::shape("utilities", format!("{n_players} values"), tables.utilities.len()));
-        }
-        let zeros = || (0..n_players).map(|seat| vec![0.0; self.tree.table_len(seat)]).collect();
-        let last = if self.predicts { self.order.theirs("predictions", &tables.predictions)? } else { zeros() };
-        let state = plain::tree::State {
-            iteration: tables.iteration,
-            regrets: self.order.theirs("regrets", &tables.regrets)?,
-            averages: self.order.theirs("averages", &tables.averages)?,
-            last,
-            utilities: tables.utilities.clone(),
-        };
-        self.solver.set_state(state);
-        Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        bytes(&self.tree)
     }
 }

@@ -12,7 +12,7 @@ use crate::cfr::engines::Solve;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Number, Tables};
 use crate::cfr::options::{Algorithm, Options, Updates};
-use crate::{Buffer, Device, Graph, Result, Stream};
+use crate::{Buffer, Device, Graph, Memory, Result, Stream};
 
 /// Iterations of the longer graph: a replay costs some microseconds, as much as a small tree's iteration.
 const REPEATS: u32 = 16;
@@ -27,7 +27,6 @@ pub(super) struct Explicit<T: ExplicitKernels + Number> {
     measuring: Measuring,
     one: Graph,
     many: Option<Graph>,
-    bytes: u64,
 }
 
 /// What an iteration works with.
@@ -41,17 +40,18 @@ struct Work<T: ExplicitKernels + Number> {
     simultaneous: bool,
 }
 
-/// Bytes on the device.
-pub(super) fn bytes<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> u64
+/// Memory on the device.
+pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory
 where
     Step<T>: bytemuck::Pod,
 {
     let answers = if options.algorithm == Algorithm::CfrBr { 2 * (tree.n_rows() + tree.outcomes.len()) } else { 0 };
-    DeviceTree::bytes(tree)
-        + Pass::<T>::bytes(tree)
-        + Learnt::<T>::bytes(tree, options)
-        + Measuring::bytes(tree)
-        + (size_of::<T>() * answers) as u64
+    let memory = Memory::default()
+        .on_device("tree", DeviceTree::bytes(tree))
+        .on_device("regrets, averages and strategies", Learnt::<T>::bytes(tree, options))
+        .on_device("values and reaches", Pass::<T>::bytes(tree))
+        .on_device("measuring", Measuring::bytes(tree));
+    if answers > 0 { memory.on_device("best responses", (size_of::<T>() * answers) as u64) } else { memory }
 }
 
 impl<T: ExplicitKernels + Number> Explicit<T>
@@ -80,8 +80,7 @@ where
         } else {
             None
         };
-        let bytes = bytes::<T>(tree, options);
-        Ok(Self { stream, work, options: *options, measuring, one, many, bytes })
+        Ok(Self { stream, work, options: *options, measuring, one, many })
     }
 }
 
@@ -161,9 +160,5 @@ where
         work.learnt.write(stream, &tree, tables)?;
         let n = work.learnt.strategies.len();
         work.answers.iter_mut().try_for_each(|answer| stream.copy(answer, 0, &work.learnt.strategies, 0, n))
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
     }
 }

@@ -1,4 +1,7 @@
 //! Steps and regret matching as the kernels of explicit trees do them.
+//!
+//! What the host does for engines that run kernels, by the kernels' own functions: strategies matched from tables that were written have the bits that the kernels
+//! would give them. On the CPU back end the reference of `cpu-ref` has arithmetic of its own.
 
 use warpplay_gpu::cfr::regret::{Real, Step, probability};
 

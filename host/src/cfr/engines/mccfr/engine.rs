@@ -12,7 +12,7 @@ use crate::cfr::engines::explicit::{self, DeviceTree, Learnt, Measuring, STEPS};
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::layout::{Measured, Number, Tables};
 use crate::cfr::options::{Options, Sampling, Updates};
-use crate::{Buffer, Device, Error, Graph, Result, Stream};
+use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 
 /// Iterations of the longer graph: a replay costs some microseconds, as much as an iteration of few traversals.
 const REPEATS: u32 = 32;
@@ -61,16 +61,17 @@ fn largest_weight(tree: &Tree, exploration: f64) -> f64 {
     largest
 }
 
-/// Bytes on the device.
-pub(super) fn bytes<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> u64
+/// Memory on the device.
+pub(super) fn memory<T: ExplicitKernels + Number>(tree: &Tree, options: &Options) -> Memory
 where
     Step<T>: bytemuck::Pod,
 {
     let payoffs = size_of::<T>() * tree.n_players * tree.n_nodes();
-    DeviceTree::bytes(tree)
-        + Learnt::<T>::bytes(tree, options)
-        + Measuring::bytes(tree)
-        + (payoffs + 8 * (2 * tree.n_rows() + tree.n_players)) as u64
+    Memory::default()
+        .on_device("tree", DeviceTree::bytes(tree) + payoffs as u64)
+        .on_device("regrets, averages and strategies", Learnt::<T>::bytes(tree, options))
+        .on_device("what traversals find", 8 * (2 * tree.n_rows() + tree.n_players) as u64)
+        .on_device("measuring", Measuring::bytes(tree))
 }
 
 /// The engine.
@@ -80,7 +81,6 @@ pub(super) struct Mccfr<T: ExplicitKernels + Number> {
     measuring: Measuring,
     one: Graph,
     many: Graph,
-    bytes: u64,
 }
 
 /// What an iteration works with.
@@ -121,8 +121,7 @@ where
         let measuring = Measuring::new(device, &stream, tree)?;
         let one = stream.capture(|stream| work.iterate(stream))?;
         let many = stream.capture(|stream| (0..REPEATS).try_for_each(|_| work.iterate(stream)))?;
-        let bytes = bytes::<T>(tree, options);
-        Ok(Self { stream, work, measuring, one, many, bytes })
+        Ok(Self { stream, work, measuring, one, many })
     }
 }
 
@@ -182,9 +181,5 @@ where
         // Random numbers depend on the iteration only: there is nothing else to restore.
         let tree = Arc::clone(&self.work.tree.tree);
         self.work.learnt.write(&self.stream, &tree, tables)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
     }
 }

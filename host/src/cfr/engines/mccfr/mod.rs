@@ -1,7 +1,7 @@
 //! Solve for sampled traversals of an explicit tree: external, outcome and chance sampling, `batch` of them from the same strategies in an iteration.
 //!
 //! A thread does a traversal. What traversals find is added up as 64-bit whole numbers, whose order does not matter: the same seed gives the same bits, on
-//! every device that runs kernels. The tables get the mean over the batch. On the CPU the plain program of `cpu-ref` does one traversal an iteration, with random
+//! every device that runs kernels. The tables get the mean over the batch. On the CPU the reference of `cpu-ref` does one traversal an iteration, with random
 //! numbers of its own.
 
 mod cpu;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use warpplay_gpu::cfr::explicit::sample::MAX_DECISIONS;
 
 use super::Solve;
-use super::explicit::enough;
+use super::explicit::cpu_memory;
 use crate::cfr::game::extensive::Tree;
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Backend, Device, Error, Precision, Result};
+use crate::{Backend, Device, Error, Memory, Precision, Result};
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +27,8 @@ mod tests;
 const MAX_BATCH: u32 = 1 << 24;
 
 /// Whether the engine takes this: external, outcome or chance sampling, single or double precision, lines of at most 64 decisions, sums that fit in 64
-/// bits, memory enough.
-pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<u64> {
+/// bits; and the memory that it needs.
+pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> Result<Memory> {
     if !matches!(options.sampling, Sampling::External | Sampling::Outcome | Sampling::Chance) {
         return Err(Error::option("sampling", options.sampling, "external, outcome or chance, on a tree"));
     }
@@ -43,7 +43,7 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
     }
     if device.backend() == Backend::Cpu {
         cpu::fits(options)?;
-        return enough(device, cpu::bytes(tree));
+        return Ok(cpu_memory(tree));
     }
     let decisions = tree.most_decisions();
     if decisions > MAX_DECISIONS {
@@ -54,21 +54,18 @@ pub(in crate::cfr) fn fits(device: &Device, tree: &Tree, options: &Options) -> R
     if found::Scales::new(tree, options).is_none() {
         return Err(engine::too_coarse(options));
     }
-    enough(
-        device,
-        match options.precision {
-            Precision::F32 => engine::bytes::<f32>(tree, options),
-            Precision::F64 => engine::bytes::<f64>(tree, options),
-            _ => return Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
-        },
-    )
+    match options.precision {
+        Precision::F32 => Ok(engine::memory::<f32>(tree, options)),
+        Precision::F64 => Ok(engine::memory::<f64>(tree, options)),
+        _ => Err(Error::option("precision", options.precision, "f32 or f64, on a tree")),
+    }
 }
 
 /// The engine for a tree.
 pub(in crate::cfr) fn build(device: &Device, tree: Arc<Tree>, options: &Options) -> Result<Box<dyn Solve>> {
     fits(device, &tree, options)?;
     if device.backend() == Backend::Cpu {
-        return Ok(Box::new(cpu::Cpu::new(&tree, options)));
+        return Ok(Box::new(cpu::sampled(&tree, options)));
     }
     Ok(match options.precision {
         Precision::F64 => Box::new(engine::Mccfr::<f64>::new(device, &tree, options)?),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use warpplay_gpu::cfr::regret::Step;
 
-use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, SmallKernels, n_tables};
+use super::kernels::{Arrays, Kernels, MAX_ITERATIONS, SmallKernels, memory, n_tables};
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
 use crate::cfr::options::Options;
-use crate::{Device, Error, Precision, Result, Stream};
+use crate::{Device, Error, Memory, Precision, Result, Stream};
 
 macro_rules! inner {
     ($self:expr, $games:ident => $body:expr) => {
@@ -28,6 +28,7 @@ pub(super) struct Games<T: SmallKernels> {
     games: Vec<Arc<VectorGame>>,
     options: Options,
     iteration: u64,
+    memory: Memory,
 }
 
 impl<T: SmallKernels> Games<T> {
@@ -48,10 +49,12 @@ impl<T: SmallKernels> Games<T> {
                 }
             });
         }
+        let memory = memory(&plans, &plan_of, options, size_of::<T>() as u64);
+        device.expect_memory(&memory)?;
         let stream = device.stream()?;
         let kernels = Kernels::load(device)?;
         let arrays = Arrays::new(&stream, &plans, &plan_of, options)?;
-        let mut new = Self { stream, kernels, arrays, games: games.to_vec(), options: *options, iteration: 0 };
+        let mut new = Self { stream, kernels, arrays, games: games.to_vec(), options: *options, iteration: 0, memory };
         (0..games.len()).try_for_each(|game| new.write_locks(game))?;
         Ok(new)
     }
@@ -157,11 +160,6 @@ impl<T: SmallKernels> Games<T> {
     pub fn utilities(&self, game: usize) -> Result<Vec<f64>> {
         Ok(self.arrays.utilities(&self.stream)?[2 * game..2 * game + 2].to_vec())
     }
-
-    /// Bytes taken on the device.
-    pub fn bytes(&self) -> u64 {
-        self.arrays.bytes
-    }
 }
 
 /// Values of hands that the board blocks mean nothing; they are 0 for everybody outside.
@@ -228,10 +226,11 @@ impl F32Games {
     fn tables(&self, game: usize) -> Result<Tables> {
         self.games.tables(game)
     }
+}
 
-    fn bytes(&self) -> u64 {
-        self.games.bytes() + self.exact.bytes()
-    }
+/// Memory of games, and of the same in double precision, where they are measured.
+pub(super) fn with_measuring(games: Memory, exact: &Memory) -> Memory {
+    games.on_device("measuring in f64", exact.device())
 }
 
 impl Solve for SmallBatch {
@@ -257,10 +256,6 @@ impl Solve for SmallBatch {
             Inner::F32(single) => single.games.set_tables(0, tables),
             Inner::F64(games) => games.set_tables(0, tables),
         }
-    }
-
-    fn bytes(&self) -> u64 {
-        SmallBatch::bytes(self)
     }
 }
 
@@ -295,14 +290,15 @@ enum Inner {
 pub struct SmallBatch {
     inner: Inner,
     n_games: usize,
+    memory: Memory,
 }
 
 impl SmallBatch {
     /// Lays the games out and takes the memory. Games that are the same `Arc` share what is only read.
     ///
     /// # Errors
-    /// [`Error::Option`] where a game does not fit in a block, or an option is not for this form; [`Error::Shape`] without games;
-    /// [`Error::Unsupported`] on the CPU's plain back end; [`Error::OutOfMemory`] where the device has too little.
+    /// [`Error::Option`] where a game does not fit in a block, or an option is not for this engine; [`Error::Shape`] without games;
+    /// [`Error::Unsupported`] on the CPU back end; [`Error::OutOfMemory`] where the device has too little.
     pub fn new(device: &Device, games: &[Arc<VectorGame>], options: &Options) -> Result<Self> {
         if games.is_empty() {
             return Err(Error::shape("games of a batch", "at least 1", 0));
@@ -312,7 +308,11 @@ impl SmallBatch {
             // The plan refuses 16 bits.
             _ => Inner::F32(Box::new(F32Games::new(device, games, options)?)),
         };
-        Ok(Self { inner, n_games: games.len() })
+        let memory = match &inner {
+            Inner::F64(games) => games.memory.clone(),
+            Inner::F32(single) => with_measuring(single.games.memory.clone(), &single.exact.memory),
+        };
+        Ok(Self { inner, n_games: games.len(), memory })
     }
 
     /// Games.
@@ -374,15 +374,15 @@ impl SmallBatch {
         inner!(&self.inner, games => games.tables(game)).map(|tables| doubles(&tables.averages))
     }
 
-    /// Bytes taken on the device.
-    pub fn bytes(&self) -> u64 {
-        inner!(&self.inner, games => games.bytes())
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 }
 
 impl std::fmt::Debug for SmallBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SmallBatch").field("n_games", &self.n_games).field("bytes", &self.bytes()).finish()
+        f.debug_struct("SmallBatch").field("n_games", &self.n_games).field("memory", &self.memory).finish()
     }
 }
 

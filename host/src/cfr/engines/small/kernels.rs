@@ -9,7 +9,7 @@ use warpplay_gpu::ptx::embedded::CFR_SMALL;
 use super::plan::{Plan, n_deals};
 use crate::cfr::layout::Number;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Buffer, Device, Error, Function, Kernel, LaunchShape, Module, Result, Stream};
+use crate::{Buffer, Device, Error, Function, Kernel, LaunchShape, Memory, Module, Result, Stream};
 
 /// Iterations of one launch: their steps are uploaded together, and a display's watchdog has no reason to bark.
 pub(super) const MAX_ITERATIONS: u32 = 1 << 14;
@@ -72,8 +72,6 @@ pub(super) struct Arrays<T: SmallKernels> {
     asked: Asked,
     /// Where the tables of each game begin.
     state_from: Vec<u64>,
-    /// Bytes taken.
-    pub bytes: u64,
 }
 
 /// Tables of a seat: regrets, averages, and last regrets where the algorithm predicts.
@@ -81,20 +79,21 @@ pub(super) fn n_tables(options: &Options) -> u64 {
     if options.step(1).predicts { 3 } else { 2 }
 }
 
-/// Bytes that [`Arrays::new`] takes with numbers of `real` bytes.
-pub(super) fn bytes(plans: &[Plan], plan_of: &[usize], options: &Options, real: u64) -> u64 {
+/// Memory that [`Arrays::new`] takes with numbers of `real` bytes.
+pub(super) fn memory(plans: &[Plan], plan_of: &[usize], options: &Options, real: u64) -> Memory {
     let of_plan = |plan: &Plan| {
         let lists = size_of_val(&plan.chunks[..]) + size_of_val(&plan.words[..]);
         let cards = size_of_val(&plan.boards[..]) + size_of_val(&plan.hands[..]);
         (lists + cards) as u64 + real * plan.reals.len() as u64
     };
-    // The game's record, its tables, two sums of utilities and four results.
-    let of_game = |&plan: &usize| {
-        let tables = n_tables(options) * u64::from(plans[plan].game.table_len());
-        (size_of::<Game>() + 6 * size_of::<f64>()) as u64 + real * tables
-    };
-    let steps = 4 * real * u64::from(MAX_ITERATIONS);
-    plans.iter().map(of_plan).sum::<u64>() + plan_of.iter().map(of_game).sum::<u64>() + steps
+    let tables = |&plan: &usize| real * n_tables(options) * u64::from(plans[plan].game.table_len());
+    // The game's record, two sums of utilities and four results.
+    let of_game = (size_of::<Game>() + 6 * size_of::<f64>()) as u64;
+    Memory::default()
+        .on_device("regrets and averages", plan_of.iter().map(tables).sum())
+        .on_device("games and results", of_game * plan_of.len() as u64)
+        .on_device("lists and cards", plans.iter().map(of_plan).sum())
+        .on_device("steps", 4 * real * u64::from(MAX_ITERATIONS))
 }
 
 impl<T: SmallKernels> Arrays<T> {
@@ -152,7 +151,6 @@ impl<T: SmallKernels> Arrays<T> {
                 predicts,
             },
             state_from,
-            bytes: bytes(plans, plan_of, options, size_of::<T>() as u64),
         })
     }
 

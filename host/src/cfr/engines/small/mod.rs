@@ -16,7 +16,7 @@ pub use batch::{GameMeasure, SmallBatch};
 use super::Solve;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::options::Options;
-use crate::{Device, Precision, Result};
+use crate::{Device, Memory, Precision, Result};
 
 /// The engine for one game.
 ///
@@ -27,19 +27,19 @@ pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Op
     Ok(Box::new(SmallBatch::new(device, &[game], options)?))
 }
 
-/// Whether the game fits in a block of the device, and the bytes that the engine takes.
+/// Whether the game fits in a block of the device, and the memory that the engine needs.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) with what is against it: memory needed, hands, precision or sampling.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
-    let bytes_in = |precision| {
+/// [`Error::Option`](crate::Error::Option) with what is against it: shared memory, hands, precision or sampling.
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
+    let memory_in = |precision| {
         let options = Options { precision, ..*options };
         let plan = plan::Plan::new(device, game, &options)?;
-        Ok(kernels::bytes(&[plan], &[0], &options, plan::real_bytes(precision)?.into()))
+        Ok(kernels::memory(&[plan], &[0], &options, plan::real_bytes(precision)?.into()))
     };
     match options.precision {
-        Precision::F64 => bytes_in(Precision::F64),
+        Precision::F64 => memory_in(Precision::F64),
         // Measured in double precision, in arrays of their own.
-        precision => Ok(bytes_in(precision)? + bytes_in(Precision::F64)?),
+        precision => Ok(batch::with_measuring(memory_in(precision)?, &memory_in(Precision::F64)?)),
     }
 }

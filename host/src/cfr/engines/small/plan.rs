@@ -54,7 +54,7 @@ pub(super) fn n_deals(options: &Options) -> Result<u32> {
     }
 }
 
-/// Says that the form is not for this game.
+/// Says that the engine is not for this game.
 fn refuse(reason: String) -> Error {
     Error::option("engine", "small", format!("{reason}: engine street has no such bound"))
 }

@@ -7,7 +7,7 @@ use warpplay_gpu::cfr::street::layout::{Pass, control, mode, source};
 
 use super::image::{Image, Shape};
 use super::kernels::{Arrays, Kernels, Room, STEPS, Urn};
-use super::needs::{check, enough, room};
+use super::needs::{check, room};
 use super::tables::{self, Kind};
 use crate::cfr::engines::Solve;
 use crate::cfr::layout::{Measured, Tables, Values, VectorGame};
@@ -128,7 +128,7 @@ impl StreetEngine {
         }
         let shape = Shape::new(&games, info)?;
         let room = room(options);
-        enough(device, room.bytes(&shape))?;
+        device.expect_memory(&room.memory(&shape))?;
         let image = Image::new(&games, &shape);
         let stream = device.stream()?;
         let urn = room.sampled.then(|| urn(&games[0], options));
@@ -369,9 +369,5 @@ impl Solve for StreetEngine {
         }
         self.iteration = tables.iteration;
         Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.arrays.bytes()
     }
 }

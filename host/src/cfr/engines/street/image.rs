@@ -305,7 +305,7 @@ impl Image {
     }
 }
 
-/// Cards that no kernel of this form can hold.
+/// Cards that no kernel of this engine can hold.
 pub(super) fn unfit(game: &VectorGame) -> Option<String> {
     let n_cards = game.deck.n_cards();
     if !(1..=2).contains(&game.n_hole) {

@@ -18,7 +18,7 @@ use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::ptx::embedded::CFR_STREET;
 
 use super::image::{Image, Level, Shape};
-use crate::{Buffer, Device, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Function, Memory, Module, Result, Stream};
 
 /// Steps that are uploaded at once.
 pub(super) const STEPS: usize = 256;
@@ -52,10 +52,14 @@ impl Room {
         tables * value + if self.kept[seat] { 4 * len } else { 0 }
     }
 
-    /// Bytes of everything.
-    pub fn bytes(&self, shape: &Shape) -> u64 {
+    /// Memory of everything.
+    pub fn memory(&self, shape: &Shape) -> Memory {
         let tables: u64 = (0..2).map(|seat| self.table_bytes(seat, shape.table_len[seat])).sum();
-        tables + 4 * (shape.reach_len + shape.values_len) + 8 * shape.utilities_len + shape.static_bytes
+        Memory::default()
+            .on_device("regrets, averages and kept strategies", tables)
+            .on_device("reaches and values", 4 * (shape.reach_len + shape.values_len))
+            .on_device("utilities", 8 * shape.utilities_len)
+            .on_device("boards and lists of operations", shape.static_bytes)
     }
 }
 
@@ -146,7 +150,6 @@ pub(super) struct Arrays {
     levels: Vec<Level>,
     n_games: u32,
     short: bool,
-    bytes: u64,
 }
 
 impl Arrays {
@@ -197,13 +200,7 @@ impl Arrays {
             levels: shape.levels.clone(),
             n_games: (image.streets.len() / (shape.levels.len() + 1)) as u32,
             short: room.short,
-            bytes: room.bytes(shape),
         })
-    }
-
-    /// Bytes that were taken.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Streets.

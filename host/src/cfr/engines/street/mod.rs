@@ -23,17 +23,18 @@ use std::sync::Arc;
 
 use self::engine::StreetEngine;
 use self::image::Shape;
-use self::needs::{check, enough, room};
+use self::needs::{check, room};
 use super::Solve;
 use crate::cfr::layout::{Measured, Tables, VectorGame};
 use crate::cfr::options::Options;
-use crate::{Backend, Device, Error, Result};
+use crate::{Backend, Device, Error, Memory, Result};
 
-/// Whether the device can solve the game in this form, and the bytes that it takes; the error has the memory needed.
+/// Whether the engine can solve the game on the device, and the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Option`] for what the form does not have; [`Error::OutOfMemory`] with both numbers; [`Error::Unsupported`] on the CPU, which has no kernels.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
+/// [`Error::Option`] for what the engine does not have, or if a betting subtree does not fit in shared memory; [`Error::Unsupported`] on the CPU, which has no
+/// kernels.
+pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
             what: "engine street".into(),
@@ -42,16 +43,7 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
         });
     }
     check(game, options)?;
-    enough(device, bytes(device, game, options)?)
-}
-
-/// Bytes of device memory that a solve takes.
-///
-/// # Errors
-/// [`Error::Option`] if a betting subtree does not fit in shared memory.
-pub(in crate::cfr) fn bytes(device: &Device, game: &VectorGame, options: &Options) -> Result<u64> {
-    let shape = Shape::new(&[game], &device.info()?)?;
-    Ok(room(options).bytes(&shape))
+    Ok(room(options).memory(&Shape::new(&[game], &device.info()?)?))
 }
 
 /// A solver of one game.

@@ -4,9 +4,9 @@ use super::image::unfit;
 use super::kernels::Room;
 use crate::cfr::layout::VectorGame;
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Device, Error, Memory, Precision, Result};
+use crate::{Error, Precision, Result};
 
-/// Whether the options are ones that this form has, and the game one that it holds.
+/// Whether the options are ones that the engine has, and the game one that it holds.
 pub(super) fn check(game: &VectorGame, options: &Options) -> Result<()> {
     if options.precision == Precision::F64 {
         return Err(Error::option("precision", options.precision, "f32 or i16 with engine street"));
@@ -36,9 +36,4 @@ pub(super) fn room(options: &Options) -> Room {
         kept: [best || options.updates == Updates::Simultaneous, best],
         sampled: options.sampling != Sampling::None,
     }
-}
-
-/// That the device has that much memory free.
-pub(super) fn enough(device: &Device, needed: u64) -> Result<u64> {
-    device.expect_memory(&Memory::default().on_device("the engine street", needed)).map(|()| needed)
 }

@@ -85,8 +85,6 @@ pub(super) struct Arrays<T: SubsetKernels> {
     n_cards: u32,
     factor: T,
     predicts: bool,
-    /// Bytes taken.
-    pub bytes: u64,
 }
 
 impl<T: SubsetKernels> Arrays<T> {
@@ -107,7 +105,7 @@ impl<T: SubsetKernels> Arrays<T> {
         let payoffs: Vec<T> = plan.payoffs.iter().flatten().map(|&payoff| T::from_f64(payoff)).collect();
         let mut reach = stream.alloc(n + CARDS)?;
         stream.write(&mut reach, 0, &rows)?;
-        let arrays = Self {
+        Ok(Self {
             kernels,
             nodes: stream.upload(&plan.nodes)?,
             own: stream.upload(&plan.own)?,
@@ -129,16 +127,7 @@ impl<T: SubsetKernels> Arrays<T> {
             n_cards: plan.n_cards as u32,
             factor: T::from_f64(1.0 / plan.deals),
             predicts,
-            bytes: 0,
-        };
-        let reals = arrays.payoffs.len() + (5 + usize::from(predicts)) * n + CARDS + arrays.steps.len();
-        let others = size_of_val(&plan.nodes[..])
-            + size_of_val(&plan.own[..])
-            + size_of_val(&plan.terminals[..])
-            + size_of_val(&plan.rows[..])
-            + 24 * plan.n_players
-            + 4;
-        Ok(Self { bytes: (reals * size_of::<T>() + others) as u64, ..arrays })
+        })
     }
 
     fn n_players(&self) -> u32 {

@@ -16,21 +16,21 @@ use super::Solve;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::options::Options;
-use crate::{Device, Result};
+use crate::{Device, Memory, Result};
 
 /// The engine for a game. Tables are `[decision node of the seat][card][action]`, nodes in the order of the betting tree.
 ///
 /// # Errors
 /// As [`fits`]; [`Error::Unsupported`](crate::Error::Unsupported) where no kernels run.
 pub(in crate::cfr) fn build(device: &Device, game: Arc<GameDef>, options: &Options) -> Result<Box<dyn Solve>> {
-    plan::fits(device, &game, options)?;
+    plan::check(&game, options)?;
     solver::build(device, &game, &BettingTree::new(&game)?, options)
 }
 
-/// Whether the game is one for this form, and fits the device.
+/// Whether the game is one for this engine, and the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) with what is against it: cards, rounds, players, options or memory.
-pub(in crate::cfr) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<u64> {
-    plan::fits(device, game, options)
+/// [`Error::Option`](crate::Error::Option) with what is against it: cards, rounds, players or options.
+pub(in crate::cfr) fn fits(game: &GameDef, options: &Options) -> Result<Memory> {
+    plan::check(game, options)
 }

@@ -6,7 +6,7 @@ use warpplay_gpu::cfr::subset::layout::{CARDS, Node, OwnNode, row, terminal};
 use crate::cfr::game::betting::{BettingKind, BettingNode, BettingTree, Size};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::options::{Algorithm, Options, Sampling};
-use crate::{Device, Error, Memory, Precision, Result};
+use crate::{Error, Memory, Precision, Result};
 
 /// A game laid out.
 pub(super) struct Plan {
@@ -40,8 +40,8 @@ fn real_bytes(precision: Precision) -> Result<u64> {
     }
 }
 
-/// Checks everything that can be said without the betting tree; gives the bytes that the device needs.
-pub(super) fn check(game: &GameDef, options: &Options) -> Result<u64> {
+/// Checks everything that can be said without the betting tree; gives the memory that the device needs.
+pub(super) fn check(game: &GameDef, options: &Options) -> Result<Memory> {
     let real = real_bytes(options.precision)?;
     if options.sampling != Sampling::None {
         return Err(Error::option("sampling", options.sampling, "none with engine subset, whose iterations are exact"));
@@ -69,16 +69,14 @@ pub(super) fn check(game: &GameDef, options: &Options) -> Result<u64> {
     if nodes >= 1 << terminal::NODE_BITS {
         return Err(refuse(format!("the betting tree has {nodes} nodes, allowed are {}", 1u64 << terminal::NODE_BITS)));
     }
-    let tables = if options.step(1).predicts { 6 } else { 5 };
     // Rows by node; at most that many terminals with rows and payoffs of every seat.
-    let players = game.n_players as u64;
-    Ok(nodes * (tables * CARDS as u64 * real + 8 + 16 + 4 + 4 * CARDS as u64 + 2 * players * real))
-}
-
-/// The same, and whether the device has the memory.
-pub(super) fn fits(device: &Device, game: &GameDef, options: &Options) -> Result<u64> {
-    let needed = check(game, options)?;
-    device.expect_memory(&Memory::default().on_device("the engine subset", needed)).map(|()| needed)
+    let (players, row) = (game.n_players as u64, CARDS as u64 * real);
+    let memory = Memory::default().on_device("regrets and averages", 2 * row * nodes);
+    let memory = if options.step(1).predicts { memory.on_device("last regrets", row * nodes) } else { memory };
+    Ok(memory
+        .on_device("strategies, reaches and values", 3 * row * nodes)
+        .on_device("betting tree", (8 + 16) * nodes)
+        .on_device("ends and payoffs", (4 + 4 * CARDS as u64 + 2 * players * real) * nodes))
 }
 
 impl Plan {

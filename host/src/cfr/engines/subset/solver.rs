@@ -9,7 +9,7 @@ use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Options, Updates};
-use crate::{Device, Error, Graph, Precision, Result, Stream};
+use crate::{Device, Error, Graph, Memory, Precision, Result, Stream};
 
 /// The engine in one precision.
 pub(super) struct OnDevice<T: SubsetKernels> {
@@ -149,10 +149,6 @@ impl<T: SubsetKernels> Solve for OnDevice<T> {
         self.iteration = tables.iteration;
         self.stream.synchronize()
     }
-
-    fn bytes(&self) -> u64 {
-        self.arrays.bytes
-    }
 }
 
 /// How good the average strategies of a game are, in chips, by seat.
@@ -177,17 +173,19 @@ impl SeatMeasure {
 /// [`run`](Self::run) takes a number of iterations, because the caller reads tables between them; limit, `watch`, checkpoints and report are the solver's.
 pub struct SubsetSolver {
     engine: Box<dyn Solve>,
+    memory: Memory,
 }
 
 impl SubsetSolver {
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// [`Error::Option`] where the game or an option is not for this form, or the device has too little memory; [`Error::Unsupported`] on the CPU's plain
-    /// back end.
+    /// [`Error::Option`] where the game or an option is not for this engine; [`Error::OutOfMemory`] where the device has too little; [`Error::Unsupported`] on the
+    /// CPU back end.
     pub fn new(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
-        plan::fits(device, game, options)?;
-        Ok(Self { engine: build(device, game, &BettingTree::new(game)?, options)? })
+        let memory = plan::check(game, options)?;
+        device.expect_memory(&memory)?;
+        Ok(Self { engine: build(device, game, &BettingTree::new(game)?, options)?, memory })
     }
 
     /// Does `n` more iterations, and waits for them.
@@ -231,15 +229,15 @@ impl SubsetSolver {
         doubles(&self.engine.tables()?.averages, seat)
     }
 
-    /// Bytes taken on the device.
-    pub fn bytes(&self) -> u64 {
-        self.engine.bytes()
+    /// Memory that was asked for: what the game takes at most.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 }
 
 impl std::fmt::Debug for SubsetSolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SubsetSolver").field("bytes", &self.bytes()).finish_non_exhaustive()
+        f.debug_struct("SubsetSolver").field("memory", &self.memory).finish_non_exhaustive()
     }
 }
 

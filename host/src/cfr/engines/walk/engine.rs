@@ -15,13 +15,13 @@ use crate::cfr::game::dealer::Dealer;
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::layout::{Measured, Tables, Values};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
-use crate::{Backend, Buffer, Device, Error, Graph, Precision, Result, Stream};
+use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, Stream};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;
 
-/// Whether the options are those of the walk, and the tables fit.
-fn check(device: &Device, plan: &Plan, options: &Options) -> Result<u64> {
+/// Whether the options are those of the walk, and the memory that it needs.
+fn check(device: &Device, plan: &Plan, options: &Options) -> Result<Memory> {
     if device.backend() == Backend::Cpu {
         return Err(Error::Unsupported {
             what: "sampling of batches of deals".into(),
@@ -41,20 +41,19 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<u64> {
     if !(1..=LANES as u32).contains(&options.batch) {
         return Err(Error::option("batch", options.batch, format!("1 to {LANES} deals")));
     }
-    let memory = plan.memory(options.precision);
-    device.expect_memory(&memory).map(|()| memory.device())
+    Ok(plan.memory(options.precision))
 }
 
 /// Whether the walk can do it, before memory is taken.
 ///
 /// # Errors
-/// [`Error::Option`] with the option that it cannot do; [`Error::OutOfMemory`] with the bytes needed; [`Error::Unsupported`] on the CPU back end.
+/// [`Error::Option`] with the option that it cannot do; [`Error::Unsupported`] on the CPU back end.
 pub(in crate::cfr) fn fits(
     device: &Device,
     game: &GameDef,
     information: &Information,
     options: &Options,
-) -> Result<u64> {
+) -> Result<Memory> {
     check(device, &Plan::of(game, information)?, options)
 }
 
@@ -276,10 +275,6 @@ where
         self.stream.write(&mut self.arrays.sums, 0, &tables.utilities)?;
         self.iteration = tables.iteration;
         Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.plan.memory(self.options.precision).device()
     }
 }
 

@@ -14,7 +14,7 @@ use warpplay_gpu::ptx::embedded::CFR_WALK;
 
 use super::pieces::{Pieces, Stage};
 use crate::cfr::layout::Number;
-use crate::{Buffer, Device, Function, Module, Result, Stream};
+use crate::{Buffer, Device, Function, Memory, Module, Result, Stream};
 
 /// Deals of a full batch, a lane each.
 pub(super) const LANES: usize = 32;
@@ -81,12 +81,16 @@ pub(super) struct Arrays<T: Pod> {
     n_slots: u32,
 }
 
-/// Bytes that [`Arrays::new`] takes.
-pub(super) fn bytes(pieces: &Pieces, n_players: usize, n_slots: usize, value: u64) -> u64 {
+/// Memory that [`Arrays::new`] takes.
+pub(super) fn memory(pieces: &Pieces, n_players: usize, n_slots: usize, value: u64) -> Memory {
     let rows = u64::from(pieces.rows.last().copied().unwrap_or(0));
     let deals = (BATCHES * LANES) as u64 * 4 * (2 * n_slots + n_players) as u64;
     let values = (pieces.starts.len() * n_players * LANES) as u64 * value;
-    2 * rows * ACTIONS as u64 * value + values + deals + (pieces.ops.len() * 16 + pieces.starts.len() * 4) as u64
+    Memory::default()
+        .on_device("regrets and averages", 2 * rows * ACTIONS as u64 * value)
+        .on_device("values", values)
+        .on_device("deals", deals)
+        .on_device("lists of operations", (pieces.ops.len() * 16 + pieces.starts.len() * 4) as u64)
 }
 
 impl<T: WalkKernels> Arrays<T>

@@ -1,8 +1,8 @@
-//! Chance-sampled regret minimisation, up to 32 deals an iteration: what became of the dissertation's program.
+//! Chance-sampled regret minimisation: up to 32 deals an iteration, a lane of a warp each.
 //!
-//! Its three remarks for the future are what this does: states of one level at a time in memory (here: none but a value a piece of the tree), computing instead of
-//! storing (reaches are walked to again, strategies matched again), specialising to a game (each piece of the tree is a list of operations made for it). Any number
-//! of seats and rounds, one size of raise at a time, side pots; what players know of the cards is [`Information`].
+//! The betting tree is cut into pieces, each a list of operations that a warp works off. Of its states nothing is stored but a value a piece: reaches are walked to
+//! again and strategies matched again where they are needed. Any number of seats and rounds, one size of raise at a time, side pots; what players know of the cards
+//! is [`Information`].
 //!
 //! All seats learn from the same deals: with simultaneous updates in one pass, with alternating ones seat by seat. Regrets and strategies of a batch are sums over
 //! its deals, without weights of chance. Algorithms: `cfr`; `cfr_plus`, which clips the sets that a batch meets (the others have nothing to clip); `lcfr`, whose

@@ -42,8 +42,7 @@ impl Plan {
     /// Memory of a solve.
     pub fn memory(&self, precision: Precision) -> Memory {
         let value = if precision == Precision::F64 { 8 } else { 4 };
-        let bytes = kernels::bytes(&self.pieces, self.sequences.n_players, self.n_slots(), value);
-        Memory::default().on_device("tables, sequences and deals", bytes)
+        kernels::memory(&self.pieces, self.sequences.n_players, self.n_slots(), value)
     }
 
     /// Rows of the tables that belong to a seat's sequences, sequence by sequence.

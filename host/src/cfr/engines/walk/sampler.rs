@@ -54,6 +54,7 @@ pub struct Checksums {
 pub struct Sampler {
     plan: Arc<Plan>,
     engine: Box<dyn Reading>,
+    memory: Memory,
     batch: u32,
     iterations: u64,
     seconds: f64,
@@ -75,19 +76,21 @@ impl Sampler {
     ///
     /// # Errors
     /// [`Error::Option`] for a game with several sizes of raise, or with too many sets of sequence and bucket.
-    pub fn memory_needed(game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
+    pub fn memory_of(game: &GameDef, information: &Information, options: &Options) -> Result<Memory> {
         Ok(Plan::of(game, information)?.memory(options.precision))
     }
 
     /// Lays the game out and takes the memory.
     ///
     /// # Errors
-    /// As [`memory_needed`](Self::memory_needed); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
+    /// As [`memory_of`](Self::memory_of); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
     /// device has less; [`Error::Unsupported`] on the CPU back end.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);
+        let memory = plan.memory(options.precision);
+        device.expect_memory(&memory)?;
         let engine = with_plan(device, &plan, options)?;
-        Ok(Self { plan, engine, batch: options.batch, iterations: 0, seconds: 0.0 })
+        Ok(Self { plan, engine, memory, batch: options.batch, iterations: 0, seconds: 0.0 })
     }
 
     /// Does `n` more iterations of a batch of deals each, and returns when they are done.
@@ -117,9 +120,9 @@ impl Sampler {
         self.seconds
     }
 
-    /// Bytes of the device that the solve has taken.
-    pub fn bytes(&self) -> u64 {
-        self.engine.bytes()
+    /// Memory that was asked for.
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Sequences of the game.

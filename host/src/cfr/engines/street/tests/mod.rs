@@ -1,4 +1,4 @@
-//! The engine against the plain reference, on small games.
+//! The engine against the reference, on small games.
 
 mod plain;
 
@@ -331,17 +331,16 @@ fn what_the_form_lacks_is_named() {
         (Options { sampling: Sampling::Chance, algorithm: Algorithm::CfrBr, ..plain }, "sampling"),
     ];
     for (options, name) in wrong {
-        let error = fits(&device, &kuhn(), &options).expect_err("not in this form");
+        let error = fits(&device, &kuhn(), &options).expect_err("not by this engine");
         assert!(matches!(error, Error::Option { name: named, .. } if named == name), "{error}");
     }
     let three = game(1, "1", 2, 4, 3, true);
     let error = fits(&device, &three, &plain).expect_err("three cards");
     assert!(error.to_string().contains("1 or 2"), "{error}");
     assert!(fits(&Device::cpu(), &kuhn(), &plain).is_err());
-    fits(&device, &kuhn(), &plain).expect("it fits");
+    assert!(fits(&device, &kuhn(), &plain).expect("it fits").parts().len() > 2);
     let mut engine = super::build(&device, kuhn(), &plain).expect("it fits");
     let mut tables = engine.tables().expect("tables");
-    assert!(engine.bytes() >= super::bytes(&device, &kuhn(), &plain).expect("a size"));
     tables.averages.pop();
     assert!(engine.set_tables(&tables).is_err());
     let mut tables = engine.tables().expect("tables");

@@ -1,14 +1,14 @@
-//! A game in vector form as the plain reference has it: the same boards, hands and numbering of tables.
+//! A game in vector form as the reference has it: the same boards, hands and numbering of tables.
 
 use std::sync::Arc;
 
-use warpplay_cpu_ref::cfr as plain;
 use warpplay_cpu_ref::cfr::{poker, vector};
 
+use crate::cfr::engines::explicit::reference_options;
 use crate::cfr::layout::{Node, VectorGame};
-use crate::cfr::options::{Algorithm, Averaging, Options, Updates};
+use crate::cfr::options::Options;
 
-/// The plain reference's solve of a game; locked nodes play what is given.
+/// The reference's solve of a game; locked nodes play what is given.
 pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
     let plain = self::game(game);
     let n_rounds = plain.rounds.len();
@@ -16,7 +16,7 @@ pub fn solver(game: &VectorGame, options: &Options) -> vector::Solver {
     let boards: Vec<usize> = (0..n_rounds).map(|round| plain.rounds[round].len()).collect();
     let rounds: Vec<usize> = plain.nodes.iter().map(|node| node.round).collect();
     let starts = starts(game);
-    let mut solver = vector::Solver::new(Arc::new(plain), self::options(options));
+    let mut solver = vector::Solver::new(Arc::new(plain), reference_options(options));
     for lock in &game.locks {
         let node = starts[lock.street][lock.entry] + lock.node;
         assert!(decisions.contains(&node) && rounds[node] == lock.street);
@@ -94,24 +94,5 @@ fn game(game: &VectorGame) -> vector::Game {
         nodes,
         rounds: game.streets.iter().map(|street| street.boards.iter().map(board).collect()).collect(),
         permutations: game.permutations.clone(),
-    }
-}
-
-fn options(options: &Options) -> plain::Options {
-    assert_eq!(options.averaging, Averaging::Auto);
-    plain::Options {
-        algorithm: match options.algorithm {
-            Algorithm::Cfr => plain::Algorithm::Cfr,
-            Algorithm::CfrPlus => plain::Algorithm::CfrPlus,
-            Algorithm::Lcfr => plain::Algorithm::Lcfr,
-            Algorithm::Dcfr => plain::Algorithm::Dcfr,
-            Algorithm::PcfrPlus => plain::Algorithm::PcfrPlus,
-            Algorithm::CfrBr => plain::Algorithm::CfrBr,
-        },
-        updates: match options.updates {
-            Updates::Alternating => plain::Updates::Alternating,
-            Updates::Simultaneous => plain::Updates::Simultaneous,
-        },
-        ..plain::Options::default()
     }
 }
