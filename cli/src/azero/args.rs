@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use warpplay::azero::player::MatchOptions;
+use warpplay::azero::EvaluatorOptions;
+use warpplay::azero::player::{MatchOptions, SelfPlayOptions};
 
 use crate::azero::contestant::{ContestantSpec, SearchFlags};
 use crate::azero::flags::{BenchFlags, LearnFlags, TrainFlags};
@@ -70,7 +71,7 @@ pub struct AnalyseArgs {
     pub device: DeviceFlag,
 
     /// Positions evaluated at once
-    #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = EvaluatorOptions::default().max_batch, allow_negative_numbers = true)]
     pub batch: usize,
 
     #[command(flatten)]
@@ -119,16 +120,16 @@ pub struct SelfplayArgs {
     pub weights: WeightsFlags,
 
     /// Games
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SelfPlayOptions::default().games, value_parser = clap::value_parser!(u64).range(1..))]
     pub games: u64,
 
     /// Number of the first game; a game's random numbers follow from it and the seed
-    #[arg(long, value_name = "N", alias = "first", default_value_t = 0)]
+    #[arg(long, value_name = "N", alias = "first", default_value_t = SelfPlayOptions::default().first)]
     pub first_game: u64,
 
-    /// Games side by side; what is played does not depend on it [default: 256 on cuda, else 16]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub parallel: Option<u32>,
+    /// Games side by side; what is played does not depend on it
+    #[arg(long, value_name = "N", default_value_t = SelfPlayOptions::default().parallel, allow_negative_numbers = true)]
+    pub parallel: u32,
 
     /// Write the games to this file, one a line
     #[arg(long, value_name = "GAMES.jsonl")]
@@ -185,7 +186,7 @@ pub struct MatchArgs {
     pub b: ContestantSpec,
 
     /// Games; even, since each opening is played with both colours
-    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = MatchOptions::default().games, allow_negative_numbers = true)]
     pub games: u32,
 
     /// Random actions at the beginning of each pair of games

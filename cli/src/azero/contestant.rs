@@ -18,9 +18,9 @@ use crate::common::flags::SeedFlag;
 /// How a search goes; what is not given has the command's own default.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SearchFlags {
-    /// Simulations of a move [default: 400 in play, else 100]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub simulations: Option<u32>,
+    /// Simulations of a move
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().simulations, allow_negative_numbers = true)]
+    pub simulations: u32,
 
     /// Simulations that are evaluated together, 1 to 16
     #[arg(long, value_name = "N", default_value_t = SearchOptions::default().leaves, allow_negative_numbers = true)]
@@ -72,7 +72,7 @@ impl SearchFlags {
             }
         };
         let options = SearchOptions {
-            simulations: self.simulations.unwrap_or(base.simulations),
+            simulations: self.simulations,
             leaves: self.leaves,
             c_puct: self.c_puct,
             noise,

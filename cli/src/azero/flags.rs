@@ -55,7 +55,7 @@ pub struct TrainFlags {
     pub gate: u32,
 
     /// Share of the points that passes the gate, a draw being half a point
-    #[arg(long, value_name = "S", default_value_t = 0.55, value_parser = share)]
+    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, value_parser = share)]
     pub gate_score: f64,
 
     /// Positions of a step [default: 1024]

@@ -46,7 +46,7 @@ impl Gate {
         let score = 100.0 * report.results().score();
         say(
             args.output.quiet,
-            format!("gate: {report}, {score:.1} % ({verdict}, {:.1} % needed)\n", 100.0 * self.score),
+            format!("gate {verdict}, {score:.1} % of {:.1} % needed: {report}\n", 100.0 * self.score),
         )?;
         Ok(report)
     }

@@ -38,7 +38,7 @@ pub fn run(args: &LearnArgs) -> Result<()> {
             Some(LearnEvent::SelfPlay(report)) => Some(selfplay::text(&report.played, &device)),
             Some(LearnEvent::Train(TrainEvent::Epoch(report))) => Some(epoch_text(report)),
             Some(LearnEvent::Gate(report)) => {
-                Some(format!("gate: {report}, {:.1} %\n", 100.0 * report.results().score()))
+                Some(format!("gate, {:.1} %: {report}\n", 100.0 * report.results().score()))
             }
             Some(LearnEvent::Iteration(report)) => Some(iteration_text(report, flags.iterations)),
             _ => None,
@@ -62,7 +62,7 @@ pub fn run(args: &LearnArgs) -> Result<()> {
     if learner.report().best() > 0 {
         let report = learner.match_with_initial()?;
         let score = 100.0 * report.results().score();
-        say(quiet, format!("against the network it began as: {report}, {score:.1} %\n"))?;
+        say(quiet, format!("against the network it began as, {score:.1} %: {report}\n"))?;
     }
     Ok(())
 }

@@ -15,9 +15,6 @@ use crate::common::{self, Input};
 /// Version of the fields of [`Record`].
 const SCHEMA: u32 = 1;
 
-/// Simulations of a move by default.
-const SIMULATIONS: u32 = 400;
-
 /// Moves of the search's opinion that are shown.
 const SHOWN: usize = 5;
 
@@ -54,7 +51,7 @@ struct Record<'a> {
 /// Runs the command.
 pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
-    let options = args.search.options(SearchOptions { simulations: SIMULATIONS, ..SearchOptions::default() })?;
+    let options = args.search.options(SearchOptions::default())?;
     let start = args.start.position()?;
     check_playable(&start)?;
     common::expect_apart(

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use warpplay::Device;
 use warpplay::azero::player::{GamesPlayed, SearchOptions, SelfPlay, SelfPlayOptions, SelfPlayReport};
 use warpplay::azero::{GameRecord, append_records};
-use warpplay::{Backend, Device};
 
 use crate::azero::args::SelfplayArgs;
 use crate::common::table;
@@ -44,8 +44,7 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
     let device = args.device.open()?;
     // More trees than games would only take memory.
-    let usual = if device.backend() == Backend::Cuda { 256 } else { 16 };
-    let parallel = args.parallel.unwrap_or(usual).min(u32::try_from(args.games).unwrap_or(u32::MAX));
+    let parallel = args.parallel.min(u32::try_from(args.games).unwrap_or(u32::MAX));
     let options = SelfPlayOptions { games: args.games, first: args.first_game, parallel, search };
     let mut games = SelfPlay::builder(estimator).options(options).build(&device)?;
     let bar = args.output.bar(args.games);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::player::MatchReport;
-use warpplay::azero::train::{Checkpoint, EpochReport, Options, Samples, StoppedBy, TrainEvent, Trainer};
+use warpplay::azero::train::{
+    Checkpoint, Engine, EpochReport, Options, Report, Samples, StoppedBy, TrainEvent, Trainer,
+};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::gate::Gate;
@@ -28,6 +30,9 @@ struct Record<'a> {
     options: &'a Options,
     epochs: &'a [EpochReport],
     stopped_by: StoppedBy,
+    engine: Engine,
+    seed: u64,
+    seconds: f64,
     gate: Option<MatchReport>,
     written: bool,
     device: String,
@@ -72,7 +77,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let mut trainer = builder.build(&device)?;
     say(quiet, format!("{} positions, {}\n", table::thousands(samples.len() as u64), device.name()))?;
-    let stopped_by = learn(&mut trainer, &args.output)?;
+    let Report { stopped_by, engine, seed, seconds, .. } = learn(&mut trainer, &args.output)?;
     let new = trainer.network()?;
     let report = match (&gate, stopped_by) {
         (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => Some(gate.play(args, &device, &new, &old)?),
@@ -95,6 +100,9 @@ pub fn run(args: &TrainArgs) -> Result<()> {
             options: &options,
             epochs: trainer.epochs(),
             stopped_by,
+            engine,
+            seed,
+            seconds,
             gate: report,
             written,
             device: device.backend().to_string(),
@@ -130,7 +138,7 @@ fn ending(args: &TrainArgs, stopped_by: StoppedBy, written: bool) -> String {
 }
 
 /// Runs a trainer to its end.
-fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
+fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<Report> {
     let per_epoch = u64::from(trainer.steps_per_epoch());
     let bar = output.bar(u64::from(trainer.options().epochs) * per_epoch);
     // A reader of stdout that goes away does not end a training.
@@ -149,7 +157,7 @@ fn learn(trainer: &mut Trainer, output: &OutputFlags) -> Result<StoppedBy> {
         common::until_interrupted()
     });
     bar.finish_and_clear();
-    Ok(ended?.stopped_by)
+    Ok(ended?)
 }
 
 /// That no file is written over another that this command reads or writes, but a checkpoint over the one that is resumed, and weights over those of the

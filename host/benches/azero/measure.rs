@@ -7,6 +7,7 @@ use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, 
 use warpplay::azero::{Engine, Evaluator, Inputs, Network, ObservationLayout, Outputs};
 use warpplay::mcts::Game;
 use warpplay::{Backend, Device, Error, Event, Precision, Result, Stream};
+use warpplay_gpu::azero::search::random::mix;
 
 use crate::output::Output;
 
@@ -31,10 +32,7 @@ impl Draw {
 
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
+        mix(self.0)
     }
 
     pub fn below(&mut self, n: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! Games played with the network: how far its answers are off from the first action to the last.
 //!
 //! All games are played side by side, an evaluation of all positions an action; each action is drawn from the policy. Beside the player, a sample of the same
-//! positions is evaluated in double precision. `warpplay papers checkers-conv games` shows what the published kernels change.
+//! positions is evaluated in double precision. `warpplay papers checkers_conv games` shows what the published kernels change.
 
 use serde_json::json;
 use warpplay::Precision;

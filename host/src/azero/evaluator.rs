@@ -39,7 +39,7 @@ impl<'a> EvaluatorBuilder<'a> {
         self
     }
 
-    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default (`None`) all cores.
+    /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default (`None`) all cores.
     pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
         self.options.threads = n.into();
         self
@@ -51,6 +51,11 @@ impl<'a> EvaluatorBuilder<'a> {
         let setup = Setup { network: self.network, precision, engine, capacity: max_batch };
         setup.check(device)?;
         Ok(setup)
+    }
+
+    /// What would evaluate on a device, never [`Engine::Auto`].
+    pub(crate) fn engine_on(&self, device: &Device) -> Result<Engine> {
+        Ok(self.setup(device)?.chosen(device))
     }
 
     /// What an evaluator needs on a device: the network's parameters, activations, positions and results of a batch; on the host the copies of positions
@@ -156,8 +161,8 @@ impl Evaluator {
     }
 
     /// What it took, as [`EvaluatorBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Memory {
-        self.memory.clone()
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Most positions of a call.

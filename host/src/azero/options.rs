@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evaluation::MAX_BATCH;
 use crate::runtime::named::named;
+use crate::runtime::threads;
 use crate::{Error, Precision, Result};
 
 named! {
@@ -29,7 +30,7 @@ pub struct EvaluatorOptions {
     pub precision: Precision,
     /// Most positions of a call, 1 to [`MAX_BATCH`]: memory for them is taken at once. Default 128.
     pub max_batch: usize,
-    /// Threads of the CPU back end, at least 1, which is the sequential program; results do not depend on it. Default all cores.
+    /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default all cores.
     pub threads: Option<usize>,
 }
 
@@ -52,9 +53,6 @@ impl EvaluatorOptions {
             let allowed = "f32, tf32, bf16 or f16 where kernels run; f32 or f64 on the cpu";
             return Err(Error::option("precision", self.precision, allowed));
         }
-        match self.threads {
-            Some(0) => Err(Error::option("threads", 0, "at least 1")),
-            _ => Ok(()),
-        }
+        threads::check(self.threads)
     }
 }

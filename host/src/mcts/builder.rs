@@ -140,13 +140,13 @@ impl<G: KernelSet> SearchBuilder<G> {
         layout::capacity::<G>(&self.options)
     }
 
-    /// Memory that the search takes on this device. The trees of the CPU back end grow as they are filled: for it, this is what they would take on a GPU.
+    /// Memory that the search takes on this device. The trees of the CPU back end grow as they are filled: for it, this is what they can grow to on the host.
     ///
     /// # Errors
     /// [`Error::Option`] as [`build`](Self::build).
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         dispatch::choose(&self.options, device.backend())?;
-        layout::memory_needed::<G>(&self.options)
+        layout::memory_needed::<G>(&self.options, device.backend())
     }
 
     /// Checks the options and takes the memory.
@@ -157,7 +157,7 @@ impl<G: KernelSet> SearchBuilder<G> {
     pub fn build(self, device: &Device) -> Result<Search<G>> {
         let options = &self.options;
         let capacity = layout::capacity::<G>(options)?;
-        let memory = layout::memory_needed::<G>(options)?;
+        let memory = layout::memory_needed::<G>(options, device.backend())?;
         let blocks = self.blocks.unwrap_or_else(|| BlockSizes::listing_1::<G>(options.n_trees));
         blocks.check::<G>(options.n_trees)?;
         tracing::info!(game = G::NAME, device = %device.backend(), %memory, tree_capacity = capacity, ?options);

@@ -45,6 +45,7 @@ pub(super) fn open<G: KernelSet>(
 ) -> Result<(Engine, Runner<G>)> {
     let engine = choose(options, device.backend())?;
     if engine == Engine::Cpu {
+        // Trees of the host grow as they are filled, seldom to their limit.
         return Ok((engine, Runner::Cpu(CpuSearch::new(options, capacity)?)));
     }
     device.expect_memory(memory)?;

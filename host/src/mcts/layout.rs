@@ -1,9 +1,10 @@
 //! How large the trees are: from the memory that the options give to the nodes that a tree can hold.
 
+use warpplay_cpu_ref::mcts as reference;
 use warpplay_gpu::mcts::Game;
 
 use super::options::{MAX_TREE_SIZE, Options, check_game};
-use crate::{Error, Memory, Result};
+use crate::{Backend, Error, Memory, Result};
 
 /// Steps beyond the limit that the trees keep room for.
 const PROFILE_ROOM: u64 = 64;
@@ -33,11 +34,17 @@ pub(super) fn capacity<G: Game>(options: &Options) -> Result<u32> {
     Ok(by_memory.min(by_steps).min(MAX_TREE_SIZE).max(least) as u32)
 }
 
-/// What a search takes on a device with kernels.
-pub(super) fn memory_needed<G: Game>(options: &Options) -> Result<Memory> {
+/// What a search takes on a back end; on the CPU, what its trees can grow to on the host.
+pub(super) fn memory_needed<G: Game>(options: &Options, backend: Backend) -> Result<Memory> {
     use warpplay_gpu::mcts::tree::TreeHead;
     let capacity = u64::from(capacity::<G>(options)?);
     let n_trees = u64::from(options.n_trees);
+    if backend == Backend::Cpu {
+        let streams = n_trees * u64::from(lanes_per_tree::<G>(options) + 1);
+        return Ok(Memory::default()
+            .on_host("nodes", n_trees * capacity * size_of::<reference::Node>() as u64)
+            .on_host("streams", streams * size_of::<reference::Stream>() as u64));
+    }
     let layout = Layout::of::<G>(options);
     let copies = size_of::<TreeHead>() + G::MAX_ACTIONS as usize * size_of::<[u16; 2]>();
     Ok(Memory::default()

@@ -1,5 +1,6 @@
 //! Raw playouts: how many games a second the playout code itself can play, without a tree.
 
+use std::fmt;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use warpplay_gpu::mcts::KernelSet;
 
 use super::blocks::BlockSizes;
 use super::engines::gpu::kernels::{self, Kernels, RawArrays};
-use super::options::check_game;
+use super::options::{Engine, check_game};
 use super::position::check_playable;
 use crate::{Backend, Device, Error, Event, Result};
 
@@ -18,7 +19,7 @@ pub struct RawPlayouts<G: KernelSet> {
 }
 
 /// How raw playouts are launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawShape {
     /// Blocks.
     pub blocks: u32,
@@ -33,8 +34,26 @@ pub struct RawShape {
 }
 
 /// Results of raw playouts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
+    /// Name of the game.
+    #[serde(default)]
+    pub game: String,
+    /// Back end: `cuda` or `simt`.
+    #[serde(default)]
+    pub device: String,
+    /// Name of the device.
+    #[serde(default)]
+    pub device_name: String,
+    /// Whose kernel played: that of [`Engine::Stages`], alone.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Seed of all random streams.
+    #[serde(default)]
+    pub seed: u64,
+    /// How they were launched.
+    #[serde(default)]
+    pub options: RawShape,
     /// Games played.
     pub games: u64,
     /// Won by the first and by the second player.
@@ -45,6 +64,22 @@ pub struct RawReport {
     pub plies: u64,
     /// Device time in milliseconds.
     pub ms: f64,
+    /// The same in seconds.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl fmt::Display for RawReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            game, device, device_name, engine, seed, games, wins: [first, second], draws, plies, seconds, ..
+        } = self;
+        write!(f, "{games} games of {game} on {device} ({device_name}), engine {engine}, seed {seed}: ")?;
+        write!(
+            f,
+            "{first} won by the first player, {second} by the second, {draws} drawn, {plies} actions; {seconds:.4} s"
+        )
+    }
 }
 
 impl<G: KernelSet> RawPlayouts<G> {
@@ -100,11 +135,18 @@ impl<G: KernelSet> RawPlayouts<G> {
         }
         let totals = stream.read(&arrays.totals)?;
         Ok(RawReport {
+            game: G::NAME.to_string(),
+            device: self.device.backend().to_string(),
+            device_name: self.device.name(),
+            engine: Engine::Stages,
+            seed,
+            options: shape,
             games: u64::from(n_threads) * u64::from(n_games),
             wins: [totals[0], totals[1]],
             draws: totals[2],
             plies: totals[3],
             ms,
+            seconds: ms / 1e3,
         })
     }
 }

@@ -48,7 +48,7 @@ impl<G: KernelSet> Search<G> {
         self.engine
     }
 
-    /// Memory that it has taken on its device. The trees of the CPU back end grow as they are filled: for it, this is what they would take on a GPU.
+    /// Memory that it has taken. The trees of the CPU back end grow as they are filled: for it, this is what they can grow to on the host.
     pub fn memory_needed(&self) -> &Memory {
         &self.memory
     }

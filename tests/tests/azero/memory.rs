@@ -100,7 +100,7 @@ fn an_evaluators_network_activations_and_batch_are_counted() -> Checked {
             let builder = Evaluator::builder(&network).engine(engine).precision(precision).max_batch(5);
             let needed = builder.memory_needed(&device)?;
             let (evaluator, held) = built(|| builder.build(&device))?;
-            assert_eq!(evaluator.memory_needed(), needed);
+            assert_eq!(*evaluator.memory_needed(), needed);
             all_counted(&format!("{engine} in {precision}"), &needed, held);
         }
     }
@@ -133,7 +133,7 @@ fn all_arrays_of_a_training_are_counted() -> Checked {
         let builder = Trainer::builder(&network, &Arc::new(samples.clone())).batch(batch);
         let needed = builder.memory_needed(&device)?;
         let (trainer, held) = built(|| builder.build(&device))?;
-        assert_eq!(trainer.memory_needed(), needed);
+        assert_eq!(*trainer.memory_needed(), needed);
         assert_eq!(needed.device(), held, "{needed}");
     }
     Ok(())
@@ -147,19 +147,19 @@ fn the_trees_of_a_player_and_what_evaluates_their_leaves_are_counted() -> Checke
         let builder = Player::builder(&estimator).options(options);
         let needed = builder.memory_needed(&device)?;
         let (player, held) = built(|| builder.build(&device))?;
-        assert_eq!(player.memory_needed(), needed);
+        assert_eq!(*player.memory_needed(), needed);
         all_counted(&format!("a player by {}", estimator.name()), &needed, held);
 
         let builder = SelfPlay::builder(&estimator).search(options).parallel(5);
         let needed = builder.memory_needed(&device)?;
         let (games, held) = built(|| builder.build(&device))?;
-        assert_eq!(games.memory_needed(), needed);
+        assert_eq!(*games.memory_needed(), needed);
         all_counted(&format!("self-play by {}", estimator.name()), &needed, held);
     }
     // Trees in host memory are plain vectors: what is left are the blocks of the evaluator, all on the device but for the copies.
     let builder = Player::builder(small()).options(SearchOptions { trees: Trees::Host, ..options });
     let (player, held) = built(|| builder.build(&device))?;
-    let needed = player.memory_needed();
+    let needed = player.memory_needed().clone();
     let copies = needed.parts().iter().find(|part| part.what == "copies").expect("an evaluator's").host;
     assert_eq!(needed.device() + copies, held, "{needed}");
     assert!(needed.parts().iter().any(|part| part.what == "trees" && part.host > 0), "{needed}");
@@ -175,7 +175,7 @@ fn a_match_needs_what_both_contestants_do() -> Checked {
     let builder = Match::builder(contestants).games(2);
     let needed = builder.memory_needed(&device)?;
     let (games, held) = built(|| builder.build(&device))?;
-    assert_eq!(games.memory_needed(), needed);
+    assert_eq!(*games.memory_needed(), needed);
     all_counted("a match", &needed, held);
     Ok(())
 }
@@ -213,6 +213,6 @@ fn a_learner_needs_its_largest_part() -> Checked {
     let builder = Learner::builder(folder.path()).options(options);
     let more = builder.memory_needed(&device)?;
     assert!(more.device() > 10 * self_play.device(), "{more}");
-    assert_eq!(builder.build(&device)?.memory_needed()?, more);
+    assert_eq!(*builder.build(&device)?.memory_needed(), more);
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::azero::train::{Checkpoint, Losses, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer};
+use warpplay::azero::train::{
+    Checkpoint, Engine, Losses, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer,
+};
 use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Backend, Device, Error};
 use warpplay_gpu::azero::search::random::{GAMMA, mix};
@@ -266,9 +268,18 @@ fn what_a_checkpoint_does_not_fit_is_refused() {
     assert_eq!(text, "option learning_rate: 0.5 is not allowed (0.001 as in the checkpoint)");
     let other = Trainer::builder(&network, &positions(shape, 12, 8)).batch(6).epochs(1);
     assert!(refused(other).contains("positions with checksum"));
+    // What is not asked for is the checkpoint's.
+    let unasked = Trainer::builder(&network, &samples).resume(checkpoint.clone()).build(&Device::cpu());
+    assert_eq!(unasked.expect("a trainer").options(), checkpoint.options());
+    let other = Trainer::builder(&network, &samples).beta1(0.5).beta2(0.999).epsilon(1e-8);
+    assert_eq!(refused(other), "option beta1: 0.5 is not allowed (0.9 as in the checkpoint)");
+    let text = refused(Trainer::builder(&network, &samples).engine(Engine::Device));
+    assert_eq!(text, "option engine: device is not allowed (auto, cpu on cpu)");
     // More epochs are no other training.
     let mut more = builder.epochs(2).resume(checkpoint.clone()).build(&Device::cpu()).expect("a trainer");
-    train_rest(&mut more);
+    let report = more.run(|_| ControlFlow::Continue(())).expect("a training");
+    assert_eq!((report.engine, report.seed), (Engine::Cpu, more.options().seed));
+    assert!(report.to_string().contains("on cpu, engine cpu, seed 1"), "{report}");
     assert_eq!((more.epochs().len(), more.updates()), (2, 4));
 }
 

@@ -196,7 +196,7 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
         let capacity = builder().capacity().expect("enough for the root's children");
         assert!((8..200).contains(&capacity), "{capacity} nodes are meant to be too few for 50 steps");
         assert!(
-            builder().memory_needed(&Device::cpu()).expect("as above").device()
+            builder().memory_needed(&Device::simt()).expect("as above").device()
                 <= (options.device_memory_gb * (1u64 << 30) as f64) as u64
         );
         let expected = builder()

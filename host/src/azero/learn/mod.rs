@@ -16,7 +16,7 @@
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017 (with the gate); OpenSpiel's `alpha_zero_torch` has none.
 
 mod options;
-mod state;
+mod report;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use options::LearnOptions;
-pub use state::{IterationReport, LearnReport};
+pub use report::{IterationReport, LearnReport};
 
 use super::player::{
-    Contestant, Estimator, GamesPlayed, Match, MatchReport, SelfPlay, SelfPlayBuilder, SelfPlayReport,
+    Contestant, Estimator, GamesPlayed, Match, MatchOptions, MatchReport, SearchOptions, SelfPlay, SelfPlayBuilder,
+    SelfPlayReport,
 };
-use super::train::{Checkpoint, Samples, StoppedBy, TrainEvent, Trainer, initial};
-use super::{EvaluatorOptions, Network, write_records};
+use super::train::{self, Checkpoint, Samples, StoppedBy, TrainEvent, Trainer, initial};
+use super::{Engine, Evaluator, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf, write_records};
 use crate::{Backend, Device, Error, Memory, Precision, Progress, Result};
 
 /// What a learner measures while it runs: [`Progress::latest`].
@@ -90,6 +91,72 @@ impl LearnerBuilder {
         self
     }
 
+    /// Games of self-play side by side. Default 512.
+    pub fn parallel(mut self, n: u32) -> Self {
+        self.options.parallel = n;
+        self
+    }
+
+    /// Iterations whose games are learned from, the last ones. Default 5.
+    pub fn window(mut self, n: u32) -> Self {
+        self.options.window = n;
+        self
+    }
+
+    /// Searches of self-play. Default those of self-play with 8 leaves at once.
+    pub fn search(mut self, options: SearchOptions) -> Self {
+        self.options.search = options;
+        self
+    }
+
+    /// Training in an iteration. Default 2 epochs.
+    pub fn train(mut self, options: train::Options) -> Self {
+        self.options.train = options;
+        self
+    }
+
+    /// The gate match, and the one against the initial network. Default 200 games.
+    pub fn gate(mut self, options: MatchOptions) -> Self {
+        self.options.gate = options;
+        self
+    }
+
+    /// Searches of matches. Default without noise and temperature, 8 leaves at once.
+    pub fn gate_search(mut self, options: SearchOptions) -> Self {
+        self.options.gate_search = options;
+        self
+    }
+
+    /// Share of the points above which the new network replaces the old one. Default 0.55.
+    pub fn threshold(mut self, share: f64) -> Self {
+        self.options.threshold = share;
+        self
+    }
+
+    /// Arithmetic of self-play and matches. Default bf16 where kernels run on a GPU with tensor cores, else f32.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.options.precision = Some(precision);
+        self
+    }
+
+    /// The network's size. Default OpenSpiel's for checkers.
+    pub fn shape(mut self, shape: NetworkShape) -> Self {
+        self.options.shape = shape;
+        self
+    }
+
+    /// What observations show. Default egocentric.
+    pub fn observation(mut self, layout: ObservationLayout) -> Self {
+        self.options.observation = layout;
+        self
+    }
+
+    /// Whose result the value is. Default that of the player to move.
+    pub fn value_of(mut self, value_of: ValueOf) -> Self {
+        self.options.value_of = value_of;
+        self
+    }
+
     /// Draws the first network, and is added to all other seeds. Default 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
@@ -129,6 +196,7 @@ impl LearnerBuilder {
         if meaning != expected {
             return Err(Error::shape("initial network", format!("{expected:?}"), format!("{meaning:?}")));
         }
+        let (engines, memory) = (engines(device, &options)?, memory(device, &options)?);
         std::fs::create_dir_all(&folder)
             .map_err(|error| Error::file(&folder, None, format!("cannot be made: {error}")))?;
         let mut report = match LearnReport::read(&folder)? {
@@ -141,7 +209,9 @@ impl LearnerBuilder {
             }
         };
         report.device = device.to_string();
-        Ok(Learner { device: device.clone(), folder, report })
+        report.seed = report.options.seed;
+        (report.engine, report.training_engine) = engines;
+        Ok(Learner { device: device.clone(), folder, report, memory })
     }
 }
 
@@ -158,6 +228,13 @@ fn memory(device: &Device, options: &LearnOptions) -> Result<Memory> {
         Match::builder([contestant.clone(), contestant]).options(options.gate).memory_needed(device)?,
     ];
     Ok(parts.into_iter().max_by_key(|memory| (memory.device(), memory.host())).unwrap_or_default())
+}
+
+/// What evaluates in self-play and matches, and what trains.
+fn engines(device: &Device, options: &LearnOptions) -> Result<(Engine, train::Engine)> {
+    let network = Network::zeros(options.shape)?.with_meaning(options.observation, options.value_of);
+    let evaluator = Evaluator::builder(&network).precision(precision(device, options)?);
+    Ok((evaluator.engine_on(device)?, train::engine_on(device, options.train.engine)?))
 }
 
 /// The arithmetic of self-play and matches.
@@ -194,6 +271,7 @@ pub struct Learner {
     device: Device,
     folder: PathBuf,
     report: LearnReport,
+    memory: Memory,
 }
 
 /// What observes a run: `true` if the run goes on.
@@ -222,11 +300,8 @@ impl Learner {
     }
 
     /// What the largest part of an iteration needs, as [`LearnerBuilder::memory_needed`].
-    ///
-    /// # Errors
-    /// As [`LearnerBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Result<Memory> {
-        memory(&self.device, &self.report.options)
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// What was done so far.

@@ -134,9 +134,15 @@ impl MatchBuilder {
             seconds: 0.0,
             device: device.to_string(),
             engines: [engine(&contestants[0]), engine(&contestants[1])],
+            seed: options.seed,
             options,
         };
-        Ok(Match { contestants, options, open: Vec::new(), begun: 0, report })
+        let memory = together(contestants.each_ref().map(|contestant| match contestant {
+            Ready::Search(searcher) => searcher.memory_needed().clone(),
+            Ready::Random => Memory::default(),
+            Ready::Mcts(search) => search.memory_needed().clone(),
+        }));
+        Ok(Match { contestants, options, open: Vec::new(), begun: 0, report, memory })
     }
 }
 
@@ -175,6 +181,7 @@ pub struct Match {
     /// Games that were begun.
     begun: u64,
     report: MatchReport,
+    memory: Memory,
 }
 
 #[derive(Clone, Copy)]
@@ -220,12 +227,8 @@ impl Match {
     }
 
     /// What both contestants took, as [`MatchBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Memory {
-        together(self.contestants.each_ref().map(|contestant| match contestant {
-            Ready::Search(searcher) => searcher.memory_needed(),
-            Ready::Random => Memory::default(),
-            Ready::Mcts(search) => search.memory_needed().clone(),
-        }))
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Raises the number of games in all.

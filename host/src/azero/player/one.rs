@@ -194,7 +194,7 @@ impl Player {
     }
 
     /// What it took, as [`PlayerBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Memory {
+    pub fn memory_needed(&self) -> &Memory {
         self.searcher.memory_needed()
     }
 

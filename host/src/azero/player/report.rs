@@ -33,7 +33,10 @@ pub struct SelfPlayReport {
     pub estimator: String,
     /// Which implementation evaluated; none without a network.
     pub engine: Option<Engine>,
-    /// The options; the seed is in them.
+    /// Seed of all random numbers.
+    #[serde(default)]
+    pub seed: u64,
+    /// The options.
     pub options: SelfPlayOptions,
     /// The games, and their time.
     #[serde(flatten)]
@@ -45,13 +48,19 @@ impl fmt::Display for SelfPlayReport {
         let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = self.played;
         write!(
             f,
-            "{games} games by {} on {}, seed {}: {first_wins} won by the first player, {second_wins} by the second, {draws} drawn; {:.1} actions a game, {seconds:.2} s",
+            "{games} games by {} on {}, engine {}, seed {}: {first_wins} won by the first player, {second_wins} by the second, {draws} drawn; {:.1} actions a game, {seconds:.2} s",
             self.estimator,
             self.device,
-            self.options.search.seed,
+            engine_name(self.engine),
+            self.seed,
             plies as f64 / games.max(1) as f64
         )
     }
+}
+
+/// What evaluated, in a line of text.
+fn engine_name(engine: Option<Engine>) -> &'static str {
+    engine.map_or("none", Engine::name)
 }
 
 /// Games by their results.
@@ -94,7 +103,10 @@ pub struct MatchReport {
     /// Which implementation evaluated for each; none for a contestant without a network.
     #[serde(default)]
     pub engines: [Option<Engine>; 2],
-    /// The options, the seed among them; those by default in files of version 0.1.
+    /// Seed of openings and of random play.
+    #[serde(default)]
+    pub seed: u64,
+    /// The options; those by default in files of version 0.1.
     #[serde(default)]
     pub options: MatchOptions,
 }
@@ -114,7 +126,12 @@ impl MatchReport {
 impl fmt::Display for MatchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Results { wins, draws, losses } = self.results();
-        let [first, second] = &self.names;
-        write!(f, "{first} against {second}: {wins} won, {draws} drawn, {losses} lost")
+        let ([first, second], [one, other]) = (&self.names, self.engines.map(engine_name));
+        write!(f, "{first} against {second}: {wins} won, {draws} drawn, {losses} lost on {}", self.device)?;
+        match one == other {
+            true => write!(f, ", engine {one}")?,
+            false => write!(f, ", engines {one} and {other}")?,
+        }
+        write!(f, ", seed {}; {:.2} s", self.seed, self.seconds)
     }
 }

@@ -80,8 +80,8 @@ impl<G: SearchKernels> Searcher<G> {
     }
 
     /// What it took, as [`Searcher::memory`].
-    pub fn memory_needed(&self) -> Memory {
-        self.memory.clone()
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Searches positions that are not over.

@@ -167,7 +167,7 @@ impl SelfPlay {
     }
 
     /// What it took, as [`SelfPlayBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Memory {
+    pub fn memory_needed(&self) -> &Memory {
         self.searcher.memory_needed()
     }
 
@@ -243,6 +243,7 @@ impl SelfPlay {
             device: self.device.clone(),
             estimator: self.searcher.name().to_string(),
             engine: self.searcher.engine(),
+            seed: self.options.search.seed,
             options: self.options,
             played: self.played,
         }

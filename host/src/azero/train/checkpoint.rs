@@ -150,13 +150,16 @@ impl State {
         self.done.updates
     }
 
-    /// That a training with these options and positions may go on from here.
-    pub(super) fn check_fits(&self, options: &Options, data_checksum: u64) -> Result<()> {
+    /// The options of a training that goes on from here: its own, with what may change of those that were asked for.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for one that was asked for, may not change, and is another.
+    pub(super) fn settled(&self, options: &Options, asked: &[&str]) -> Result<Options> {
         // Exhaustive, so that a new option is thought of here.
         let Options {
             batch,
-            epochs: _,
-            steps: _,
+            epochs,
+            steps,
             learning_rate,
             weight_decay,
             value_weight,
@@ -166,18 +169,26 @@ impl State {
             epsilon,
             validation,
             seed,
+            engine,
         } = options;
         let old = &self.options;
-        same("batch", batch, &old.batch)?;
-        same("learning_rate", learning_rate, &old.learning_rate)?;
-        same("weight_decay", weight_decay, &old.weight_decay)?;
-        same("value_weight", value_weight, &old.value_weight)?;
-        same("momentum", momentum, &old.momentum)?;
-        same("beta1", beta1, &old.beta1)?;
-        same("beta2", beta2, &old.beta2)?;
-        same("epsilon", epsilon, &old.epsilon)?;
-        same("validation", validation, &old.validation)?;
-        same("seed", seed, &old.seed)?;
+        let asked = |name: &str| asked.contains(&name);
+        macro_rules! same {
+            ($($name:ident),+) => { $(if asked(stringify!($name)) {
+                same(stringify!($name), $name, &old.$name)?;
+            })+ };
+        }
+        same!(batch, learning_rate, weight_decay, value_weight, momentum, beta1, beta2, epsilon, validation, seed);
+        Ok(Options {
+            epochs: if asked("epochs") { *epochs } else { old.epochs },
+            steps: if asked("steps") { *steps } else { old.steps },
+            engine: if asked("engine") { *engine } else { old.engine },
+            ..old.clone()
+        })
+    }
+
+    /// That a training on these positions may go on from here.
+    pub(super) fn check_data(&self, data_checksum: u64) -> Result<()> {
         if data_checksum != self.data_checksum {
             let text = |checksum: u64| format!("positions with checksum {checksum:016x}");
             return Err(Error::shape("positions to learn from", text(self.data_checksum), text(data_checksum)));

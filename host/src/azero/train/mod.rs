@@ -24,9 +24,11 @@ mod samples;
 mod step;
 mod trainer;
 
+pub(super) use dispatch::choose as engine_on;
+
 pub use checkpoint::{Checkpoint, State};
 pub use initial::initial;
-pub use options::{MAX_BATCH, MAX_EPOCHS, Options};
+pub use options::{Engine, MAX_BATCH, MAX_EPOCHS, Options};
 pub use report::{EpochReport, Losses, Report, StoppedBy};
 pub use samples::Samples;
 pub use step::StepReport;

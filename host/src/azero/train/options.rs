@@ -2,12 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::runtime::named::named;
 use crate::{Error, Result};
 
 /// Most positions of a step.
 pub const MAX_BATCH: u32 = 65_536;
 /// Most epochs.
 pub const MAX_EPOCHS: u32 = 1_000_000;
+
+named! {
+    /// Which implementation trains.
+    #[derive(Default)]
+    Engine, "engine":
+    /// [`Engine::Cpu`] on the CPU back end, else [`Engine::Device`].
+    #[default]
+    Auto = "auto",
+    /// Kernels in single precision, a step one recorded graph.
+    Device = "device" | "kernels",
+    /// No kernels: the plain implementation, on the CPU back end only.
+    Cpu = "cpu" | "plain",
+}
 
 /// Choices for a training, with their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +51,8 @@ pub struct Options {
     pub validation: f64,
     /// Orders positions, and draws the games for validation; default 1.
     pub seed: u64,
+    /// Which implementation trains; default [`Engine::Auto`].
+    pub engine: Engine,
 }
 
 impl Default for Options {
@@ -54,6 +70,7 @@ impl Default for Options {
             epsilon: 1e-8,
             validation: 0.0,
             seed: 1,
+            engine: Engine::Auto,
         }
     }
 }

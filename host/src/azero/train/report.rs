@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Options;
+use super::{Engine, Options};
 
 /// Mean losses and accuracy of the network on some positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,9 +55,12 @@ pub enum StoppedBy {
 pub struct Report {
     /// What it ran on.
     pub device: String,
-    /// How it was trained: `device`, by kernels, or `cpu`.
-    pub engine: String,
-    /// The options; the seed is in them.
+    /// What trained, never [`Engine::Auto`].
+    pub engine: Engine,
+    /// Seed of the order of positions and of the games for validation.
+    #[serde(default)]
+    pub seed: u64,
+    /// The options.
     pub options: Options,
     /// All epochs done, those before a resume included.
     pub epochs: Vec<EpochReport>,
@@ -71,13 +74,12 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { device, options, epochs, updates, seconds, .. } = self;
+        let Self { device, engine, seed, options, epochs, updates, seconds, .. } = self;
         write!(
             f,
-            "{} epochs, {updates} steps of {} positions on {device}, seed {}",
+            "{} epochs, {updates} steps of {} positions on {device}, engine {engine}, seed {seed}",
             epochs.len(),
-            options.batch,
-            options.seed
+            options.batch
         )?;
         if let Some(EpochReport { train, .. }) = epochs.last() {
             write!(f, ": policy {:.4}, value {:.4}", train.policy_loss, train.value_loss)?;

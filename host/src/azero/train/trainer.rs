@@ -9,7 +9,7 @@ use super::checkpoint::{Checkpoint, Done, State, Sums};
 use super::dispatch;
 use super::engines::{Setup, Train};
 use super::step::{Numbers, StepReport};
-use super::{EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
+use super::{Engine, EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
 use crate::azero::Network;
 use crate::azero::network::n_values;
 use crate::{Device, Error, Memory, Progress, Result};
@@ -17,79 +17,128 @@ use crate::{Device, Error, Memory, Progress, Result};
 /// Default time between two checkpoints.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
+/// Names of all options.
+const NAMES: [&str; 13] = [
+    "batch",
+    "epochs",
+    "steps",
+    "learning_rate",
+    "weight_decay",
+    "value_weight",
+    "momentum",
+    "beta1",
+    "beta2",
+    "epsilon",
+    "validation",
+    "seed",
+    "engine",
+];
+
 /// Choices for a [`Trainer`].
 #[derive(Clone, Debug)]
 pub struct TrainerBuilder {
     network: Network,
     samples: Arc<Samples>,
     options: Options,
+    /// Options that were chosen.
+    asked: Vec<&'static str>,
     resume: Option<Checkpoint>,
     checkpoint: Option<PathBuf>,
     checkpoint_every: Duration,
 }
 
 impl TrainerBuilder {
+    fn asked(mut self, name: &'static str) -> Self {
+        self.asked.push(name);
+        self
+    }
+
     /// All options at once.
     pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
+        (self.options, self.asked) = (options, NAMES.to_vec());
         self
     }
 
     /// Positions of a step. Default 1024.
     pub fn batch(mut self, n: u32) -> Self {
         self.options.batch = n;
-        self
+        self.asked("batch")
     }
 
     /// Times that all positions are learned from. Default 10.
     pub fn epochs(mut self, n: u32) -> Self {
         self.options.epochs = n;
-        self
+        self.asked("epochs")
     }
 
     /// Most steps in all. Default: the epochs alone count.
     pub fn steps(mut self, n: u64) -> Self {
         self.options.steps = Some(n);
-        self
+        self.asked("steps")
     }
 
     /// Adam's learning rate. Default 0.001.
     pub fn learning_rate(mut self, rate: f64) -> Self {
         self.options.learning_rate = rate;
-        self
+        self.asked("learning_rate")
     }
 
     /// Factor of the L2 term. Default 0.0001.
     pub fn weight_decay(mut self, factor: f64) -> Self {
         self.options.weight_decay = factor;
-        self
+        self.asked("weight_decay")
     }
 
     /// Factor of the value's loss. Default 1.
     pub fn value_weight(mut self, factor: f64) -> Self {
         self.options.value_weight = factor;
-        self
+        self.asked("value_weight")
     }
 
     /// Share of a batch in the norms' running statistics. Default 0.1.
     pub fn momentum(mut self, share: f64) -> Self {
         self.options.momentum = share;
-        self
+        self.asked("momentum")
+    }
+
+    /// Adam's share of the mean that stays. Default 0.9.
+    pub fn beta1(mut self, share: f64) -> Self {
+        self.options.beta1 = share;
+        self.asked("beta1")
+    }
+
+    /// Adam's share of the mean square that stays. Default 0.999.
+    pub fn beta2(mut self, share: f64) -> Self {
+        self.options.beta2 = share;
+        self.asked("beta2")
+    }
+
+    /// What Adam adds to the root. Default 1e-8.
+    pub fn epsilon(mut self, value: f64) -> Self {
+        self.options.epsilon = value;
+        self.asked("epsilon")
+    }
+
+    /// Which implementation trains. Default [`Engine::Auto`].
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine;
+        self.asked("engine")
     }
 
     /// Share of the games that are kept for validation. Default 0.
     pub fn validation(mut self, share: f64) -> Self {
         self.options.validation = share;
-        self
+        self.asked("validation")
     }
 
     /// Orders positions, and draws the games for validation. Default 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
-        self
+        self.asked("seed")
     }
 
-    /// Goes on from a checkpoint; its network replaces the other. Options other than `epochs` and `steps` must be the same.
+    /// Goes on from a checkpoint; its network replaces the other. Options that were not asked for are the checkpoint's; `epochs`, `steps`
+    /// and `engine` may be others.
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
@@ -113,8 +162,18 @@ impl TrainerBuilder {
     /// # Errors
     /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not take.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
-        self.options.check()?;
-        memory(device, &self.network, &self.samples, &self.options)
+        let options = self.settled()?;
+        memory(dispatch::choose(device, options.engine)?, &self.network, &self.samples, &options)
+    }
+
+    /// The options of the training: those asked for, and where there is a checkpoint its own.
+    fn settled(&self) -> Result<Options> {
+        let options = match &self.resume {
+            Some(checkpoint) => checkpoint.settled(&self.options, &self.asked)?,
+            None => self.options.clone(),
+        };
+        options.check()?;
+        Ok(options)
     }
 
     /// Opens a training on a device: kernels on [`Device::cuda`] and [`Device::simt`], the plain program on [`Device::cpu`].
@@ -123,12 +182,13 @@ impl TrainerBuilder {
     /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
     /// [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's; [`Error::OutOfMemory`] if the device has not enough.
     pub fn build(self, device: &Device) -> Result<Trainer> {
-        let Self { network, samples, options, resume, checkpoint, checkpoint_every } = self;
-        options.check()?;
+        let options = self.settled()?;
+        let chosen = dispatch::choose(device, options.engine)?;
+        let Self { network, samples, resume, checkpoint, checkpoint_every, .. } = self;
         let data_checksum = samples.checksum();
         let (numbers, done) = match resume {
             Some(checkpoint) => {
-                checkpoint.check_fits(&options, data_checksum)?;
+                checkpoint.check_data(data_checksum)?;
                 let State { numbers, done, .. } = checkpoint.0;
                 (numbers, done)
             }
@@ -149,22 +209,22 @@ impl TrainerBuilder {
                 format!("at most the {} training positions", train.len()),
             ));
         }
-        let memory = memory(device, network, &samples, &options)?;
+        let memory = memory(chosen, network, &samples, &options)?;
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
-        let engine = dispatch::open(device, setup)?;
+        let engine = dispatch::open(device, chosen, setup)?;
         let keep = checkpoint.map(|path| Keep { path, every: checkpoint_every, last: Instant::now() });
         let device = device.clone();
-        Ok(Trainer { engine, device, options, train, validation, data_checksum, done, keep, memory })
+        Ok(Trainer { engine, chosen, device, options, train, validation, data_checksum, done, keep, memory })
     }
 }
 
 /// What a training needs.
-fn memory(device: &Device, network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
+fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
     let shape = network.shape();
     // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
     let networks = 4 * 4 * n_values(shape);
-    Ok(dispatch::memory(device, shape, samples, options.batch)?.on_host("networks", networks))
+    Ok(dispatch::memory(engine, shape, samples, options.batch)?.on_host("networks", networks))
 }
 
 /// A file that is written while a training runs.
@@ -218,6 +278,7 @@ fn check_finite(network: &Network) -> Result<()> {
 /// ```
 pub struct Trainer {
     engine: Box<dyn Train>,
+    chosen: Engine,
     device: Device,
     options: Options,
     /// Positions for training and for validation.
@@ -258,6 +319,7 @@ impl Trainer {
             network: network.clone(),
             samples: Arc::clone(samples),
             options: Options::default(),
+            asked: Vec::new(),
             resume: None,
             checkpoint: None,
             checkpoint_every: CHECKPOINT_EVERY,
@@ -267,6 +329,11 @@ impl Trainer {
     /// The options.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// What trains, never [`Engine::Auto`].
+    pub fn engine(&self) -> Engine {
+        self.chosen
     }
 
     /// Steps of an epoch.
@@ -290,8 +357,8 @@ impl Trainer {
     }
 
     /// What it took, as [`TrainerBuilder::memory_needed`].
-    pub fn memory_needed(&self) -> Memory {
-        self.memory.clone()
+    pub fn memory_needed(&self) -> &Memory {
+        &self.memory
     }
 
     /// Raises the number of epochs in all.
@@ -322,7 +389,8 @@ impl Trainer {
         let stopped_by = ended?;
         Ok(Report {
             device: self.device.to_string(),
-            engine: dispatch::name(&self.device).to_string(),
+            engine: self.chosen,
+            seed: self.options.seed,
             options: self.options.clone(),
             epochs: self.done.epochs.clone(),
             updates: self.done.updates,
@@ -384,7 +452,7 @@ impl Trainer {
         let kept = (self.engine.state()?, self.done.clone());
         let mut goes_on = true;
         while goes_on && self.done.step < end {
-            let at_once = dispatch::steps_at_once(&self.device);
+            let at_once = dispatch::steps_at_once(self.chosen);
             let from = self.done.step;
             let to = end.min(from + at_once);
             let begun = Instant::now();

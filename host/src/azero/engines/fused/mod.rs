@@ -26,7 +26,7 @@ use kernels::{Buffers, DeviceNetwork, Kernels};
 pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Precision) -> Result<()> {
     // Newer GPUs have clusters too, but not the warpgroup products.
     if device.info()?.compute_capability.is_some_and(|capability| capability != (9, 0)) {
-        return Err(Error::option("execution", Engine::Fused, "layers: this device has not compute capability 9.0"));
+        return Err(Error::option("engine", Engine::Fused, "layers: this device has not compute capability 9.0"));
     }
     if precision == Precision::F64 {
         return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with engine fused"));

@@ -1,4 +1,4 @@
-//! What a learner has done, in its folder.
+//! Reports of learning, which its folder keeps.
 
 use std::fmt;
 use std::path::Path;
@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::LearnOptions;
+use crate::azero::Engine;
 use crate::azero::player::{GamesPlayed, MatchReport};
-use crate::azero::train::EpochReport;
+use crate::azero::train::{self, EpochReport};
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
@@ -49,16 +50,30 @@ pub struct LearnReport {
     /// What it ran on last; empty in files of version 0.1.
     #[serde(default)]
     pub device: String,
+    /// What evaluated last in self-play and matches; `auto` in files of version 0.1.
+    #[serde(default = "auto")]
+    pub engine: Engine,
+    /// What trained last; `auto` in files of version 0.1.
+    #[serde(default)]
+    pub training_engine: train::Engine,
+    /// Draws the initial network, and is added to all other seeds.
+    #[serde(default)]
+    pub seed: u64,
     /// Seconds of all runs; 0 in files of version 0.1.
     #[serde(default)]
     pub seconds: f64,
 }
 
+fn auto() -> Engine {
+    Engine::Auto
+}
+
 impl fmt::Display for LearnReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { options, iterations, device, seconds, .. } = self;
+        let Self { options, iterations, device, engine, training_engine, seed, seconds, .. } = self;
         let (done, best) = (iterations.len(), self.best());
-        write!(f, "{done} of {} iterations on {device}, seed {}: ", options.iterations, options.seed)?;
+        write!(f, "{done} of {} iterations on {device}, engine {engine}, ", options.iterations)?;
+        write!(f, "training engine {training_engine}, seed {seed}: ")?;
         match best {
             0 => write!(f, "the initial network is the best")?,
             _ => write!(f, "the network of iteration {best} is the best")?,
@@ -72,9 +87,12 @@ impl LearnReport {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
+            seed: options.seed,
             options,
             iterations: Vec::new(),
             device: String::new(),
+            engine: Engine::Auto,
+            training_engine: train::Engine::Auto,
             seconds: 0.0,
         }
     }
