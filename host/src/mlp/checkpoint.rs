@@ -210,8 +210,24 @@ impl TrainerState {
             };
         }
         take!(
-            hidden, batch, epochs, learning_rate, optimizer, weight_decay, schedule, warmup, reduction, init, seed,
-            precision, engine, stream, held_out, early_stopping, evaluate_batch, threads
+            hidden,
+            batch,
+            epochs,
+            learning_rate,
+            optimizer,
+            weight_decay,
+            schedule,
+            warmup,
+            reduction,
+            init,
+            seed,
+            precision,
+            engine,
+            stream,
+            held_out,
+            early_stopping,
+            evaluate_batch,
+            threads
         );
         merged
     }

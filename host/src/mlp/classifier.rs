@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::dispatch;
 use super::engines::{Setup, Train};
-use super::evaluation::{By, check_set, evaluation};
 use super::options::{Engine, Precision, Residence, setters};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
@@ -131,13 +130,17 @@ impl Classifier {
     /// # Errors
     /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        check_set(&self.sizes, set)?;
+        set.expect_fits(&self.sizes)?;
         let id = self.engine.load(set)?;
         let start = Instant::now();
         let found = self.engine.classify(id)?;
         let seconds = start.elapsed().as_secs_f64();
-        let by = By { device: &self.device, engine: self.engine.engine(), precision: self.precision };
-        Ok(evaluation(set, &found, &self.sizes, by, seconds))
+        let n_classes = self.sizes[self.sizes.len() - 1];
+        Ok(Evaluation {
+            engine: Some(self.engine.engine()),
+            precision: Some(self.precision),
+            ..found.evaluation(set, n_classes, &self.device, seconds)
+        })
     }
 }
 

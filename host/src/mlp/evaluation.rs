@@ -1,13 +1,24 @@
 //! From the answers of an engine to the report on a labelled set.
 
 use super::Dataset;
-use super::options::{Engine, Precision};
 use super::report::{Evaluation, SCHEMA};
 use crate::{Device, Error, Result};
 
-/// What an engine says of a data set.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Classified {
+/// What a network says of a labelled set. Engines make it; so can kernels of one's own, for the same [`Evaluation`].
+///
+/// ```
+/// use warpplay::Device;
+/// use warpplay::mlp::{Classified, Dataset};
+///
+/// let pairs = Dataset::new(vec![0; 4], vec![0, 1], 1, 2, 2, "pairs")?;
+/// pairs.expect_fits(&[2, 2])?;
+/// let found = Classified { classes: vec![0, 0], loss_sum: 1.5, active: Vec::new() };
+/// let evaluation = found.evaluation(&pairs, 2, &Device::cpu(), 0.1);
+/// assert_eq!((evaluation.correct, evaluation.total, evaluation.loss), (1, 2, 0.75));
+/// # Ok::<(), warpplay::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Classified {
     /// The likeliest class of each sample; the lowest of equals.
     pub classes: Vec<u32>,
     /// Sum of the losses.
@@ -16,66 +27,65 @@ pub(super) struct Classified {
     pub active: Vec<Vec<bool>>,
 }
 
-/// That a set's images and labels suit a network.
-pub(super) fn check_set(sizes: &[u32], set: &Dataset) -> Result<()> {
-    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
-    if set.n_inputs() != first {
-        let (rows, cols) = set.image_size();
-        let what = format!("images of {}", set.source());
-        return Err(Error::shape(what, format!("{first} pixels, the network's inputs"), format!("{rows} x {cols}")));
-    }
-    match set.labels().iter().position(|&label| u32::from(label) >= last) {
-        Some(at) => {
-            let what = format!("label {at} of {}", set.source());
-            Err(Error::shape(what, format!("below {last}, the network's classes"), set.labels()[at]))
+impl Classified {
+    /// The report on the set, by a network with `n_classes`, which its labels are below ([`Dataset::expect_fits`]). It names no engine and no precision.
+    pub fn evaluation(&self, set: &Dataset, n_classes: u32, device: &Device, seconds: f64) -> Evaluation {
+        let n_classes = n_classes as usize;
+        let mut confusion = vec![vec![0; n_classes]; n_classes];
+        for (&label, &class) in set.labels().iter().zip(&self.classes) {
+            // A network whose logits are not numbers may answer anything.
+            if let Some(count) = confusion.get_mut(usize::from(label)).and_then(|row| row.get_mut(class as usize)) {
+                *count += 1;
+            }
         }
-        None => Ok(()),
-    }
-}
-
-/// What classified.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct By<'a> {
-    pub device: &'a Device,
-    pub engine: Engine,
-    pub precision: Precision,
-}
-
-/// The report on a classified set.
-pub(super) fn evaluation(
-    set: &Dataset,
-    found: &Classified,
-    sizes: &[u32],
-    by: By<'_>,
-    seconds: f64,
-) -> Evaluation {
-    let n_classes = sizes[sizes.len() - 1] as usize;
-    let mut confusion = vec![vec![0; n_classes]; n_classes];
-    for (&label, &class) in set.labels().iter().zip(&found.classes) {
-        // A network whose logits are not numbers may answer anything.
-        if let Some(count) = confusion[usize::from(label)].get_mut(class as usize) {
-            *count += 1;
+        let correct = (0..n_classes).map(|class| confusion[class][class]).sum();
+        let total = set.len() as u64;
+        Evaluation {
+            schema: SCHEMA,
+            correct,
+            total,
+            accuracy: correct as f64 / total as f64,
+            loss: self.loss_sum / total as f64,
+            confusion,
+            dead_units_by_layer: self.dead_units(),
+            device: device.backend().to_string(),
+            device_name: device.name(),
+            engine: None,
+            precision: None,
+            seconds,
         }
     }
-    let correct = (0..n_classes).map(|class| confusion[class][class]).sum();
-    let total = set.len() as u64;
-    Evaluation {
-        schema: SCHEMA,
-        correct,
-        total,
-        accuracy: correct as f64 / total as f64,
-        loss: found.loss_sum / total as f64,
-        confusion,
-        dead_units_by_layer: dead_units(found),
-        device: by.device.backend().to_string(),
-        device_name: by.device.name(),
-        engine: Some(by.engine),
-        precision: Some(by.precision),
-        seconds,
+
+    /// Units that are positive on no sample, by layer.
+    pub fn dead_units(&self) -> Vec<u64> {
+        self.active.iter().map(|layer| layer.iter().filter(|&&active| !active).count() as u64).collect()
     }
 }
 
-/// Units without any positive sample, by layer.
-pub(super) fn dead_units(found: &Classified) -> Vec<u64> {
-    found.active.iter().map(|layer| layer.iter().filter(|&&active| !active).count() as u64).collect()
+impl Dataset {
+    /// That images and labels suit a network of these widths, the inputs first, the classes last.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the images have another size than the inputs, or a label is beyond the classes.
+    pub fn expect_fits(&self, sizes: &[u32]) -> Result<()> {
+        let (&[first, ..], &[.., last]) = (sizes, sizes) else {
+            return Err(Error::shape("widths of the layers", "1 or more", 0));
+        };
+        if self.n_inputs() != first {
+            let (rows, cols) = self.image_size();
+            let what = format!("images of {}", self.source());
+            return Err(Error::shape(
+                what,
+                format!("{first} pixels, the network's inputs"),
+                format!("{rows} x {cols}"),
+            ));
+        }
+        match self.labels().iter().position(|&label| u32::from(label) >= last) {
+            Some(at) => {
+                let what = format!("label {at} of {}", self.source());
+                Err(Error::shape(what, format!("below {last}, the network's classes"), self.labels()[at]))
+            }
+            None => Ok(()),
+        }
+    }
 }

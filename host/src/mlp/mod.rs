@@ -107,6 +107,7 @@ pub use crate::Precision;
 pub use checkpoint::{Checkpoint, TrainerState};
 pub use classifier::{Classifier, ClassifierBuilder, Prediction};
 pub use dataset::{Dataset, Split};
+pub use evaluation::Classified;
 pub use image::read_image;
 pub use network::{Layer, Network, WeightLayout};
 pub use options::{

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::named::named;
-use crate::runtime::threads::MAX_THREADS;
+use crate::runtime::threads;
 use crate::{Error, Result};
 
 pub use crate::Precision;
@@ -358,9 +358,7 @@ impl Options {
                 }
             }
         }
-        if let Some(threads) = self.threads.filter(|threads| !(1..=MAX_THREADS).contains(threads)) {
-            return Err(Error::option("threads", threads, format!("1 to {MAX_THREADS}")));
-        }
+        threads::check(self.threads)?;
         if let Some(EarlyStopping { patience, min_delta }) = self.early_stopping {
             at_least_1("patience", patience.into())?;
             if !(min_delta >= 0.0 && min_delta.is_finite()) {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use super::engines::Setup;
 use super::engines::epoch::SideBySide;
-use super::evaluation::check_set;
 use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule, setters};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
@@ -75,7 +74,7 @@ impl SweepBuilder {
         self.check()?;
         let setup = self.setup();
         if let Some(test) = &self.test {
-            check_set(&setup.sizes, test)?;
+            test.expect_fits(&setup.sizes)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;

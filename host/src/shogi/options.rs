@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::runtime::threads::MAX_THREADS;
-use crate::{Error, Result};
+use crate::Result;
+use crate::runtime::threads;
 
 /// How an engine works; what it computes does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,16 +22,6 @@ impl SparseOptions {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) names the option.
     pub fn check(&self) -> Result<()> {
-        check_threads(self.threads)
-    }
-}
-
-/// Refuses what no machine starts.
-pub(in crate::shogi) fn check_threads(threads: Option<usize>) -> Result<()> {
-    match threads {
-        Some(n) if !(1..=MAX_THREADS).contains(&n) => {
-            Err(Error::option("threads", n, format!("1 to {MAX_THREADS}, or none for all cores")))
-        }
-        _ => Ok(()),
+        threads::check(self.threads)
     }
 }

@@ -216,7 +216,7 @@ fn bad_input_is_named() {
     assert_eq!(error, "option init: NaN is not allowed (numbers of at most 1000000 in size)");
     assert!(program.sums(&[1.0; 12], 3..13).unwrap_err().to_string().contains("a range in 0..12"));
     let error = Program::new(&Device::cpu(), &set.views(), objective, 96, 1, Some(0)).err().unwrap().to_string();
-    assert_eq!(error, "option threads: 0 is not allowed (1 to 1024, or none for all cores)");
+    assert_eq!(error, "option threads: 0 is not allowed (1 to 1024)");
 }
 
 /// Some more ranks than the twelve values too.

@@ -359,7 +359,7 @@ fn bad_input_is_named() -> Checked {
         let error = text(plain().repeat(0).build(device));
         assert_eq!(error, "option repeat: 0 is not allowed (1 or more)");
         let error = text(plain().threads(0).build(device));
-        assert_eq!(error, "option threads: 0 is not allowed (1 to 1024, or none for all cores)");
+        assert_eq!(error, "option threads: 0 is not allowed (1 to 1024)");
         let error = text(plain().objective(Objective { a: f64::NAN, ..objective }).build(device));
         assert_eq!(error, "option a: NaN is not allowed (a number above 0, at most 1000000)");
         let far = Objective { delta: 26.0, ..objective };

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::{Kept, Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
-use crate::mlp::evaluation::check_set;
 use crate::mlp::options::{
     EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction, Residence, Schedule,
     setters,
@@ -179,7 +178,7 @@ impl TrainerBuilder {
             return Err(Error::option("batch", options.batch, allowed));
         }
         for set in [&self.test, &validation].into_iter().flatten() {
-            check_set(&sizes, set)?;
+            set.expect_fits(&sizes)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
         let Self { test, network, resume, checkpoint, checkpoint_every, .. } = self;

@@ -11,7 +11,6 @@ pub use builder::TrainerBuilder;
 
 use super::checkpoint::{Checkpoint, TrainerState};
 use super::engines::{EpochPlan, SetId, Train};
-use super::evaluation::{By, check_set, dead_units, evaluation};
 use super::options::{EarlyStopping, Engine, Options, Schedule};
 use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
 use super::{Dataset, Network};
@@ -250,8 +249,12 @@ impl Trainer {
         let start = Instant::now();
         let found = self.engine.classify(id)?;
         let seconds = start.elapsed().as_secs_f64();
-        let by = By { device: &self.device, engine: self.engine.engine(), precision: self.options.precision };
-        Ok(evaluation(set, &found, &self.sizes, by, seconds))
+        let n_classes = self.sizes[self.sizes.len() - 1];
+        Ok(Evaluation {
+            engine: Some(self.engine.engine()),
+            precision: Some(self.options.precision),
+            ..found.evaluation(set, n_classes, &self.device, seconds)
+        })
     }
 
     /// Classifies a labelled set with the present weights.
@@ -259,7 +262,7 @@ impl Trainer {
     /// # Errors
     /// [`Error::Shape`] if it does not suit the network; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        check_set(&self.sizes, set)?;
+        set.expect_fits(&self.sizes)?;
         let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
         let id = known.map_or_else(|| self.engine.load(set), Ok)?;
         self.evaluate_loaded(id, set)
@@ -270,7 +273,7 @@ impl Trainer {
     /// # Errors
     /// Errors of the device.
     pub fn report(&mut self, stopped_by: StoppedBy) -> Result<Report> {
-        let dead_units_by_layer = dead_units(&self.engine.classify(self.train_id)?);
+        let dead_units_by_layer = self.engine.classify(self.train_id)?.dead_units();
         Ok(Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),

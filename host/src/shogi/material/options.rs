@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::named::named;
+use crate::runtime::threads;
 use crate::shogi::objective::{FIRST_VALUES, Objective, Values, check_values};
-use crate::shogi::options::check_threads;
 use crate::{Error, Result};
 
 named! {
@@ -72,7 +72,7 @@ impl Options {
         if *repeat == 0 {
             return Err(Error::option("repeat", repeat, "1 or more"));
         }
-        check_threads(*threads)
+        threads::check(*threads)
     }
 }
 

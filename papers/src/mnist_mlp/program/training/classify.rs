@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpplay::mlp::{Dataset, Evaluation};
-use warpplay::{Buffer, Error, Result};
+use warpplay::mlp::{Classified, Dataset, Evaluation};
+use warpplay::{Buffer, Error, Precision, Result};
 
 use super::{Findings, Order, Part, Program, order_error};
 use crate::mnist_mlp::program::arrays::{self, Batch};
 use crate::mnist_mlp::program::launches::Extent;
-use crate::mnist_mlp::program::report::{Classified, check_set, evaluation};
 use crate::mnist_mlp::program::step::{self, Operation};
 
 impl Program {
@@ -18,11 +17,13 @@ impl Program {
     /// # Errors
     /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        check_set(&self.sizes, set)?;
+        set.expect_fits(&self.sizes)?;
         let at = self.load(set)?;
         let start = Instant::now();
         let found = self.classify(at)?;
-        Ok(evaluation(set, &found, &self.sizes, &self.device, start.elapsed().as_secs_f64()))
+        let (n_classes, seconds) = (self.sizes[self.sizes.len() - 1], start.elapsed().as_secs_f64());
+        let evaluation = found.evaluation(set, n_classes, &self.device, seconds);
+        Ok(Evaluation { precision: Some(Precision::F32), ..evaluation })
     }
 
     /// Classifies a loaded set, `evaluate_batch` samples at once.

@@ -13,7 +13,7 @@ use crate::mnist_mlp::program::arrays::{self, Batch, LayerArrays, Scratch};
 use crate::mnist_mlp::program::feed::{Feed, Loaded, epoch_order};
 use crate::mnist_mlp::program::launches::Kernels;
 use crate::mnist_mlp::program::options::Options;
-use crate::mnist_mlp::program::report::{Report, dead_units};
+use crate::mnist_mlp::program::report::Report;
 use crate::mnist_mlp::program::step::{self, Operation};
 
 /// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to wait for.
@@ -463,7 +463,7 @@ impl Program {
         let Some(train) = self.sets.first().filter(|_| self.trains).map(|loaded| Arc::clone(&loaded.set)) else {
             return Err(order_error("a report", "the program was opened without a training set"));
         };
-        let dead_units_by_layer = dead_units(&self.classify(0)?);
+        let dead_units_by_layer = self.classify(0)?.dead_units();
         Ok(Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
