@@ -23,9 +23,9 @@
 //! | engine | builder | what it does | source |
 //! | --- | --- | --- | --- |
 //! | `azero::Evaluator` | `azero::EvaluatorBuilder` | value and policy of positions by an AlphaZero network | Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference" |
-//! | `azero::player::SelfPlay`, `azero::player::Player`, `azero::player::Match` | see there | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
-//! | `azero::train::Trainer` | see there | the network's training from records of games | the same |
-//! | `azero::learn::Learner` | see there | self-play and training in turn | the same |
+//! | `azero::player::SelfPlay`, `azero::player::Player`, `azero::player::Match` | `azero::player::SelfPlayBuilder`, `azero::player::PlayerBuilder`, `azero::player::MatchBuilder` | PUCT search with that network; games of checkers | Silver et al., "AlphaZero" |
+//! | `azero::train::Trainer` | `azero::train::TrainerBuilder` | the network's training from records of games | the same |
+//! | `azero::learn::Learner` | `azero::learn::LearnerBuilder` | self-play and training in turn | the same |
 //! | `cfr::Solver` | `cfr::SolverBuilder` | equilibria of poker and other games by regret minimisation | Reis, "A GPU implementation of Counterfactual Regret Minimization" |
 //! | `mcts::Search` | `mcts::SearchBuilder` | Monte Carlo tree search run wholly on the device | Klęsk, "MCTS-NC", SoftwareX |
 //! | `mlp::Trainer` | `mlp::TrainerBuilder` | trains a multilayer perceptron, with checkpoints | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification" |
@@ -64,7 +64,10 @@
 //!
 //! # Features
 //!
-//! `mpi`: ranks of `shogi` that are processes, over the system's MPI library. Off by default: it needs that library and libclang to build.
+//! | feature | what it brings | on by default |
+//! | --- | --- | --- |
+//! | `mcts`, `azero` (with `mcts`), `mlp`, `shogi`, `cfr` | the module of that name with its kernels | yes |
+//! | `mpi` (with `shogi`) | ranks that are processes, over the system's MPI library; it and libclang are needed to build | no |
 //!
 //! # Errors
 //!

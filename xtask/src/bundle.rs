@@ -38,7 +38,7 @@ pub fn make(dir: &Path) -> Result<()> {
     setup::device_compiler()?;
     let mut programs = BTreeMap::new();
     let tests = ["test", "--workspace", "--release", "--no-run"];
-    let benches = ["bench", "--package", "warpplay", "--no-run", "--benches"];
+    let benches = ["bench", "--package", "warpplay", "--package", "warpplay-papers", "--no-run", "--benches"];
     // Of the whole workspace, so that nothing is compiled with other features.
     let program = ["build", "--workspace", "--release", "--bin", "warpplay"];
     for arguments in [&tests[..], &benches[..], &program[..]] {

@@ -9,8 +9,8 @@ pub struct Family {
     pub features: &'static str,
     /// What the program is told when the user says nothing: some seconds' work on any machine.
     pub arguments: &'static [&'static str],
-    /// Its bench, if it has one.
-    pub bench: Option<&'static str>,
+    /// Its bench: the package that has it, and its name.
+    pub bench: (&'static str, &'static str),
     /// Whether several ranks of the program can work together.
     pub ranks: bool,
 }
@@ -21,28 +21,28 @@ pub const FAMILIES: &[Family] = &[
         name: "mcts",
         features: "mcts",
         arguments: &["analyse", "--game", "connect4", "--device", "auto", "--seconds", "3"],
-        bench: Some("mcts"),
+        bench: ("warpplay", "mcts"),
         ranks: false,
     },
     Family {
         name: "mlp",
         features: "mlp",
         arguments: &["train", "--device", "auto", "--learning-rate", "0.1", "--epochs", "5"],
-        bench: Some("mlp"),
+        bench: ("warpplay", "mlp"),
         ranks: false,
     },
     Family {
         name: "azero",
         features: "azero",
         arguments: &["selfplay", "--device", "auto", "--games", "2", "--simulations", "32"],
-        bench: Some("azero"),
+        bench: ("warpplay", "azero"),
         ranks: false,
     },
     Family {
         name: "cfr",
         features: "cfr",
         arguments: &["solve", "tests/golden/cfr/games/leduc.limit.2p.game", "--device", "auto", "--iterations", "1000"],
-        bench: Some("cfr"),
+        bench: ("warpplay", "cfr"),
         ranks: false,
     },
     Family {
@@ -59,20 +59,21 @@ pub const FAMILIES: &[Family] = &[
             "--iterations",
             "10",
         ],
-        bench: Some("shogi"),
+        bench: ("warpplay", "shogi"),
         ranks: true,
     },
-    Family { name: "papers", features: "papers-all", arguments: &["--help"], bench: None, ranks: true },
+    Family {
+        name: "papers",
+        features: "papers-all",
+        arguments: &["--help"],
+        bench: ("warpplay-papers", "shogi_bonanza"),
+        ranks: true,
+    },
 ];
 
-/// The names that `run` accepts.
+/// The names that `run` and `bench` accept.
 pub fn names() -> Vec<&'static str> {
     FAMILIES.iter().map(|family| family.name).collect()
-}
-
-/// The names that `bench` accepts.
-pub fn names_of_benches() -> Vec<&'static str> {
-    FAMILIES.iter().filter_map(|family| family.bench).collect()
 }
 
 /// The family of that name.
@@ -91,10 +92,10 @@ mod tests {
             assert_eq!(find(family.name).unwrap().name, family.name);
             let command = root.join("cli/src").join(family.name).join("mod.rs");
             assert!(command.is_file(), "{} is missing", command.display());
-            if let Some(bench) = family.bench {
-                let bench = root.join("host/benches").join(format!("{bench}.rs"));
-                assert!(bench.is_file(), "{} is missing", bench.display());
-            }
+            let (package, bench) = family.bench;
+            let folder = if package == "warpplay" { "host" } else { "papers" };
+            let bench = root.join(folder).join(format!("benches/{bench}.rs"));
+            assert!(bench.is_file(), "{} is missing", bench.display());
         }
         assert!(find("no such family").is_none());
     }

@@ -52,7 +52,7 @@ enum Task {
     /// Run the benches in release mode: of one family, or of all
     Bench {
         /// The family of algorithms
-        #[arg(value_parser = PossibleValuesParser::new(families::names_of_benches()))]
+        #[arg(value_parser = PossibleValuesParser::new(families::names()))]
         family: Option<String>,
         /// Arguments of the bench
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -64,7 +64,7 @@ enum Task {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Build tests, examples and benches in release mode and copy them to a folder, for a machine without Rust
+    /// Build tests, benches and the program in release mode and copy them to a folder, for a machine without Rust
     Bundle {
         /// The folder; made if it is not there
         dir: PathBuf,
@@ -154,8 +154,8 @@ fn ranks_of(family: &Family, ranks: usize) -> Result<Command> {
 fn bench(family: Option<&str>, arguments: &[String]) -> Result<()> {
     setup::device_compiler()?;
     let benches = families::FAMILIES.iter().filter(|row| family.is_none_or(|family| family == row.name));
-    for bench in benches.filter_map(|row| row.bench) {
-        process::run(process::cargo(&["bench", "--package", "warpplay", "--bench", bench, "--"]).args(arguments))?;
+    for (package, bench) in benches.map(|row| row.bench) {
+        process::run(process::cargo(&["bench", "--package", package, "--bench", bench, "--"]).args(arguments))?;
     }
     Ok(())
 }
@@ -203,16 +203,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_stand_before_the_arguments_of_the_example() {
+    fn ranks_stand_before_the_arguments_of_the_program() {
         let parse = |line: &[&str]| match Cli::try_parse_from([&["xtask", "run"], line].concat()).map(|cli| cli.task) {
             Ok(Task::Run { family, ranks, arguments }) => (family, ranks, arguments.join(" ")),
             Ok(_) => panic!("not run"),
             Err(error) => panic!("{error}"),
         };
-        let line = ["shogi", "--ranks", "2", "reproduce", "--init", "3"];
-        assert_eq!(parse(&line), ("shogi".into(), Some(2), "reproduce --init 3".into()));
+        let line = ["shogi", "--ranks", "2", "learn", "--init", "3"];
+        assert_eq!(parse(&line), ("shogi".into(), Some(2), "learn --init 3".into()));
         assert_eq!(parse(&["shogi", "learn", "--ranks"]), ("shogi".into(), None, "learn --ranks".into()));
-        assert_eq!(parse(&["mlp", "--help-of-the-example"]).2, "--help-of-the-example");
+        assert_eq!(parse(&["mlp", "--help-of-the-program"]).2, "--help-of-the-program");
     }
 
     #[test]

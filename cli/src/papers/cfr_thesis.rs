@@ -198,7 +198,7 @@ fn one(args: &Args, device: &Device, name: &str, game: &GameDef, settings: &Sett
         true => report::ablations(device, game, &settings.options, n, settings.repeats)?,
         false => Vec::new(),
     };
-    // The source profiles C.
+    // The dissertation profiles C.
     let profile = match on_gpu && name == "variant_c" {
         true => Some(report::profile(device, game, &settings.options, n)?),
         false => None,

@@ -33,17 +33,17 @@ pub struct Args {
     #[arg(long, value_name = "FILE|seed:N", default_value = "seed:27")]
     weights: String,
 
-    /// Positions of a call in the section times [default: 1,128; 1 with --few and on simt]
+    /// Positions of a call in the section times [default: 1,128; 1 with --quick and on simt]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     batch: Vec<usize>,
 
-    /// Games of the section games [default: 1000, or 20 with --few]
+    /// Games of the section games [default: 1000, or 20 with --quick]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
 
     /// Few positions and games: a look in seconds
-    #[arg(long)]
-    few: bool,
+    #[arg(long, alias = "few")]
+    quick: bool,
 
     #[command(flatten)]
     plots: PlotsFlag,
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (shape, checkers) = (network.shape(), NetworkShape::default());
     let size = |shape: NetworkShape| (shape.planes, shape.rows, shape.columns, shape.actions);
     ensure!(size(shape) == size(checkers), "{}: no network for checkers", args.weights);
-    let few = args.few || device.backend() == Backend::Simt;
+    let few = args.quick || device.backend() == Backend::Simt;
     let batches = match (&args.batch[..], few) {
         ([], true) => vec![1],
         ([], false) => vec![1, 128],

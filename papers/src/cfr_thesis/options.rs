@@ -44,9 +44,9 @@ impl fmt::Display for Program {
 pub struct Options {
     /// The program.
     pub program: Program,
-    /// Threads of a block of the GPU: 32, 64, 128 or 256. Theirs: 64.
+    /// Threads of a block of the GPU: 32, 64, 128 or 256. The dissertation's: 64.
     pub block: u32,
-    /// Threads of the iterative program. Theirs: 8.
+    /// Threads of the iterative program. The dissertation's: 8.
     pub threads: usize,
     /// Seed of the deals.
     pub seed: u64,

@@ -26,7 +26,7 @@
 //! | which forms there are | [`Options`] |
 //! | how the network is run by them | [`Model`] |
 //! | what a kernel, a layer, a block and the network cost | [`measure`] |
-//! | the tables that `warpplay papers checkers-conv` prints | [`Study`], with [`table`], [`errors`], [`mistakes`], [`games`], [`cache`] |
+//! | the tables that `warpplay papers checkers_conv` prints | [`Study`], with [`table`], [`errors`], [`mistakes`], [`games`], [`cache`] |
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod arrays;

@@ -225,7 +225,7 @@ fn is_fused(name: &str) -> bool {
     let heads = ["azero_layers_heads_", "azero_layers_planes"].iter().any(|prefix| name.starts_with(prefix));
     let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.contains(format));
     let azero = heads || name.starts_with("azero_layers_conv_") && !short;
-    // The heads in the kernels with all convolutions in one launch, and the products of the source's kernels.
+    // The heads in the kernels with all convolutions in one launch, and the products of the paper's kernels.
     let others = [
         "azero_fused_heads_1",
         "azero_fused_heads_16",
@@ -420,7 +420,7 @@ fn no_kernel_has_atomics_or_locks_but_those_that_say_so() {
                 "mlp_layers_update",
                 // Counts in buckets, and whether a unit was ever active: their order leaves no trace.
                 "mlp_epoch_",
-                // The source's sums by atomic additions.
+                // The paper's sums by atomic additions.
                 "azero_paper_input_planes_atomic_padded",
                 "azero_paper_input_planes_atomic_plain",
                 "azero_paper_torso_global_banked",

@@ -42,11 +42,6 @@ impl Gomoku {
         self.size
     }
 
-    /// Whether lines longer than five do not win.
-    pub fn is_exact(&self) -> bool {
-        self.exact
-    }
-
     /// The player whose stone stands on square `action`; `None` for an empty square or one that is not on the board.
     pub fn stone(&self, action: usize) -> Option<usize> {
         let on_board = action < self.size * self.size;

@@ -11,7 +11,7 @@
 //! | `azero_paper_policy` | [`heads`] | positions | 128 | ⌈actions / 128⌉ + log block |
 //!
 //! Boards are 8×8: a thread for each of the 64 squares is what these kernels are made of. Planes, channels, depth and heads may have other sizes than the
-//! source's. The paper evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
+//! paper's. The paper evaluates one position at a time; here the grid's x counts positions, so the same kernels take a batch.
 //!
 //! The published kernels add no bias to a convolution. Each convolution here has a flag for that: [`WITH_BIAS`] gives the network's value, [`WITHOUT_BIAS`]
 //! what the published kernels computed.
