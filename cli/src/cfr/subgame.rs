@@ -55,6 +55,7 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     for (name, spot) in &spots {
         let plan = Solver::builder(spot).options(options).plan(device).with_context(|| name.clone())?;
         args.output.print(format!("{name}: {plan}\n"))?;
+        device.expect_memory(plan.memory_needed()).with_context(|| name.clone())?;
     }
     let bar = args.output.bar(spots.len() as u64);
     let run = SpotRun { options, measure_at: stops };

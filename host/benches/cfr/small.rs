@@ -1,4 +1,4 @@
-//! Leduc: one game, many games, the plain program, and the crate `cfr`.
+//! Leduc: one game, many games, the reference, and the crate `cfr`.
 
 use std::sync::Arc;
 use std::time::Instant;

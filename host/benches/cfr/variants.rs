@@ -47,7 +47,7 @@ fn batched(bench: &Bench, device: &Device, game: &GameDef, batch: u32) -> Result
 pub fn exact(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new("EXACT, all deals, CFR+ alternating (wall time)", 3, &HEADERS);
     let device = bench.device.clone();
-    // All of B and D take the plain program, and the kernels played on the CPU, minutes.
+    // All of B and D take the reference, and the kernels played on the CPU, minutes.
     if device.backend() == Backend::Cuda {
         for (name, text) in [("D", VARIANT_D), ("B", VARIANT_B)] {
             let game = GameDef::parse(text)?;

@@ -1,5 +1,5 @@
 //! Equilibria of poker and of other games of hidden information, by counterfactual regret minimisation: on the GPU, on the CPU thread by thread, and on the
-//! CPU in the plain form.
+//! CPU in plain Rust.
 //!
 //! ```
 //! use std::ops::ControlFlow;

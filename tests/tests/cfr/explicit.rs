@@ -1,4 +1,4 @@
-//! Explicit trees: full and sampled traversals of poker and of other games, against the reference and the plain program.
+//! Explicit trees: full and sampled traversals of poker and of other games, against the tables of the reference files and the reference program of `cpu-ref`.
 
 use serde_json::Value;
 use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder, Turn};
@@ -15,7 +15,7 @@ use warpplay_tests::tolerance::{Tolerance, close};
 const DOUBLE: Tolerance = Tolerance { abs: 1e-13, rel: 1e-9 };
 
 /// Game, trajectory, the iteration from which ties tell in it, and by how much: a regret that ought to be 0 is a rounding error of one sign or the other, and
-/// the strategy follows the sign. The plain program meets the same ties.
+/// the strategy follows the sign. The reference meets the same ties.
 const TIES: [(&str, &str, u64, f64); 2] =
     [("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100, 2e-3), ("leduc.limit.2p", "lcfr_alternating", 100, 1e-5)];
 

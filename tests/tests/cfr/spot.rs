@@ -353,7 +353,7 @@ fn bad_spots_are_errors_with_field_and_position() {
     assert!(Spot::read_all("no such file").is_err());
 }
 
-/// The betting of a spot as the plain reference wants it.
+/// The betting of a spot as the reference wants it.
 fn plain_nodes(tree: &BettingTree) -> Vec<vector::Node> {
     let net = |node: usize, strengths: [u32; 2]| {
         let payoffs = tree.payoffs(&tree.nodes[node], &strengths);

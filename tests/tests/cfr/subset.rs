@@ -1,4 +1,4 @@
-//! All deals by a recurrence over subsets: the reference's trajectories, the plain program on a smaller cousin of the eight-player game, and what is refused.
+//! All deals by a recurrence over subsets: the reference's trajectories, the reference program on a smaller cousin of the eight-player game, and what is refused.
 
 use std::sync::Arc;
 

@@ -6,15 +6,15 @@
 //! | `boards`, `suits` | which boards differ by names of suits only |
 //! | `terminals` | sums over the hands that can be held beside a hand |
 //! | `buckets` | betting trees by what can be known of the cards |
-//! | `form`, `row`, `public` | where every information set of any layout stands, and its name |
+//! | `layouts`, `row`, `public` | where every information set of any layout stands, and its name |
 //! | `tables`, `number` | what an engine remembers between two iterations, and in which number types |
 
 mod boards;
 mod buckets;
 mod build;
 mod entries;
-mod form;
 mod keys;
+mod layouts;
 mod number;
 pub(in crate::cfr) mod public;
 mod row;
@@ -32,7 +32,7 @@ pub use vector::{Board, Entry, Lock, Node, Street, VectorGame};
 pub(in crate::cfr) use buckets::Buckets;
 pub(in crate::cfr) use build::Setup;
 pub(in crate::cfr) use entries::SetupLock;
-pub(in crate::cfr) use form::{Layout, LayoutKind};
+pub(in crate::cfr) use layouts::{Layout, LayoutKind};
 pub(in crate::cfr) use number::Number;
 pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Tables, Values};
