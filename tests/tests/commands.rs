@@ -1,8 +1,11 @@
-//! Every command and flag of version 0.1, and what to type today: the tables in `docs/commands` are run line by line.
+//! What the pages tell to type works: the lines of the README and of `docs`, and the tables in `docs/commands` of what version 0.1 understood and what to type
+//! today. And what every command writes with `--json`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use warpplay_tests::golden;
 use warpplay_tests::programs::warpplay;
 
@@ -110,4 +113,201 @@ fn lines_of_shogi() {
 #[test]
 fn lines_of_regret_minimisation() {
     every_line_runs("cfr");
+}
+
+/// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
+const NOT_RUN: [(&str, &str); 18] = [
+    ("--device cuda", "needs a GPU"),
+    ("--ranks ", "needs MPI"),
+    ("mpirun ", "needs MPI"),
+    ("ncu ", "needs a GPU and NVIDIA's tools"),
+    ("cargo xtask run mcts", "its arguments are xtask's"),
+    (" DIR", "data of the reader's"),
+    ("SPOT.json", "data of the reader's"),
+    ("--image digit.png", "an image of the reader's"),
+    ("--plots FOLDER", "the published kernels under simt: minutes"),
+    ("games.usi.txt.gz --held-out", "data that a clone lacks"),
+    ("--games 100 --save-games", "minutes without a GPU"),
+    ("azero learn ", "minutes without a GPU"),
+    ("verify games.jsonl", "reads the games of the line before"),
+    ("--records games.jsonl", "reads the games of the line before"),
+    ("--tables ", "minutes on two cores"),
+    ("--features kpp ", "minutes on two cores"),
+    ("--weights kpp.safetensors", "reads the weights of a line before"),
+    ("--held-out test --features kp ", "half a minute in a build for tests"),
+];
+
+/// A line of a page that starts the program.
+struct PageLine {
+    /// Page and number of the line.
+    at: String,
+    /// The line, with the value of every variable.
+    text: String,
+    /// What follows the program's name.
+    arguments: Vec<String>,
+}
+
+/// The arguments of `warpplay` in a line, also after another program, or those of `cargo xtask run`.
+fn arguments(line: &str) -> Option<Vec<String>> {
+    let words = words(line);
+    // In cargo's own lines it is the package.
+    let cargo = words.first().is_some_and(|word| word == "cargo");
+    if let Some(at) = words.iter().position(|word| word == "warpplay").filter(|_| !cargo) {
+        return Some(words[at + 1..].to_vec());
+    }
+    let mut rest = words.strip_prefix(&["cargo", "xtask", "run"].map(str::to_string)[..])?.to_vec();
+    // `--ranks N` is xtask's.
+    if let Some(at) = rest.iter().position(|word| word == "--ranks") {
+        rest.drain(at..at + 2);
+    }
+    Some(rest)
+}
+
+/// The lines of a page's shell blocks that start the program.
+fn lines_of_page(page: &Path) -> Vec<PageLine> {
+    let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    let (mut found, mut shell, mut before) = (Vec::new(), false, String::new());
+    let mut variables: Vec<(String, String)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with("```") {
+            shell = line == "```sh";
+            continue;
+        }
+        if !shell {
+            continue;
+        }
+        let line = line.split_once(" #").map_or(line, |(line, _)| line).trim();
+        let mut line = std::mem::take(&mut before) + line;
+        if line.ends_with('\\') {
+            before = line.trim_end_matches('\\').to_string();
+            continue;
+        }
+        for (name, value) in &variables {
+            line = line.replace(name, value);
+        }
+        match line.split_once('=') {
+            Some((name, value)) if !value.contains(' ') && name.chars().all(|c| c.is_ascii_uppercase()) => {
+                variables.push((format!("${name}"), value.to_string()));
+            }
+            _ => found.extend(line.split("&&").filter_map(|part| {
+                let at = format!("{}, line {number}", page.display());
+                Some(PageLine { at, text: format!("{} ", part.trim()), arguments: arguments(part)? })
+            })),
+        }
+    }
+    found
+}
+
+/// The README and the pages of `docs`.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    pages.sort();
+    pages.insert(0, root.join("README.md"));
+    pages
+}
+
+#[test]
+fn lines_of_the_pages_work() {
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let (mut n_run, mut used) = (0, BTreeSet::new());
+    for page in pages() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = |arguments: &[String]| {
+            let mut command = Command::new(program);
+            command
+                .current_dir(folder.path())
+                .args(arguments)
+                .stdin(Stdio::null())
+                .output()
+                .expect("the program starts")
+        };
+        for PageLine { at, text, arguments } in lines_of_page(&page) {
+            // Every flag is one that the help shows.
+            let n_words = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
+            let asked: Vec<String> = arguments[..n_words].iter().cloned().chain(["--help".to_string()]).collect();
+            let output = run(&asked);
+            let help = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+            let shown: BTreeSet<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+            for flag in arguments.iter().filter(|word| word.starts_with("--")) {
+                assert!(shown.contains(&flag[..]), "{at}: {text}: `warpplay {}` shows no {flag}", asked.join(" "));
+            }
+            if let Some((part, reason)) = NOT_RUN.iter().find(|(part, _)| text.contains(part)) {
+                println!("not run, {reason}: {text}");
+                used.insert(part);
+                continue;
+            }
+            let arguments: Vec<String> = arguments.iter().map(|word| word.replace("tests/golden", &golden)).collect();
+            let output = run(&arguments);
+            assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+            println!("run: {text}");
+            n_run += 1;
+        }
+    }
+    assert!(n_run >= 10, "{n_run} lines were run");
+    for (part, _) in &NOT_RUN {
+        assert!(used.contains(part), "no line of a page that is not run holds {part}");
+    }
+}
+
+/// Commands that train, solve or search, in order, and what their JSON does not hold, since they have none of it.
+const WITH_JSON: [(&str, &[&str]); 11] = [
+    ("mcts analyse --device cpu --trees 1 --playouts 2 --steps 3", &[]),
+    ("azero selfplay --games 1 --uniform --simulations 2 --device cpu --save-games games.jsonl", &[]),
+    (
+        "azero learn --folder run --iterations 1 --games 1 --parallel 1 --simulations 2 --gate 2 --batch 16 --epochs 1 --width 2 --depth 0 --device cpu",
+        &[],
+    ),
+    (
+        "azero train --records games.jsonl --weights run/network-0001.safetensors --batch 16 --epochs 1 --device cpu --save-weights net.safetensors",
+        &[],
+    ),
+    // Each side has an engine.
+    ("azero match --a uniform,simulations=2 --b random --games 2 --device cpu", &["engine"]),
+    ("mlp train --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1", &[]),
+    ("mlp sweep --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --models 2", &[]),
+    ("cfr solve GOLDEN/cfr/games/kuhn.limit.2p.game --iterations 2 --device cpu", &[]),
+    ("cfr subgame GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", &[]),
+    ("shogi learn --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1", &[]),
+    // Nothing is drawn.
+    ("shogi fit --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1", &["seed"]),
+];
+
+/// The names of all fields, those within others too.
+fn fields(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                names.insert(name.clone());
+                fields(value, names);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| fields(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_a_run_writes_says_how_to_repeat_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let mut missing = Vec::new();
+    for (line, without) in WITH_JSON {
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(folder.path()).args(words(&line.replace("GOLDEN", &golden)));
+        let output = command.args(["--quiet", "--json", "run.json"]).output().expect("the program starts");
+        assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+        let text = std::fs::read_to_string(folder.path().join("run.json")).expect("the file of --json");
+        let mut names = BTreeSet::new();
+        fields(&serde_json::from_str(&text).expect("JSON"), &mut names);
+        let wanted = ["program", "device", "engine", "seed", "options", "seconds"].into_iter();
+        let lacking: Vec<&str> = wanted.filter(|name| !without.contains(name) && !names.contains(*name)).collect();
+        if !lacking.is_empty() {
+            missing.push(format!("{line}: no {}", lacking.join(", ")));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
