@@ -120,7 +120,7 @@ pub fn memory(game: &GameDef) -> Result<MemoryRow> {
         information_sets,
         theirs: information_sets * 3 * 2 * VALUE,
         levels: levels.device(),
-        batched: Sampler::memory_needed(game, &Information::Unordered, &batched(&Options::default()))?.device(),
+        batched: Sampler::memory_of(game, &Information::Unordered, &batched(&Options::default()))?.device(),
     })
 }
 
