@@ -168,7 +168,7 @@ fn test(arguments: &[String]) -> Result<()> {
     }
     let features: &[&str] = if setup::mpi_is_there() { &["--features", MPI_FEATURES] } else { &[] };
     let mut tally = tally::Tally::new()?;
-    let mut command = process::cargo(&["test", "--workspace"]);
+    let mut command = process::cargo(&["test", "--workspace", "--no-fail-fast"]);
     if let Some(path) = setup::ptxas()? {
         command.env(PTXAS_VARIABLE, path);
     }
