@@ -98,7 +98,7 @@ impl Program {
 
 impl Threads {
     fn new(n: Option<usize>) -> Result<Self> {
-        let wrong = |n: usize| Error::option("threads", n, "1 to 1024, or none for all cores");
+        let wrong = |n: usize| Error::option("threads", n, "1 to 1024");
         Ok(match n {
             None => Self::All,
             Some(1) => Self::One,

@@ -230,7 +230,7 @@ fn wrong_options_are_named() {
         let text = format!("option max_batch: {name} is not allowed (1 to 1048576)");
         refused(build(Evaluator::builder(&network).max_batch(n)), &text);
     }
-    refused(build(Evaluator::builder(&network).threads(0)), "option threads: 0 is not allowed (at least 1)");
+    refused(build(Evaluator::builder(&network).threads(0)), "option threads: 0 is not allowed (1 to 1024)");
     for precision in [Precision::Tf32, Precision::Bf16, Precision::F16] {
         let text = format!("option precision: {precision} is not allowed (f32 or f64 on the cpu back end)");
         refused(build(Evaluator::builder(&network).precision(precision)), &text);

@@ -266,7 +266,7 @@ fn memory_of_a_spot_that_is_far_too_large_is_told_but_not_taken() {
     let device = Device::cpu();
     let memory = builder.memory_needed(&device).expect("the size of a game is no error");
     let free = device.memory().expect("a size").free;
-    assert!(memory.host() / 4 > free && memory.device() == 0 && memory.parts().len() > 1, "{memory}, {free} free");
+    assert!(memory.host() > free && memory.device() == 0 && memory.parts().len() > 1, "{memory}, {free} free");
     assert!(builder.plan(&device).expect("a plan").to_string().ends_with(&memory.to_string()));
     match builder.build(&device) {
         Err(Error::OutOfMemory { needed, .. }) => assert_eq!(needed, memory.host()),
@@ -274,11 +274,11 @@ fn memory_of_a_spot_that_is_far_too_large_is_told_but_not_taken() {
     }
 }
 
-/// Six sizes on three streets: terabytes of tables, but not many subtrees.
+/// Five sizes on three streets: terabytes of tables.
 const LARGE: &str = r#"{
     "pot": 10, "effective_stack": 5000, "flop": "Qs Jh 2c", "ranges": ["all", "all"],
-    "bet_sizes": {"flop": [0.5, 1, "all-in"], "turn": [0.5, 1, "all-in"], "river": [0.5, 1, "all-in"]},
-    "raise_sizes": {"flop": [1], "turn": [1], "river": [1]}, "max_raises": {"flop": 3, "turn": 3, "river": 3}
+    "bet_sizes": {"flop": [0.33, 0.5, 1, 2, "all-in"], "turn": [0.33, 0.5, 1, 2, "all-in"], "river": [0.33, 0.5, 1, 2, "all-in"]},
+    "raise_sizes": {"flop": [1], "turn": [1], "river": [1]}, "max_raises": {"flop": 4, "turn": 4, "river": 4}
 }"#;
 
 #[test]

@@ -391,9 +391,16 @@ fn bad_files_are_named() {
     assert!(said.contains("batch: 41") && said.contains("40"), "{said}");
 
     // Files that cannot be written are found before the training.
-    for flag in ["checkpoint", "weights", "json", "plot"] {
+    fs::write(scratch.path("plain"), "").expect("written");
+    let wrong = [
+        ("checkpoint", "no/such/file"),
+        ("weights", "no/such/file"),
+        ("json", "no/such/file"),
+        ("plots", "plain/folder"),
+    ];
+    for (flag, path) in wrong {
         let start = Instant::now();
-        named(&format!("train --device cpu --epochs 100000 --{flag} no/such/file"), &["no/such/file"]);
+        named(&format!("train --device cpu --epochs 100000 --{flag} {path}"), &[path]);
         assert!(start.elapsed() < Duration::from_secs(20), "--{flag} is checked first");
     }
     fs::create_dir(scratch.path("folder")).expect("made");
