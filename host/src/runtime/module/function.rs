@@ -20,7 +20,7 @@ impl Module {
     /// The module's kernel of this type.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`] the images are asked too, if
+    /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`](crate::Backend::Simt) the images are asked too, if
     /// there are any, so that a program without its kernel fails the same way on every back end.
     pub fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
         let missing = || Error::MissingKernel { kernel: K::NAME.to_string(), module: self.name().to_string() };
@@ -64,7 +64,7 @@ unsafe impl Send for SharedHandle {}
 // SAFETY: as above; the driver's functions that take it may be called at the same time.
 unsafe impl Sync for SharedHandle {}
 
-/// What the driver says of a compiled kernel. On [`Backend::Simt`] all but `max_threads` is 0.
+/// What the driver says of a compiled kernel. On [`Backend::Simt`](crate::Backend::Simt) all but `max_threads` is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
     /// Most threads of a block.
@@ -138,7 +138,7 @@ impl<K: Kernel> Function<K> {
         self.info
     }
 
-    /// Blocks of this shape that a multiprocessor holds at once; 1 on [`Backend::Simt`].
+    /// Blocks of this shape that a multiprocessor holds at once; 1 on [`Backend::Simt`](crate::Backend::Simt).
     ///
     /// # Errors
     /// [`Error::Shape`] if the shape breaks a limit; [`Error::Driver`] if the driver does not answer.
@@ -152,7 +152,7 @@ impl<K: Kernel> Function<K> {
         self.blocks_per_multiprocessor(context, shape)
     }
 
-    /// Clusters of this shape that the device holds at once; 1 on [`Backend::Simt`].
+    /// Clusters of this shape that the device holds at once; 1 on [`Backend::Simt`](crate::Backend::Simt).
     ///
     /// # Errors
     /// As [`occupancy`](Self::occupancy).

@@ -10,11 +10,11 @@ impl Stream {
     /// Records what `record` launches on this stream, without running it.
     ///
     /// Launches and [`zero`](Self::zero) are recorded with their arguments; everything that needs an answer from the
-    /// device, or memory, is [`Error::Capture`] inside. If `record` fails the recording is thrown away and the stream
+    /// device, or memory, is [`Error::Capture`](crate::Error::Capture) inside. If `record` fails the recording is thrown away and the stream
     /// is as before.
     ///
     /// # Errors
-    /// What `record` returns; [`Error::Capture`] inside another capture; [`Error::Driver`] if the driver cannot make
+    /// What `record` returns; [`Error::Capture`](crate::Error::Capture) inside another capture; [`Error::Driver`](crate::Error::Driver) if the driver cannot make
     /// a graph of it.
     pub fn capture(&self, record: impl FnOnce(&Stream) -> Result<()>) -> Result<Graph> {
         self.outside_capture("Stream::capture")?;
@@ -74,7 +74,7 @@ impl Stream {
     /// Runs a recorded graph once, in this stream's order.
     ///
     /// # Errors
-    /// [`Error::Device`] for a graph of another device; [`Error::Capture`] inside a capture; otherwise as
+    /// [`Error::Device`](crate::Error::Device) for a graph of another device; [`Error::Capture`](crate::Error::Capture) inside a capture; otherwise as
     /// [`launch`](Self::launch).
     pub fn launch_graph(&self, graph: &Graph) -> Result<()> {
         self.outside_capture("Stream::launch_graph")?;

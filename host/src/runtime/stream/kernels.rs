@@ -64,7 +64,7 @@ impl Stream {
     /// # Errors
     /// [`Error::Shape`] if the shape breaks a limit of the device or the kernel, before the driver is called;
     /// [`Error::Device`] for a function or buffer of another device; [`Error::Driver`] with the kernel's name if the
-    /// driver refuses; [`Error::Simt`] if the kernel broke a rule on [`Backend::Simt`]. On a GPU a failure while the
+    /// driver refuses; [`Error::Simt`] if the kernel broke a rule on [`Backend::Simt`](crate::Backend::Simt). On a GPU a failure while the
     /// kernel runs is reported later, by the call that waits.
     ///
     /// # Safety
