@@ -17,6 +17,8 @@ pub mod checkers_conv;
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]
 pub mod mnist_mlp;
+#[cfg(not(target_arch = "nvptx64"))]
+mod named;
 #[cfg(feature = "shogi_bonanza-kernels")]
 pub mod shogi_bonanza;
 

@@ -1,42 +1,20 @@
 //! Which program, and how.
 
-use std::fmt;
-
 use warpplay::{Error, Precision, Result};
 
-/// The programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Program {
+use crate::named::named;
+
+named! {
+    /// The programs.
+    Program:
     /// The paper's plain program: recursive, one thread.
-    Recursive,
+    Recursive = "recursive",
     /// The paper's program for the CPU: level by level, several threads.
-    Iterative,
+    Iterative = "iterative",
     /// The paper's program for the GPU: level by level, in two phases.
-    Levels,
+    Levels = "levels",
     /// Ours for one deal at a time: the same phases in a graph.
-    Graph,
-}
-
-impl Program {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Recursive, Self::Iterative, Self::Levels, Self::Graph];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Recursive => "recursive",
-            Self::Iterative => "iterative",
-            Self::Levels => "levels",
-            Self::Graph => "graph",
-        }
-    }
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+    Graph = "graph",
 }
 
 /// Options of a [`Run`](super::Run).

@@ -25,7 +25,7 @@ use warpplay::{Buffer, Error, Event, Result, Stream};
 
 use super::Model;
 use super::model::Layer;
-use super::names::names;
+use crate::named::named;
 
 /// Runs that the paper's means are over; another one before them is left out.
 pub const RUNS: usize = 20;
@@ -34,7 +34,7 @@ pub const ATOL: f64 = 1e-5;
 /// The verdict's part of the expected value's size.
 pub const RTOL: f64 = 1e-8;
 
-names! {
+named! {
     /// How much is measured at once.
     Level:
     /// The convolution alone.
@@ -47,7 +47,7 @@ names! {
     Model = "model",
 }
 
-names! {
+named! {
     /// What is measured of the network.
     Part:
     /// The input's convolution.

@@ -46,8 +46,6 @@ pub mod mistakes;
 #[cfg(not(target_arch = "nvptx64"))]
 mod model;
 #[cfg(not(target_arch = "nvptx64"))]
-mod names;
-#[cfg(not(target_arch = "nvptx64"))]
 mod options;
 #[cfg(not(target_arch = "nvptx64"))]
 mod reference;

@@ -2,9 +2,9 @@
 
 use warpplay::{Error, Result};
 
-use super::names::names;
+use crate::named::named;
 
-names! {
+named! {
     /// Threads of the input convolution.
     InputForm:
     /// 64: one a square.
@@ -15,7 +15,7 @@ names! {
     PlanesAtomic = "planes_atomic",
 }
 
-names! {
+named! {
     /// Where the torso's convolutions add up their channels, by atomic additions.
     TorsoSums:
     /// In global memory: the paper's.

@@ -30,8 +30,6 @@
 pub mod experiments;
 pub mod kernels;
 #[cfg(all(feature = "mnist_mlp", not(target_arch = "nvptx64")))]
-mod named;
-#[cfg(all(feature = "mnist_mlp", not(target_arch = "nvptx64")))]
 mod program;
 
 #[cfg(all(feature = "mnist_mlp", not(target_arch = "nvptx64")))]

@@ -1,52 +1,24 @@
 //! The paper's learning divided over ranks.
 
-use std::fmt;
 use std::ops::{ControlFlow, Range};
-use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
 use warpplay::shogi::material::Evaluation;
 use warpplay::shogi::ranks::{Ranks, agree, sum_wide};
 use warpplay::shogi::{LARGEST, Objective, Row, Values};
 use warpplay::{Error, Result};
 
+use crate::named::named;
+
 /// Values that are learnt.
 const LEARNT: usize = 12;
 
-/// How the paper's learning is divided over ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+named! {
+    /// How the paper's learning is divided over ranks.
+    Split, "split":
     /// Each rank has all data and evaluates a share of the twelve changed values; the results are gathered. The paper's way.
-    Features,
+    Features = "features",
     /// Each rank has a share of the data and evaluates all thirteen; the sums are added.
-    Data,
-}
-
-impl fmt::Display for Split {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Features => "features",
-            Self::Data => "data",
-        })
-    }
-}
-
-impl FromStr for Split {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "features" => Ok(Self::Features),
-            "data" => Ok(Self::Data),
-            _ => Err(Error::option("split", text, "features, data")),
-        }
-    }
-}
-
-impl Serialize for Split {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+    Data = "data",
 }
 
 /// Refuses values that are no numbers, or too large.

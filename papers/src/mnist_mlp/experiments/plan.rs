@@ -6,7 +6,7 @@ use warpplay::mlp::{Dataset, EpochReport};
 use warpplay::{Device, Progress};
 
 use super::record::Table;
-use crate::mnist_mlp::named::named;
+use crate::named::named;
 
 named! {
     /// One experiment.

@@ -5,7 +5,7 @@ use warpplay::mlp::{Init, MAX_HIDDEN_LAYERS, MAX_WIDTH, Reduction, Residence};
 use warpplay::{Error, Result};
 
 use crate::mnist_mlp::kernels::matmul::SIDES;
-use crate::mnist_mlp::named::named;
+use crate::named::named;
 
 named! {
     /// The matrix product.

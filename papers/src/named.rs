@@ -1,8 +1,8 @@
-//! Choices that have names: on command lines, in files, in errors.
+//! Choices that have names: on command lines, in files, in tables, in errors.
 
-/// An enum that is written and read by its names.
+/// An enum that is written by its names; with the option that it is a value of, read by them too.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident, $option:literal: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+    ($(#[$doc:meta])* $name:ident: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $name {
@@ -12,12 +12,22 @@ macro_rules! named {
         impl $name {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name that is written.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(match self { $(Self::$variant => $text),+ })
+                f.pad(self.name())
             }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, $option:literal: $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+        $crate::named::named! {
+            $(#[$doc])* $name: $($(#[$variant_doc])* $variant = $text),+
         }
 
         impl std::str::FromStr for $name {
@@ -33,4 +43,5 @@ macro_rules! named {
     };
 }
 
-pub(super) use named;
+#[allow(unused_imports, reason = "not every publication has choices")]
+pub(crate) use named;
