@@ -104,8 +104,25 @@ fn urn(game: &VectorGame, options: &Options) -> Urn {
     }
 }
 
+/// How some games lie on a device of which `info` is known, if the engine can solve them there.
+///
+/// # Errors
+/// [`Error::Option`] for games, or options, that are not for this engine.
+pub(super) fn shape(info: &DeviceInfo, games: &[Arc<VectorGame>], options: &Options) -> Result<Shape> {
+    for game in games {
+        check(game, options)?;
+    }
+    if games.is_empty() || games.len() > u16::MAX as usize {
+        return Err(Error::option("batch", format!("{} games", games.len()), format!("1 to {} games", u16::MAX)));
+    }
+    if games.len() > 1 && options.sampling != Sampling::None {
+        return Err(Error::option("sampling", options.sampling, "none, in a batch of games"));
+    }
+    Shape::new(games, info)
+}
+
 impl StreetEngine {
-    /// A solver of some games; the memory is asked for before it is taken.
+    /// A solver of some games. Whether there is memory, the caller has asked.
     pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
         Self::with_info(device, &device.info()?, games, options)
     }
@@ -117,22 +134,22 @@ impl StreetEngine {
         games: Vec<Arc<VectorGame>>,
         options: &Options,
     ) -> Result<Self> {
-        for game in &games {
-            check(game, options)?;
-        }
-        if games.is_empty() || games.len() > u16::MAX as usize {
-            return Err(Error::option("batch", format!("{} games", games.len()), format!("1 to {} games", u16::MAX)));
-        }
-        if games.len() > 1 && options.sampling != Sampling::None {
-            return Err(Error::option("sampling", options.sampling, "none, in a batch of games"));
-        }
-        let shape = Shape::new(&games, info)?;
+        let shape = shape(info, &games, options)?;
+        Self::with_shape(device, games, &shape, options)
+    }
+
+    /// The same for games that have this [`shape`].
+    pub(super) fn with_shape(
+        device: &Device,
+        games: Vec<Arc<VectorGame>>,
+        shape: &Shape,
+        options: &Options,
+    ) -> Result<Self> {
         let room = room(options);
-        device.expect_memory(&room.memory(&shape))?;
-        let image = Image::new(&games, &shape);
+        let image = Image::new(&games, shape);
         let stream = device.stream()?;
         let urn = room.sampled.then(|| urn(&games[0], options));
-        let arrays = Arrays::new(&stream, &image, &shape, &room, urn.as_ref())?;
+        let arrays = Arrays::new(&stream, &image, shape, &room, urn.as_ref())?;
         let mut engine = Self {
             graph: None,
             arrays,

@@ -21,7 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use self::engine::StreetEngine;
+use self::engine::{StreetEngine, shape};
 use self::image::Shape;
 use self::needs::{check, room};
 use super::Solve;
@@ -64,9 +64,11 @@ impl StreetBatch {
     /// A solver of these games.
     ///
     /// # Errors
-    /// As [`build`]; [`Error::Option`] if the games have not equally many streets, or something is sampled.
+    /// As [`build`]; [`Error::Option`] if the games have not equally many streets, or something is sampled; [`Error::OutOfMemory`] where they do not fit.
     pub fn new(device: &Device, games: Vec<Arc<VectorGame>>, options: &Options) -> Result<Self> {
-        Ok(Self { engine: StreetEngine::new(device, games, options)? })
+        let shape = shape(&device.info()?, &games, options)?;
+        device.expect_memory(&room(options).memory(&shape))?;
+        Ok(Self { engine: StreetEngine::with_shape(device, games, &shape, options)? })
     }
 
     /// Does `n` more iterations of every game.
