@@ -2,9 +2,6 @@
 
 pub(super) mod cpu;
 pub(super) mod device;
-#[allow(unsafe_code)]
-mod kernels;
-mod plan;
 
 use std::sync::Arc;
 

@@ -1,12 +1,16 @@
 //! The engine that trains by kernels, on a GPU or thread by thread.
 
+#[allow(unsafe_code)]
+mod kernels;
+mod plan;
+
 use std::sync::Arc;
 
 use warpplay_gpu::azero::train::loss::OUTCOME;
 use warpplay_gpu::azero::train::update::Rate;
 
-use super::kernels::{Arrays, Kernels, Positions};
-use super::plan::Plan;
+use self::kernels::{Arrays, Kernels, Positions};
+use self::plan::Plan;
 use super::{Setup, Train};
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
