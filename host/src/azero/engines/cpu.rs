@@ -8,6 +8,7 @@ use warpplay_cpu_ref::azero::{Parallel, Pass, Real, Sequential};
 use crate::azero::evaluation::{BlockOutput, Evaluation};
 use crate::azero::network::n_values;
 use crate::azero::{Network, NetworkShape};
+use crate::runtime::threads::Threads;
 use crate::{Device, Memory, Precision, Result};
 
 /// Most positions that go through the network at once: enough for all cores.
@@ -92,14 +93,6 @@ pub(in crate::azero) fn memory(shape: NetworkShape, value_bytes: usize, capacity
     Memory::default().on_device("network", network).on_device("layers", passes).on_device("results", results)
 }
 
-/// The threads that evaluate.
-enum Threads {
-    One,
-    /// The caller's pool, by default one of all cores.
-    Default,
-    Pool(rayon::ThreadPool),
-}
-
 struct Program<T> {
     network: reference::Network<T>,
     threads: Threads,
@@ -113,11 +106,7 @@ impl<T: Real> Program<T> {
         let shape = network.shape();
         let at_once = at_once(shape, size_of::<T>(), capacity);
         device.expect_memory(&memory(shape, size_of::<T>(), capacity))?;
-        let threads = match threads {
-            None => Threads::Default,
-            Some(1) => Threads::One,
-            Some(n) => Threads::Pool(crate::runtime::threads::pool(n)?),
-        };
+        let threads = Threads::new(threads)?;
         let network = reference_network(network);
         Ok(Self { network, threads, at_once, observations: Vec::new(), pass: Pass::default() })
     }
@@ -127,10 +116,9 @@ impl<T: Real> Program<T> {
         self.observations.clear();
         self.observations.extend(observations.iter().map(|&value| T::rounded(value.into())));
         let Self { network, observations, pass, threads, .. } = self;
-        match threads {
-            Threads::One => network.forward::<Sequential>(observations, masks, pass),
-            Threads::Default => rayon::scope(|_| network.forward::<Parallel>(observations, masks, pass)),
-            Threads::Pool(pool) => pool.install(|| network.forward::<Parallel>(observations, masks, pass)),
+        match threads.is_one() {
+            true => network.forward::<Sequential>(observations, masks, pass),
+            false => threads.run_inside(|| network.forward::<Parallel>(observations, masks, pass)),
         }
     }
 }

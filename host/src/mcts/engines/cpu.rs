@@ -12,6 +12,7 @@ use crate::Result;
 use crate::mcts::clock::Clock;
 use crate::mcts::options::Options;
 use crate::mcts::report::{StageMs, TreesReport};
+use crate::runtime::threads::Threads;
 
 /// A device game as the CPU reference takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,22 +81,15 @@ impl<G: Game> reference::Game for Adapted<G> {
 
 /// The plain search: its parameters and its threads.
 pub(in crate::mcts) struct CpuSearch {
-    /// `None`: the caller's pool of threads; one thread: the sequential form.
-    pool: Option<rayon::ThreadPool>,
-    sequential: bool,
+    threads: Threads,
     params: reference::Params,
 }
 
 impl CpuSearch {
     /// Starts the threads.
     pub fn new(options: &Options, capacity: u32) -> Result<Self> {
-        let pool = match options.threads {
-            Some(n) if n > 1 => Some(crate::runtime::threads::pool(n)?),
-            _ => None,
-        };
         Ok(Self {
-            pool,
-            sequential: options.threads == Some(1),
+            threads: Threads::new(options.threads)?,
             params: reference::Params {
                 variant: if options.variant.plays_all_children() {
                     reference::Variant::Acp
@@ -122,20 +116,16 @@ impl CpuSearch {
     pub fn search<G: Game>(&self, position: &G, clock: &mut Clock<'_>) -> Found {
         let mut search = reference::Search::new(self.params, Adapted(*position));
         let mut steps = 0;
-        let mut run = || {
+        self.threads.run(|| {
             while clock.goes_on(steps) {
-                if self.sequential {
+                if self.threads.is_one() {
                     search.step()
                 } else {
                     search.step_parallel()
                 }
                 steps += 1;
             }
-        };
-        match &self.pool {
-            Some(pool) => pool.install(run),
-            None => run(),
-        }
+        });
         let start = Instant::now();
         let statistics = search.statistics();
         let stages = search.stage_times();

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::parents::Parents;
 use super::{Dataset, Origin};
-use crate::runtime::threads;
+use crate::runtime::threads::Threads;
 use crate::shogi::board::{Board, List, Move, Rules};
 use crate::shogi::records::{Game, Records, Skipped};
 use crate::shogi::{Shard, Window};
@@ -164,10 +164,7 @@ impl Builder {
     }
 
     pub(super) fn pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R> {
-        match self.threads {
-            None => Ok(work()),
-            Some(n) => Ok(threads::pool(n)?.install(work)),
-        }
+        Ok(Threads::pooled(self.threads)?.run(work))
     }
 }
 

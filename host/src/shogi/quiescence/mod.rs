@@ -14,7 +14,7 @@ mod search;
 use rayon::prelude::*;
 use warpplay_gpu::shogi::{difference, piece};
 
-use crate::runtime::threads;
+use crate::runtime::threads::Threads;
 use crate::shogi::board::List;
 use crate::shogi::dataset::Parents;
 use crate::shogi::shard::Shard;
@@ -55,10 +55,7 @@ pub fn rebuild<E: QuietEvaluator + ?Sized>(shard: &Shard, evaluator: &E, options
         let parts = tasks.into_par_iter().map(|parents| part(shard, parents, evaluator, options));
         parts.collect::<Result<Vec<Part>>>()
     };
-    let parts = match options.threads {
-        None => work()?,
-        Some(n) => threads::pool(n)?.install(work)?,
-    };
+    let parts = Threads::pooled(options.threads)?.run(work)?;
     let changes: usize = parts.iter().map(|part| part.parents.n_changes()).sum();
     if u32::try_from(changes).is_err() {
         return Err(Error::shape("changes of a shard", "below 4,294,967,296: build smaller shards", changes));

@@ -12,8 +12,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use rayon::ThreadPool;
-
 pub(in crate::cfr) use self::evaluate::{Evaluator, Play};
 use self::pass::{Opponent, Pass, Role};
 use self::regret::Step;
@@ -21,6 +19,7 @@ use self::seat::{Part, Seat};
 use super::Solve;
 use crate::cfr::layout::{Measured, Number, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::runtime::threads::Threads;
 use crate::{Device, Error, Memory, Precision, Result};
 
 /// Whether the engine takes the game: nothing is sampled, tables in single or double precision; and the memory that it needs.
@@ -81,7 +80,7 @@ struct Cpu<T> {
     /// Best responses of CFR-BR, by seat; empty with other algorithms.
     answers: [Vec<T>; 2],
     utilities: [f64; 2],
-    pool: Option<ThreadPool>,
+    threads: Threads,
 }
 
 impl<T: Number> Cpu<T> {
@@ -92,7 +91,7 @@ impl<T: Number> Cpu<T> {
             vec![T::default(); if wanted { game.table_len(seat) } else { 0 }]
         });
         Ok(Self {
-            pool: options.threads.map(crate::runtime::threads::pool).transpose()?,
+            threads: Threads::pooled(options.threads)?,
             evaluator: Evaluator::new(game),
             options: *options,
             iteration: 0,
@@ -142,13 +141,9 @@ impl<T: Number> Cpu<T> {
 impl<T: Number> Solve for Cpu<T> {
     fn run(&mut self, n: u32) -> Result<()> {
         // Taken out for the call, since the work borrows the engine.
-        let pool = self.pool.take();
-        let mut work = || (0..n).for_each(|_| self.iterate());
-        match &pool {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
-        self.pool = pool;
+        let threads = std::mem::replace(&mut self.threads, Threads::All);
+        threads.run(|| (0..n).for_each(|_| self.iterate()));
+        self.threads = threads;
         Ok(())
     }
 
@@ -156,8 +151,7 @@ impl<T: Number> Solve for Cpu<T> {
         let averages = self.seats.each_ref().map(|seat| T::wrap(seat.averages.clone()));
         let averages = [&averages[0], &averages[1]];
         let total = |seat: usize, play: Play| {
-            let values = || self.evaluator.values(seat, play, averages);
-            let values = self.pool.as_ref().map_or_else(values, |pool| pool.install(values));
+            let values = self.threads.run(|| self.evaluator.values(seat, play, averages));
             self.evaluator.total(seat, &values)
         };
         Ok(Measured {

@@ -12,6 +12,7 @@ use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction};
 use crate::mlp::state::{LayerValues, TrainState};
+use crate::runtime::threads::Threads;
 use crate::{Device, Error, Memory, Result};
 
 /// Opens the engine, in the precision that the options name.
@@ -49,8 +50,7 @@ struct CpuEngine<T> {
     options: Options,
     sizes: Vec<usize>,
     train: Option<Arc<Dataset>>,
-    /// `None`: the caller's pool of threads, by default one of all cores.
-    pool: Option<rayon::ThreadPool>,
+    threads: Threads,
     training: Training<T>,
     kept: Option<State<T>>,
     sets: Vec<Arc<Dataset>>,
@@ -119,7 +119,7 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
 impl<T: Real> CpuEngine<T> {
     fn new(setup: Setup) -> Result<Self> {
         let Setup { options, sizes, train } = setup;
-        let pool = options.threads.map(crate::runtime::threads::pool).transpose()?;
+        let threads = Threads::pooled(options.threads)?;
         let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
         let layers = sizes.windows(2).map(|size| reference::Layer {
             weights: vec![T::zero(); size[0] * size[1]],
@@ -128,7 +128,7 @@ impl<T: Real> CpuEngine<T> {
             n_outputs: size[1],
         });
         let training = Training::new(reference::Network::new(layers.collect()), settings(&options));
-        Ok(Self { options, sizes, train, pool, training, kept: None, sets: Vec::new() })
+        Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }
 
     /// Takes parts of `n` samples at once, `evaluate_batch` each, through the network; `look` sees each part's pass. In the order of the samples.
@@ -139,7 +139,7 @@ impl<T: Real> CpuEngine<T> {
     ) -> Vec<R> {
         let (n_inputs, network) = (self.sizes[0], &self.training.network);
         let at_once = self.options.evaluate_batch as usize;
-        on_threads(self.pool.as_ref(), || {
+        self.threads.run_inside(|| {
             images
                 .par_chunks(at_once * n_inputs)
                 .enumerate()
@@ -153,14 +153,6 @@ impl<T: Real> CpuEngine<T> {
     }
 }
 
-/// Runs something on a pool's threads, or on rayon's own: from a thread of a pool, handing out work costs least.
-fn on_threads<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
-    match pool {
-        Some(pool) => pool.install(work),
-        None => rayon::scope(|_| work()),
-    }
-}
-
 impl<T: Real> Train for CpuEngine<T> {
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         let set = self.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
@@ -171,8 +163,7 @@ impl<T: Real> Train for CpuEngine<T> {
         for (step, (batch, &learning_rate)) in (0u32..).zip(batches).skip(plan.from_step as usize) {
             let training = &mut self.training;
             training.updates = plan.updates + u64::from(step);
-            let loss =
-                on_threads(self.pool.as_ref(), || training.step::<Parallel>(images, labels, batch, learning_rate));
+            let loss = self.threads.run_inside(|| training.step::<Parallel>(images, labels, batch, learning_rate));
             outcome.loss_sum += loss;
             outcome.next_step = step + 1;
             if !loss.is_finite() {

@@ -3,7 +3,7 @@
 use warpplay_cpu_ref::shogi::material::{Parallel, Program, Sequential};
 
 use crate::Result;
-use crate::runtime::threads;
+use crate::runtime::threads::Threads;
 use crate::shogi::engines::fit::{Evaluated, Fit, Run};
 use crate::shogi::evaluation::{LEARNT, SUMS, raised};
 use crate::shogi::histogram::Histogram;
@@ -21,12 +21,6 @@ pub(in crate::shogi) struct Cpu {
 enum Data {
     Words(Vec<u64>),
     Histogram(Histogram),
-}
-
-enum Threads {
-    One,
-    All,
-    Pool(rayon::ThreadPool),
 }
 
 impl Cpu {
@@ -51,17 +45,6 @@ impl Cpu {
     }
 }
 
-impl Threads {
-    /// One is the sequential program; none given, all cores.
-    fn new(n: Option<usize>) -> Result<Self> {
-        Ok(match n {
-            None => Self::All,
-            Some(1) => Self::One,
-            Some(n) => Self::Pool(threads::pool(n)?),
-        })
-    }
-}
-
 impl Fit for Cpu {
     fn evaluate(&mut self, run: &Run) -> Result<Vec<Evaluated>> {
         let Run { objective: Objective { a, delta, .. }, values, features, .. } = run;
@@ -76,10 +59,9 @@ impl Fit for Cpu {
             }
             sums
         };
-        let sums = match &self.threads {
-            Threads::One => all(&|values| self.sum::<Sequential>(values, *a)),
-            Threads::All => all(&|values| self.sum::<Parallel>(values, *a)),
-            Threads::Pool(pool) => pool.install(|| all(&|values| self.sum::<Parallel>(values, *a))),
+        let sums = match self.threads.is_one() {
+            true => all(&|values| self.sum::<Sequential>(values, *a)),
+            false => self.threads.run(|| all(&|values| self.sum::<Parallel>(values, *a))),
         };
         Ok(vec![(sums, *values)])
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicI64;
 use rayon::prelude::*;
 use warpplay_cpu_ref::shogi::sparse as reference;
 
-use crate::runtime::threads;
+use crate::runtime::threads::Threads;
 use crate::shogi::engines::learn::{Learn, check_memory, on_the_host, too_large};
 use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
@@ -23,26 +23,22 @@ pub(in crate::shogi) struct CpuEngine {
     memory: Vec<Vec<f32>>,
     /// Whether the plain program is asked for.
     plain: bool,
-    /// Threads of its own, where not all cores are wanted.
-    pool: Option<rayon::ThreadPool>,
+    threads: Threads,
 }
 
 impl CpuEngine {
     /// Takes the memory: 12 bytes a weight.
     pub fn new(features: FeatureSet, options: &SparseOptions) -> Result<Self> {
-        let pool = options.threads.map(threads::pool).transpose()?;
+        let threads = Threads::pooled(options.threads)?;
         let (weights, gradient) = (vec![0.0; features.len()], vec![0; features.len()]);
-        Ok(Self { features, weights, gradient, memory: Vec::new(), plain: options.threads == Some(1), pool })
+        Ok(Self { features, weights, gradient, memory: Vec::new(), plain: options.threads == Some(1), threads })
     }
 
     /// Runs on the engine's threads.
     fn within<R: Send>(&mut self, run: impl FnOnce(&mut Parts<'_>) -> R + Send) -> R {
-        let Self { weights, gradient, memory, plain, pool, .. } = self;
+        let Self { weights, gradient, memory, plain, threads, .. } = self;
         let mut parts = Parts { weights, gradient, memory, plain: *plain };
-        match pool {
-            Some(pool) => pool.install(|| run(&mut parts)),
-            None => run(&mut parts),
-        }
+        threads.run(|| run(&mut parts))
     }
 
     /// Refuses weights that have grown out of what sums can hold.
