@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::options::{MAX_CLASSES, MAX_WIDTH, Precision};
 use super::state::{LayerValues, TrainState};
 use super::{Dataset, EpochReport, Network, Options};
-use crate::runtime::checkpoint::State;
+use crate::runtime::checkpoint::{Bits, State};
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
@@ -89,22 +89,6 @@ struct Meta<'a> {
     loss_scale: Option<(f32, u32)>,
     options: Cow<'a, Options>,
     epochs: Vec<EpochEntry>,
-}
-
-/// An `f64` of any kind, by its bits.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Bits(u64);
-
-impl From<f64> for Bits {
-    fn from(value: f64) -> Self {
-        Self(value.to_bits())
-    }
-}
-
-impl From<Bits> for f64 {
-    fn from(bits: Bits) -> Self {
-        f64::from_bits(bits.0)
-    }
 }
 
 /// An [`EpochReport`] with its exact bits.
@@ -314,7 +298,8 @@ impl State for TrainerState {
                     if values.len() != shape.iter().product::<usize>() {
                         return Err(wrong(format!("tensor {name} has {} values, expected {shape:?}", values.len())));
                     }
-                    check_values(&name, values, prefix.is_empty()).map_err(wrong)?;
+                    // Moments may have grown beyond all bounds.
+                    tensors::check_values(&name, values.iter().copied(), prefix.is_empty()).map_err(wrong)?;
                     let rounded = |value: f64| f64::from(value as f32) != value;
                     if let Some(at) = values.iter().position(|&value| single && rounded(value)) {
                         let text =
@@ -356,14 +341,10 @@ impl State for TrainerState {
         check_meta(&meta).map_err(wrong)?;
         let single = meta.options.precision != Precision::F64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
-            let view = file.tensor(&name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
             let expected = if single { safetensors::Dtype::F32 } else { safetensors::Dtype::F64 };
-            if view.shape() != shape || view.dtype() != expected {
-                let (dtype, found) = (view.dtype(), view.shape());
-                return Err(wrong(format!("tensor {name} is {dtype} {found:?}, expected {expected} {shape:?}")));
-            }
+            let view = tensors::find_as(path, &file, &name, expected, shape)?;
             let values = tensors::values(path, &name, &view)?;
-            check_values(&name, &values, finite).map_err(wrong)?;
+            tensors::check_values(&name, values.iter().copied(), finite).map_err(wrong)?;
             Ok(values)
         };
         let set = |prefix: &str| -> Result<Vec<LayerValues>> {
@@ -407,18 +388,6 @@ fn same<T: PartialEq + Serialize>(name: &'static str, new: &T, old: &T) -> Resul
     // Options are plain data, which always has a JSON form.
     let text = |value: &T| serde_json::to_string(value).unwrap_or_default().replace('"', "");
     Err(Error::option(name, text(new), format!("{} as in the checkpoint", text(old))))
-}
-
-/// That values can go on: weights must be finite, moments must be numbers.
-fn check_values(name: &str, values: &[f64], finite: bool) -> Result<(), String> {
-    let bad = |value: &f64| if finite { !value.is_finite() } else { value.is_nan() };
-    match values.iter().position(bad) {
-        Some(at) => {
-            let expected = if finite { "a finite number" } else { "a number" };
-            Err(format!("tensor {name}, element {at} is {}, expected {expected}", values[at]))
-        }
-        None => Ok(()),
-    }
 }
 
 /// What is wrong with a checkpoint's numbers, if anything.

@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Result;
 use crate::runtime::atomic_file;
 use crate::runtime::sealed::Kind;
@@ -57,5 +59,21 @@ impl<S> Deref for Checkpoint<S> {
 
     fn deref(&self) -> &S {
         &self.0
+    }
+}
+
+/// An `f64` of any kind, by its bits: JSON has no infinities, and no number that is none.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Bits(u64);
+
+impl From<f64> for Bits {
+    fn from(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+}
+
+impl From<Bits> for f64 {
+    fn from(bits: Bits) -> Self {
+        f64::from_bits(bits.0)
     }
 }

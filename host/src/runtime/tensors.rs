@@ -87,11 +87,61 @@ pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>>
     })
 }
 
+/// A tensor of a file.
+///
+/// # Errors
+/// [`Error::File`] names one that is missing.
+pub(crate) fn find<'a>(path: &Path, file: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
+    file.tensor(name).map_err(|_| Error::file(path, None, format!("tensor {name} is missing")))
+}
+
+/// A tensor of this type and shape.
+///
+/// # Errors
+/// [`Error::File`] names one that is missing, or is another.
+pub(crate) fn find_as<'a>(
+    path: &Path,
+    file: &SafeTensors<'a>,
+    name: &str,
+    expected: Dtype,
+    shape: &[usize],
+) -> Result<TensorView<'a>> {
+    let view = find(path, file, name)?;
+    if view.dtype() != expected || view.shape() != shape {
+        let (dtype, found) = (view.dtype(), view.shape());
+        let reason = format!("tensor {name} is {dtype} {found:?}, expected {expected} {shape:?}");
+        return Err(Error::file(path, None, reason));
+    }
+    Ok(view)
+}
+
+/// The values of a tensor in single precision.
+pub(crate) fn singles(tensor: &TensorView<'_>) -> Vec<f32> {
+    tensor.data().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+}
+
+/// The values of a tensor in double precision.
+pub(crate) fn doubles(tensor: &TensorView<'_>) -> Vec<f64> {
+    tensor.data().as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
+}
+
+/// That a tensor's values are numbers, and finite ones where that is asked; what is wrong, if anything.
+pub(crate) fn check_values(name: &str, values: impl Iterator<Item = f64>, finite: bool) -> Result<(), String> {
+    let bad = |value: f64| if finite { !value.is_finite() } else { value.is_nan() };
+    match values.enumerate().find(|&(_, value)| bad(value)) {
+        Some((at, value)) => {
+            let expected = if finite { "a finite number" } else { "a number" };
+            Err(format!("tensor {name}, element {at} is {value}, expected {expected}"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// A tensor's values. Types up to single precision and double precision are read; every value is exact.
 pub(crate) fn values(path: &Path, name: &str, tensor: &TensorView<'_>) -> Result<Vec<f64>> {
     let data = tensor.data();
     Ok(match tensor.dtype() {
-        Dtype::F64 => data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect(),
+        Dtype::F64 => doubles(tensor),
         Dtype::F32 => data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes).into()).collect(),
         Dtype::BF16 => data.as_chunks().0.iter().map(|&bytes| from_bf16(u16::from_le_bytes(bytes))).collect(),
         Dtype::F16 => data.as_chunks().0.iter().map(|&bytes| from_f16(u16::from_le_bytes(bytes))).collect(),

@@ -17,6 +17,7 @@ use super::step::Numbers;
 use super::{EpochReport, Losses, Options};
 use crate::azero::network::MOMENTS;
 use crate::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::runtime::checkpoint::Bits;
 use crate::runtime::sealed::Kind;
 use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
@@ -57,22 +58,6 @@ pub struct State {
 
 /// A training's whole state in a file.
 pub type Checkpoint = crate::Checkpoint<State>;
-
-/// An `f64` of any kind, by its bits.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Bits(u64);
-
-impl From<f64> for Bits {
-    fn from(value: f64) -> Self {
-        Self(value.to_bits())
-    }
-}
-
-impl From<Bits> for f64 {
-    fn from(bits: Bits) -> Self {
-        f64::from_bits(bits.0)
-    }
-}
 
 /// An [`EpochReport`]'s numbers by their bits: training losses, L2 term, gradient, seconds, rate; then those of validation.
 #[derive(Serialize, Deserialize)]
@@ -282,15 +267,8 @@ fn is_statistic(name: &str) -> bool {
 }
 
 fn tensor(path: &Path, file: &safetensors::SafeTensors<'_>, name: &str, dims: &[usize]) -> Result<Vec<f32>> {
-    let wrong = |reason: String| Error::file(path, None, reason);
-    let view = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
-    if view.shape() != dims || view.dtype() != safetensors::Dtype::F32 {
-        let (dtype, found) = (view.dtype(), view.shape());
-        return Err(wrong(format!("tensor {name} is {dtype} {found:?}, expected F32 {dims:?}")));
-    }
-    // F32 is widened exactly, and comes back exactly.
-    let values: Vec<f32> = tensors::values(path, name, &view)?.into_iter().map(|value| value as f32).collect();
-    check_values(name, &values).map_err(wrong)?;
+    let values = tensors::singles(&tensors::find_as(path, file, name, safetensors::Dtype::F32, dims)?);
+    check_values(name, &values).map_err(|reason| Error::file(path, None, reason))?;
     Ok(values)
 }
 
@@ -303,10 +281,7 @@ fn same<T: PartialEq + ToString>(name: &'static str, new: &T, old: &T) -> Result
 }
 
 fn check_values(name: &str, values: &[f32]) -> Result<(), String> {
-    match values.iter().position(|value| !value.is_finite()) {
-        Some(at) => Err(format!("tensor {name}, element {at} is {}, expected a finite number", values[at])),
-        None => Ok(()),
-    }
+    tensors::check_values(name, values.iter().map(|&value| value.into()), true)
 }
 
 /// What is wrong with a checkpoint's numbers, if anything.

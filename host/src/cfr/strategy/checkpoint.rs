@@ -19,7 +19,7 @@ use crate::cfr::options::{Engine, Options};
 use crate::cfr::problem::{Problem, Stored};
 use crate::cfr::report::Point;
 use crate::runtime::sealed::Kind;
-use crate::runtime::tensors::Tensor;
+use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_cfr_checkpoint", name: "checkpoint of a solver", version: 1 };
@@ -177,15 +177,12 @@ impl crate::runtime::checkpoint::State for State {
 
 fn values(path: &Path, name: &str, file: &SafeTensors<'_>) -> Result<Values> {
     let wrong = |reason: String| Error::file(path, None, reason);
-    let view = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
-    let data = view.data();
+    let view = tensors::find(path, file, name)?;
     let values = match view.dtype() {
-        Dtype::F32 => Values::F32(data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()),
-        Dtype::F64 => Values::F64(data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()),
+        Dtype::F32 => Values::F32(tensors::singles(&view)),
+        Dtype::F64 => Values::F64(tensors::doubles(&view)),
         other => return Err(wrong(format!("tensor {name} is of type {other}, expected F32 or F64"))),
     };
-    match (0..values.len()).find(|&at| !values.get(at).is_finite()) {
-        Some(at) => Err(wrong(format!("tensor {name}, element {at} is {}, expected a finite number", values.get(at)))),
-        None => Ok(values),
-    }
+    tensors::check_values(name, (0..values.len()).map(|at| values.get(at)), true).map_err(wrong)?;
+    Ok(values)
 }

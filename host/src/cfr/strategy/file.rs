@@ -16,7 +16,7 @@ use crate::cfr::layout::{Layout, LayoutKind};
 use crate::cfr::options::Options;
 use crate::cfr::problem::{Problem, Stored};
 use crate::runtime::sealed::Kind;
-use crate::runtime::tensors::Tensor;
+use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 const KIND: Kind = Kind { key: "warpplay_cfr_strategy", name: "strategy", version: 1 };
@@ -118,12 +118,11 @@ fn read(path: &Path, head: Head, problem: Problem, layout: Layout, file: &SafeTe
     let mut probabilities = Vec::new();
     for seat in 0..layout.n_players() {
         let (name, expected) = (format!("strategy.{seat}"), layout.table_len(seat));
-        let view = file.tensor(&name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
-        let data = view.data();
+        let view = tensors::find(path, file, &name)?;
         let values: Vec<f32> = match view.dtype() {
-            Dtype::F32 => data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
+            Dtype::F32 => tensors::singles(&view),
             Dtype::U16 => {
-                data.as_chunks().0.iter().map(|&bytes| f32::from(u16::from_le_bytes(bytes)) / STEPS).collect()
+                view.data().as_chunks().0.iter().map(|&bytes| f32::from(u16::from_le_bytes(bytes)) / STEPS).collect()
             }
             other => return Err(wrong(format!("tensor {name} is of type {other}, expected F32 or U16"))),
         };

@@ -26,7 +26,7 @@ use super::weights::Weights;
 use crate::runtime::checkpoint;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::sealed::Kind;
-use crate::runtime::tensors::Tensor;
+use crate::runtime::tensors::{self, Tensor};
 use crate::shogi::update::Optimizer;
 use crate::{Error, Result};
 
@@ -204,23 +204,13 @@ impl checkpoint::State for State {
         let (meta, file) = KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
         let n = meta.options.features.len();
-        let data = |name: &str, dtype: Dtype| -> Result<&[u8]> {
-            let tensor = file.tensor(name).map_err(|_| wrong(format!("tensor {name} is missing")))?;
-            if tensor.dtype() != dtype || tensor.shape() != [n] {
-                let (found, shape) = (tensor.dtype(), tensor.shape());
-                return Err(wrong(format!("tensor {name} is {found} {shape:?}, expected {dtype} [{n}]")));
-            }
-            Ok(tensor.data())
-        };
         let single = |name: &str| -> Result<Vec<f32>> {
-            let values: Vec<f32> =
-                data(name, Dtype::F32)?.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+            let values = tensors::singles(&tensors::find_as(path, &file, name, Dtype::F32, &[n])?);
             expect_finite(name, values.iter().all(|value| value.is_finite())).map_err(wrong)?;
             Ok(values)
         };
         let double = |name: &str| -> Result<Vec<f64>> {
-            let values: Vec<f64> =
-                data(name, Dtype::F64)?.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+            let values = tensors::doubles(&tensors::find_as(path, &file, name, Dtype::F64, &[n])?);
             expect_finite(name, values.iter().all(|value| value.is_finite())).map_err(wrong)?;
             Ok(values)
         };

@@ -81,13 +81,12 @@ impl Weights {
         let name = header.metadata().as_ref().and_then(|entries| entries.get(FEATURES));
         let name = name.ok_or_else(|| wrong(format!("the metadata {FEATURES} is missing: no shogi weights")))?;
         let features: FeatureSet = name.parse().map_err(|error: Error| wrong(error.to_string()))?;
-        let tensor = file.tensor(WEIGHTS).map_err(|_| wrong(format!("tensor {WEIGHTS} is missing")))?;
+        let tensor = tensors::find(path, &file, WEIGHTS)?;
         if tensor.dtype() != safetensors::Dtype::F32 || tensor.shape() != [features.len()] {
             let (dtype, shape, n) = (tensor.dtype(), tensor.shape(), features.len());
             return Err(wrong(format!("tensor {WEIGHTS} is {dtype} {shape:?}, expected F32 [{n}] for {features}")));
         }
-        let values = tensor.data().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-        Self::new(features, values).map_err(|error| wrong(error.to_string()))
+        Self::new(features, tensors::singles(&tensor)).map_err(|error| wrong(error.to_string()))
     }
 }
 
