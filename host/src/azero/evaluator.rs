@@ -5,6 +5,7 @@ use super::engines::cpu::{self, Plain};
 use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
 use super::resident::Resident;
 use super::{Engine, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf};
+use crate::runtime::setters::setters;
 use crate::{Device, Error, L2Span, Memory, Precision, Result, Stream};
 
 /// Choices for an [`Evaluator`].
@@ -21,28 +22,15 @@ impl<'a> EvaluatorBuilder<'a> {
         self
     }
 
-    /// Arithmetic of the convolutions. Default f32.
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.options.precision = precision;
-        self
-    }
-
-    /// Which implementation runs. Default [`Engine::Auto`].
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine;
-        self
-    }
-
-    /// Most positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH): memory for them is taken at once. Default 128.
-    pub fn max_batch(mut self, n: usize) -> Self {
-        self.options.max_batch = n;
-        self
-    }
-
-    /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default (`None`) all cores.
-    pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
-        self.options.threads = n.into();
-        self
+    setters! {
+        /// Arithmetic of the convolutions. Default f32.
+        precision: Precision,
+        /// Which implementation runs. Default [`Engine::Auto`].
+        engine: Engine,
+        /// Most positions of a call, 1 to [`MAX_BATCH`](super::MAX_BATCH): memory for them is taken at once. Default 128.
+        max_batch: usize,
+        /// Threads of the CPU back end, 1 to 1024; 1 is the sequential program; results do not depend on it. Default (`None`) all cores.
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     fn setup(&self, device: &Device) -> Result<Setup<'a>> {

@@ -3,8 +3,7 @@
 mod builder;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub use builder::SolverBuilder;
 
@@ -14,18 +13,8 @@ use crate::cfr::options::Options;
 use crate::cfr::problem::Problem;
 use crate::cfr::report::{Point, Report};
 use crate::cfr::strategy::{Checkpoint, State, Strategy};
+use crate::runtime::keep::Keep;
 use crate::{Device, Memory, Progress, Result};
-
-/// Where the state is written while a solver runs, and how often.
-#[derive(Clone, Debug)]
-struct Keep {
-    path: Option<PathBuf>,
-    /// [`CHECKPOINT_EVERY`] unless said.
-    every: Option<Duration>,
-}
-
-/// Time between two checkpoints while a solve runs.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// A solve that can be run on, looked at, stored and gone on with.
 ///
@@ -83,8 +72,7 @@ impl Solver {
     /// As the device says: the solver is of no more use then; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
         let (began, limit) = (Instant::now(), self.options.iterations);
-        let mut written = Instant::now();
-        let every = self.keep.every.unwrap_or(CHECKPOINT_EVERY);
+        self.keep.begin();
         let mut part = 1u32;
         let mut go_on = true;
         if self.iteration == 0 && self.measure_at.as_ref().is_some_and(|at| at.contains(&0)) {
@@ -101,9 +89,8 @@ impl Solver {
             self.iteration += u64::from(now);
             let latest = if self.is_measured() { Some(self.exploitability()?) } else { None };
             go_on = watch(&self.progress(began, latest)).is_continue();
-            if let Some(path) = self.keep.path.clone().filter(|_| written.elapsed() >= every) {
-                self.checkpoint()?.save(path)?;
-                written = Instant::now();
+            if self.keep.is_due() {
+                self.keep_state()?;
             }
             // Large enough that the calls cost nothing, small enough that a caller is heard.
             if seconds < 0.05 {
@@ -115,10 +102,17 @@ impl Solver {
         if self.measure_at.is_none() {
             self.exploitability()?;
         }
-        if let Some(path) = self.keep.path.clone() {
-            self.checkpoint()?.save(path)?;
-        }
+        self.keep_state()?;
         Ok(self.report())
+    }
+
+    /// Writes the state, where there is a file for it.
+    fn keep_state(&mut self) -> Result<()> {
+        if !self.keep.is_wanted() {
+            return Ok(());
+        }
+        let state = self.checkpoint()?;
+        self.keep.write(&state)
     }
 
     /// Whether the exploitability is to be found after the iterations so far.

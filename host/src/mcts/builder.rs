@@ -10,6 +10,7 @@ use super::search::Search;
 use super::{dispatch, layout};
 #[cfg(doc)]
 use crate::Error;
+use crate::runtime::setters::setters;
 use crate::{Device, Memory, Result};
 
 impl<G: KernelSet> Search<G> {
@@ -42,34 +43,29 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Which children are played out and how; default [`Variant::AcpProdigal`].
-    pub fn variant(mut self, variant: Variant) -> Self {
-        self.options.variant = variant;
-        self
-    }
-
-    /// Independent trees T, 1 to 512; default 8.
-    pub fn n_trees(mut self, n_trees: u32) -> Self {
-        self.options.n_trees = n_trees;
-        self
-    }
-
-    /// Playouts m of a child in one step, a power of two from 1 to 512; default 128.
-    pub fn n_playouts(mut self, n_playouts: u32) -> Self {
-        self.options.n_playouts = n_playouts;
-        self
-    }
-
-    /// Ends the search after so many steps; default none.
-    pub fn steps(mut self, steps: u64) -> Self {
-        self.options.steps = Some(steps);
-        self
-    }
-
-    /// Ends the search after so many seconds; default 5. With a step limit too, whichever comes first.
-    pub fn seconds(mut self, seconds: f64) -> Self {
-        self.options.seconds = Some(seconds);
-        self
+    setters! {
+        /// Which children are played out and how; default [`Variant::AcpProdigal`].
+        variant: Variant,
+        /// Independent trees T, 1 to 512; default 8.
+        n_trees: u32,
+        /// Playouts m of a child in one step, a power of two from 1 to 512; default 128.
+        n_playouts: u32,
+        /// Ends the search after so many steps; default none.
+        steps: u64 = Some(steps),
+        /// Ends the search after so many seconds; default 5. With a step limit too, whichever comes first.
+        seconds: f64 = Some(seconds),
+        /// Exploration constant C of the upper confidence bound, finite and not negative; default 2.
+        ucb_c: f32,
+        /// What a draw is worth, 0 to 1; default 0.5. The paper's program counts 0.
+        draw_value: f32,
+        /// Device memory in GiB; default 2. The size of the trees follows from it.
+        device_memory_gb: f64,
+        /// Seed of all random streams; default 0.
+        seed: u64,
+        /// What runs the search; default [`Engine::Auto`].
+        engine: Engine,
+        /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends ignore it.
+        threads: usize = Some(threads),
     }
 
     /// No time limit.
@@ -78,45 +74,9 @@ impl<G: KernelSet> SearchBuilder<G> {
         self
     }
 
-    /// Exploration constant C of the upper confidence bound, finite and not negative; default 2.
-    pub fn ucb_c(mut self, ucb_c: f32) -> Self {
-        self.options.ucb_c = ucb_c;
-        self
-    }
-
-    /// What a draw is worth, 0 to 1; default 0.5. The paper's program counts 0.
-    pub fn draw_value(mut self, draw_value: f32) -> Self {
-        self.options.draw_value = draw_value;
-        self
-    }
-
-    /// Device memory in GiB; default 2. The size of the trees follows from it.
-    pub fn device_memory_gb(mut self, device_memory_gb: f64) -> Self {
-        self.options.device_memory_gb = device_memory_gb;
-        self
-    }
-
-    /// Seed of all random streams; default 0.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
-    }
-
-    /// What runs the search; default [`Engine::Auto`].
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine;
-        self
-    }
-
     /// Threads per block of each stage; default [`BlockSizes::listing_1`].
     pub fn block_sizes(mut self, blocks: BlockSizes) -> Self {
         self.blocks = Some(blocks);
-        self
-    }
-
-    /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends ignore it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.options.threads = Some(threads);
         self
     }
 

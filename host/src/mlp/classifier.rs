@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use super::dispatch;
 use super::engines::{Setup, Train};
-use super::options::{Engine, Precision, Residence, setters};
+use super::options::{Engine, Precision, Residence};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Result};
 
 /// A class for an image.
@@ -53,12 +54,8 @@ impl ClassifierBuilder {
         self
     }
 
-    setters! { precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32 }
-
-    /// Sets [`Options::threads`].
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.options.threads = threads.into();
-        self
+    setters! {
+        precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// Memory that the classifier will need, labelled sets not counted.

@@ -178,31 +178,6 @@ pub enum Schedule {
     },
 }
 
-/// A setter for every option of a builder that has `options`; after `noted;` of one that notes in `given` what was set.
-macro_rules! setters {
-    (noted; $($name:ident: $type:ty),+ $(,)?) => {
-        $(
-            #[doc = concat!("Sets [`Options::", stringify!($name), "`].")]
-            pub fn $name(mut self, $name: $type) -> Self {
-                self.options.$name = $name;
-                self.given.push(stringify!($name));
-                self
-            }
-        )+
-    };
-    ($($name:ident: $type:ty),+ $(,)?) => {
-        $(
-            #[doc = concat!("Sets [`Options::", stringify!($name), "`].")]
-            pub fn $name(mut self, $name: $type) -> Self {
-                self.options.$name = $name;
-                self
-            }
-        )+
-    };
-}
-
-pub(super) use setters;
-
 /// When to stop before the last epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {

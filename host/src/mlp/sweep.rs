@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::engines::Setup;
 use super::engines::epoch::SideBySide;
-use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule, setters};
+use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Most models of a sweep.
@@ -33,6 +34,7 @@ impl SweepBuilder {
     setters! {
         hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// Adds a model: its seed and its base learning rate.
@@ -44,12 +46,6 @@ impl SweepBuilder {
     /// A set that every model classifies at the end.
     pub fn test(mut self, test: &Arc<Dataset>) -> Self {
         self.test = Some(Arc::clone(test));
-        self
-    }
-
-    /// Sets [`Options::threads`].
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.options.threads = threads.into();
         self
     }
 

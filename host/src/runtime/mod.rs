@@ -8,9 +8,9 @@
 //! | `stream`, `event`, `graph` | work in order, its times, its recordings |
 //! | `buffer`, `pinned` | memory of the device, and of the host for copies |
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
-//! | `precision`, `progress`, `named`, `threads` | words that families share |
+//! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
-//! | `checkpoint`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
+//! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;
 #[allow(unsafe_code)]
@@ -29,6 +29,7 @@ pub(crate) mod fnv;
 pub(crate) mod graph;
 pub(crate) mod host_machine;
 pub(crate) mod info;
+pub(crate) mod keep;
 #[allow(unsafe_code)]
 pub(crate) mod launch;
 pub(crate) mod memory;
@@ -40,6 +41,7 @@ pub(crate) mod pinned;
 pub(crate) mod precision;
 pub(crate) mod progress;
 pub(crate) mod sealed;
+pub(crate) mod setters;
 #[allow(unsafe_code)]
 pub(crate) mod stream;
 pub(crate) mod tensors;

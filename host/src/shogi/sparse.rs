@@ -7,6 +7,7 @@ use super::loss::{Loss, Totals};
 use super::options::SparseOptions;
 use super::shard::Shard;
 use super::update::Update;
+use crate::runtime::setters::setters;
 use crate::{Device, Memory, Result};
 
 /// Options of a [`Sparse`]; made by [`Sparse::builder`].
@@ -24,18 +25,11 @@ impl SparseBuilder {
         self
     }
 
-    /// Most bytes of positions that are kept on the device.
-    #[must_use]
-    pub fn device_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.options.device_bytes = bytes.into();
-        self
-    }
-
-    /// Threads on the CPU; `None` for all cores.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.options.threads = threads.into();
-        self
+    setters! {
+        /// Most bytes of positions that are kept on the device.
+        device_bytes: impl Into<Option<u64>> = device_bytes.into(),
+        /// Threads on the CPU; `None` for all cores.
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// Memory that [`build`](Self::build) takes; what an optimiser remembers comes on top when it is first used, and positions as far as there is room.

@@ -32,6 +32,7 @@ use super::player::{
 };
 use super::train::{self, Checkpoint, Samples, StoppedBy, TrainEvent, Trainer, initial};
 use super::{Engine, Evaluator, EvaluatorOptions, Network, NetworkShape, ObservationLayout, ValueOf, write_records};
+use crate::runtime::setters::setters;
 use crate::{Backend, Device, Error, Memory, Precision, Progress, Result};
 
 /// What a learner measures while it runs: [`Progress::latest`].
@@ -72,94 +73,41 @@ impl LearnerBuilder {
         self
     }
 
-    /// Iterations in all. Default 10.
-    pub fn iterations(mut self, n: u32) -> Self {
-        self.options.iterations = n;
-        self
-    }
-
-    /// Games of self-play in an iteration. Default 512.
-    pub fn games(mut self, n: u64) -> Self {
-        self.options.games = n;
-        self
+    setters! {
+        /// Iterations in all. Default 10.
+        iterations: u32,
+        /// Games of self-play in an iteration. Default 512.
+        games: u64,
+        /// Games of self-play side by side. Default 512.
+        parallel: u32,
+        /// Iterations whose games are learned from, the last ones. Default 5.
+        window: u32,
+        /// Searches of self-play. Default those of self-play with 8 leaves at once.
+        search: SearchOptions,
+        /// Training in an iteration. Default 2 epochs.
+        train: train::Options,
+        /// The gate match, and the one against the initial network. Default 200 games.
+        gate: MatchOptions,
+        /// Searches of matches. Default without noise and temperature, 8 leaves at once.
+        gate_search: SearchOptions,
+        /// Share of the points above which the new network replaces the old one. Default 0.55.
+        threshold: f64,
+        /// Arithmetic of self-play and matches. Default bf16 where kernels run on a GPU with tensor cores, else f32.
+        precision: Precision = Some(precision),
+        /// The network's size. Default OpenSpiel's for checkers.
+        shape: NetworkShape,
+        /// What observations show. Default egocentric.
+        observation: ObservationLayout,
+        /// Whose result the value is. Default that of the player to move.
+        value_of: ValueOf,
+        /// Draws the first network, and is added to all other seeds. Default 1.
+        seed: u64,
     }
 
     /// Simulations of a move, in self-play and in matches. Default 100.
     pub fn simulations(mut self, n: u32) -> Self {
         self.options.search.simulations = n;
         self.options.gate_search.simulations = n;
-        self
-    }
-
-    /// Games of self-play side by side. Default 512.
-    pub fn parallel(mut self, n: u32) -> Self {
-        self.options.parallel = n;
-        self
-    }
-
-    /// Iterations whose games are learned from, the last ones. Default 5.
-    pub fn window(mut self, n: u32) -> Self {
-        self.options.window = n;
-        self
-    }
-
-    /// Searches of self-play. Default those of self-play with 8 leaves at once.
-    pub fn search(mut self, options: SearchOptions) -> Self {
-        self.options.search = options;
-        self
-    }
-
-    /// Training in an iteration. Default 2 epochs.
-    pub fn train(mut self, options: train::Options) -> Self {
-        self.options.train = options;
-        self
-    }
-
-    /// The gate match, and the one against the initial network. Default 200 games.
-    pub fn gate(mut self, options: MatchOptions) -> Self {
-        self.options.gate = options;
-        self
-    }
-
-    /// Searches of matches. Default without noise and temperature, 8 leaves at once.
-    pub fn gate_search(mut self, options: SearchOptions) -> Self {
-        self.options.gate_search = options;
-        self
-    }
-
-    /// Share of the points above which the new network replaces the old one. Default 0.55.
-    pub fn threshold(mut self, share: f64) -> Self {
-        self.options.threshold = share;
-        self
-    }
-
-    /// Arithmetic of self-play and matches. Default bf16 where kernels run on a GPU with tensor cores, else f32.
-    pub fn precision(mut self, precision: Precision) -> Self {
-        self.options.precision = Some(precision);
-        self
-    }
-
-    /// The network's size. Default OpenSpiel's for checkers.
-    pub fn shape(mut self, shape: NetworkShape) -> Self {
-        self.options.shape = shape;
-        self
-    }
-
-    /// What observations show. Default egocentric.
-    pub fn observation(mut self, layout: ObservationLayout) -> Self {
-        self.options.observation = layout;
-        self
-    }
-
-    /// Whose result the value is. Default that of the player to move.
-    pub fn value_of(mut self, value_of: ValueOf) -> Self {
-        self.options.value_of = value_of;
-        self
-    }
-
-    /// Draws the first network, and is added to all other seeds. Default 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
         self
     }
 

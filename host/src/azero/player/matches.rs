@@ -14,6 +14,7 @@ use super::self_play::play_checked;
 use super::task::Task;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
+use crate::runtime::setters::setters;
 use crate::{Device, Memory, Progress, Result};
 
 /// Who plays a match.
@@ -59,28 +60,15 @@ impl MatchBuilder {
         self
     }
 
-    /// Games in all; even. Default 100.
-    pub fn games(mut self, n: u32) -> Self {
-        self.options.games = n;
-        self
-    }
-
-    /// Random actions at the beginning of each pair of games. Default 4.
-    pub fn opening_plies(mut self, n: u32) -> Self {
-        self.options.opening_plies = n;
-        self
-    }
-
-    /// Games side by side. Default 256.
-    pub fn parallel(mut self, n: u32) -> Self {
-        self.options.parallel = n;
-        self
-    }
-
-    /// Seed of openings and of random play. Default 0.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
+    setters! {
+        /// Games in all; even. Default 100.
+        games: u32,
+        /// Random actions at the beginning of each pair of games. Default 4.
+        opening_plies: u32,
+        /// Games side by side. Default 256.
+        parallel: u32,
+        /// Seed of openings and of random play. Default 0.
+        seed: u64,
     }
 
     /// Games side by side.

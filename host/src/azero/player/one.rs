@@ -12,6 +12,7 @@ use super::task::{Choice, Task};
 use crate::azero::Engine;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Notation, check_playable};
+use crate::runtime::setters::setters;
 use crate::{Device, Memory, Progress, Result};
 
 /// What a search found of one action.
@@ -86,51 +87,26 @@ impl PlayerBuilder {
         self
     }
 
-    /// Simulations of a move. Default 100.
-    pub fn simulations(mut self, n: u32) -> Self {
-        self.options.simulations = n;
-        self
-    }
-
-    /// Simulations that are evaluated together. Default 4.
-    pub fn leaves(mut self, n: u32) -> Self {
-        self.options.leaves = n;
-        self
-    }
-
-    /// Weight of the priors. Default 2.
-    pub fn c_puct(mut self, weight: f32) -> Self {
-        self.options.c_puct = weight;
-        self
-    }
-
-    /// Noise at the root. Default none.
-    pub fn noise(mut self, noise: Option<Noise>) -> Self {
-        self.options.noise = noise;
-        self
+    setters! {
+        /// Simulations of a move. Default 100.
+        simulations: u32,
+        /// Simulations that are evaluated together. Default 4.
+        leaves: u32,
+        /// Weight of the priors. Default 2.
+        c_puct: f32,
+        /// Noise at the root. Default none.
+        noise: Option<Noise>,
+        /// Nodes of a tree. Default 24 for each simulation.
+        max_nodes: u32 = Some(max_nodes),
+        /// Where the trees are. Default [`Trees::Auto`].
+        trees: Trees,
+        /// Seed of all random numbers. Default 0.
+        seed: u64,
     }
 
     /// Temperature of the choice of a move, and so many actions of a game have it. Default 1, for none.
     pub fn temperature(mut self, temperature: f32, plies: u32) -> Self {
         (self.options.temperature, self.options.temperature_plies) = (temperature, plies);
-        self
-    }
-
-    /// Nodes of a tree. Default 24 for each simulation.
-    pub fn max_nodes(mut self, n: u32) -> Self {
-        self.options.max_nodes = Some(n);
-        self
-    }
-
-    /// Where the trees are. Default [`Trees::Auto`].
-    pub fn trees(mut self, trees: Trees) -> Self {
-        self.options.trees = trees;
-        self
-    }
-
-    /// Seed of all random numbers. Default 0.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
         self
     }
 

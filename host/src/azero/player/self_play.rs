@@ -14,6 +14,7 @@ use super::task::{Choice, Task};
 use crate::azero::GameRecord;
 use crate::azero::checkers::{Checkers, returns};
 use crate::mcts::{Game, Outcome, Player as Side};
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Choices for [`SelfPlay`].
@@ -30,28 +31,15 @@ impl SelfPlayBuilder {
         self
     }
 
-    /// Options of the searches. Default [`SearchOptions::self_play`].
-    pub fn search(mut self, options: SearchOptions) -> Self {
-        self.options.search = options;
-        self
-    }
-
-    /// Games in all. Default 100.
-    pub fn games(mut self, n: u64) -> Self {
-        self.options.games = n;
-        self
-    }
-
-    /// Number of the first game. Default 0.
-    pub fn first(mut self, game: u64) -> Self {
-        self.options.first = game;
-        self
-    }
-
-    /// Games side by side, 1 to [`MAX_PARALLEL`](super::MAX_PARALLEL). Default 256. What is played does not depend on it.
-    pub fn parallel(mut self, n: u32) -> Self {
-        self.options.parallel = n;
-        self
+    setters! {
+        /// Options of the searches. Default [`SearchOptions::self_play`].
+        search: SearchOptions,
+        /// Games in all. Default 100.
+        games: u64,
+        /// Number of the first game. Default 0.
+        first: u64,
+        /// Games side by side, 1 to [`MAX_PARALLEL`](super::MAX_PARALLEL). Default 256. What is played does not depend on it.
+        parallel: u32,
     }
 
     /// Seed of all random numbers. Default 0.

@@ -12,10 +12,9 @@ use super::step::{Numbers, StepReport};
 use super::{Engine, EpochReport, Losses, Options, Report, Samples, StoppedBy, order};
 use crate::azero::Network;
 use crate::azero::network::n_values;
+use crate::runtime::keep::Keep;
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Progress, Result};
-
-/// Default time between two checkpoints.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// Names of all options.
 const NAMES: [&str; 13] = [
@@ -43,98 +42,44 @@ pub struct TrainerBuilder {
     /// Options that were chosen.
     asked: Vec<&'static str>,
     resume: Option<Checkpoint>,
-    checkpoint: Option<PathBuf>,
-    checkpoint_every: Duration,
+    keep: Keep,
 }
 
 impl TrainerBuilder {
-    fn asked(mut self, name: &'static str) -> Self {
-        self.asked.push(name);
-        self
-    }
-
     /// All options at once.
     pub fn options(mut self, options: Options) -> Self {
         (self.options, self.asked) = (options, NAMES.to_vec());
         self
     }
 
-    /// Positions of a step. Default 1024.
-    pub fn batch(mut self, n: u32) -> Self {
-        self.options.batch = n;
-        self.asked("batch")
-    }
-
-    /// Times that all positions are learned from. Default 10.
-    pub fn epochs(mut self, n: u32) -> Self {
-        self.options.epochs = n;
-        self.asked("epochs")
-    }
-
-    /// Most steps in all. Default: the epochs alone count.
-    pub fn steps(mut self, n: u64) -> Self {
-        self.options.steps = Some(n);
-        self.asked("steps")
-    }
-
-    /// Adam's learning rate. Default 0.001.
-    pub fn learning_rate(mut self, rate: f64) -> Self {
-        self.options.learning_rate = rate;
-        self.asked("learning_rate")
-    }
-
-    /// Factor of the L2 term. Default 0.0001.
-    pub fn weight_decay(mut self, factor: f64) -> Self {
-        self.options.weight_decay = factor;
-        self.asked("weight_decay")
-    }
-
-    /// Factor of the value's loss. Default 1.
-    pub fn value_weight(mut self, factor: f64) -> Self {
-        self.options.value_weight = factor;
-        self.asked("value_weight")
-    }
-
-    /// Share of a batch in the norms' running statistics. Default 0.1.
-    pub fn momentum(mut self, share: f64) -> Self {
-        self.options.momentum = share;
-        self.asked("momentum")
-    }
-
-    /// Adam's share of the mean that stays. Default 0.9.
-    pub fn beta1(mut self, share: f64) -> Self {
-        self.options.beta1 = share;
-        self.asked("beta1")
-    }
-
-    /// Adam's share of the mean square that stays. Default 0.999.
-    pub fn beta2(mut self, share: f64) -> Self {
-        self.options.beta2 = share;
-        self.asked("beta2")
-    }
-
-    /// What Adam adds to the root. Default 1e-8.
-    pub fn epsilon(mut self, value: f64) -> Self {
-        self.options.epsilon = value;
-        self.asked("epsilon")
-    }
-
-    /// Which implementation trains. Default [`Engine::Auto`].
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine;
-        self.asked("engine")
-    }
-
-    /// Share of the games that are kept for validation. Default 0.
-    pub fn validation(mut self, share: f64) -> Self {
-        self.options.validation = share;
-        self.asked("validation")
-    }
-
-    /// Orders positions, and draws the games for validation. Default 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self.asked("seed")
+    setters! {
+        noted in asked;
+        /// Positions of a step. Default 1024.
+        batch: u32,
+        /// Times that all positions are learned from. Default 10.
+        epochs: u32,
+        /// Most steps in all. Default: the epochs alone count.
+        steps: u64 = Some(steps),
+        /// Adam's learning rate. Default 0.001.
+        learning_rate: f64,
+        /// Factor of the L2 term. Default 0.0001.
+        weight_decay: f64,
+        /// Factor of the value's loss. Default 1.
+        value_weight: f64,
+        /// Share of a batch in the norms' running statistics. Default 0.1.
+        momentum: f64,
+        /// Adam's share of the mean that stays. Default 0.9.
+        beta1: f64,
+        /// Adam's share of the mean square that stays. Default 0.999.
+        beta2: f64,
+        /// What Adam adds to the root. Default 1e-8.
+        epsilon: f64,
+        /// Which implementation trains. Default [`Engine::Auto`].
+        engine: Engine,
+        /// Share of the games that are kept for validation. Default 0.
+        validation: f64,
+        /// Orders positions, and draws the games for validation. Default 1.
+        seed: u64,
     }
 
     /// Goes on from a checkpoint; its network replaces the other. Options that were not asked for are the checkpoint's; `epochs`, `steps`
@@ -146,13 +91,13 @@ impl TrainerBuilder {
 
     /// Writes the whole state to this file at the end of a run, however it ends, and every [`checkpoint_every`](Self::checkpoint_every). Default none.
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.checkpoint = Some(path.into());
+        self.keep.path = Some(path.into());
         self
     }
 
     /// Time between two checkpoints while it runs. Default 5 minutes.
     pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.checkpoint_every = time;
+        self.keep.every = Some(time);
         self
     }
 
@@ -184,7 +129,7 @@ impl TrainerBuilder {
     pub fn build(self, device: &Device) -> Result<Trainer> {
         let options = self.settled()?;
         let chosen = dispatch::choose(device, options.engine)?;
-        let Self { network, samples, resume, checkpoint, checkpoint_every, .. } = self;
+        let Self { network, samples, resume, mut keep, .. } = self;
         let data_checksum = samples.checksum();
         let (numbers, done) = match resume {
             Some(checkpoint) => {
@@ -213,7 +158,7 @@ impl TrainerBuilder {
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
         let engine = dispatch::open(device, chosen, setup)?;
-        let keep = checkpoint.map(|path| Keep { path, every: checkpoint_every, last: Instant::now() });
+        keep.begin();
         let device = device.clone();
         Ok(Trainer { engine, chosen, device, options, train, validation, data_checksum, done, keep, memory })
     }
@@ -225,13 +170,6 @@ fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Option
     // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
     let networks = 4 * 4 * n_values(shape);
     Ok(dispatch::memory(engine, shape, samples, options.batch)?.on_host("networks", networks))
-}
-
-/// A file that is written while a training runs.
-struct Keep {
-    path: PathBuf,
-    every: Duration,
-    last: Instant,
 }
 
 /// That training can begin.
@@ -286,7 +224,7 @@ pub struct Trainer {
     validation: Vec<u32>,
     data_checksum: u64,
     done: Done,
-    keep: Option<Keep>,
+    keep: Keep,
     memory: Memory,
 }
 
@@ -321,8 +259,7 @@ impl Trainer {
             options: Options::default(),
             asked: Vec::new(),
             resume: None,
-            checkpoint: None,
-            checkpoint_every: CHECKPOINT_EVERY,
+            keep: Keep::default(),
         }
     }
 
@@ -382,10 +319,7 @@ impl Trainer {
         let start = Instant::now();
         let ended = self.run_epochs(start, &mut watch);
         // What was learned is kept, also after a loss that is not finite.
-        if let Some(keep) = &self.keep {
-            let path = keep.path.clone();
-            self.checkpoint()?.save(path)?;
-        }
+        self.keep_state()?;
         let stopped_by = ended?;
         Ok(Report {
             device: self.device.to_string(),
@@ -430,15 +364,13 @@ impl Trainer {
         }
     }
 
-    /// Writes the checkpoint if it is time.
-    fn keep(&mut self) -> Result<()> {
-        let Some(keep) = &mut self.keep else { return Ok(()) };
-        if keep.last.elapsed() < keep.every {
+    /// Writes the state, where there is a file for it.
+    fn keep_state(&mut self) -> Result<()> {
+        if !self.keep.is_wanted() {
             return Ok(());
         }
-        keep.last = Instant::now();
-        let path = keep.path.clone();
-        self.checkpoint()?.save(path)
+        let state = self.checkpoint()?;
+        self.keep.write(&state)
     }
 
     /// The rest of one epoch; whether it was finished.
@@ -472,7 +404,9 @@ impl Trainer {
                 goes_on &= watch(&self.progress(start, event)).is_continue();
             }
             self.done.sums.seconds += seconds;
-            self.keep()?;
+            if self.keep.is_due() {
+                self.keep_state()?;
+            }
         }
         if self.done.step < end {
             return Ok(false);

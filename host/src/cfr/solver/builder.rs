@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Keep, Solver};
+use super::Solver;
 use crate::cfr::dispatch::{self, Plan};
 use crate::cfr::options::{Algorithm, Averaging, Engine, Options, Sampling, Updates};
 use crate::cfr::problem::Problem;
 use crate::cfr::strategy::Checkpoint;
+use crate::runtime::keep::Keep;
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Precision, Result};
 
 /// Builds a [`Solver`].
@@ -22,18 +24,6 @@ pub struct SolverBuilder {
     keep: Keep,
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident => $field:ident: $kind:ty),+ $(,)?) => {
-        $($(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $field: $kind) -> Self {
-            self.options.$field = $field;
-            self.asked.push(stringify!($field));
-            self
-        })+
-    };
-}
-
 impl SolverBuilder {
     pub(super) fn new(problem: Problem) -> Self {
         Self {
@@ -42,37 +32,38 @@ impl SolverBuilder {
             asked: Vec::new(),
             measure_at: None,
             resume: None,
-            keep: Keep { path: None, every: None },
+            keep: Keep::default(),
         }
     }
 
     setters! {
+        noted in asked;
         /// How regrets become strategies; `Cfr` unless said.
-        algorithm => algorithm: Algorithm,
+        algorithm: Algorithm,
         /// Who learns in an iteration; `Alternating` unless said.
-        updates => updates: Updates,
+        updates: Updates,
         /// Weights of the average; what the algorithm is published with unless said.
-        averaging => averaging: Averaging,
+        averaging: Averaging,
         /// What is sampled; nothing unless said.
-        sampling => sampling: Sampling,
+        sampling: Sampling,
         /// Deals, boards or traversals of an iteration, where something is sampled; at least 1, and 1 unless said.
-        batch => batch: u32,
+        batch: u32,
         /// Exponents α, β, γ of discounted CFR; 1.5, 0, 2 unless said.
-        discounts => discounts: [f64; 3],
+        discounts: [f64; 3],
         /// Exploration ε of outcome sampling, above 0 and at most 1; 0.6 unless said.
-        exploration => exploration: f64,
+        exploration: f64,
         /// Seed of what is sampled.
-        seed => seed: u64,
+        seed: u64,
         /// Arithmetic; `F32` unless said.
-        precision => precision: Precision,
+        precision: Precision,
         /// Which engine; by the rule of [`cfr`](crate::cfr) unless said.
-        engine => engine: Engine,
+        engine: Engine,
         /// Whether boards that differ by names of suits only are solved once; yes unless said.
-        isomorphism => isomorphism: bool,
+        isomorphism: bool,
         /// Iterations in all, those before a resume included; 1000 unless said.
-        iterations => iterations: u64,
+        iterations: u64,
         /// Threads of the CPU back end, 1 to 1024; all cores unless said.
-        threads => threads: Option<usize>,
+        threads: Option<usize>,
     }
 
     /// All options at once; each of them counts as asked for.
@@ -119,13 +110,7 @@ impl SolverBuilder {
     pub fn plan(&self, device: &Device) -> Result<Plan> {
         let options = self.settled()?;
         options.check()?;
-        match (self.keep.every, &self.keep.path) {
-            (Some(Duration::ZERO), _) => return Err(Error::option("checkpoint_every", "0 s", "a time above 0")),
-            (Some(every), None) => {
-                return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
-            }
-            _ => {}
-        }
+        self.keep.check()?;
         if options.algorithm == Algorithm::CfrBr && self.problem.n_players() != 2 {
             return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two players"));
         }

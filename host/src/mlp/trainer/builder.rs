@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{Kept, Position, Trainer};
+use super::{Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
 use crate::mlp::options::{
     EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction, Residence, Schedule,
-    setters,
 };
 use crate::mlp::{Dataset, Network, dispatch, network};
+use crate::runtime::keep::Keep;
+use crate::runtime::setters::setters;
 use crate::{Device, Error, Memory, Result};
-
-/// Time between two checkpoints, where none is given.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 
 /// Options of a [`Trainer`]; made by [`Trainer::builder`].
 #[derive(Clone, Debug)]
@@ -28,8 +26,7 @@ pub struct TrainerBuilder {
     validation: Option<Arc<Dataset>>,
     network: Option<Network>,
     resume: Option<Checkpoint>,
-    checkpoint: Option<PathBuf>,
-    checkpoint_every: Option<Duration>,
+    keep: Keep,
 }
 
 impl TrainerBuilder {
@@ -42,8 +39,7 @@ impl TrainerBuilder {
             validation: None,
             network: None,
             resume: None,
-            checkpoint: None,
-            checkpoint_every: None,
+            keep: Keep::default(),
         }
     }
 
@@ -55,17 +51,10 @@ impl TrainerBuilder {
     }
 
     setters! {
-        noted;
+        noted in given;
         hidden: Vec<u32>, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u32, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
-        early_stopping: Option<EarlyStopping>, evaluate_batch: u32,
-    }
-
-    /// Sets [`Options::threads`].
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.options.threads = threads.into();
-        self.given.push("threads");
-        self
+        early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// A set that is classified after every epoch: its accuracy and loss are in the reports. It has no influence on the training.
@@ -96,13 +85,13 @@ impl TrainerBuilder {
 
     /// A file that the state goes to at the end of every run, also of one that diverges, and while it runs.
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.checkpoint = Some(path.into());
+        self.keep.path = Some(path.into());
         self
     }
 
     /// Time between two checkpoints while a run lasts, above 0; 5 minutes if not given. [`Engine::Epoch`] can only stop for one between two epochs.
     pub fn checkpoint_every(mut self, every: Duration) -> Self {
-        self.checkpoint_every = Some(every);
+        self.keep.every = Some(every);
         self
     }
 
@@ -123,7 +112,7 @@ impl TrainerBuilder {
     }
 
     fn check_with(&self, options: &Options) -> Result<()> {
-        let Self { train, validation, network, resume, checkpoint, checkpoint_every, .. } = self;
+        let Self { train, validation, network, resume, keep, .. } = self;
         if network.is_some() && resume.is_some() {
             return Err(Error::option("network", "given", "not together with a checkpoint, which has its own weights"));
         }
@@ -131,12 +120,7 @@ impl TrainerBuilder {
         if let Some(crate::Checkpoint(state)) = resume {
             state.check_options(options, &options.sizes(train.n_inputs(), train.n_classes()))?;
         }
-        if checkpoint_every.is_some_and(|every| every.is_zero()) {
-            return Err(Error::option("checkpoint_every", "0 s", "a time above 0"));
-        }
-        if let (Some(every), None) = (checkpoint_every, checkpoint) {
-            return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
-        }
+        keep.check()?;
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
             let expected = format!("at most {MAX_WIDTH} pixels, {MAX_CLASSES} classes");
@@ -181,7 +165,7 @@ impl TrainerBuilder {
             set.expect_fits(&sizes)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
-        let Self { test, network, resume, checkpoint, checkpoint_every, .. } = self;
+        let Self { test, network, resume, keep, .. } = self;
         if let Some(network) = &network
             && network.sizes() != sizes
         {
@@ -214,10 +198,8 @@ impl TrainerBuilder {
         let train_id = engine.load(&train)?;
         let test = test.map(|set| Ok::<_, Error>((engine.load(&set)?, set))).transpose()?;
         let validation = validation.map(|set| Ok::<_, Error>((engine.load(&set)?, set))).transpose()?;
-        let every = checkpoint_every.unwrap_or(CHECKPOINT_EVERY);
-        let kept = checkpoint.map(|path| Kept { path, every, last: Instant::now() });
         let device = device.clone();
-        Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, position, kept, memory })
+        Ok(Trainer { engine, device, options, sizes, train, train_id, test, validation, position, keep, memory })
     }
 
     /// What is trained on, and what is validated with.

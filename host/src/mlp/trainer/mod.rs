@@ -3,9 +3,8 @@
 mod builder;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub use builder::TrainerBuilder;
 
@@ -14,6 +13,7 @@ use super::engines::{EpochPlan, SetId, Train};
 use super::options::{EarlyStopping, Engine, Options, Schedule};
 use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
 use super::{Dataset, Network};
+use crate::runtime::keep::Keep;
 use crate::{Device, Error, Memory, Progress, Result};
 
 /// Where a training stands.
@@ -53,17 +53,8 @@ pub struct Trainer {
     test: Option<(SetId, Arc<Dataset>)>,
     validation: Option<(SetId, Arc<Dataset>)>,
     position: Position,
-    kept: Option<Kept>,
+    keep: Keep,
     memory: Memory,
-}
-
-/// A file that the state goes to, at the end of a run and while it runs.
-#[derive(Debug)]
-struct Kept {
-    path: PathBuf,
-    every: Duration,
-    /// When it was last written, or the run began.
-    last: Instant,
 }
 
 impl Trainer {
@@ -123,9 +114,7 @@ impl Trainer {
     /// [`Error::Diverged`] if a loss is not finite: the state is again that before the epoch, or that from which `run` went on within it, and is written to the checkpoint
     /// too. [`Error::File`] if that cannot be written. Errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<Report> {
-        if let Some(kept) = &mut self.kept {
-            kept.last = Instant::now();
-        }
+        self.keep.begin();
         let ended = self.train(&mut watch);
         if matches!(ended, Ok(_) | Err(Error::Diverged { .. })) {
             self.keep_state()?;
@@ -160,7 +149,7 @@ impl Trainer {
             if stop {
                 return Ok(StoppedBy::Request);
             }
-            if self.kept.as_ref().is_some_and(Kept::is_due) {
+            if self.keep.is_due() {
                 self.keep_state()?;
             }
         }
@@ -168,12 +157,11 @@ impl Trainer {
 
     /// Writes the state, where there is a file for it.
     fn keep_state(&mut self) -> Result<()> {
-        let Some(path) = self.kept.as_ref().map(|kept| kept.path.clone()) else { return Ok(()) };
-        self.checkpoint()?.save(path)?;
-        if let Some(kept) = &mut self.kept {
-            kept.last = Instant::now();
+        if !self.keep.is_wanted() {
+            return Ok(());
         }
-        Ok(())
+        let state = self.checkpoint()?;
+        self.keep.write(&state)
     }
 
     /// The rest of one epoch, or as much as `watch` and the checkpoint let pass; whether it was finished.
@@ -191,8 +179,8 @@ impl Trainer {
             updates: before,
         };
         let start = Instant::now();
-        let kept = self.kept.as_ref();
-        let outcome = self.engine.train(&plan, &mut |step, _| watch(step + 1) && !kept.is_some_and(Kept::is_due))?;
+        let keep = &self.keep;
+        let outcome = self.engine.train(&plan, &mut |step, _| watch(step + 1) && !keep.is_due())?;
         let seconds = start.elapsed().as_secs_f64();
         if let Some(step) = outcome.bad_step {
             self.engine.restore()?;
@@ -322,13 +310,6 @@ impl Trainer {
             epochs_since_best: *epochs_since_best,
             state: self.engine.state()?,
         }))
-    }
-}
-
-impl Kept {
-    /// Whether it is time to write.
-    fn is_due(&self) -> bool {
-        self.last.elapsed() >= self.every
     }
 }
 

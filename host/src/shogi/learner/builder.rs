@@ -1,7 +1,7 @@
 //! How a learner is made.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::checkpoint::{Checkpoint, sum_of};
@@ -9,6 +9,8 @@ use super::course::{Course, Status};
 use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
+use crate::runtime::keep::Keep;
+use crate::runtime::setters::setters;
 use crate::shogi::dispatch;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::features::FeatureSet;
@@ -17,9 +19,6 @@ use crate::shogi::ranks::{Alone, Ranks, agree, expect_same, share};
 use crate::shogi::shard::{Shard, Shards};
 use crate::shogi::update::Optimizer;
 use crate::{Device, Error, Memory, Result};
-
-/// Time between two checkpoints of a run.
-const EVERY: Duration = Duration::from_secs(300);
 
 /// Options and data of a [`Learner`]; made by [`Learner::builder`].
 #[derive(Clone)]
@@ -32,8 +31,7 @@ pub struct LearnerBuilder<'a> {
     given: Vec<&'static str>,
     weights: Option<Weights>,
     resume: Option<Checkpoint>,
-    checkpoint: Option<PathBuf>,
-    every: Option<Duration>,
+    keep: Keep,
 }
 
 impl<'a> Learner<'a> {
@@ -61,19 +59,6 @@ fn memory_of(options: &Options) -> Memory {
     }
 }
 
-/// A setter an option.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty, $convert:expr;)+) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $name: $type) -> Self {
-            self.options.$name = $convert;
-            self.given.push(stringify!($name));
-            self
-        }
-    )+};
-}
-
 impl<'a> LearnerBuilder<'a> {
     fn new(train: Shards<'a>) -> Self {
         Self {
@@ -84,8 +69,7 @@ impl<'a> LearnerBuilder<'a> {
             given: Vec::new(),
             weights: None,
             resume: None,
-            checkpoint: None,
-            every: None,
+            keep: Keep::default(),
         }
     }
 
@@ -135,46 +119,47 @@ impl<'a> LearnerBuilder<'a> {
     }
 
     setters! {
+        noted in given;
         /// Which implementation.
-        engine: Engine, engine;
+        engine: Engine,
         /// What the evaluation counts.
-        features: FeatureSet, features;
+        features: FeatureSet,
         /// How weights move.
-        optimizer: Optimizer, optimizer;
+        optimizer: Optimizer,
         /// Learning rate.
-        learning_rate: f64, Some(learning_rate);
+        learning_rate: f64 = Some(learning_rate),
         /// What an iteration leaves of the rate.
-        rate_factor: f64, rate_factor;
+        rate_factor: f64,
         /// Weight of Σ|w|.
-        l1: f64, l1;
+        l1: f64,
         /// Weight of Σw²/2.
-        l2: f64, l2;
+        l2: f64,
         /// β₁ of momentum and Adam.
-        beta1: f64, beta1;
+        beta1: f64,
         /// β₂ of Adam.
-        beta2: f64, beta2;
+        beta2: f64,
         /// ε of AdaGrad and Adam.
-        epsilon: f64, epsilon;
+        epsilon: f64,
         /// Steps that L-BFGS remembers.
-        history: u32, history;
+        history: u32,
         /// Slope of the sigmoid.
-        a: f64, a;
+        a: f64,
         /// Siblings whose evaluation differs by more pawns from the played child's do not count.
-        window: f64, Some(window);
+        window: f64 = Some(window),
         /// Most siblings of a parent that count; 0 for all.
-        siblings: u32, siblings;
+        siblings: u32,
         /// Seed of their draw.
-        seed: u64, seed;
+        seed: u64,
         /// Keeps the sum of the 13 values as it was at first.
-        keep_scale: bool, keep_scale;
+        keep_scale: bool,
         /// First values of L N S G B R +P +L +N +S +B +R.
-        init: Values, init;
+        init: Values,
         /// Steps in all, those before a checkpoint included.
-        iterations: u32, iterations;
+        iterations: u32,
         /// Threads of what is done on the CPU; `None` for all cores.
-        threads: impl Into<Option<usize>>, threads.into();
+        threads: impl Into<Option<usize>> = threads.into(),
         /// Most bytes of positions that are kept on the device; `None` for as many as are free.
-        device_bytes: impl Into<Option<u64>>, device_bytes.into();
+        device_bytes: impl Into<Option<u64>> = device_bytes.into(),
     }
 
     /// Stops when the objective on held-out games no longer falls.
@@ -211,14 +196,14 @@ impl<'a> LearnerBuilder<'a> {
     /// Writes a checkpoint to `path` while it runs, and at the end of a run. To be set on all ranks alike; rank 0 writes.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
-        self.checkpoint = Some(path.as_ref().to_path_buf());
+        self.keep.path = Some(path.as_ref().to_path_buf());
         self
     }
 
     /// Time between two checkpoints, above 0; five minutes if not given.
     #[must_use]
     pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.every = Some(time);
+        self.keep.every = Some(time);
         self
     }
 
@@ -263,12 +248,7 @@ impl<'a> LearnerBuilder<'a> {
         if self.weights.is_some() && self.resume.is_some() {
             return Err(Error::option("weights", "given", "not together with a checkpoint, which has its own"));
         }
-        if self.every.is_some_and(|every| every.is_zero()) {
-            return Err(Error::option("checkpoint_every", "0 s", "a time above 0"));
-        }
-        if let (Some(every), None) = (self.every, &self.checkpoint) {
-            return Err(Error::option("checkpoint_every", format!("{every:?}"), "only with a checkpoint's path"));
-        }
+        self.keep.check()?;
         if let Some(weights) = self.weights.as_ref().filter(|weights| weights.features() != options.features) {
             let allowed = format!("{}, those of the given weights", weights.features());
             return Err(Error::option("features", options.features, allowed));
@@ -292,7 +272,7 @@ impl<'a> LearnerBuilder<'a> {
     /// The rest of [`build`](Self::build), on an engine that is open.
     fn build_on(self, options: Options, opened: Opened, device: &Device) -> Result<Learner<'a>> {
         let Opened { mut engine, which, memory } = opened;
-        let Self { train, held_out, ranks, weights, resume, checkpoint, every, .. } = self;
+        let Self { train, held_out, ranks, weights, resume, keep, .. } = self;
         let fingerprint = |shards: &[&Shard]| shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
         let fingerprint = fingerprint(&train).rotate_left(1) ^ fingerprint(&held_out);
         let data = format!("{fingerprint:016x}");
@@ -306,8 +286,7 @@ impl<'a> LearnerBuilder<'a> {
             _ => "new".into(),
         };
         // Rank 0 writes, but all wait until it has.
-        let keep = checkpoint.map(|path| (path, every.unwrap_or(EVERY)));
-        let writes = if keep.is_some() { "checkpoints" } else { "no checkpoints" };
+        let writes = if keep.is_wanted() { "checkpoints" } else { "no checkpoints" };
         expect_same(ranks, "set of options", &format!("{text} from {start}, {writes}"))?;
         let status = match resume {
             Some(crate::Checkpoint(state)) => {
@@ -326,7 +305,7 @@ impl<'a> LearnerBuilder<'a> {
                 Status { scale, ..Status::default() }
             }
         };
-        if let Some((path, _)) = keep.as_ref().filter(|_| ranks.rank() == 0) {
+        if let Some(path) = keep.path.as_ref().filter(|_| ranks.rank() == 0) {
             tracing::debug!("checkpoints go to {}", path.display());
         }
         Ok(Learner::new(Course {

@@ -1,14 +1,13 @@
 //! What a learner is made of, and the sums that all ranks add up.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use rayon::prelude::*;
 
 use super::lbfgs::{Point, Steps};
 use super::options::{Engine, Options};
 use super::report::LearnRow;
+use crate::runtime::keep::Keep;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
@@ -33,8 +32,8 @@ pub(super) struct Course<'a> {
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
-    /// Where checkpoints go, and the time between two.
-    pub keep: Option<(PathBuf, Duration)>,
+    /// Where checkpoints go.
+    pub keep: Keep,
     pub status: Status,
 }
 

@@ -1,7 +1,7 @@
 //! The course of learning: evaluate, tell, step.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -122,7 +122,8 @@ impl<'a> Learner<'a> {
         let begin = Instant::now();
         let mut start = Instant::now();
         let mut seconds = self.course.status.rows.last().map_or(0.0, |row| row.seconds);
-        let (mut saved, mut written) = (None, Instant::now());
+        let mut saved = None;
+        self.course.keep.begin();
         let stopped_by = loop {
             let mut stop = false;
             if self.course.status.rows.len() <= self.iteration() as usize {
@@ -142,13 +143,13 @@ impl<'a> Learner<'a> {
                 self.course.status.rows.push(row);
             }
             // Rank 0's clock is the one that counts.
-            let due = self.is_due(written.elapsed());
+            let due = self.course.ranks.rank() == 0 && self.course.keep.is_due();
             let mut anyone = [i64::from(stop), i64::from(due)];
             self.course.ranks.sum(&mut anyone)?;
             let [stops, due] = anyone.map(|n| n > 0);
             if due {
-                self.keep_checkpoint()?;
-                (saved, written) = (Some(self.iteration()), Instant::now());
+                self.keep_state()?;
+                saved = Some(self.iteration());
             }
             if self.iteration() >= iterations {
                 break StoppedBy::Iterations;
@@ -163,15 +164,10 @@ impl<'a> Learner<'a> {
                 break StoppedBy::Converged;
             }
         };
-        if self.course.keep.is_some() && saved != Some(self.iteration()) {
-            self.keep_checkpoint()?;
+        if self.course.keep.is_wanted() && saved != Some(self.iteration()) {
+            self.keep_state()?;
         }
         Ok(self.report(stopped_by))
-    }
-
-    /// Whether this rank is the one that writes, and the last checkpoint is old enough.
-    fn is_due(&self, since: Duration) -> bool {
-        self.course.ranks.rank() == 0 && self.course.keep.as_ref().is_some_and(|(_, every)| since >= *every)
     }
 
     /// The report on what was learnt so far.
@@ -237,13 +233,13 @@ impl<'a> Learner<'a> {
         Ok(crate::Checkpoint(state))
     }
 
-    fn keep_checkpoint(&self) -> Result<()> {
-        let Course { keep, ranks, .. } = &self.course;
-        let save = match keep {
-            Some((path, _)) if ranks.rank() == 0 => self.checkpoint().and_then(|checkpoint| checkpoint.save(path)),
+    fn keep_state(&mut self) -> Result<()> {
+        let ranks = self.course.ranks;
+        let written = match ranks.rank() {
+            0 => self.checkpoint().and_then(|state| self.course.keep.write(&state)),
             _ => Ok(()),
         };
-        agree(*ranks, save)
+        agree(ranks, written)
     }
 
     /// Searches quiet lines, where they are wanted and due.

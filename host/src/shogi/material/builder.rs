@@ -2,6 +2,7 @@
 
 use super::fit::Material;
 use super::options::{Engine, Options};
+use crate::runtime::setters::setters;
 use crate::shogi::dispatch;
 use crate::shogi::evaluation::check_children;
 use crate::shogi::objective::{Objective, Values};
@@ -34,46 +35,19 @@ impl<'a> MaterialBuilder<'a> {
         self
     }
 
-    /// Which implementation.
-    #[must_use]
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine;
-        self
-    }
-
-    /// What is minimised, and by which steps.
-    #[must_use]
-    pub fn objective(mut self, objective: Objective) -> Self {
-        self.options.objective = objective;
-        self
-    }
-
-    /// First values of L N S G B R +P +L +N +S +B +R.
-    #[must_use]
-    pub fn init(mut self, values: Values) -> Self {
-        self.options.init = values;
-        self
-    }
-
-    /// Steps in all.
-    #[must_use]
-    pub fn iterations(mut self, iterations: u32) -> Self {
-        self.options.iterations = iterations;
-        self
-    }
-
-    /// Takes the data as if they were there so many times.
-    #[must_use]
-    pub fn repeat(mut self, times: u32) -> Self {
-        self.options.repeat = times;
-        self
-    }
-
-    /// Threads on the CPU; `None` for all cores.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.options.threads = threads.into();
-        self
+    setters! {
+        /// Which implementation.
+        engine: Engine,
+        /// What is minimised, and by which steps.
+        objective: Objective,
+        /// First values of L N S G B R +P +L +N +S +B +R.
+        init: Values,
+        /// Steps in all.
+        iterations: u32,
+        /// Takes the data as if they were there so many times.
+        repeat: u32,
+        /// Threads on the CPU; `None` for all cores.
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// Memory that [`build`](Self::build) takes.
