@@ -18,6 +18,7 @@ use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::Backend;
 use image::{choose_image, declared_version, has_entry};
 
+pub(crate) use function::Entry;
 pub use function::{Function, FunctionInfo};
 
 /// A set of kernels loaded on a device.

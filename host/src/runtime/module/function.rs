@@ -23,34 +23,7 @@ impl Module {
     /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`](crate::Backend::Simt) the images are asked too, if
     /// there are any, so that a program without its kernel fails the same way on every back end.
     pub fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
-        let missing = || Error::MissingKernel { kernel: K::NAME.to_string(), module: self.name().to_string() };
-        let (handle, info) = match &self.inner.cuda {
-            Some(module) => {
-                module.context.enter()?;
-                let handle = match module.inner.get_function(K::NAME) {
-                    Ok(function) => function.to_raw() as Handle,
-                    Err(_) if driver::last_code() == driver::NOT_FOUND => return Err(missing()),
-                    Err(_) => {
-                        return Err(module.context.failure("cuModuleGetFunction", Some(K::NAME.to_string())));
-                    }
-                };
-                (handle, FunctionInfo::of(&module.context, handle)?)
-            }
-            None => {
-                if !self.inner.may_have(K::NAME)? {
-                    return Err(missing());
-                }
-                (std::ptr::null_mut(), FunctionInfo::on_the_cpu(K::BOUNDS.max_threads))
-            }
-        };
-        Ok(Function {
-            kernel,
-            module: Arc::clone(&self.inner),
-            handle: SharedHandle(handle),
-            info,
-            asked_for_shared: OnceLock::new(),
-            asked_for_clusters: OnceLock::new(),
-        })
+        Ok(Function { kernel, entry: Entry::find(&self.inner, K::NAME, K::BOUNDS.max_threads)? })
     }
 }
 
@@ -110,11 +83,7 @@ impl FunctionInfo {
 /// A kernel of a loaded module, ready to be launched with [`Stream::launch`](crate::Stream::launch).
 pub struct Function<K: Kernel> {
     kernel: K,
-    module: Arc<Loaded>,
-    handle: SharedHandle,
-    info: FunctionInfo,
-    asked_for_shared: OnceLock<()>,
-    asked_for_clusters: OnceLock<()>,
+    entry: Entry,
 }
 
 impl<K: Kernel> Function<K> {
@@ -130,12 +99,12 @@ impl<K: Kernel> Function<K> {
 
     /// The device it was loaded on.
     pub fn device(&self) -> &Device {
-        &self.module.device
+        self.entry.device()
     }
 
     /// What the compiled kernel uses.
     pub fn info(&self) -> FunctionInfo {
-        self.info
+        self.entry.info
     }
 
     /// Blocks of this shape that a multiprocessor holds at once; 1 on [`Backend::Simt`](crate::Backend::Simt).
@@ -143,6 +112,75 @@ impl<K: Kernel> Function<K> {
     /// # Errors
     /// [`Error::Shape`] if the shape breaks a limit; [`Error::Driver`] if the driver does not answer.
     pub fn occupancy(&self, shape: &LaunchShape) -> Result<u32> {
+        self.entry.occupancy(shape)
+    }
+
+    /// Clusters of this shape that the device holds at once; 1 on [`Backend::Simt`](crate::Backend::Simt).
+    ///
+    /// # Errors
+    /// As [`occupancy`](Self::occupancy).
+    pub fn max_active_clusters(&self, shape: &LaunchShape) -> Result<u32> {
+        self.entry.max_active_clusters(shape)
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+/// What of a [`Function`] does not depend on the kernel's type: compiled once and not for every kernel.
+pub(crate) struct Entry {
+    name: &'static str,
+    module: Arc<Loaded>,
+    handle: SharedHandle,
+    info: FunctionInfo,
+    asked_for_shared: OnceLock<()>,
+    asked_for_clusters: OnceLock<()>,
+}
+
+impl Entry {
+    /// The entry of this name; `max_threads` is the kernel's own bound, 0 for none.
+    fn find(module: &Arc<Loaded>, name: &'static str, max_threads: u32) -> Result<Self> {
+        let missing = || Error::MissingKernel { kernel: name.to_string(), module: module.set.name.to_string() };
+        let (handle, info) = match &module.cuda {
+            Some(loaded) => {
+                loaded.context.enter()?;
+                let handle = match loaded.inner.get_function(name) {
+                    Ok(function) => function.to_raw() as Handle,
+                    Err(_) if driver::last_code() == driver::NOT_FOUND => return Err(missing()),
+                    Err(_) => {
+                        return Err(loaded.context.failure("cuModuleGetFunction", Some(name.to_string())));
+                    }
+                };
+                (handle, FunctionInfo::of(&loaded.context, handle)?)
+            }
+            None => {
+                if !module.may_have(name)? {
+                    return Err(missing());
+                }
+                (std::ptr::null_mut(), FunctionInfo::on_the_cpu(max_threads))
+            }
+        };
+        Ok(Self {
+            name,
+            module: Arc::clone(module),
+            handle: SharedHandle(handle),
+            info,
+            asked_for_shared: OnceLock::new(),
+            asked_for_clusters: OnceLock::new(),
+        })
+    }
+
+    /// Entry name of the kernel.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.module.device
+    }
+
+    fn occupancy(&self, shape: &LaunchShape) -> Result<u32> {
         self.check_limits(shape)?;
         let Some(context) = self.module.device.context() else {
             return Ok(1);
@@ -152,11 +190,7 @@ impl<K: Kernel> Function<K> {
         self.blocks_per_multiprocessor(context, shape)
     }
 
-    /// Clusters of this shape that the device holds at once; 1 on [`Backend::Simt`](crate::Backend::Simt).
-    ///
-    /// # Errors
-    /// As [`occupancy`](Self::occupancy).
-    pub fn max_active_clusters(&self, shape: &LaunchShape) -> Result<u32> {
+    fn max_active_clusters(&self, shape: &LaunchShape) -> Result<u32> {
         self.check_limits(shape)?;
         let Some(context) = self.module.device.context() else {
             return Ok(1);
@@ -178,7 +212,7 @@ impl<K: Kernel> Function<K> {
 
     /// Checks the shape against the device's limits and the kernel's.
     pub(crate) fn check_limits(&self, shape: &LaunchShape) -> Result<()> {
-        self.module.device.limits().check(K::NAME, shape, self.info.max_threads, self.info.static_shared_bytes)
+        self.module.device.limits().check(self.name, shape, self.info.max_threads, self.info.static_shared_bytes)
     }
 
     fn blocks_per_multiprocessor(&self, context: &Context, shape: &LaunchShape) -> Result<u32> {
@@ -201,7 +235,7 @@ impl<K: Kernel> Function<K> {
         let set = |attribute: c_int, value: u32| {
             // SAFETY: the handle is of this context, which is current.
             let code = unsafe { driver::cuFuncSetAttribute(self.handle.0, attribute, value as c_int) };
-            if code == 0 { Ok(()) } else { Err(context.failure("cuFuncSetAttribute", Some(K::NAME.to_string()))) }
+            if code == 0 { Ok(()) } else { Err(context.failure("cuFuncSetAttribute", Some(self.name.to_string()))) }
         };
         let shared = shape.shared_bytes.saturating_add(self.info.static_shared_bytes);
         if shared > SHARED_WITHOUT_ASKING && self.asked_for_shared.get().is_none() {
@@ -237,7 +271,7 @@ impl<K: Kernel> Function<K> {
                 * u64::from(context.info().n_multiprocessors);
             if shape.n_blocks() > resident {
                 return Err(Error::shape(
-                    format!("kernel {}: blocks of a cooperative launch", K::NAME),
+                    format!("kernel {}: blocks of a cooperative launch", self.name),
                     format!("at most {resident}, which the device holds at once"),
                     shape.n_blocks(),
                 ));
@@ -291,7 +325,7 @@ impl<K: Kernel> Function<K> {
             };
             ("cuLaunchKernel", code)
         };
-        if code == 0 { Ok(()) } else { Err(context.failure(call, Some(suspects(queued, &[K::NAME])))) }
+        if code == 0 { Ok(()) } else { Err(context.failure(call, Some(suspects(queued, &[self.name])))) }
     }
 }
 

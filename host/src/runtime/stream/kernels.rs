@@ -1,15 +1,18 @@
 //! Launches of kernels.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use warpplay_gpu::kernel::Kernel;
 use warpplay_gpu::launch::LaunchShape;
 use warpplay_gpu::simt;
 
-use super::Stream;
+use super::{CudaStream, Stream};
+use crate::runtime::buffer::Allocation;
 use crate::runtime::error::{Error, Result};
+use crate::runtime::graph::Operation;
 use crate::runtime::launch::{Binding, IntoParams};
-use crate::runtime::module::{Function, add_name};
+use crate::runtime::module::{Entry, Function, add_name};
 
 /// A kernel's parameters on their way to a recorded launch.
 struct Recorded<P>(P);
@@ -78,51 +81,70 @@ impl Stream {
         shape: LaunchShape,
         arguments: A,
     ) -> Result<()> {
-        self.device.expect_same(K::NAME, function.device())?;
-        function.check_limits(&shape)?;
-        let mut state = self.state.borrow_mut();
-        let mut binding = Binding { device: &self.device, kept: state.recording.as_ref().map(|_| Vec::new()) };
+        let entry = function.entry();
+        let mut binding = self.begin(entry, &shape)?;
         let mut params = arguments.into_params(&mut binding)?;
-        let kept = binding.kept.take();
-
-        match &self.cuda {
-            Some(cuda) => {
-                cuda.context.enter()?;
-                let mut addresses = A::addresses(&mut params);
-                // SAFETY: the context is current and the stream is of it; the addresses are those of `params`, which
-                // outlives the call; the kernel's contract is the caller's promise.
-                unsafe {
-                    function.launch_cuda(&cuda.context, cuda.handle(), &shape, &mut addresses, &state.queued)?;
-                }
-            }
-            None => {
-                let kernel = function.kernel();
-                let params = Recorded(params);
-                let run = move || {
-                    // SAFETY: the caller's promise.
-                    let result = unsafe { simt::launch(kernel, shape, params.get(), &simt::Options::default()) };
-                    result.map_err(Error::from)
-                };
-                match &mut state.recording {
-                    Some(recording) => recording.operations.push(Box::new(run)),
-                    None => {
-                        // A kernel on the CPU cannot reach this stream, but its panics' handlers might.
-                        drop(state);
-                        return run();
-                    }
-                }
-            }
+        let kept = binding.kept;
+        if let Some(cuda) = &self.cuda {
+            // SAFETY: the addresses are those of `params`, which outlives the call; the kernel's contract is the caller's promise.
+            return unsafe { self.launch_cuda(cuda, entry, &shape, &mut A::addresses(&mut params), kept) };
         }
+        let kernel = function.kernel();
+        let params = Recorded(params);
+        let run = move || {
+            // SAFETY: the caller's promise.
+            let result = unsafe { simt::launch(kernel, shape, params.get(), &simt::Options::default()) };
+            result.map_err(Error::from)
+        };
+        match kept {
+            Some(kept) => {
+                self.note(entry, Some(kept), Some(Box::new(run)));
+                Ok(())
+            }
+            None => run(),
+        }
+    }
 
+    // What follows does not depend on the kernel's type: compiled once and not for every kernel.
+
+    /// Checks what a launch names; the answer takes its arguments.
+    fn begin(&self, entry: &Entry, shape: &LaunchShape) -> Result<Binding<'_>> {
+        self.device.expect_same(entry.name(), entry.device())?;
+        entry.check_limits(shape)?;
+        Ok(Binding { device: &self.device, kept: self.is_capturing().then(Vec::new) })
+    }
+
+    /// Hands a launch to the driver.
+    ///
+    /// # Safety
+    /// `addresses` are those of the kernel's parameters, and the kernel's own contract holds.
+    unsafe fn launch_cuda(
+        &self,
+        cuda: &CudaStream,
+        entry: &Entry,
+        shape: &LaunchShape,
+        addresses: &mut [*mut c_void],
+        kept: Option<Vec<Arc<Allocation>>>,
+    ) -> Result<()> {
+        cuda.context.enter()?;
+        // SAFETY: the context is current and the stream is of it; the rest is the caller's promise.
+        unsafe { entry.launch_cuda(&cuda.context, cuda.handle(), shape, addresses, &self.state.borrow().queued)? };
+        self.note(entry, kept, None);
+        Ok(())
+    }
+
+    /// Remembers a launch: for the graph that is being recorded, with the memory that it must keep, or among those that nobody has waited for.
+    fn note(&self, entry: &Entry, kept: Option<Vec<Arc<Allocation>>>, operation: Option<Operation>) {
+        let mut state = self.state.borrow_mut();
         match (&mut state.recording, kept) {
             (Some(recording), Some(kept)) => {
-                add_name(&mut recording.kernels, K::NAME);
+                add_name(&mut recording.kernels, entry.name());
                 recording.n_launches += 1;
                 recording.kept.extend(kept);
-                recording.modules.push(Arc::clone(function.loaded()));
+                recording.modules.push(Arc::clone(entry.loaded()));
+                recording.operations.extend(operation);
             }
-            _ => add_name(&mut state.queued, K::NAME),
+            _ => add_name(&mut state.queued, entry.name()),
         }
-        Ok(())
     }
 }
