@@ -22,7 +22,6 @@ warpplay-gpu-builder = { path = "ROOT/gpu/builder" }
 [workspace]
 
 [profile.dev]
-opt-level = 1
 debug = false
 "#;
 
