@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use warpplay::azero::train::{
     Checkpoint, Engine, Losses, Options, Samples, StepReport, StoppedBy, TrainEvent, Trainer,
@@ -329,6 +330,8 @@ fn positions_that_cannot_be_are_refused() {
     let builder = || Trainer::builder(&network, &samples);
     let error = builder().batch(2).build(&Device::cpu()).unwrap_err().to_string();
     assert_eq!(error, "option batch: 2 is not allowed (at most the 1 training positions)");
+    let error = builder().checkpoint_every(Duration::from_secs(1)).build(&Device::cpu()).unwrap_err().to_string();
+    assert_eq!(error, "option checkpoint_every: 1s is not allowed (only with a checkpoint's path)");
     let mover = network.clone().with_meaning(ObservationLayout::Default, ValueOf::Mover);
     let error = Trainer::builder(&mover, &samples).build(&Device::cpu()).unwrap_err().to_string();
     assert!(

@@ -95,7 +95,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Time between two checkpoints while it runs. Default 5 minutes.
+    /// Time between two checkpoints while it runs, above 0; only with [`checkpoint`](Self::checkpoint). Default 5 minutes.
     pub fn checkpoint_every(mut self, time: Duration) -> Self {
         self.keep.every = Some(time);
         self
@@ -127,6 +127,7 @@ impl TrainerBuilder {
     /// [`Error::Option`] for an option that is not allowed, a batch above the number of training positions, or one that differs from the checkpoint's;
     /// [`Error::Shape`] for positions that do not suit the network, or are not the checkpoint's; [`Error::OutOfMemory`] if the device has not enough.
     pub fn build(self, device: &Device) -> Result<Trainer> {
+        self.keep.check()?;
         let options = self.settled()?;
         let chosen = dispatch::choose(device, options.engine)?;
         let Self { network, samples, resume, mut keep, .. } = self;
