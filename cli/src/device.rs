@@ -13,7 +13,7 @@ use serde::Serialize;
 use warpplay::{Backend, Device, DeviceInfo, Error, Module, PtxSet};
 use warpplay_gpu::ptx::embedded::ALL as MODULES;
 
-use crate::common::{OutputFile, OutputFlags, print, to_json_text};
+use crate::common::{OutputFlags, Record, print};
 
 /// Flags of the command.
 #[derive(clap::Args, Debug)]
@@ -24,20 +24,18 @@ pub struct Args {
 
 /// Looks at every device and says what was found.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let json = OutputFile::prepare_option(args.output.json.as_deref())?;
+    let json = args.output.json_file()?;
     args.output.start_log();
     let report = Report::new();
     if !args.output.quiet {
         print(&report)?;
     }
-    json.map_or(Ok(()), |file| file.write(&to_json_text(&report)?))
+    json.map_or(Ok(()), |file| file.write_json(&Record::new("device", &report)))
 }
 
 /// What was found.
 #[derive(Serialize)]
 struct Report {
-    /// The program's version.
-    version: &'static str,
     /// What there is of a driver, or why there is none.
     driver: String,
     /// Every device.
@@ -92,7 +90,6 @@ impl Report {
             missing: set.missing,
         };
         Self {
-            version: env!("CARGO_PKG_VERSION"),
             driver,
             devices: devices.into_iter().map(found).collect(),
             kernels: MODULES.iter().map(kernels).collect(),
@@ -103,7 +100,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "warpplay {}\n\nDriver\n  {}\n\nDevices", self.version, self.driver)?;
+        writeln!(f, "warpplay {}\n\nDriver\n  {}\n\nDevices", env!("CARGO_PKG_VERSION"), self.driver)?;
         for Found { device, info, .. } in &self.devices {
             writeln!(f, "  {device:<8} {}", info.name)?;
             describe(f, info)?;

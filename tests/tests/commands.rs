@@ -1,5 +1,5 @@
 //! What the pages tell to type works: the lines of the README and of `docs`, and the tables in `docs/commands` of what version 0.1 understood and what to type
-//! today. And what every command writes with `--json`.
+//! today. And the one shape of what every command writes with `--json`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -253,27 +253,67 @@ fn lines_of_the_pages_work() {
     }
 }
 
-/// Commands that train, solve or search, in order, and what their JSON does not hold, since they have none of it.
-const WITH_JSON: [(&str, &[&str]); 11] = [
-    ("mcts analyse --device cpu --trees 1 --playouts 2 --steps 3", &[]),
-    ("azero selfplay --games 1 --uniform --simulations 2 --device cpu --save-games games.jsonl", &[]),
+/// What a command's JSON holds beside what all hold.
+enum Json {
+    /// The library's report, but not these of its fields, since it has none of them.
+    Report(&'static [&'static str]),
+    /// What the library found, without device, engine, seed and options.
+    Found,
+    /// Facts of the command alone.
+    Facts,
+}
+use Json::{Facts, Found, Report};
+
+/// Every command that writes JSON, in order: later ones read what earlier ones wrote.
+const WITH_JSON: [(&str, Json); 34] = [
+    ("device", Facts),
+    ("mcts analyse --device cpu --trees 1 --playouts 2 --steps 3 --top 1", Report(&[])),
+    ("mcts replay mcts-analyse.json", Report(&[])),
+    ("mcts play --device cpu --trees 1 --playouts 2 --steps 3", Facts),
+    ("mcts match --games 1 --a vanilla,steps=2 --b vanilla,steps=2", Facts),
+    ("azero analyse --device cpu", Facts),
+    ("azero bench --device cpu --batch 1 --precision f32 --seconds 0", Facts),
+    ("azero perft --depth 1", Facts),
+    ("azero play --uniform --simulations 2 --device cpu", Facts),
+    ("azero selfplay --games 1 --uniform --simulations 2 --device cpu --save-games games.jsonl", Report(&[])),
+    ("azero verify games.jsonl", Facts),
     (
         "azero learn --folder run --iterations 1 --games 1 --parallel 1 --simulations 2 --gate 2 --batch 16 --epochs 1 --width 2 --depth 0 --device cpu",
-        &[],
+        Report(&[]),
     ),
+    ("azero convert --weights run/network-0001.safetensors --save-weights converted.safetensors", Facts),
     (
         "azero train --records games.jsonl --weights run/network-0001.safetensors --batch 16 --epochs 1 --device cpu --save-weights net.safetensors",
-        &[],
+        Report(&[]),
     ),
     // Each side has an engine.
-    ("azero match --a uniform,simulations=2 --b random --games 2 --device cpu", &["engine"]),
-    ("mlp train --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1", &[]),
-    ("mlp sweep --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --models 2", &[]),
-    ("cfr solve GOLDEN/cfr/games/kuhn.limit.2p.game --iterations 2 --device cpu", &[]),
-    ("cfr subgame GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", &[]),
-    ("shogi learn --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1", &[]),
+    ("azero match --a uniform,simulations=2 --b random --games 2 --device cpu", Report(&["engine"])),
+    (
+        "mlp train --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --save-weights mlp.safetensors",
+        Report(&[]),
+    ),
+    ("mlp evaluate --device cpu --drawn-test 20 --weights mlp.safetensors", Found),
+    ("mlp predict --device cpu --weights mlp.safetensors --image digit.png", Facts),
+    ("mlp sweep --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --models 2", Report(&[])),
+    ("cfr info GOLDEN/cfr/games/kuhn.limit.2p.game", Facts),
+    ("cfr solve GOLDEN/cfr/games/kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy", Report(&[])),
+    ("cfr compare GOLDEN/cfr/games/kuhn.limit.2p.game --algorithms cfr --seconds 0.001 --device cpu", Facts),
+    ("cfr exploitability k.strategy --device cpu", Found),
+    ("cfr query k.strategy", Facts),
+    ("cfr play k.strategy", Facts),
+    ("cfr match k.strategy k.strategy --device cpu", Found),
+    ("cfr matrix rock-paper-scissors --iterations 2 --device cpu", Report(&[])),
+    ("cfr subgame GOLDEN/cfr/v0.1/river.json --iterations 2 --device cpu", Report(&[])),
+    ("shogi analyse startpos", Facts),
+    ("shogi build-dataset --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --out set", Found),
+    ("shogi inspect --data set", Found),
+    ("shogi moves GOLDEN/shogi/moves.jsonl", Facts),
+    ("shogi learn --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1", Report(&[])),
     // Nothing is drawn.
-    ("shogi fit --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1", &["seed"]),
+    (
+        "shogi fit --records GOLDEN/shogi/six.usi --limit 2 --plies 40..44 --device cpu --iterations 1",
+        Report(&["seed"]),
+    ),
 ];
 
 /// The names of all fields, those within others too.
@@ -290,24 +330,71 @@ fn fields(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
+/// The commands that a help lists.
+fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names =
+        lines.take_while(|line| !line.is_empty()).filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_string).collect()
+}
+
+/// One rule for all: schema, kind, program, version, the command's own facts, and under `report` what the library wrote.
 #[test]
-fn what_a_run_writes_says_how_to_repeat_it() {
+fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
-    let mut missing = Vec::new();
-    for (line, without) in WITH_JSON {
-        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
-        command.current_dir(folder.path()).args(words(&line.replace("GOLDEN", &golden)));
-        let output = command.args(["--quiet", "--json", "run.json"]).output().expect("the program starts");
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let digit = std::fs::File::create(folder.path().join("digit.png")).expect("a file");
+    let mut encoder = png::Encoder::new(digit, 28, 28);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(&[7; 784])).expect("written");
+
+    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+    for (line, kind) in &WITH_JSON {
+        let words = words(&line.replace("GOLDEN", &golden));
+        let command: Vec<&str> = words.iter().take(if words.len() > 1 { 2 } else { 1 }).map(String::as_str).collect();
+        let file = format!("{}.json", command.join("-"));
+        let mut started = Command::new(program);
+        started.current_dir(folder.path()).args(&words).args(["--quiet", "--json", &file]).stdin(Stdio::null());
+        let output = started.output().expect("the program starts");
         assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
-        let text = std::fs::read_to_string(folder.path().join("run.json")).expect("the file of --json");
-        let mut names = BTreeSet::new();
-        fields(&serde_json::from_str(&text).expect("JSON"), &mut names);
-        let wanted = ["program", "device", "engine", "seed", "options", "seconds"].into_iter();
-        let lacking: Vec<&str> = wanted.filter(|name| !without.contains(name) && !names.contains(*name)).collect();
-        if !lacking.is_empty() {
-            missing.push(format!("{line}: no {}", lacking.join(", ")));
+        let text = std::fs::read_to_string(folder.path().join(&file)).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let found: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let (kind_of, family) = (command[command.len() - 1], &command[..command.len() - 1]);
+        let program = ["warpplay"].iter().chain(family).copied().collect::<Vec<_>>().join(" ");
+        for (name, wanted) in [
+            ("schema", Value::from(1)),
+            ("kind", kind_of.into()),
+            ("program", program.into()),
+            ("version", env!("CARGO_PKG_VERSION").into()),
+        ] {
+            if found[name] != wanted {
+                wrong.push(format!("{line}: {name} is {}, expected {wanted}", found[name]));
+            }
         }
+        let mut names = BTreeSet::new();
+        fields(&found["report"], &mut names);
+        let wanted = ["device", "engine", "seed", "options", "seconds"].into_iter();
+        let lacking: Vec<&str> = match kind {
+            Report(without) => wanted.filter(|name| !without.contains(name) && !names.contains(*name)).collect(),
+            Found if found["report"].is_object() => Vec::new(),
+            Found => vec!["report"],
+            Facts if found["report"].is_null() => Vec::new(),
+            Facts => vec!["place in the list: it has a report"],
+        };
+        if !lacking.is_empty() {
+            wrong.push(format!("{line}: no {}", lacking.join(", ")));
+        }
+        seen.insert(command.join(" "));
     }
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    // None is left out.
+    for family in ["mcts", "azero", "mlp", "cfr", "shogi"] {
+        let output = Command::new(program).args([family, "--help"]).output().expect("the program starts");
+        let commands = listed(&String::from_utf8_lossy(&output.stdout));
+        assert!(commands.len() > 2, "{family}: {commands:?}");
+        let missing = commands.iter().map(|name| format!("{family} {name}")).filter(|command| !seen.contains(command));
+        wrong.extend(missing.map(|command| format!("{command}: is not in the list")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -13,17 +13,12 @@ use crate::azero::args::AnalyseArgs;
 use crate::azero::{board, network, start};
 use crate::common::{self, OutputFile, table};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// Most positions that are shown with their boards.
 const DRAWN: usize = 4;
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     positions: Vec<Found>,
     weights: &'a str,
     observation: String,
@@ -32,8 +27,6 @@ struct Record<'a> {
     engine: String,
     device: String,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// What was found of a position.
@@ -103,9 +96,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
         }
     }
     if let (Some(json), Some(boards)) = (json, &boards) {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "analyse",
+        let facts = Facts {
             positions: of_each(boards, &found, &evaluator),
             weights: args.weights.name(),
             observation: evaluator.observation().to_string(),
@@ -114,10 +105,8 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
             engine: evaluator.engine().to_string(),
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("azero analyse", facts))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use warpplay::azero::EvaluatorOptions;
 use warpplay::azero::player::{MatchOptions, SelfPlayOptions};
 
 use crate::azero::contestant::{ContestantSpec, SearchFlags};
-use crate::azero::flags::{BenchFlags, LearnFlags, TrainFlags};
+use crate::azero::flags::{BenchFlags, GateFlags, LearnFlags, TrainFlags};
 use crate::azero::network::{RunFlags, WeightsFlags};
 use crate::azero::start::StartFlags;
 use crate::common::flags::{CheckpointFlags, SeedFlag, TopFlag};
@@ -107,6 +107,8 @@ pub struct PlayArgs {
     #[command(flatten)]
     pub search: SearchFlags,
     #[command(flatten)]
+    pub seed: SeedFlag,
+    #[command(flatten)]
     pub run: RunFlags,
     #[command(flatten)]
     pub device: DeviceFlag,
@@ -138,6 +140,8 @@ pub struct SelfplayArgs {
     #[command(flatten)]
     pub search: SearchFlags,
     #[command(flatten)]
+    pub seed: SeedFlag,
+    #[command(flatten)]
     pub run: RunFlags,
     #[command(flatten)]
     pub device: DeviceFlag,
@@ -154,9 +158,9 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub checkpoints: CheckpointFlags,
     #[command(flatten)]
-    pub search: SearchFlags,
+    pub gate: GateFlags,
     #[command(flatten)]
-    pub run: RunFlags,
+    pub search: SearchFlags,
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -250,4 +254,72 @@ pub struct PerftArgs {
     pub start: StartFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::azero::gate::Gate;
+    use crate::common::defaults::{Case, hold};
+    use warpplay::azero::player::SearchOptions;
+    use warpplay::azero::train;
+
+    fn options(args: Args) -> Result<String, String> {
+        let text = |error: anyhow::Error| format!("{error:#}");
+        Ok(match args.command {
+            Command::Analyse(args) => format!("{} {:?}", args.weights.name(), args.run.options()),
+            Command::Play(args) => {
+                let search = args.search.options(SearchOptions::default(), args.seed.seed);
+                format!("{} {:?} {:?}", args.weights.name(), args.run.options(), search.map_err(|e| e.to_string())?)
+            }
+            Command::Selfplay(args) => {
+                let search = args.search.options(SearchOptions::self_play(), args.seed.seed);
+                format!("{} {:?} {:?}", args.weights.name(), args.run.options(), search.map_err(|e| e.to_string())?)
+            }
+            Command::Train(args) => {
+                let mut options = args.training.options(train::Options::default()).map_err(text)?;
+                args.training.hold_out(&mut options, 10).map_err(text)?;
+                let gate = Gate::new(&args).map_err(|error| error.to_string())?;
+                format!("{} {options:?} {gate:?}", args.weights.name())
+            }
+            Command::Bench(args) => args.weights.name().to_string(),
+            Command::Convert(args) => args.weights.name().to_string(),
+            _ => return Err("no options".into()),
+        })
+    }
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let beside = &[("--noise-epsilon", "--noise-alpha 1")];
+        let case = |command, needs| Case { command, needs, beside };
+        let cases = [
+            case("analyse", ""),
+            case("play", ""),
+            case("selfplay", ""),
+            case("train", "--records x --save-weights y --gate 2"),
+            case("bench", ""),
+            case("convert", "--save-weights y"),
+        ];
+        let prose = [
+            ("--threads", "all cores: as many as there are"),
+            ("--observation", "what the file says"),
+            ("--noise-alpha", "of several commands, below"),
+            ("--temperature-plies", "of several commands, below"),
+            ("bench --batch", "by the device"),
+            ("bench --precision", "by the device"),
+            ("learn --precision", "by the device"),
+            ("--checkpoint-every", "a constant of the library that is not public"),
+        ];
+        hold::<Args>(&cases, &prose, options);
+    }
+
+    #[test]
+    fn searches_have_the_defaults_of_their_command() {
+        let of = |line: &str| options(Args::parse_from(line.split(' ')));
+        assert_eq!(of("azero selfplay"), of("azero selfplay --noise-alpha 1 --temperature-plies 20"));
+        for line in ["azero play", "azero train --records x --save-weights y --gate 2"] {
+            assert_eq!(of(line), of(&format!("{line} --temperature-plies 0")));
+            assert_ne!(of(line), of(&format!("{line} --noise-alpha 1")));
+        }
+    }
 }

@@ -15,23 +15,16 @@ use crate::azero::flags::BenchFlags;
 use crate::azero::network;
 use crate::common::{self, random, table};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// Most calls before the device is waited for, where data is resident.
 const CALLS: usize = 32;
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     lines: &'a [Line],
     weights: &'a str,
     device: String,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// One measurement; times of a call in seconds.
@@ -84,17 +77,13 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         }
     }
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "bench",
+        let facts = Facts {
             lines: &lines,
             weights: args.weights.name(),
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("azero bench", facts))?;
     }
     Ok(())
 }

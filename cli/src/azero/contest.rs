@@ -9,22 +9,14 @@ use crate::azero::contestant::ContestantSpec;
 use crate::common;
 use crate::common::table;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     a: &'a ContestantSpec,
     b: &'a ContestantSpec,
-    #[serde(flatten)]
-    report: &'a MatchReport,
     score: f64,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
+    report: &'a MatchReport,
 }
 
 /// Runs the command.
@@ -49,18 +41,14 @@ pub fn run(args: &MatchArgs) -> Result<()> {
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "match",
+        let facts = Facts {
             a: &args.a,
             b: &args.b,
-            report: &report,
             score: report.results().score(),
             device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
+            report: &report,
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("azero match", facts))?;
     }
     args.output.print(text(&report, [&args.a.to_string(), &args.b.to_string()]))?;
     Ok(())

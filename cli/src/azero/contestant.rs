@@ -13,7 +13,6 @@ use warpplay::mcts::Search;
 use warpplay::{Error, Precision};
 
 use crate::azero::network::{self, RunFlags, WeightsFlags};
-use crate::common::flags::SeedFlag;
 
 /// How a search goes; what is not given has the command's own default.
 #[derive(clap::Args, Clone, Debug)]
@@ -38,7 +37,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "N", conflicts_with = "uniform", allow_negative_numbers = true)]
     pub playouts: Option<u32>,
 
-    /// Concentration of the Dirichlet noise at the root [default: none; in selfplay and train 1]
+    /// Concentration of the Dirichlet noise at the root [default: none; in selfplay 1]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub noise_alpha: Option<f64>,
 
@@ -50,12 +49,9 @@ pub struct SearchFlags {
     #[arg(long, value_name = "T", default_value_t = SearchOptions::default().temperature, allow_negative_numbers = true)]
     pub temperature: f32,
 
-    /// So many actions of a game have it [default: 0; in selfplay and train 20]
+    /// So many actions of a game have it [default: 0; in selfplay 20]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub temperature_plies: Option<u32>,
-
-    #[command(flatten)]
-    pub seed: SeedFlag,
 }
 
 impl SearchFlags {
@@ -63,7 +59,7 @@ impl SearchFlags {
     ///
     /// # Errors
     /// [`Error::Option`] for a value that is not allowed.
-    pub fn options(&self, base: SearchOptions) -> Result<SearchOptions, Error> {
+    pub fn options(&self, base: SearchOptions, seed: Option<u64>) -> Result<SearchOptions, Error> {
         let noise = match (self.noise_alpha, self.noise_epsilon) {
             (None, None) => base.noise,
             (alpha, epsilon) => {
@@ -78,7 +74,7 @@ impl SearchFlags {
             noise,
             temperature: self.temperature,
             temperature_plies: self.temperature_plies.unwrap_or(base.temperature_plies),
-            seed: self.seed.seed.unwrap_or(base.seed),
+            seed: seed.unwrap_or(base.seed),
             ..base
         };
         options.check()?;

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use warpplay::Precision;
 use warpplay::azero::learn::LearnOptions;
 use warpplay::azero::player::{MatchOptions, SearchOptions};
-use warpplay::azero::train::Options;
-use warpplay::azero::{Engine, NetworkShape, ObservationLayout};
-use warpplay::{Error, Precision};
+use warpplay::azero::train::{self, Options};
+use warpplay::azero::{Engine, EvaluatorOptions, NetworkShape, ObservationLayout};
 
-use crate::common::flags::{SeedFlag, ThreadsFlag};
+use crate::common::flags::{EngineFlag, HeldOut, SeedFlag, ThreadsFlag};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct BenchFlags {
@@ -50,14 +50,6 @@ pub struct TrainFlags {
     #[arg(long, value_name = "OUT.safetensors", alias = "out")]
     pub save_weights: PathBuf,
 
-    /// Games of the gate match between the new and the old network; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
-    pub gate: u32,
-
-    /// Share of the points that passes the gate, a draw being half a point
-    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, value_parser = share)]
-    pub gate_score: f64,
-
     /// Positions of a step [default: 1024]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
@@ -82,13 +74,42 @@ pub struct TrainFlags {
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub value_weight: Option<f64>,
 
-    /// Share of the games that are held out for validation [default: 0]
-    #[arg(long, value_name = "S", allow_negative_numbers = true, alias = "validation")]
-    pub held_out: Option<f64>,
+    /// Games that are held out for validation: a share (0.1) or a number (20) of those of --records [default: 0]
+    #[arg(long, value_name = "SHARE or N", allow_negative_numbers = true, alias = "validation")]
+    pub held_out: Option<HeldOut>,
 
-    /// Seed of the order of positions [default: 1]
-    #[arg(long, value_name = "N")]
-    pub order_seed: Option<u64>,
+    /// Seed of the order of positions, and of the games held out: the same seed gives the same results [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, alias = "order-seed")]
+    pub seed: Option<u64>,
+
+    #[command(flatten)]
+    pub engine: EngineFlag<train::Engine>,
+    #[command(flatten)]
+    pub threads: ThreadsFlag,
+}
+
+/// The match between the new and the old network; how its players search, the flags of a search say.
+#[derive(clap::Args, Clone, Debug)]
+pub struct GateFlags {
+    /// Games of the gate match between the new and the old network; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "resume")]
+    pub gate: u32,
+
+    /// Share of the points that passes the gate, a draw being half a point
+    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, value_parser = share)]
+    pub gate_score: f64,
+
+    /// Seed of the gate match: of its openings and of its searches
+    #[arg(long, value_name = "N", default_value_t = SearchOptions::default().seed, allow_negative_numbers = true)]
+    pub gate_seed: u64,
+
+    /// Which implementation evaluates in the gate match: auto, fused, layers, cpu
+    #[arg(long, value_name = "ENGINE", default_value_t = EvaluatorOptions::default().engine)]
+    pub gate_engine: Engine,
+
+    /// Arithmetic of the gate match; training is in f32
+    #[arg(long, value_name = "PRECISION", default_value_t = EvaluatorOptions::default().precision, alias = "precision")]
+    pub gate_precision: Precision,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -100,7 +121,10 @@ fn share(text: &str) -> Result<f64, String> {
 
 impl TrainFlags {
     /// The options, with `base` for what was not given.
-    pub fn options(&self, base: Options) -> Result<Options, Error> {
+    ///
+    /// # Errors
+    /// A value that is not allowed; a form of `--held-out` that the library does not take.
+    pub fn options(&self, base: Options) -> Result<Options> {
         let options = Options {
             batch: self.batch.unwrap_or(base.batch),
             epochs: self.epochs.unwrap_or(base.epochs),
@@ -108,12 +132,33 @@ impl TrainFlags {
             learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
             weight_decay: self.l2.unwrap_or(base.weight_decay),
             value_weight: self.value_weight.unwrap_or(base.value_weight),
-            validation: self.held_out.unwrap_or(base.validation),
-            seed: self.order_seed.unwrap_or(base.seed),
+            seed: self.seed.unwrap_or(base.seed),
+            engine: self.engine.engine.unwrap_or(base.engine),
             ..base
         };
+        if let Some(part) = self.held_out.as_ref().filter(|part| part.path().is_some()) {
+            return Err(part.refused("a share above 0 and below 1, or a number of the games of --records").into());
+        }
         options.check()?;
         Ok(options)
+    }
+
+    /// Sets what of `n_games` games is held out.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::common::Usage) for a number that leaves no game to learn from.
+    pub fn hold_out(&self, options: &mut Options, n_games: u64) -> Result<()> {
+        match &self.held_out {
+            Some(HeldOut::Share(share)) => options.validation = *share,
+            Some(HeldOut::Number(0)) => options.validation = 0.0,
+            // The library rounds to games.
+            Some(HeldOut::Number(n)) if *n < n_games => options.validation = *n as f64 / n_games as f64,
+            Some(part @ HeldOut::Number(_)) => {
+                return Err(part.refused(format!("0 to {} of {n_games} games", n_games.saturating_sub(1))).into());
+            }
+            Some(HeldOut::Path(_)) | None => {}
+        }
+        Ok(())
     }
 }
 

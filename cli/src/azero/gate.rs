@@ -3,26 +3,28 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use warpplay::azero::Network;
 use warpplay::azero::player::{Contestant, Estimator, Match, MatchOptions, MatchReport, SearchOptions};
+use warpplay::azero::{EvaluatorOptions, Network};
 use warpplay::{Device, Error};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::print::say;
 
 /// A match between the new and the old network.
+#[derive(Debug)]
 pub struct Gate {
     options: MatchOptions,
     search: SearchOptions,
     score: f64,
+    evaluation: EvaluatorOptions,
 }
 
 impl Gate {
     /// The gate of so many games as the command line says; none for 0.
     pub fn new(args: &TrainArgs) -> Result<Option<Self>, Error> {
-        let (games, score) = (args.training.gate, args.training.gate_score);
+        let (games, score) = (args.gate.gate, args.gate.gate_score);
         // Without noise and temperature: the strongest play after a random opening.
-        let search = args.search.options(SearchOptions::default())?;
+        let search = args.search.options(SearchOptions::default(), Some(args.gate.gate_seed))?;
         if games % 2 == 1 {
             return Err(Error::option("gate", games, "an even number, since each opening is played with both colours"));
         }
@@ -30,13 +32,20 @@ impl Gate {
         if games > 0 {
             options.check()?;
         }
-        Ok((games > 0).then_some(Self { options, search, score }))
+        let evaluation = EvaluatorOptions {
+            precision: args.gate.gate_precision,
+            engine: args.gate.gate_engine,
+            threads: args.training.threads.threads,
+            ..EvaluatorOptions::default()
+        };
+        evaluation.check()?;
+        Ok((games > 0).then_some(Self { options, search, score, evaluation }))
     }
 
     /// Plays it.
-    pub fn play(&self, args: &TrainArgs, device: &Device, new: &Network, old: &Network) -> Result<MatchReport> {
+    pub fn play(&self, quiet: bool, device: &Device, new: &Network, old: &Network) -> Result<MatchReport> {
         let contestant = |network: &Network, name: &str| {
-            let estimator = Estimator::network(network.clone(), name).with_options(args.run.options());
+            let estimator = Estimator::network(network.clone(), name).with_options(self.evaluation.clone());
             Contestant::Search(self.search, estimator)
         };
         let contestants = [contestant(new, "the new network"), contestant(old, "the old one")];
@@ -44,10 +53,7 @@ impl Gate {
             Match::builder(contestants).options(self.options).build(device)?.run(|_| ControlFlow::Continue(()))?;
         let verdict = if self.passes(&report) { "passed" } else { "not passed" };
         let score = 100.0 * report.results().score();
-        say(
-            args.output.quiet,
-            format!("gate {verdict}, {score:.1} % of {:.1} % needed: {report}\n", 100.0 * self.score),
-        )?;
+        say(quiet, format!("gate {verdict}, {score:.1} % of {:.1} % needed: {report}\n", 100.0 * self.score))?;
         Ok(report)
     }
 

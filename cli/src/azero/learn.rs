@@ -1,24 +1,14 @@
 //! `learn`: self-play, training and gate in turn, in a folder.
 
 use anyhow::Result;
-use serde::Serialize;
-use warpplay::azero::learn::{IterationReport, LearnEvent, LearnReport, Learner};
+use warpplay::azero::learn::{IterationReport, LearnEvent, Learner};
 use warpplay::azero::train::TrainEvent;
 
 use crate::azero::args::LearnArgs;
 use crate::azero::print::say;
 use crate::azero::selfplay;
 use crate::azero::train::epoch_text;
-use crate::common::{self, OutputFile};
-
-/// What is written.
-#[derive(Serialize)]
-struct Record<'a> {
-    kind: &'static str,
-    program: &'static str,
-    #[serde(flatten)]
-    report: &'a LearnReport,
-}
+use crate::common::{self, OutputFile, Record, Reported};
 
 /// Runs the command.
 pub fn run(args: &LearnArgs) -> Result<()> {
@@ -60,7 +50,7 @@ pub fn run(args: &LearnArgs) -> Result<()> {
     })?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write_json(&Record { kind: "learn", program: "warpplay azero", report: learner.report() })?;
+        json.write_json(&Record::new("azero learn", Reported { report: learner.report() }))?;
     }
     if let Some(out) = out {
         learner.best()?.save(out)?;

@@ -18,7 +18,7 @@ pub const DEFAULT: &str = "seed:27";
 /// Which network.
 #[derive(clap::Args, Clone, Debug)]
 pub struct WeightsFlags {
-    /// The network: a safetensors file under libtorch's names, a checkpoint of OpenSpiel, or seed:N for the one of a seed [default: seed:27, untrained]
+    /// The network: a safetensors file under libtorch's names, a checkpoint of OpenSpiel, or seed:N for the one of a seed, which has learned nothing [default: seed:27]
     #[arg(long, value_name = "FILE|seed:N")]
     pub weights: Option<String>,
 

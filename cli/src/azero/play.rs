@@ -12,9 +12,6 @@ use crate::azero::args::{PlayArgs, Side};
 use crate::azero::board::{self, colour};
 use crate::common::{self, Input};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// Moves of the search's opinion that are shown.
 const SHOWN: usize = 5;
 
@@ -29,9 +26,7 @@ const HELP: &str =
 
 /// A game as data.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     /// The first position.
     start: String,
     moves: Vec<String>,
@@ -44,14 +39,12 @@ struct Record<'a> {
     options: SearchOptions,
     device: String,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
 pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
-    let options = args.search.options(SearchOptions::default())?;
+    let options = args.search.options(SearchOptions::default(), args.seed.seed)?;
     let start = args.start.position()?;
     check_playable(&start)?;
     common::expect_apart(
@@ -75,9 +68,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     }
     if let Some(json) = json {
         let name = |side| if side == Side::Human { "human" } else { "engine" };
-        let record = Record {
-            schema: SCHEMA,
-            kind: "play",
+        let facts = Facts {
             start: start.to_text(),
             moves: table.actions.iter().map(|&action| Checkers::action_name(action)).collect(),
             actions: &table.actions,
@@ -89,10 +80,8 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             options,
             device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("azero play", facts))?;
     }
     Ok(())
 }

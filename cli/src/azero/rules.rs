@@ -5,28 +5,51 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::azero::checkers::{self, MoveCount};
+use warpplay::azero::checkers::{self, MoveCount, ReplayedGames};
 use warpplay::azero::{GameRecord, read_records};
 
 use crate::azero::args::{PerftArgs, VerifyArgs};
 use crate::common;
 use crate::common::table;
 
-/// Version of the fields of [`Counts`].
-const SCHEMA: u32 = 1;
-
 /// Runs `verify`.
 pub fn verify(args: &VerifyArgs) -> Result<()> {
     args.output.start_log();
+    let read: Vec<_> = args.games.iter().map(|path| ("GAMES.jsonl", Some(path.as_path()))).collect();
+    common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
+    let json = args.output.json_file()?;
+    let mut files = Vec::new();
     for path in &args.games {
         // Games of self-play tell what the search found, recorded ones the legal actions.
-        let found = match is_self_play(path) {
-            true => of_self_play(&read_records(path)?),
-            false => checkers::replay(path)?.to_string(),
-        };
-        args.output.print(format!("{}: {found}: all agree with the rules\n", path.display()))?;
+        let self_play = is_self_play(path);
+        let found = if self_play { of_self_play(&read_records(path)?) } else { checkers::replay(path)? };
+        let text =
+            if self_play { found.to_string().replace(" games,", " games of self-play,") } else { found.to_string() };
+        args.output.print(format!("{}: {text}: all agree with the rules\n", path.display()))?;
+        let ReplayedGames { games, states, draws, wins } = found;
+        files.push(Verified { file: path.display().to_string(), self_play, games, states, draws, wins });
     }
-    Ok(())
+    json.map_or(Ok(()), |json| json.write_json(&common::Record::new("azero verify", VerifyFacts { files })))
+}
+
+/// What `verify` writes.
+#[derive(Serialize)]
+struct VerifyFacts {
+    files: Vec<Verified>,
+}
+
+/// A file of games that agree with the rules.
+#[derive(Serialize)]
+struct Verified {
+    file: String,
+    /// Recorded by `selfplay`, not by others.
+    self_play: bool,
+    games: u64,
+    /// The last one of each game among them.
+    states: u64,
+    draws: u64,
+    /// By White and by Black.
+    wins: [u64; 2],
 }
 
 /// Whether the file's first line has visits of a search. A file that cannot be read is left to the reader of games to report.
@@ -37,29 +60,18 @@ fn is_self_play(path: &std::path::Path) -> bool {
     first.is_some_and(|line| line.contains("\"visits\""))
 }
 
-fn of_self_play(records: &[GameRecord]) -> String {
-    let states: u64 = records.iter().map(|record| u64::from(record.plies) + 1).sum();
-    let n = |returns: [i64; 2]| records.iter().filter(|record| record.returns == returns).count();
-    format!(
-        "{} games of self-play, {} states: {} won by White, {} by Black, {} drawn",
-        records.len(),
-        states,
-        n([1, -1]),
-        n([-1, 1]),
-        n([0, 0])
-    )
+fn of_self_play(records: &[GameRecord]) -> ReplayedGames {
+    let states = records.iter().map(|record| u64::from(record.plies) + 1).sum();
+    let n = |returns: [i64; 2]| records.iter().filter(|record| record.returns == returns).count() as u64;
+    ReplayedGames { games: records.len() as u64, states, draws: n([0, 0]), wins: [n([1, -1]), n([-1, 1])] }
 }
 
 /// What `perft` writes.
 #[derive(Serialize)]
-struct Counts {
-    schema: u32,
-    kind: &'static str,
+struct Facts {
     position: String,
     depths: Vec<Count>,
     seconds: f64,
-    program: &'static str,
-    version: &'static str,
 }
 
 #[derive(Serialize)]
@@ -79,16 +91,8 @@ pub fn perft(args: &PerftArgs) -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     if let Some(json) = json {
         let depths = counts.iter().map(|&MoveCount { depth, actions, turns }| Count { depth, actions, turns });
-        let record = Counts {
-            schema: SCHEMA,
-            kind: "perft",
-            position: position.to_text(),
-            depths: depths.collect(),
-            seconds,
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { position: position.to_text(), depths: depths.collect(), seconds };
+        json.write_json(&common::Record::new("azero perft", facts))?;
     }
     if !args.output.quiet {
         let mut text = String::from("depth        actions          turns\n");

@@ -17,19 +17,11 @@ use crate::common::{self, OutputFile};
 /// Games that are written at once.
 const WRITTEN_AT_ONCE: usize = 64;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
-    #[serde(flatten)]
-    report: &'a SelfPlayReport,
+struct Facts<'a> {
     device_name: String,
-    program: &'static str,
-    version: &'static str,
+    report: &'a SelfPlayReport,
 }
 
 /// Runs the command.
@@ -38,7 +30,7 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
     let (saved, json) = (args.save_games.as_deref(), args.output.json.as_deref());
     let written = [("--save-games", saved), ("--json", json)];
     common::expect_apart(&[("--weights", args.weights.path().as_deref())], &written, &[])?;
-    let search = args.search.options(SearchOptions::self_play())?;
+    let search = args.search.options(SearchOptions::self_play(), args.seed.seed)?;
     saved.map(OutputFile::prepare).transpose()?;
     let json = OutputFile::prepare_option(json)?;
     let estimator = args.search.estimator(&args.weights, &args.run, args.output.quiet)?;
@@ -70,15 +62,8 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
         }
     }
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "selfplay",
-            report: &report,
-            device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { device_name: device.name(), report: &report };
+        json.write_json(&common::Record::new("azero selfplay", facts))?;
     }
     Ok(())
 }
@@ -87,15 +72,23 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
 pub fn text(played: &GamesPlayed, device: &Device) -> String {
     let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = *played;
     format!(
-        "{} games: {first_wins} won by White, {second_wins} by Black, {draws} drawn; {:.1} actions a game\n{}: {:.1} games/s, {} actions/s on {} ({})\n",
+        "{} games: {first_wins} won by White, {second_wins} by Black, {draws} drawn; {:.1} actions a game\n{}: {}, {} actions/s on {} ({})\n",
         table::thousands(games),
         plies as f64 / games.max(1) as f64,
         table::seconds(seconds),
-        games as f64 / seconds,
+        rate(games as f64 / seconds),
         table::thousands((plies as f64 / seconds) as u64),
         device.backend(),
         device.name()
     )
+}
+
+/// Games in a time: of slow ones the time of each.
+fn rate(games_per_second: f64) -> String {
+    match games_per_second {
+        rate if rate >= 1.0 || rate <= 0.0 => format!("{rate:.1} games/s"),
+        rate => format!("{} a game", table::seconds(1.0 / rate)),
+    }
 }
 
 /// A file of games that takes its name when the last game is in it.

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::player::MatchReport;
-use warpplay::azero::train::{
-    Checkpoint, Engine, EpochReport, Options, Report, Samples, StoppedBy, TrainEvent, Trainer,
-};
+use warpplay::azero::read_records;
+use warpplay::azero::train::{Checkpoint, EpochReport, Options, Report, Samples, StoppedBy, TrainEvent, Trainer};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::gate::Gate;
@@ -16,29 +15,16 @@ use crate::azero::print::say;
 use crate::common::table;
 use crate::common::{self, OutputFile, OutputFlags, Usage};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     weights: &'a str,
     records: &'a [PathBuf],
     positions: usize,
-    options: &'a Options,
-    epochs: &'a [EpochReport],
-    stopped_by: StoppedBy,
-    engine: Engine,
-    seed: u64,
-    seconds: f64,
     gate: Option<MatchReport>,
     written: bool,
-    device: String,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
+    report: &'a Report,
 }
 
 /// Runs the command.
@@ -51,10 +37,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     // Everything that can be wrong is found before any work is done.
     expect_apart(args)?;
+    let gate = Gate::new(args)?;
+    set_threads(flags.threads.threads)?;
     let checkpoint = checkpoints.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
-    let options = flags.options(base)?;
-    let gate = Gate::new(args)?;
+    let mut options = flags.options(base)?;
     for path in [Some(&flags.save_weights), checkpoints.checkpoint.as_ref()].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
@@ -63,9 +50,11 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         Some(checkpoint) => checkpoint.network().clone(),
         None => args.weights.load(quiet)?,
     };
-    let samples = Arc::new(Samples::read(&flags.records, old.observation(), old.value_of())?);
+    let games = flags.records.iter().map(|file| read_records(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    flags.hold_out(&mut options, games.len() as u64)?;
+    let samples = Arc::new(Samples::from_records(&games, old.observation(), old.value_of())?);
     let device = args.device.open()?;
-    let mut builder = Trainer::builder(&old, &samples).options(options.clone());
+    let mut builder = Trainer::builder(&old, &samples).options(options);
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
     }
@@ -77,42 +66,40 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let mut trainer = builder.build(&device)?;
     say(quiet, format!("{} positions, {}\n", table::thousands(samples.len() as u64), device.name()))?;
-    let Report { stopped_by, engine, seed, seconds, .. } = learn(&mut trainer, &args.output)?;
+    let report = learn(&mut trainer, &args.output)?;
     let new = trainer.network()?;
-    let report = match (&gate, stopped_by) {
-        (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => Some(gate.play(args, &device, &new, &old)?),
+    let played = match (&gate, report.stopped_by) {
+        (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => Some(gate.play(quiet, &device, &new, &old)?),
         _ => None,
     };
-    let passed = gate.as_ref().zip(report.as_ref()).is_none_or(|(gate, report)| gate.passes(report));
+    let passed = gate.as_ref().zip(played.as_ref()).is_none_or(|(gate, played)| gate.passes(played));
     // A network that did not come to its gate has not passed it.
-    let written = passed && (gate.is_none() || report.is_some());
+    let written = passed && (gate.is_none() || played.is_some());
     if written {
         new.save(&flags.save_weights)?;
     }
-    say(quiet, ending(args, stopped_by, written))?;
+    say(quiet, ending(args, report.stopped_by, written))?;
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "train",
+        let facts = Facts {
             weights: args.weights.name(),
             records: &flags.records,
             positions: samples.len(),
-            options: &options,
-            epochs: trainer.epochs(),
-            stopped_by,
-            engine,
-            seed,
-            seconds,
-            gate: report,
+            gate: played,
             written,
-            device: device.backend().to_string(),
             device_name: device.name(),
-            program: "warpplay azero",
-            version: env!("CARGO_PKG_VERSION"),
+            report: &report,
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("azero train", facts))?;
     }
     Ok(())
+}
+
+/// The threads of the training: its library takes those of the process.
+fn set_threads(threads: Option<usize>) -> Result<()> {
+    // Gate::new has checked the range, even where there is no gate.
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|error| Usage(format!("option threads: {threads} is not allowed: {error}")).into())
 }
 
 /// How it ended, and what there is now.

@@ -259,3 +259,34 @@ pub struct MatrixArgs {
     #[command(flatten)]
     pub output: OutputFlags,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::defaults::{Case, hold};
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let case = |command, needs| Case { command, needs, beside: &[] };
+        let cases =
+            [case("solve", "x"), case("compare", "x"), case("subgame", "x"), case("matrix", "rock-paper-scissors")];
+        let prose = [
+            ("--threads", "all cores: as many as there are"),
+            ("solve game", "that of --resume"),
+            ("--report", "a rule"),
+            ("--hand", "every hand"),
+            ("--spot", "all"),
+            ("--hands", "until one leaves"),
+            ("--checkpoint-every", "a constant of the library that is not public"),
+        ];
+        hold::<Args>(&cases, &prose, |args| {
+            Ok(match &args.command {
+                Command::Solve(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
+                Command::Compare(args) => format!("{:?}", args.solve.options()),
+                Command::Subgame(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
+                Command::Matrix(args) => format!("{} {:?}", args.report.iterations(), args.solve.options()),
+                _ => return Err("no options".into()),
+            })
+        });
+    }
+}

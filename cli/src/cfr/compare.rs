@@ -14,20 +14,16 @@ use crate::common::logarithmic;
 use crate::common::table::{seconds, thousands};
 use crate::common::{self, OutputFile, Usage};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "compare.svg";
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: String,
     runs: &'a [Run],
     device: String,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// One combination.
@@ -47,10 +43,15 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
     }
     let problem = games::read(&args.game)?;
-    let written = [("--json", args.output.json.as_deref()), ("--plots", args.plots.plots.as_deref())];
+    let plot = args.plots.path(PLOT);
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--plots", args.plots.plots.as_deref()),
+        ("--plots", plot.as_deref()),
+    ];
     common::expect_apart(&[("FILE.game", Some(&args.game))], &written, &[])?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(args.plots.file("compare.svg")?.as_deref())?;
+    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
     let mut runs = Vec::new();
     for &sampling in &args.samplings {
@@ -75,17 +76,8 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         plot.write(&logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &lines)?)?;
     }
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "compare",
-            game: name,
-            runs: &runs,
-            device: device.backend().to_string(),
-            device_name: device.name(),
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { game: name, runs: &runs, device: device.backend().to_string(), device_name: device.name() };
+        json.write_json(&common::Record::new("cfr compare", facts))?;
     }
     args.output.print(text(&runs))?;
     Ok(())

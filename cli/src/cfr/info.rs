@@ -8,19 +8,12 @@ use crate::cfr::args::InfoArgs;
 use crate::common;
 use crate::common::table::thousands;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: String,
     definition: &'a GameDef,
     counts: &'a Counts,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -31,16 +24,8 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let counts = Counts::of(&game)?;
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "info",
-            game: args.game.display().to_string(),
-            definition: &game,
-            counts: &counts,
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { game: args.game.display().to_string(), definition: &game, counts: &counts };
+        json.write_json(&common::Record::new("cfr info", facts))?;
     }
     args.output.print(text(&counts))?;
     Ok(())

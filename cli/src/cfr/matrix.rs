@@ -10,14 +10,12 @@ use crate::common::chart::Line;
 use crate::common::logarithmic;
 use crate::common::{self, OutputFile, Usage};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "matrix.svg";
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: &'a str,
     /// What each seat plays on average.
     strategy: &'a [Answer],
@@ -26,8 +24,6 @@ struct Record<'a> {
     device: String,
     device_name: String,
     report: &'a Report,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -35,10 +31,13 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
     let tree = Tree::build(&game(&args.game)?)?;
-    let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
+    let plots = &args.report.plots;
+    let plot = plots.path(PLOT);
+    let written =
+        [("--json", args.output.json.as_deref()), ("--plots", plots.plots.as_deref()), ("--plots", plot.as_deref())];
     common::expect_apart(&[], &written, &[])?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(args.report.plots.file("matrix.svg")?.as_deref())?;
+    let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
     let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
     let mut solver = solve::build(builder, &device, args.output.quiet)?;
@@ -56,9 +55,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
         plot.write(&logarithmic::logarithmic(&args.game, "iteration", "NashConv", &lines)?)?;
     }
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "matrix",
+        let facts = Facts {
             game: &args.game,
             strategy: &strategy,
             trajectory: &report.trajectory,
@@ -66,10 +63,8 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
             device: device.backend().to_string(),
             device_name: device.name(),
             report: &report,
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("cfr matrix", facts))?;
     }
     if !args.output.quiet {
         let lines = strategy.iter().map(|answer| format!("seat {}: {}", answer.seat, query::line(answer)));

@@ -7,10 +7,8 @@ use warpplay::cfr::{BettingTree, GameDef, Problem, Ranking, Strategy};
 
 use crate::cfr::args::PlayArgs;
 use crate::cfr::query;
+use crate::common::table::count;
 use crate::common::{self, Input, random};
-
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
 
 const HELP: &str = "  f, c, r   fold, check or call, bet or raise (in no-limit r12: to 12 chips in all)
   hint      what the strategy would do in your place
@@ -19,16 +17,12 @@ const HELP: &str = "  f, c, r   fold, check or call, bet or raise (in no-limit r
 
 /// What was played.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     strategy: String,
     seed: u64,
     hands: &'a [Hand],
     /// Your winnings in all, in chips.
     won: f64,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// One hand.
@@ -71,22 +65,12 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         random: Random { seed, n_drawn: 0 },
     };
     let hands = table.play()?;
-    let won: f64 = hands.iter().map(|hand| hand.payoffs[hand.seat]).sum();
-    if !hands.is_empty() {
-        common::print(format!("\nYou won {won:+} chips in {} hands.\n", hands.len()))?;
-    }
+    // The sum of no hands is -0.
+    let won = hands.iter().map(|hand| hand.payoffs[hand.seat]).fold(0.0, |sum, won| sum + won);
+    common::print(format!("\nYou won {won:+} chips in {}.\n", count(hands.len() as u64, "hand")))?;
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "play",
-            strategy: args.strategy.display().to_string(),
-            seed,
-            hands: &hands,
-            won,
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { strategy: args.strategy.display().to_string(), seed, hands: &hands, won };
+        json.write_json(&common::Record::new("cfr play", facts))?;
     }
     Ok(())
 }

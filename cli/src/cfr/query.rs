@@ -9,19 +9,12 @@ use warpplay::cfr::{Answer, Strategy};
 use crate::cfr::args::QueryArgs;
 use crate::common::{self, OutputFile};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     strategy: String,
     iterations: u64,
     answers: &'a [Answer],
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -45,16 +38,12 @@ pub fn run(args: &QueryArgs) -> Result<()> {
         (None, None) => strategy.query_all(&args.history, &args.board)?,
     };
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "query",
+        let facts = Facts {
             strategy: args.strategy.display().to_string(),
             iterations: strategy.iterations(),
             answers: &answers,
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("cfr query", facts))?;
     }
     args.output.print(answers.iter().map(line).collect::<String>())?;
     Ok(())

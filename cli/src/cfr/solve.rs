@@ -12,14 +12,12 @@ use crate::common::logarithmic;
 use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile, OutputFlags};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "solve.svg";
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
@@ -31,8 +29,6 @@ struct Record<'a> {
     device: String,
     device_name: String,
     report: &'a Report,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -49,20 +45,21 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         }
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
+    let plots = &args.report.plots;
+    let plot = plots.path(PLOT);
     common::expect_apart(
         &[("FILE.game", args.game.as_deref()), ("--resume", args.checkpoint.resume.as_deref())],
         &[
             ("--json", args.output.json.as_deref()),
-            ("--plots", args.report.plots.plots.as_deref()),
+            ("--plots", plots.plots.as_deref()),
+            ("--plots", plot.as_deref()),
             ("--strategy", args.strategy.as_deref()),
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],
         &[("--checkpoint", "--resume")],
     )?;
-    let files = Files {
-        json: args.output.json_file()?,
-        plot: OutputFile::prepare_option(args.report.plots.file("solve.svg")?.as_deref())?,
-    };
+    let files =
+        Files { json: args.output.json_file()?, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
@@ -95,9 +92,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             Problem::Poker(game) => Some(Counts::of(game)?),
             _ => None,
         };
-        let record = Record {
-            schema: SCHEMA,
-            kind: "solve",
+        let facts = Facts {
             game: &game,
             counts,
             trajectory: &report.trajectory,
@@ -108,10 +103,8 @@ pub fn run(args: &SolveArgs) -> Result<()> {
             device: device.backend().to_string(),
             device_name: device.name(),
             report: &report,
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("cfr solve", facts))?;
     }
     args.output.print(text(&report))?;
     Ok(())

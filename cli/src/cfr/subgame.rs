@@ -14,21 +14,17 @@ use crate::common::logarithmic;
 use crate::common::table::seconds;
 use crate::common::{self, OutputFile, Usage};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "subgame.svg";
 
-/// What is written: the fields of one spot's report, or `spots` with a report for each name.
+/// What is written: one spot's report, or `spots` with a report for each name.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
-    #[serde(flatten)]
+struct Facts<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<&'a SpotReport>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     spots: BTreeMap<&'a str, &'a SpotReport>,
     device_name: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -44,10 +40,13 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
         return Err(Usage(format!("option spot: {missing} is in none of the files")).into());
     }
     let read: Vec<_> = args.spots.iter().map(|path| ("SPOT.json", Some(path.as_path()))).collect();
-    let written = [("--json", args.output.json.as_deref()), ("--plots", args.report.plots.plots.as_deref())];
+    let plots = &args.report.plots;
+    let plot = plots.path(PLOT);
+    let written =
+        [("--json", args.output.json.as_deref()), ("--plots", plots.plots.as_deref()), ("--plots", plot.as_deref())];
     common::expect_apart(&read, &written, &[])?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(args.report.plots.file("subgame.svg")?.as_deref())?;
+    let plot = OutputFile::prepare_option(plots.file(PLOT)?.as_deref())?;
     let devices = args.device.iter().map(|name| Device::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let device = devices.first().context("no device")?;
     let options = Options { iterations: args.report.iterations(), ..args.solve.options() };
@@ -86,16 +85,8 @@ pub fn run(args: &SubgameArgs) -> Result<()> {
     if let Some(json) = json {
         let only = reports.first().filter(|_| spots.len() == 1).map(|(_, report)| report);
         let several = reports.iter().filter(|_| only.is_none()).map(|(name, report)| (*name, report));
-        let record = Record {
-            schema: SCHEMA,
-            kind: "subgame",
-            report: only,
-            spots: several.collect(),
-            device_name: device.name(),
-            program: "warpplay cfr",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts = Facts { report: only, spots: several.collect(), device_name: device.name() };
+        json.write_json(&common::Record::new("cfr subgame", facts))?;
     }
     if !args.output.quiet {
         for (name, report) in &reports {

@@ -104,7 +104,7 @@ impl OutputFlags {
 }
 
 /// Makes sure that no result would be written over what is read, or over another result, but those of `replaces`: pairs of a written and a read option
-/// that may name one file. Each path comes with the option that gave it.
+/// that may name one file. Each path comes with the option that gave it; paths of one option may be the same.
 ///
 /// # Errors
 /// [`Usage`] names both options and the path.
@@ -129,7 +129,9 @@ pub fn expect_apart(
             continue;
         }
         let Some(file) = resolved(path) else { continue };
-        let same = |(other, taken): &&(&str, PathBuf)| *taken == file && !replaces.contains(&(option, *other));
+        let same = |(other, taken): &&(&str, PathBuf)| {
+            *taken == file && option != *other && !replaces.contains(&(option, *other))
+        };
         if let Some((other, _)) = taken.iter().find(same) {
             let path = path.display();
             return Err(Usage(format!("{option} and {other} name the same file {path}: each needs its own")).into());

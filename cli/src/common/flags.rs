@@ -1,6 +1,7 @@
 //! Flags that mean the same in every command. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
 use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,6 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use warpplay::{Device, Precision};
+
+use super::Usage;
 
 /// What to run on.
 #[derive(Args, Clone, Debug)]
@@ -90,16 +93,23 @@ pub struct PlotsFlag {
 }
 
 impl PlotsFlag {
-    /// The file of the only plot: the path itself if it is FILE.svg or a file that is there, else `name` in that folder, which is made.
+    /// Where the only plot goes: the path itself if it is FILE.svg or a file that is there, else `name` in that folder.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        let path = self.plots.as_ref()?;
+        let is_file = path.extension().is_some_and(|end| end == "svg") || (path.exists() && !path.is_dir());
+        Some(if is_file { path.clone() } else { path.join(name) })
+    }
+
+    /// The [`path`](Self::path) of the only plot, with its folder made.
     ///
     /// # Errors
     /// The folder cannot be made.
     pub fn file(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
-        let Some(path) = &self.plots else { return Ok(None) };
-        if path.extension().is_some_and(|end| end == "svg") || (path.exists() && !path.is_dir()) {
-            return Ok(Some(path.clone()));
+        let path = self.path(name);
+        if path != self.plots {
+            self.folder()?;
         }
-        Ok(self.folder()?.map(|folder| folder.join(name)))
+        Ok(path)
     }
 
     /// The folder of several plots, which is made.
@@ -141,6 +151,61 @@ impl<const N: usize> TopFlag<N> {
         20 => "20",
         _ => panic!("a default that has no text here"),
     };
+}
+
+/// What is not learnt from, and measured on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeldOut {
+    /// A share, above 0 and below 1.
+    Share(f64),
+    /// So many; 0 for none.
+    Number(u64),
+    /// What lies there.
+    Path(PathBuf),
+}
+
+impl FromStr for HeldOut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(n) = text.parse() {
+            return Ok(Self::Number(n));
+        }
+        match text.parse::<f64>() {
+            Ok(0.0) => Ok(Self::Number(0)),
+            Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Share(share)),
+            Ok(_) => {
+                Err("allowed are a share above 0 and below 1, a whole number, and a path (./1.5 for one like a number)"
+                    .into())
+            }
+            Err(_) => Ok(Self::Path(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for HeldOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => write!(f, "{share}"),
+            Self::Number(n) => write!(f, "{n}"),
+            Self::Path(path) => write!(f, "{path:?}"),
+        }
+    }
+}
+
+impl HeldOut {
+    /// The path, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The error of a form or value that a command does not take.
+    pub fn refused(&self, allowed: impl fmt::Display) -> Usage {
+        Usage(format!("option held-out: {self} is not allowed ({allowed})"))
+    }
 }
 
 /// What is given to a command that has moved.

@@ -1,12 +1,15 @@
 //! What the commands of all families share: flags, logging, Ctrl-C, progress bars, tables, charts, files and exit codes.
 
 pub mod chart;
+#[cfg(test)]
+pub mod defaults;
 mod files;
 pub mod flags;
 mod interrupt;
 pub mod logarithmic;
 #[cfg(any(feature = "mcts", feature = "azero", feature = "cfr"))]
 pub mod random;
+mod record;
 pub mod table;
 
 use std::error::Error;
@@ -22,6 +25,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
 pub use interrupt::{Input, catch_interrupts, interrupted, until_interrupted};
+pub use record::{Record, Reported};
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
-use serde::Serialize;
 use warpplay::mcts::{KernelSet, Notation, Report, Search, StoppedBy, check_playable, position_after};
 
-use crate::common::{self, OutputFile};
+use crate::common::{self, OutputFile, Record, Reported};
 use crate::mcts::args::AnalyseArgs;
 use crate::mcts::check;
 use crate::mcts::games::Visitor;
@@ -17,19 +16,9 @@ use crate::mcts::table;
 /// Units of the progress bar of one search.
 const BAR_UNITS: u64 = 1000;
 
-/// What is written for a search: the library's report, and what made it.
-#[derive(Serialize)]
-pub struct Recorded<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    program: &'static str,
-    version: &'static str,
-}
-
-impl<'a> Recorded<'a> {
-    pub fn new(report: &'a Report) -> Self {
-        Self { report, program: "warpplay mcts", version: env!("CARGO_PKG_VERSION") }
-    }
+/// What is written for a search.
+fn recorded(report: &Report) -> Record<Reported<'_, Report>> {
+    Record::new("mcts analyse", Reported { report })
 }
 
 /// Runs the command.
@@ -104,7 +93,7 @@ fn one<G: KernelSet + Notation>(
     let report = search_with_bar(search, position, &bar, 0)?;
     bar.finish_and_clear();
     if let Some(json) = json {
-        json.write_json(&Recorded::new(&report))?;
+        json.write_json(&recorded(&report))?;
     }
     if !args.output.quiet {
         common::print(position.position.draw())?;
@@ -126,7 +115,7 @@ fn many<G: KernelSet + Notation>(
     let mut shown = Ok(());
     for (position, done) in positions.iter().zip(0..) {
         let report = search_with_bar(search, position, &bar, BAR_UNITS * done)?;
-        let line = common::to_json_line(&Recorded::new(&report))?;
+        let line = common::to_json_line(&recorded(&report))?;
         match json {
             None => bar.suspend(|| common::print(&line))?,
             Some(_) if args.output.quiet => {}

@@ -62,7 +62,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub steps: Option<u64>,
 
-    /// End after so many seconds [default: 5 where --steps is not given]
+    /// End after so many seconds; with --steps alone there is no such limit [default: 5]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 
@@ -204,4 +204,24 @@ pub struct ReplayArgs {
 
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::defaults::{Case, hold};
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let case = |command| Case { command, needs: "", beside: &[] };
+        let prose = [("--threads", "all cores: as many as there are"), ("replay --device", "what the file says")];
+        hold::<Args>(&[case("analyse"), case("play")], &prose, |args| {
+            let (search, seed) = match &args.command {
+                Command::Analyse(args) => (&args.search, &args.seed),
+                Command::Play(args) => (&args.search, &args.seed),
+                _ => return Err("no options".into()),
+            };
+            Ok(format!("{:?}", search.options(seed)))
+        });
+    }
 }

@@ -10,21 +10,19 @@ use serde::Serialize;
 use warpplay::Device;
 use warpplay::mcts::{KernelSet, Notation, Outcome, check_playable, play_moves};
 
-use crate::common::{self, OutputFile, Usage, random};
+use crate::common::{self, OutputFile, Record, Usage, random};
 use crate::mcts::args::MatchArgs;
 use crate::mcts::chart;
 use crate::mcts::games::{self, Visitor};
 use crate::mcts::player::{Kind, Player, PlayerSpec};
 use crate::mcts::score::{self, Game, Name, Score, Scores};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "score.svg";
 
 /// A match as data: it can be repeated from `game`, `moves`, `seed` and the players' options.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: &'static str,
     /// The position from which all games start.
     moves: &'a str,
@@ -37,8 +35,6 @@ struct Record<'a> {
     a: Side<'a>,
     b: Side<'a>,
     games: &'a [Game],
-    program: &'static str,
-    version: &'static str,
 }
 
 /// A player and its score.
@@ -76,11 +72,15 @@ impl Visitor for Match<'_> {
             args.a.open::<G>().with_context(|| format!("player A ({})", args.a))?,
             args.b.open::<G>().with_context(|| format!("player B ({})", args.b))?,
         ];
-        let plot = args.plots.file("score.svg")?;
-        let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
+        let plot = args.plots.path(PLOT);
+        let written = [
+            ("--json", args.output.json.as_deref()),
+            ("--plots", args.plots.plots.as_deref()),
+            ("--plots", plot.as_deref()),
+        ];
         common::expect_apart(&[], &written, &[])?;
         let json = args.output.json_file()?;
-        let plot = OutputFile::prepare_option(plot.as_deref())?;
+        let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
 
         let bar = args.output.bar(args.games.into());
         let contest = Contest { args, start, opening, devices, bar };
@@ -226,15 +226,13 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
         }
     }
 
-    fn record<'r>(&'r self, games: &'r [Game], scores: &'r Scores) -> Record<'r> {
+    fn record<'r>(&'r self, games: &'r [Game], scores: &'r Scores) -> Record<Facts<'r>> {
         let side = |name: Name, score| {
             let (device, device_name) = self.device(name);
             let spec = self.spec(name);
             Side { player: spec.to_string(), options: &spec.kind, device, device_name, score }
         };
-        Record {
-            schema: SCHEMA,
-            kind: "match",
+        let facts = Facts {
             game: G::NAME,
             moves: self.args.position.moves.trim(),
             seed: self.args.seed.seed.unwrap_or_default(),
@@ -244,9 +242,8 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             a: side(Name::A, &scores.a),
             b: side(Name::B, &scores.b),
             games,
-            program: "warpplay mcts",
-            version: env!("CARGO_PKG_VERSION"),
-        }
+        };
+        Record::new("mcts match", facts)
     }
 }
 

@@ -11,9 +11,6 @@ use crate::mcts::check;
 use crate::mcts::games::{self, Visitor, outcome_text};
 use crate::mcts::table;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// Units of the progress bar of one search.
 const BAR_UNITS: u64 = 1000;
 
@@ -24,9 +21,7 @@ const HELP: &str = "  MOVE   play it; it is written as on the board's edge
 
 /// A game as data.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Facts<'a> {
     game: &'static str,
     /// All moves from the start.
     moves: String,
@@ -38,8 +33,6 @@ struct Record<'a> {
     device: String,
     device_name: String,
     seed: u64,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -76,9 +69,7 @@ impl Visitor for Play<'_> {
             End::Left => common::print("\nThe game is left unfinished.\n")?,
         }
         if let Some(json) = json {
-            let record = Record {
-                schema: SCHEMA,
-                kind: "play",
+            let facts = Facts {
                 game: G::NAME,
                 moves: games::moves_text::<G>(&[opening, table.actions.clone()].concat()),
                 human: G::symbol(human),
@@ -88,10 +79,8 @@ impl Visitor for Play<'_> {
                 device: device.backend().to_string(),
                 device_name: device.name(),
                 seed: table.search.options().seed,
-                program: "warpplay mcts",
-                version: env!("CARGO_PKG_VERSION"),
             };
-            json.write_json(&record)?;
+            json.write_json(&common::Record::new("mcts play", facts))?;
         }
         Ok(())
     }

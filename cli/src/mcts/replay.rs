@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use warpplay::mcts::{
     ActionReport, Engine, KernelSet, Notation, Options, Report, SCHEMA, Search, check_playable, position_after,
 };
 use warpplay::{Device, Error};
 
-use crate::common;
-use crate::mcts::analyse::Recorded;
+use crate::common::{self, Record, Reported};
 use crate::mcts::args::ReplayArgs;
 use crate::mcts::check;
 use crate::mcts::games::{GameName, Visitor};
@@ -54,11 +55,8 @@ pub fn run(args: &ReplayArgs) -> Result<()> {
             let fields = if n == 1 { "field" } else { "fields" };
             different.push(format!("{origin}: the repeated search differs in {n} {fields}, first {first}"));
         }
-        written += &if recorded.len() == 1 {
-            common::to_json_text(&Recorded::new(&new))?
-        } else {
-            common::to_json_line(&Recorded::new(&new))?
-        };
+        let record = Record::new("mcts replay", Reported { report: &new });
+        written += &if recorded.len() == 1 { common::to_json_text(&record)? } else { common::to_json_line(&record)? };
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -85,14 +83,13 @@ fn read(file: &Path) -> Result<Vec<Report>> {
         let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         Error::file(file, Some(line), "is not text, and no recorded search")
     })?;
-    let recorded =
-        serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<Report>, _>>().map_err(|error| {
-            let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
-            // The position is said once, by the library's own form of file errors.
-            let reason = error.to_string();
-            let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
-            Error::file(file, Some(error.line() as u64), format!("{what}: {reason} (column {})", error.column()))
-        })?;
+    let recorded = parse(&text).map_err(|error| {
+        let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
+        // The position is said once, by the library's own form of file errors.
+        let reason = error.to_string();
+        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+        Error::file(file, Some(error.line() as u64), format!("{what}: {reason} (column {})", error.column()))
+    })?;
     if recorded.is_empty() {
         return Err(Error::file(file, Some(1), "the file is empty; it should hold what analyse --json wrote").into());
     }
@@ -100,6 +97,33 @@ fn read(file: &Path) -> Result<Vec<Report>> {
         checked(report).with_context(|| origin(file, index, recorded.len()))?;
     }
     Ok(recorded)
+}
+
+/// A search as `--json` writes it.
+#[derive(Deserialize)]
+struct Framed {
+    report: Report,
+}
+
+/// The searches of a text, each in its frame, or bare as version 0.1 wrote it. Errors have their place in the text.
+fn parse(text: &str) -> serde_json::Result<Vec<Report>> {
+    /// Whether there is a frame.
+    #[derive(Deserialize)]
+    struct Look {
+        #[serde(default)]
+        report: Option<IgnoredAny>,
+    }
+    // What is damaged is told by the second reading.
+    let mut looks = serde_json::Deserializer::from_str(text).into_iter::<Look>().map_while(Result::ok);
+    let mut source = serde_json::Deserializer::from_str(text);
+    let mut reports = Vec::new();
+    while source.end().is_err() {
+        reports.push(match looks.next() {
+            Some(Look { report: Some(_) }) => Framed::deserialize(&mut source)?.report,
+            _ => Report::deserialize(&mut source)?,
+        });
+    }
+    Ok(reports)
 }
 
 /// The fields that must agree before a search is repeated.

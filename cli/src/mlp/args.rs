@@ -166,3 +166,54 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub output: OutputFlags,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::defaults::{Case, hold};
+    use crate::mlp::sweep::models;
+    use warpplay::mlp::Options;
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let beside = &[
+            ("--momentum", "--optimizer momentum"),
+            ("--beta1", "--optimizer adam"),
+            ("--beta2", "--optimizer adamw"),
+            ("--alpha", "--optimizer rmsprop"),
+            ("--epsilon", "--optimizer rmsprop"),
+            ("--step-every", "--schedule step"),
+            ("--step-factor", "--schedule step"),
+            ("--cosine-minimum", "--schedule cosine"),
+            ("--min-delta", "--held-out 9 --patience 3"),
+        ];
+        let case = |command, needs| Case { command, needs, beside };
+        let cases = [
+            case("train", ""),
+            case("sweep", ""),
+            case("evaluate", "--weights x"),
+            case("predict", "--weights x --image y"),
+        ];
+        let prose = [
+            ("--threads", "all cores: as many as there are"),
+            ("--patience", "never"),
+            ("--checkpoint-every", "a constant of the library that is not public"),
+            ("--models", "rates times seeds"),
+            ("--learning-rates", "that of --learning-rate"),
+        ];
+        hold::<Args>(&cases, &prose, |args| {
+            let text = |error: anyhow::Error| format!("{error:#}");
+            let train = |flags: &TrainFlags| flags.options(Options::default()).map_err(text);
+            Ok(match &args.command {
+                Command::Train(args) => format!("{:?}", train(&args.training)?),
+                Command::Sweep(args) => {
+                    let options = train(&args.training)?;
+                    format!("{options:?} {:?}", models(args, &options).map_err(text)?)
+                }
+                Command::Evaluate(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
+                Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
+                Command::Experiments(_) => return Err("no options".into()),
+            })
+        });
+    }
+}

@@ -11,24 +11,30 @@ use crate::mlp::{check, table};
 
 /// What is written: the library's report, and of what.
 #[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    found: &'a Evaluation,
+struct Facts<'a> {
     data: &'a str,
     weights: String,
     sizes: Vec<u32>,
-    program: &'static str,
-    version: &'static str,
+    report: &'a Evaluation,
 }
 
 impl ClassifyFlags {
-    /// Device, network and classifier.
-    pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
+    /// The library's options with what was given.
+    ///
+    /// # Errors
+    /// One that is not allowed.
+    pub fn options(&self) -> warpplay::Result<Options> {
         let mut options = Options::default();
         options.precision = self.precision.precision.unwrap_or(options.precision);
         options.engine = self.engine.engine.unwrap_or(options.engine);
         options.evaluate_batch = self.evaluate.evaluate_batch.unwrap_or(options.evaluate_batch);
         options.check()?;
+        Ok(options)
+    }
+
+    /// Device, network and classifier.
+    pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
+        let options = self.options()?;
         let network = Network::load(&self.weights)?;
         let device = Device::parse(device)?;
         let classifier = Classifier::builder(&network).options(options).threads(self.threads.threads).build(&device)?;
@@ -54,15 +60,9 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;
     if let Some(json) = json {
-        let record = Record {
-            found: &found,
-            data: set.source(),
-            weights: args.classify.weights.display().to_string(),
-            sizes,
-            program: "warpplay mlp",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
+        let facts =
+            Facts { data: set.source(), weights: args.classify.weights.display().to_string(), sizes, report: &found };
+        json.write_json(&common::Record::new("mlp evaluate", facts))?;
     }
     args.output.print(table::evaluation(&found, set.source()))?;
     Ok(())

@@ -13,20 +13,15 @@ use crate::mlp::picture;
 /// Characters of the longest bar.
 const BAR: f32 = 40.0;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
+/// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
+struct Facts<'a> {
     class: u32,
     probabilities: &'a [f32],
     image: String,
     index: usize,
     weights: String,
     device: String,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -50,18 +45,15 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     anyhow::ensure!(sum.is_finite(), "{weights}: the network's outputs for this image are not finite");
     anyhow::ensure!((sum - 1.0).abs() < 1e-3, "check failed: the probabilities sum to {sum}");
     if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
+        let facts = Facts {
             class: prediction.class,
             probabilities: &prediction.probabilities,
             image: path.display().to_string(),
             index: args.index,
             weights: args.classify.weights.display().to_string(),
             device: device.backend().to_string(),
-            program: "warpplay mlp",
-            version: env!("CARGO_PKG_VERSION"),
         };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("mlp predict", facts))?;
     }
     if !args.output.quiet {
         common::print(picture::draw(&image))?;

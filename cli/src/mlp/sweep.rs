@@ -15,14 +15,12 @@ use crate::mlp::table::percent;
 
 /// What is written: the library's report, and the best model.
 #[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    report: &'a SweepReport,
+struct Facts<'a> {
     /// Index of the model with the most test images right, the earliest of equals; none if all diverged.
     best: Option<usize>,
     /// Models a second, trained one at a time, where that was asked for.
     one_at_a_time: Option<f64>,
-    program: &'static str,
+    report: &'a SweepReport,
 }
 
 /// Runs the command.
@@ -56,15 +54,14 @@ pub fn run(args: &SweepArgs) -> Result<()> {
         None => None,
     };
     if let Some(json) = json {
-        let record = Record { report: &report, best, one_at_a_time, program: "warpplay mlp" };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("mlp sweep", Facts { best, one_at_a_time, report: &report }))?;
     }
     args.output.print(text(&report, args.top.top, one_at_a_time))?;
     Ok(())
 }
 
 /// Seeds and rates: every rate with every seed, the rates first.
-fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
+pub fn models(args: &SweepArgs, options: &Options) -> Result<Vec<(u32, f64)>> {
     let rates = if args.learning_rates.is_empty() { vec![options.learning_rate] } else { args.learning_rates.clone() };
     let seeds = args.seeds.or(args.models.map(|models| models.div_ceil(rates.len() as u32))).unwrap_or(8);
     // Before a list of them is made, which may not fit the memory.

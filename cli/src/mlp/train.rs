@@ -19,13 +19,14 @@ use crate::mlp::{chart, check, table};
 /// Where the state goes that nobody named a file for.
 const CHECKPOINT: &str = "mlp.checkpoint";
 
+/// The plot's name in a folder.
+const PLOT: &str = "training.svg";
+
 /// What is written: the library's report, and how the network does on the test set at the end.
 #[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
+struct Facts<'a> {
     test: &'a Evaluation,
-    program: &'static str,
+    report: &'a Report,
 }
 
 /// Runs the command.
@@ -39,7 +40,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(args.plots.file("training.svg")?.as_deref())?;
+    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     for path in [&args.weights.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
         // They are read back, and written beside their name first.
@@ -77,8 +78,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     let stopped = training.finish(&report)?;
     if let Some(json) = json {
-        let record = Record { report: &report, test: &found, program: "warpplay mlp" };
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("mlp train", Facts { test: &found, report: &report }))?;
     }
     if let Some(plot) = plot {
         plot.write(&chart::training(&report)?)?;
@@ -97,11 +97,13 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 
 /// A checkpoint may be written over the one that is resumed, and weights over those of the start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
+    let plot = args.plots.path(PLOT);
     common::expect_apart(
         &[("--resume", args.checkpoint.resume.as_deref()), ("--start", args.weights.start.as_deref())],
         &[
             ("--json", args.output.json.as_deref()),
             ("--plots", args.plots.plots.as_deref()),
+            ("--plots", plot.as_deref()),
             ("--save-weights", args.weights.save_weights.as_deref()),
             ("--checkpoint", args.checkpoint.checkpoint.as_deref()),
         ],

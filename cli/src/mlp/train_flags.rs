@@ -1,6 +1,5 @@
 //! The options of a training as flags.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -8,7 +7,7 @@ use warpplay::Error;
 use warpplay::mlp::{Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split};
 
 use crate::common::Usage;
-use crate::common::flags::{EngineFlag, PrecisionFlag, SeedFlag};
+use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
 
 /// What is not given is as in [`Options::default`], or as in the checkpoint that is resumed.
 #[derive(clap::Args, Clone, Debug)]
@@ -98,7 +97,7 @@ pub struct TrainFlags {
 
     /// What is held out for validation: a share of the training set (0.1) or a number of its samples, from its end, or a
     /// folder whose test files are taken [default: 0]
-    #[arg(long, value_name = "SHARE, N or DIR", alias = "validation", value_parser = held_out, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE, N or DIR", alias = "validation", allow_negative_numbers = true)]
     pub held_out: Option<HeldOut>,
 
     /// Stop after so many epochs without a better validation loss; needs --held-out [default: never]
@@ -119,25 +118,6 @@ pub struct EvaluateFlag {
     /// Samples evaluated at once [default: 256]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub evaluate_batch: Option<u32>,
-}
-
-/// What is held out for validation.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HeldOut {
-    Samples(u32),
-    Share(f64),
-    Folder(PathBuf),
-}
-
-fn held_out(text: &str) -> Result<HeldOut, String> {
-    if let Ok(n) = text.parse() {
-        return Ok(HeldOut::Samples(n));
-    }
-    match text.parse::<f64>() {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(HeldOut::Share(share)),
-        Ok(_) => Err("a share above 0 and below 1, a number of samples, or a folder is allowed".into()),
-        Err(_) => Ok(HeldOut::Folder(text.into())),
-    }
 }
 
 /// Units of the hidden layers.
@@ -182,8 +162,8 @@ impl TrainFlags {
         set(&mut options.engine, self.engine.engine);
         set(&mut options.stream, self.stream);
         set(&mut options.evaluate_batch, self.evaluate.evaluate_batch);
-        if let Some(HeldOut::Samples(n)) = self.held_out {
-            options.held_out = n;
+        if let Some(part @ HeldOut::Number(n)) = &self.held_out {
+            options.held_out = u32::try_from(*n).map_err(|_| part.refused("at most 4294967295 samples"))?;
         }
         self.set_optimizer(&mut options.optimizer)?;
         self.set_schedule(&mut options.schedule)?;
@@ -202,11 +182,11 @@ impl TrainFlags {
                 options.held_out = (share * train.len() as f64).round().max(1.0) as u32;
                 Ok(None)
             }
-            Some(HeldOut::Folder(folder)) => {
+            Some(HeldOut::Path(folder)) => {
                 options.held_out = 0;
                 Ok(Some(Arc::new(Dataset::load_split(folder, Split::Test, Some(train.n_classes()))?)))
             }
-            Some(HeldOut::Samples(_)) | None => Ok(None),
+            Some(HeldOut::Number(_)) | None => Ok(None),
         }
     }
 

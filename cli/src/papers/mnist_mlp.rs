@@ -129,6 +129,17 @@ struct TrainArgs {
     output: OutputFlags,
 }
 
+impl Args {
+    /// The options of a training.
+    #[cfg(test)]
+    pub fn options(&self) -> Option<Options> {
+        match &self.command {
+            Command::Train(args) => Some(args.options()),
+            Command::Experiments(_) => None,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     match &args.command {

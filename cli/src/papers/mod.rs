@@ -62,3 +62,30 @@ pub fn run_line(line: Vec<String>) -> anyhow::Result<()> {
     let words = std::iter::once("warpplay papers".to_string()).chain(line);
     run(Args::try_parse_from(words).unwrap_or_else(|error| error.exit()))
 }
+
+#[cfg(all(test, feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]
+mod tests {
+    use super::*;
+    use crate::common::defaults::{Case, hold};
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let case = |command, needs| Case { command, needs, beside: &[] };
+        let cases = [case("mnist_mlp train", ""), case("shogi_bonanza", "--records x")];
+        let prose = [
+            ("--threads", "all cores: as many as there are"),
+            ("mctsnc --seconds", "those of the paper"),
+            ("mctsnc --memory", "by the device"),
+            ("checkers_conv sections", "all"),
+            ("checkers_conv --batch", "by the device"),
+            ("checkers_conv --games", "by --quick"),
+            ("mnist_mlp experiments --epochs", "by --quick"),
+            ("cfr_thesis --iterations", "by --quick"),
+        ];
+        hold::<Args>(&cases, &prose, |args| match &args.paper {
+            Paper::MnistMlp(args) => args.options().map(|options| format!("{options:?}")).ok_or("no options".into()),
+            Paper::ShogiBonanza(args) => Ok(format!("{:?} {:?}", args.source.part.plies(), args.rule.init())),
+            _ => Err("no options".into()),
+        });
+    }
+}

@@ -23,7 +23,7 @@ use warpplay_papers::shogi_bonanza::{Options, PaperEngine, Split, learn};
 
 use crate::common::flags::{PlotsFlag, ThreadsFlag};
 use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
-use crate::shogi::data::{Data, HeldOut};
+use crate::shogi::data::{Data, Measured};
 use crate::shogi::data_flags::{HeldOutFlag, RepeatFlag, SourceFlags};
 use crate::shogi::rule_flags::RuleFlags;
 use crate::shogi::{chart, check, group};
@@ -119,7 +119,7 @@ struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tables: Option<&'a Tables>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_out: Option<HeldOut>,
+    held_out: Option<Measured>,
     device: String,
     device_name: String,
     program: &'static str,
@@ -170,7 +170,7 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     );
     ranks::expect_same(ranks, "set of options", &told)?;
     let device = ranks::device(ranks, &args.device.device)?;
-    let (data, held_out) = Data::divided(&args.source, args.held_out.held_out.as_deref())?;
+    let (data, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref())?;
     ranks::expect_same(ranks, "fingerprint of data", &data.facts.fingerprint)?;
     let shards = data.dataset.views();
     if says {
@@ -202,10 +202,10 @@ fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     shown?;
     let seconds = start.elapsed().as_secs_f64();
     check::trajectory(&rows)?;
-    let held_out = held_out.map(|data| HeldOut::measure(&data, objective, &rows)).transpose()?;
+    let held_out = held_out.map(|data| Measured::measure(&data, objective, &rows)).transpose()?;
     if says {
         common::print(end(&rows, children, seconds))?;
-        if let Some(HeldOut { j, .. }) = &held_out {
+        if let Some(Measured { j, .. }) = &held_out {
             common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }

@@ -10,14 +10,9 @@ use crate::common;
 use crate::common::table::count;
 use crate::shogi::args::AnalyseArgs;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record {
-    schema: u32,
-    kind: &'static str,
+struct Found {
     sfen: String,
     side: &'static str,
     features: FeatureSet,
@@ -25,8 +20,6 @@ struct Record {
     value: f64,
     /// Best first.
     moves: Vec<Line>,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// A legal move.
@@ -59,36 +52,32 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
         moves.push(Line { usi: played.to_string(), value: sign * evaluator.evaluate_position(&after)? });
     }
     moves.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let record = Record {
-        schema: SCHEMA,
-        kind: "analyse",
+    let found = Found {
         sfen: board.sfen(),
         side: if board.side() == 0 { "black" } else { "white" },
         features: evaluator.features(),
         value,
         moves,
-        program: crate::shogi::table::PROGRAM,
-        version: env!("CARGO_PKG_VERSION"),
     };
     if let Some(json) = json {
-        json.write_json(&record)?;
+        json.write_json(&common::Record::new("shogi analyse", &found))?;
     }
-    args.output.print(text(&record, args.top.top))?;
+    args.output.print(text(&found, args.top.top))?;
     Ok(())
 }
 
-fn text(record: &Record, top: usize) -> String {
-    let side = record.side;
+fn text(found: &Found, top: usize) -> String {
+    let side = found.side;
     let mut text = format!(
         "{}{}\n{:+.4} pawns for Black by {}; {side} to move, {}, valued for {side} by the position after them, without search\n",
-        drawn(&record.sfen),
-        record.sfen,
-        record.value,
-        record.features,
-        count(record.moves.len() as u64, "legal move")
+        drawn(&found.sfen),
+        found.sfen,
+        found.value,
+        found.features,
+        count(found.moves.len() as u64, "legal move")
     );
-    let shown = if top == 0 { record.moves.len() } else { top };
-    for (number, line) in (1..).zip(record.moves.iter().take(shown)) {
+    let shown = if top == 0 { found.moves.len() } else { top };
+    for (number, line) in (1..).zip(found.moves.iter().take(shown)) {
         text += &format!("{number:>4}  {:<6} {:>+9.4}\n", line.usi, line.value);
     }
     text

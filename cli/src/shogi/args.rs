@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use warpplay::shogi::material::{Engine, Options};
 
-use crate::common::flags::{CheckpointFlags, EngineFlag, MovedArgs, PlotsFlag, ThreadsFlag, TopFlag};
+use crate::common::flags::{CheckpointFlags, EngineFlag, HeldOut, MovedArgs, PlotsFlag, ThreadsFlag, TopFlag};
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::shogi::data_flags::{GameFlags, HeldOutFlag, RepeatFlag, SourceFlags};
 use crate::shogi::learn_flags::LearnFlags;
@@ -126,9 +126,9 @@ pub struct BuildArgs {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// Keep this share of the games, by a hash of the game, out of --out, for a data set of their own
-    #[arg(long, value_name = "SHARE", requires = "held_out_dir", allow_negative_numbers = true)]
-    pub held_out: Option<f64>,
+    /// Keep this share (0.2) or number (20) of all games, chosen by a hash of the game, out of --out, for a data set of their own
+    #[arg(long, value_name = "SHARE or N", requires = "held_out_dir", allow_negative_numbers = true)]
+    pub held_out: Option<HeldOut>,
 
     /// The folder of that data set
     #[arg(long, value_name = "DIR", requires = "held_out")]
@@ -155,4 +155,77 @@ pub struct MovesArgs {
 
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::defaults::{Case, hold};
+    use clap::CommandFactory;
+    use warpplay::shogi::{FeatureSet, Optimizer, learner};
+
+    #[test]
+    fn helps_tell_the_defaults() {
+        let beside = &[("--quiescence-depth", "--quiescence-every 2")];
+        let case = |command, needs| Case { command, needs, beside };
+        let cases = [
+            case("learn", "--records x"),
+            case("fit", "--records x"),
+            case("build-dataset", "--records x --out y"),
+            case("inspect", "--records x"),
+        ];
+        let prose = [
+            ("--threads", "all cores: as many as there are"),
+            ("--learning-rate", "of optimisers and features, below"),
+            ("--window", "none"),
+            ("--patience", "never"),
+            ("--device-bytes", "as much as there is"),
+            ("--checkpoint-every", "a constant of the library that is not public"),
+        ];
+        hold::<Args>(&cases, &prose, |args| {
+            Ok(match &args.command {
+                Command::Learn(args) => {
+                    let options = args.learn.options(learner::Options::default()).map_err(|error| error.to_string())?;
+                    format!("{:?} {options:?}", args.source.part.plies())
+                }
+                Command::Fit(args) => {
+                    let objective = args.rule.objective().map_err(|error| error.to_string())?;
+                    let engine = args.engine.engine.unwrap_or(Options::default().engine);
+                    format!("{:?} {objective:?} {:?} {engine}", args.source.part.plies(), args.rule.init())
+                }
+                Command::BuildDataset(args) => format!("{:?}", args.games.part.plies()),
+                Command::Inspect(args) => format!("{:?}", args.source.part.plies()),
+                _ => return Err("no options".into()),
+            })
+        });
+    }
+
+    #[test]
+    fn the_help_tells_the_learning_rates() {
+        let command = Args::command();
+        let learn = command.find_subcommand("learn").expect("a command");
+        let rate = learn.get_arguments().find(|argument| argument.get_long() == Some("learning-rate")).expect("a flag");
+        let help = rate.get_help().expect("a help").to_string();
+        let of = |optimizer, features| learner::Options::default_rate(optimizer, features);
+        for optimizer in [Optimizer::Sign, Optimizer::Sgd, Optimizer::Momentum, Optimizer::Lbfgs] {
+            let rate = of(optimizer, FeatureSet::Material);
+            assert!(help.contains(&format!("{optimizer} {rate}")), "{optimizer} {rate}: {help}");
+            for &features in FeatureSet::ALL {
+                assert_eq!(of(optimizer, features), rate, "{optimizer} {features}");
+            }
+        }
+        let both = |features| (of(Optimizer::AdaGrad, features), of(Optimizer::Adam, features));
+        let groups: [(&str, &[FeatureSet]); 3] = [
+            ("material", &[FeatureSet::Material, FeatureSet::MaterialHand]),
+            ("piece_square and kp", &[FeatureSet::PieceSquare, FeatureSet::KingPiece]),
+            ("kkp and kpp", &[FeatureSet::KingKingPiece, FeatureSet::KingPiecePiece]),
+        ];
+        for (names, features) in groups {
+            let (adagrad, adam) = both(features[0]);
+            let told =
+                [format!("{adagrad} and {adam} for {names}"), format!("adagrad {adagrad} and adam {adam} for {names}")];
+            assert!(told.iter().any(|told| help.contains(told)), "{told:?}: {help}");
+            assert!(features.iter().all(|&other| both(other) == (adagrad, adam)), "{names}");
+        }
+    }
 }

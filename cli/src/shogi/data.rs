@@ -1,16 +1,17 @@
 //! Reads what is learnt from.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use warpplay::shogi::dataset::{Builder, Dataset, Facts};
 use warpplay::shogi::material::Histogram;
 use warpplay::shogi::{Objective, Row, records};
 
 use crate::common::Usage;
+use crate::common::flags::HeldOut;
 use crate::common::table::{count, seconds, thousands};
 use crate::shogi::data_flags::{PartFlags, SourceFlags};
 use crate::shogi::table::percent;
@@ -45,29 +46,24 @@ impl Data {
         }
     }
 
-    /// Reads what is learnt from, and what is held out: a share of it, or a path of its own.
+    /// Reads what is learnt from, and what is held out: a share or a number of its games, or a path of its own.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read); a share that is none, a path that is not there.
-    pub fn divided(source: &SourceFlags, held_out: Option<&str>) -> Result<(Self, Option<Self>)> {
+    /// Those of [`read`](Self::read); a number of games that there are not, a path that is not there.
+    pub fn divided(source: &SourceFlags, held_out: Option<&HeldOut>) -> Result<(Self, Option<Self>)> {
         let all = Self::read(source)?;
-        let Some(held_out) = held_out else { return Ok((all, None)) };
-        if let Ok(share) = held_out.parse::<f64>() {
-            let (train, test) = all.dataset.split(share)?;
-            if train.n_parents() == 0 || test.n_parents() == 0 {
-                let games = count(all.facts.distinct_games, "game");
-                return Err(Usage(format!("option held-out: {share} of {games} leaves one side without a game")).into());
-            }
-            let part = |dataset: Dataset, name: &str| {
-                let facts = dataset.facts();
-                Self { dataset, facts, source: format!("{} ({name})", all.source), seconds: all.seconds }
-            };
-            return Ok((part(train, "learnt from"), Some(part(test, "held out"))));
-        }
-        let path = PathBuf::from(held_out);
+        let hashes = || all.dataset.shards().iter().flat_map(|shard| shard.games.iter().copied());
+        let path = match held_out {
+            None => return Ok((all, None)),
+            Some(HeldOut::Path(path)) => path.clone(),
+            Some(part) => match share_of(part, hashes())? {
+                Some(share) => return all.split(share, part),
+                None => return Ok((all, None)),
+            },
+        };
         if !path.exists() {
-            let text = format!("option held-out: {held_out:?} is not allowed (a share above 0 and below 1, or a path)");
-            return Err(Usage(text).into());
+            let allowed = "a share above 0 and below 1, a number of games, or a path of records or of a data set";
+            return Err(HeldOut::Path(path).refused(allowed).into());
         }
         // What build-dataset writes has this file in it; everything else is records.
         let source = match path.join("dataset.json").is_file() {
@@ -75,6 +71,20 @@ impl Data {
             false => SourceFlags { records: Some(path), data: None, part: source.part.clone() },
         };
         Ok((all, Some(Self::read(&source)?)))
+    }
+
+    /// What is learnt from, and the share that is held out, as `part` asked for it.
+    fn split(self, share: f64, part: &HeldOut) -> Result<(Self, Option<Self>)> {
+        let (train, test) = self.dataset.split(share)?;
+        if train.n_parents() == 0 || test.n_parents() == 0 {
+            let games = count(self.facts.distinct_games, "game");
+            return Err(Usage(format!("option held-out: {part} of {games} leaves one side without a game")).into());
+        }
+        let part = |dataset: Dataset, name: &str| {
+            let facts = dataset.facts();
+            Self { dataset, facts, source: format!("{} ({name})", self.source), seconds: self.seconds }
+        };
+        Ok((part(train, "learnt from"), Some(part(test, "held out"))))
     }
 
     /// What is said of games held out: how many, and how many of them are learnt from too.
@@ -158,6 +168,35 @@ impl Data {
     }
 }
 
+/// The share that a part of games with these hashes is; `None` for nothing held out. The library holds the games out whose hash is below the share of all
+/// numbers: N games are held out by a share between the hashes of the N-th and the next.
+///
+/// # Errors
+/// [`Usage`] for a number that leaves no game to learn from, and for a path.
+pub fn share_of(part: &HeldOut, hashes: impl Iterator<Item = u64>) -> Result<Option<f64>> {
+    const ALL_NUMBERS: f64 = 18_446_744_073_709_551_616.0;
+    let n = match part {
+        HeldOut::Share(share) => return Ok(Some(*share)),
+        HeldOut::Number(0) => return Ok(None),
+        HeldOut::Number(n) => *n,
+        HeldOut::Path(_) => {
+            return Err(part.refused("a share above 0 and below 1, or a number of games").into());
+        }
+    };
+    let games: Vec<u64> = hashes.collect::<BTreeSet<u64>>().into_iter().collect();
+    let at = usize::try_from(n).unwrap_or(usize::MAX);
+    let Some(&next) = games.get(at) else {
+        return Err(part.refused(format!("0 to {} of {} games", games.len().saturating_sub(1), games.len())).into());
+    };
+    let between = games[at - 1] as f64 / 2.0 + next as f64 / 2.0;
+    let limit = between as u64;
+    ensure!(
+        games[at - 1] < limit && limit <= next,
+        "option held-out: no share divides the games after {n}: take another number"
+    );
+    Ok(Some(between / ALL_NUMBERS))
+}
+
 /// The builder for a part of some records.
 ///
 /// # Errors
@@ -175,14 +214,14 @@ pub fn builder(part: &PartFlags) -> Result<Builder> {
 
 /// The objective on games that were not learnt from.
 #[derive(serde::Serialize)]
-pub struct HeldOut {
+pub struct Measured {
     parents: u64,
     children: u64,
     /// One for each row of the trajectory.
     pub j: Vec<f64>,
 }
 
-impl HeldOut {
+impl Measured {
     /// Measures it.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use warpplay::shogi::dataset::Builder;
 use warpplay::shogi::material::Options;
 
 use crate::common::Usage;
+use crate::common::flags::HeldOut;
 
 /// Records, and the part of them that is taken.
 #[derive(clap::Args, Clone, Debug)]
@@ -37,16 +38,16 @@ pub struct SourceFlags {
 /// Games that are not learnt from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct HeldOutFlag {
-    /// Games to measure on, and not to learn from: a share by a hash of the game (0.2; all positions are then copied into memory), or a path of records or
-    /// of a data set, as build-dataset --held-out makes it
-    #[arg(long, value_name = "SHARE|PATH", alias = "validation")]
-    pub held_out: Option<String>,
+    /// Games to measure on, and not to learn from: a share (0.2) or a number (20) of them, chosen by a hash of the game (all positions are then copied into
+    /// memory), or a path of records or of a data set, as build-dataset --held-out makes it
+    #[arg(long, value_name = "SHARE, N or PATH", alias = "validation", allow_negative_numbers = true)]
+    pub held_out: Option<HeldOut>,
 }
 
 impl HeldOutFlag {
     /// The path, if it is one.
     pub fn path(&self) -> Option<&Path> {
-        self.held_out.as_deref().map(Path::new).filter(|path| path.exists())
+        self.held_out.as_ref()?.path()
     }
 }
 

@@ -10,35 +10,13 @@ use crate::common::{self, OutputFile};
 use crate::shogi::args::{BuildArgs, InspectArgs};
 use crate::shogi::data::{self, Data};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Found<'a> {
     source: &'a str,
-    #[serde(flatten)]
-    facts: &'a Facts,
     /// Time of reading, and for records of finding the children.
     seconds: f64,
-    program: &'static str,
-    version: &'static str,
-}
-
-impl<'a> Record<'a> {
-    fn new(kind: &'static str, data: &'a Data) -> Self {
-        Self {
-            schema: SCHEMA,
-            kind,
-            source: &data.source,
-            facts: &data.facts,
-            seconds: data.seconds,
-            program: crate::shogi::table::PROGRAM,
-            version: env!("CARGO_PKG_VERSION"),
-        }
-    }
+    report: &'a Facts,
 }
 
 /// Runs `build-dataset`.
@@ -55,14 +33,18 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     let mut held_out = None;
     let data = Data::timed(&args.games.records, || {
         let mut records = records::read(&args.games.records)?;
-        if let (Some(share), Some(folder)) = (args.held_out, &args.held_out_dir) {
+        let share = match &args.held_out {
+            Some(part) => data::share_of(part, records.games.iter().map(|game| game.hash()))?,
+            None => None,
+        };
+        if let (Some(share), Some(folder)) = (share, &args.held_out_dir) {
             let (train, test) = records.split(share)?;
             held_out = Some((builder.write(&test, folder)?, folder.display()));
             records = train;
         }
         Ok(builder.write(&records, &args.out)?)
     })?;
-    finish(json, &Record::new("build-dataset", &data), &data, args.output.quiet)?;
+    finish(json, "shogi build-dataset", &data, args.output.quiet)?;
     if !args.output.quiet {
         let held_out = held_out.map(|(set, folder)| (set.n_parents(), set.n_children(), folder));
         let children = data.facts.children + held_out.as_ref().map_or(0, |held_out| held_out.1);
@@ -84,12 +66,13 @@ pub fn inspect(args: &InspectArgs) -> Result<()> {
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let data = Data::read(&args.source)?;
-    finish(json, &Record::new("inspect", &data), &data, args.output.quiet)
+    finish(json, "shogi inspect", &data, args.output.quiet)
 }
 
-fn finish(json: Option<OutputFile>, record: &Record<'_>, data: &Data, quiet: bool) -> Result<()> {
+fn finish(json: Option<OutputFile>, command: &'static str, data: &Data, quiet: bool) -> Result<()> {
     if let Some(json) = json {
-        json.write_json(record)?;
+        let found = Found { source: &data.source, seconds: data.seconds, report: &data.facts };
+        json.write_json(&common::Record::new(command, found))?;
     }
     if !quiet {
         data.say_skipped();

@@ -11,18 +11,16 @@ use warpplay::shogi::material::{FitReport, Material, Options};
 
 use crate::common::{self, OutputFile};
 use crate::shogi::args::FitArgs;
-use crate::shogi::data::{Data, HeldOut};
+use crate::shogi::data::{Data, Measured};
 use crate::shogi::table::{of_values, progress, progress_head};
 use crate::shogi::{chart, check};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "values.svg";
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Found<'a> {
     parents: u64,
     children: u64,
     distinct_vectors: u64,
@@ -33,11 +31,9 @@ struct Record<'a> {
     /// What it was learnt from, as `inspect` says it.
     data: &'a Facts,
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_out: Option<HeldOut>,
+    held_out: Option<Measured>,
     device: &'a str,
     device_name: &'a str,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -53,16 +49,20 @@ pub fn run(args: &FitArgs) -> Result<()> {
         threads: args.threads.threads,
     };
     options.check()?;
-    let plot = args.plots.file("values.svg")?;
+    let plot = args.plots.path(PLOT);
     let held_out = args.held_out.path();
     let source = &args.source;
     let read = [("--records", source.records.as_deref()), ("--data", source.data.as_deref()), ("--held-out", held_out)];
-    let written = [("--json", args.output.json.as_deref()), ("--plots", plot.as_deref())];
+    let written = [
+        ("--json", args.output.json.as_deref()),
+        ("--plots", args.plots.plots.as_deref()),
+        ("--plots", plot.as_deref()),
+    ];
     common::expect_apart(&read, &written, &[])?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(plot.as_deref())?;
+    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let device = args.device.open()?;
-    let (data, held_out) = Data::divided(source, args.held_out.held_out.as_deref())?;
+    let (data, held_out) = Data::divided(source, args.held_out.held_out.as_ref())?;
     let says = !args.output.quiet;
     if says {
         data.say_skipped();
@@ -80,20 +80,18 @@ pub fn run(args: &FitArgs) -> Result<()> {
     })?;
     shown?;
     check::trajectory(&report.rows)?;
-    let held_out = held_out.map(|data| HeldOut::measure(&data, objective, &report.rows)).transpose()?;
+    let held_out = held_out.map(|data| Measured::measure(&data, objective, &report.rows)).transpose()?;
     if let Some(plot) = plot {
         plot.write(&chart::convergence("values", &report.rows)?)?;
     }
     if let (true, Some(last)) = (says, report.rows.last()) {
         common::print(format!("\n{report}\n\n{}", of_values(&[("fitted".to_string(), last.values)])))?;
-        if let Some(HeldOut { j, .. }) = &held_out {
+        if let Some(Measured { j, .. }) = &held_out {
             common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
         }
     }
     if let Some(json) = json {
-        json.write_json(&Record {
-            schema: SCHEMA,
-            kind: "fit",
+        let found = Found {
             parents: data.facts.parents * u64::from(args.repeat.repeat),
             children: report.children,
             distinct_vectors: data.facts.distinct_vectors,
@@ -104,9 +102,8 @@ pub fn run(args: &FitArgs) -> Result<()> {
             held_out,
             device: &report.device,
             device_name: &report.device_name,
-            program: crate::shogi::table::PROGRAM,
-            version: env!("CARGO_PKG_VERSION"),
-        })?;
+        };
+        json.write_json(&common::Record::new("shogi fit", found))?;
     }
     Ok(())
 }

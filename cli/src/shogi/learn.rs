@@ -20,14 +20,12 @@ use crate::shogi::data_flags::SourceFlags;
 use crate::shogi::table::percent;
 use crate::shogi::{chart, check, group};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// The plot's name in a folder.
+const PLOT: &str = "learning.svg";
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Found<'a> {
     features: FeatureSet,
     optimizer: Optimizer,
     parameters: usize,
@@ -38,8 +36,6 @@ struct Record<'a> {
     device: &'a str,
     device_name: &'a str,
     report: &'a LearnReport,
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Results to be written at the end.
@@ -63,7 +59,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     let options = args.learn.options(base)?;
     let leads = ranks.rank() == 0;
     let prepare = |path: &Option<PathBuf>| OutputFile::prepare_option(path.as_deref().filter(|_| leads));
-    let plot = args.plots.file("learning.svg")?;
+    let plot = args.plots.path(PLOT);
     let SourceFlags { records, data: set, .. } = &args.source;
     let held_out = args.held_out.path();
     common::expect_apart(
@@ -76,6 +72,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         ],
         &[
             ("--json", args.output.json.as_deref()),
+            ("--plots", args.plots.plots.as_deref()),
             ("--plots", plot.as_deref()),
             ("--table", args.table.as_deref()),
             ("--rust", args.rust.as_deref()),
@@ -84,6 +81,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         ],
         &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
     )?;
+    let plot = args.plots.file(PLOT)?;
     let files = Files {
         json: prepare(&args.output.json)?,
         plot: prepare(&plot)?,
@@ -95,7 +93,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     }
     let says = leads && !args.output.quiet;
     let start = args.learn.weights.start.as_ref().map(Weights::load).transpose()?;
-    let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_deref())?;
+    let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref())?;
     let device = ranks::device(ranks, &args.device.device)?;
     if says {
         train.say_skipped();
@@ -197,9 +195,7 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         file.write(&chart::learning(&report.rows)?)?;
     }
     let Some(file) = &files.json else { return Ok(()) };
-    let record = Record {
-        schema: SCHEMA,
-        kind: "learn",
+    let found = Found {
         features: report.options.features,
         optimizer: report.options.optimizer,
         parameters: report.n_weights,
@@ -210,10 +206,8 @@ fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, h
         device: &report.device,
         device_name: &report.device_name,
         report,
-        program: crate::shogi::table::PROGRAM,
-        version: env!("CARGO_PKG_VERSION"),
     };
-    file.write_json(&record)
+    file.write_json(&common::Record::new("shogi learn", found))
 }
 
 fn head(train: &Data, held_out: Option<&Data>) -> String {

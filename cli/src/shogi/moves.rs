@@ -8,23 +8,16 @@ use crate::common;
 use crate::common::table::{count, thousands};
 use crate::shogi::args::MovesArgs;
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
-
 /// Disagreements that are printed; the JSON has all.
 const SHOWN: usize = 10;
 
 /// What is written.
 #[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
+struct Found<'a> {
     file: String,
     positions: u64,
     moves: u64,
     differ: &'a [Disagreement],
-    program: &'static str,
-    version: &'static str,
 }
 
 /// Runs the command.
@@ -34,16 +27,13 @@ pub fn run(args: &MovesArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let report = check_moves(&args.file)?;
     if let Some(json) = json {
-        json.write_json(&Record {
-            schema: SCHEMA,
-            kind: "moves",
+        let found = Found {
             file: args.file.display().to_string(),
             positions: report.positions,
             moves: report.moves,
             differ: &report.disagreements,
-            program: crate::shogi::table::PROGRAM,
-            version: env!("CARGO_PKG_VERSION"),
-        })?;
+        };
+        json.write_json(&common::Record::new("shogi moves", found))?;
     }
     if !args.output.quiet {
         for differ in report.disagreements.iter().take(SHOWN) {

@@ -6,9 +6,6 @@ use warpplay::shogi::{Row, Values};
 
 use crate::common::table::grid;
 
-/// What reports name as the program.
-pub const PROGRAM: &str = "warpplay shogi";
-
 /// The learnt kinds in the order of [`Values`].
 pub const NAMES: [&str; 12] = ["L", "N", "S", "G", "B", "R", "+P", "+L", "+N", "+S", "+B", "+R"];
 

@@ -361,7 +361,8 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     assert!(shown.contains("4 games are in games.jsonl"), "{shown}");
     play("again.jsonl --parallel 2");
     assert_eq!(scratch.text("games.jsonl"), scratch.text("again.jsonl"), "games do not depend on their neighbours");
-    assert!(scratch.ok("verify games.jsonl").contains("4 games of self-play"));
+    assert!(scratch.ok("verify games.jsonl --json verify.json").contains("4 games of self-play"));
+    assert_eq!(scratch.json("verify.json")["files"][0]["games"], 4);
     let first: Value = serde_json::from_str(scratch.text("games.jsonl").lines().next().expect("a line")).expect("JSON");
     for field in
         ["game", "seed", "actions", "players", "boards", "visits", "root_values", "returns", "plies", "network"]
@@ -380,7 +381,7 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
         .ok(&format!("{train} --weights net.safetensors --epochs 2 --checkpoint state.safetensors --json train.json"));
     assert!(shown.contains("epoch   2") && shown.contains("the network is in new.safetensors"), "{shown}");
     let record = scratch.json("train.json");
-    assert_eq!((record["epochs"].as_array().map(Vec::len), &record["written"]), (Some(2), &true.into()));
+    assert_eq!((record["report"]["epochs"].as_array().map(Vec::len), &record["written"]), (Some(2), &true.into()));
     let new = Network::load(scratch.path("new.safetensors")).expect("a network");
     assert_eq!((new.observation(), new.value_of()), (ObservationLayout::Egocentric, ValueOf::Mover));
     assert_ne!(new, Network::load(scratch.path("net.safetensors")).expect("a network"));
@@ -399,6 +400,30 @@ fn selfplay_records_games_that_replay_and_train_learns_from_them() {
     if gate["written"] == false {
         assert!(resumed == fs::read(scratch.path("new.safetensors")).expect("readable"));
     }
+    // Games held out: a number is the share that it is of all.
+    let held = |what: &str| {
+        scratch.ok(&format!("{train} --epochs 1 --weights net.safetensors --held-out {what} --json held.json"));
+        scratch.json("held.json")["report"].clone()
+    };
+    let (number, share) = (held("1"), held("0.25"));
+    assert_eq!((&number["options"]["validation"], &number["options"]), (&0.25.into(), &share["options"]));
+    assert!(number["epochs"][0]["validation"].is_object(), "{number}");
+    assert_eq!(number["epochs"][0]["validation"], share["epochs"][0]["validation"]);
+    assert_eq!(held("0")["options"]["validation"], 0.0);
+    for (what, allowed) in
+        [("4", "4 is not allowed (0 to 3 of 4 games)"), ("games.jsonl", "a number of the games of --records")]
+    {
+        let said = scratch.fails(2, &format!("{train} --weights net.safetensors --held-out {what}"));
+        assert!(said.contains("option held-out") && said.contains(allowed), "{said}");
+    }
+    // The seed, the engine and the threads are those of the training; the gate has its own seed.
+    scratch.ok(&format!(
+        "{train} --epochs 1 --weights net.safetensors --seed 9 --engine cpu --threads 1 --gate 2 --gate-score 0 --gate-seed 4 --simulations 2 --json seeds.json"
+    ));
+    let seeds = scratch.json("seeds.json");
+    assert_eq!((&seeds["report"]["seed"], &seeds["report"]["engine"]), (&9.into(), &"cpu".into()));
+    assert_eq!(seeds["gate"]["seed"], 4);
+    assert!(scratch.fails(2, &format!("{train} --threads 0")).contains("option threads: 0 is not allowed"));
     let line = "train --records games.jsonl --weights net.safetensors --device cpu --batch 60000 --save-weights new.safetensors";
     assert!(scratch.fails(2, line).contains("option batch: 60000 is not allowed (at most the "));
 }
@@ -411,7 +436,7 @@ fn a_match_counts_both_colours() {
     assert!(shown.contains("results of A"), "{shown}");
     let record = scratch.json("match.json");
     let count = |colour: usize| {
-        let results = &record["by_colour"][colour];
+        let results = &record["report"]["by_colour"][colour];
         ["wins", "draws", "losses"].iter().map(|name| results[*name].as_u64().expect("a count")).sum::<u64>()
     };
     assert_eq!((count(0), count(1)), (3, 3));
@@ -507,6 +532,6 @@ fn learning_goes_on_in_its_folder() {
     assert!(shown.contains("iteration 1 of 1"), "{shown}");
     let shown = scratch.ok(&format!("{line} --iterations 2 --json learn.json"));
     assert!(shown.contains("1 iterations are done already") && shown.contains("iteration 2 of 2"), "{shown}");
-    assert_eq!(scratch.json("learn.json")["iterations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(scratch.json("learn.json")["report"]["iterations"].as_array().map(Vec::len), Some(2));
     assert!(Network::load(scratch.path("best.safetensors")).is_ok());
 }

@@ -119,7 +119,7 @@ fn a_strategy_is_written_measured_asked_and_exported() {
     scratch.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy k.strategy --json run.json --quiet");
     let solved = scratch.json("run.json")["trajectory"].as_array().expect("a list").last().expect("a point").clone();
     scratch.ok("exploitability k.strategy --device cpu --json e.json");
-    close(&scratch.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-6);
+    close(&scratch.json("e.json")["report"]["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-6);
     let shown = scratch.ok("query k.strategy --history r --hand 4c --json q.json");
     assert!(shown.starts_with("1:4c::r"), "{shown}");
     let answer = scratch.json("q.json")["answers"][0].clone();
@@ -138,7 +138,7 @@ fn a_strategy_is_written_measured_asked_and_exported() {
     // Half the size, and all but as good.
     scratch.ok("solve kuhn.limit.2p.game --algorithm cfr_plus --precision f64 --device cpu --strategy c.strategy --compact --quiet");
     scratch.ok("exploitability c.strategy --device cpu --json e.json --quiet");
-    close(&scratch.json("e.json")["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-3);
+    close(&scratch.json("e.json")["report"]["nash_conv"], solved["nash_conv"].as_f64().expect("a number"), 1e-3);
 }
 
 #[test]
@@ -150,12 +150,12 @@ fn a_match_of_a_strategy_with_itself_is_worth_nothing() {
     scratch
         .ok("solve leduc.limit.2p.game --algorithm cfr_plus --iterations 1 --device cpu --strategy b.strategy --quiet");
     scratch.ok("match a.strategy a.strategy --device cpu --json m.json --quiet");
-    close(&scratch.json("m.json")["value"], 0.0, 1e-9);
+    close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-9);
     scratch.ok("match a.strategy b.strategy --device cpu --json m.json --quiet");
-    let gain = scratch.json("m.json")["value"].as_f64().expect("a number");
+    let gain = scratch.json("m.json")["report"]["value"].as_f64().expect("a number");
     assert!(gain > 0.1, "{gain}");
     scratch.ok("match b.strategy a.strategy --device cpu --json m.json --quiet");
-    close(&scratch.json("m.json")["value"], -gain, 1e-9);
+    close(&scratch.json("m.json")["report"]["value"], -gain, 1e-9);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
     let end = start + help[start..].find("]}").expect("its end") + 2;
     fs::write(scratch.path("spot.json"), &help[start..end]).expect("a file");
     scratch.ok("subgame spot.json --iterations 2 --device cpu --json s.json --quiet");
-    assert_eq!(scratch.json("s.json")["iterations"], 2);
+    assert_eq!(scratch.json("s.json")["report"]["iterations"], 2);
     fs::write(scratch.path("wrong.json"), help[start..end].replace("\"turn\"", "\"trun\"")).expect("a file");
     let error = scratch.fails(1, "subgame wrong.json --device cpu");
     assert!(error.contains("trun") && error.contains("bet_fraction_of_pot"), "{error}");
@@ -228,7 +228,8 @@ fn play_deals_hands_and_keeps_the_account() {
     // The same seed, the same hands.
     typed(&scratch, "play k.strategy --seed 3 --hands 4 --json again.json", &"c\n".repeat(40));
     assert_eq!(scratch.json("again.json")["hands"], record["hands"]);
-    assert!(typed(&scratch, "play k.strategy", "quit\n").contains("Hand 1"));
+    let left = typed(&scratch, "play k.strategy", "quit\n");
+    assert!(left.contains("Hand 1") && left.ends_with("You won +0 chips in 0 hands.\n"), "{left}");
 }
 
 /// The average strategy of a seat after regret matching on a matrix.
@@ -280,6 +281,15 @@ fn compare_measures_every_combination() {
         assert!(run["trajectory"].as_array().map(Vec::len) > Some(2), "{run}");
     }
     assert!(fs::read_to_string(scratch.path("c.svg")).expect("a picture").starts_with("<svg"));
+    // A plot gets a name in a folder, which may be that of the JSON.
+    for (line, plot) in [
+        ("compare kuhn.limit.2p.game --seconds 0.05", "compare.svg"),
+        ("solve kuhn.limit.2p.game", "solve.svg"),
+        ("matrix rock-paper-scissors", "matrix.svg"),
+    ] {
+        let said = scratch.fails(2, &format!("{line} --device cpu --json {plot} --plots ."));
+        assert!(said.contains("--plots and --json name the same file"), "{said}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ const SMALL: [&str; 6] = ["--trees", "2", "--playouts", "4", "--steps", "6"];
 /// `analyse` with these arguments, small, written to `file`.
 fn analysed(file: &str, arguments: &[&str]) -> Value {
     ok(&[&["analyse"], arguments, &SMALL, &["--json", file]].concat());
-    json(Path::new(file))
+    json(Path::new(file))["report"].clone()
 }
 
 #[test]
@@ -67,8 +67,10 @@ fn the_json_of_analyse_has_the_fields_that_others_rely_on() {
     let file = path(&folder, "found.json", &mut kept);
     let arguments = "analyse --game connect4 --moves 4453 --variant acp_prodigal --trees 8 --playouts 128 --steps 20 --seconds 60 --seed 0 --ucb-c 2.0 --device cpu --json";
     ok(&[&arguments.split(' ').collect::<Vec<_>>()[..], &[file]].concat());
-    let found = json(Path::new(file));
-    has(&found, &["schema", "game", "moves", "options", "device", "seed", "best", "actions", "performance"]);
+    let written = json(Path::new(file));
+    has(&written, &["schema", "kind", "program", "version", "report"]);
+    let found = &written["report"];
+    has(found, &["schema", "game", "moves", "options", "device", "seed", "best", "actions", "performance"]);
     assert_eq!((&found["schema"], &found["game"], &found["moves"]), (&1.into(), &"connect4".into(), &"4453".into()));
     assert_eq!((&found["device"], &found["seed"]), (&"cpu".into(), &0.into()));
     has(
@@ -196,14 +198,14 @@ fn a_file_of_moves_gives_one_line_of_json_a_position() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
         .collect();
-    let of_lines: Vec<_> = lines.iter().map(|line| line["moves"].as_str().unwrap_or("?")).collect();
+    let of_lines: Vec<_> = lines.iter().map(|line| line["report"]["moves"].as_str().unwrap_or("?")).collect();
     assert_eq!(of_lines, ["4453", "", "44"]);
     ok(&[&arguments[..], &["--json", found]].concat());
     let written = std::fs::read_to_string(found).expect("written");
     assert_eq!(written.lines().count(), 3);
     for (line, printed) in written.lines().zip(&lines) {
         let line: Value = serde_json::from_str(line).expect("JSON");
-        assert_eq!(line["actions"], printed["actions"]);
+        assert_eq!(line["report"]["actions"], printed["report"]["actions"]);
     }
     // A wrong line is named, before anything is searched.
     std::fs::write(moves, "4453\n\n48\n").expect("a folder");
@@ -218,8 +220,9 @@ fn a_file_of_moves_gives_one_line_of_json_a_position() {
 #[test]
 fn a_recorded_search_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut kept, mut kept_again) = (PathBuf::new(), PathBuf::new());
+    let (mut kept, mut kept_again, mut kept_too) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
     let (file, again) = (path(&folder, "timed.json", &mut kept), path(&folder, "again.json", &mut kept_again));
+    let again_too = path(&folder, "too.json", &mut kept_too);
     // Limited by time: the file records how many steps that were.
     ok(&[
         "analyse",
@@ -238,10 +241,10 @@ fn a_recorded_search_is_repeated_exactly() {
         "--json",
         file,
     ]);
-    let recorded = json(Path::new(file));
+    let recorded = json(Path::new(file))["report"].clone();
     let said = ok(&["replay", file, "--json", again]);
     assert!(said.starts_with("identical: "), "{said}");
-    let repeated = json(Path::new(again));
+    let repeated = json(Path::new(again))["report"].clone();
     for field in ["best", "actions", "seed", "moves", "game", "options"] {
         assert_eq!(repeated[field], recorded[field], "{field}");
     }
@@ -251,7 +254,13 @@ fn a_recorded_search_is_repeated_exactly() {
     // On another back end, from a file small enough for it.
     let recorded = analysed(file, &["--game", "hex", "--device", "simt", "--variant", "ocp_thrifty"]);
     assert!(ok(&["replay", file, "--device", "cpu"]).starts_with("identical: "));
-    assert_eq!(json(Path::new(file)), recorded, "the file itself is left alone");
+    assert_eq!(json(Path::new(file))["report"], recorded, "the file itself is left alone");
+
+    // The report alone is what version 0.1 wrote; both may stand in one file, and what repeated a search can be repeated.
+    let lines = format!("{recorded}\n{}\n", json(Path::new(file)));
+    std::fs::write(again, lines).expect("a folder");
+    assert_eq!(ok(&["replay", again, "--device", "cpu", "--json", again_too]).lines().count(), 2);
+    assert_eq!(ok(&["replay", again_too, "--device", "cpu"]).lines().count(), 2);
 
     // A file that somebody changed: the search differs, and that is an error.
     let text = std::fs::read_to_string(file).expect("there");
@@ -313,7 +322,7 @@ fn an_interrupt_keeps_the_partial_result() {
     assert!(sent.success());
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(0));
-    let found = json(Path::new(file));
+    let found = json(Path::new(file))["report"].clone();
     assert_eq!(found["stopped_by"], "request");
     assert!(found["performance"]["steps"].as_u64() > Some(0));
     assert!(ok(&["replay", file]).starts_with("identical: "), "a partial result can be repeated");

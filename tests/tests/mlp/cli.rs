@@ -26,8 +26,8 @@ fn new_scratch() -> Scratch {
 const TINY: &str = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 32 --lr 0.1";
 
 /// All that a training computes, without its times.
-fn course(report: &Value) -> Vec<(Value, Value, Value)> {
-    let epochs = report["epochs"].as_array().expect("a list");
+fn course(written: &Value) -> Vec<(Value, Value, Value)> {
+    let epochs = written["report"]["epochs"].as_array().expect("a list");
     epochs.iter().map(|epoch| (epoch["epoch"].clone(), epoch["loss"].clone(), epoch["test_accuracy"].clone())).collect()
 }
 
@@ -39,11 +39,10 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
                 --device cpu --precision fp32 --drawn 220 --drawn-test 60 --json run.json --plot run.svg --checkpoint run.checkpoint";
     let shown = scratch.ok(line);
     assert!(shown.contains("drawn digits"), "{shown}");
-    let report = scratch.json("run.json");
-    has(
-        &report,
-        &["schema", "version", "program", "epochs", "dead_units", "device", "options", "data", "engine", "test"],
-    );
+    let written = scratch.json("run.json");
+    has(&written, &["schema", "kind", "version", "program", "test", "report"]);
+    let report = &written["report"];
+    has(report, &["schema", "version", "epochs", "dead_units", "device", "options", "data", "engine"]);
     assert_eq!(
         (&report["schema"], &report["device"], &report["data"]),
         (&1.into(), &"cpu".into(), &"drawn digits, seed 1".into())
@@ -64,7 +63,7 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
         assert!(epoch["seconds"].as_f64() > Some(0.0));
     }
     assert!(epochs[2]["loss"].as_f64() < epochs[0]["loss"].as_f64(), "{epochs:?}");
-    assert_eq!(epochs[2]["test_accuracy"], report["test"]["accuracy"]);
+    assert_eq!(epochs[2]["test_accuracy"], written["test"]["accuracy"]);
     assert!(fs::read_to_string(scratch.path("run.svg")).expect("a picture").starts_with("<svg"));
     assert_eq!(scratch.names(), ["run.checkpoint", "run.json", "run.svg"], "nothing else is left");
 }
@@ -111,8 +110,8 @@ fn devices_that_run_kernels_follow_the_cpu() {
     for device in kernel_devices() {
         let device = device.backend().to_string();
         let found = train(&device);
-        assert_eq!(found["device"], device.as_str());
-        for (epoch, reference) in [0, 1].map(|at| (&found["epochs"][at], &cpu["epochs"][at])) {
+        assert_eq!(found["report"]["device"], device.as_str());
+        for (epoch, reference) in [0, 1].map(|at| (&found["report"]["epochs"][at], &cpu["report"]["epochs"][at])) {
             let loss = |epoch: &Value| epoch["loss"].as_f64().expect("a number");
             assert!((loss(epoch) - loss(reference)).abs() <= 1e-4 * loss(reference), "{device}: {epoch} {reference}");
         }
@@ -120,7 +119,7 @@ fn devices_that_run_kernels_follow_the_cpu() {
         scratch.ok(&format!("{evaluate} --device {device}"));
         let kernels = scratch.json("found.json");
         scratch.ok(&format!("{evaluate} --device cpu"));
-        assert_eq!(kernels["confusion"], scratch.json("found.json")["confusion"], "{device}");
+        assert_eq!(kernels["report"]["confusion"], scratch.json("found.json")["report"]["confusion"], "{device}");
     }
 }
 
@@ -130,8 +129,10 @@ fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
     for layout in ["", "--pytorch"] {
         scratch.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
         let shown = scratch.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
-        let (report, found) = (scratch.json("run.json"), scratch.json("found.json"));
-        has(&found, &["schema", "correct", "total", "confusion", "accuracy", "device", "data", "weights"]);
+        let (report, written) = (scratch.json("run.json"), scratch.json("found.json"));
+        has(&written, &["schema", "kind", "data", "weights", "report"]);
+        let found = &written["report"];
+        has(found, &["schema", "correct", "total", "confusion", "accuracy", "device"]);
         assert_eq!(found["total"], 60);
         for field in ["correct", "confusion", "accuracy"] {
             assert_eq!(found[field], report["test"][field], "{layout} {field}");
@@ -149,7 +150,7 @@ fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
     // A training can begin with them.
     scratch.ok(&format!("train {TINY} --epochs 1 --json on.json --start net.safetensors"));
     let (on, run) = (scratch.json("on.json"), scratch.json("run.json"));
-    assert!(on["epochs"][0]["loss"].as_f64() < run["epochs"][0]["loss"].as_f64());
+    assert!(on["report"]["epochs"][0]["loss"].as_f64() < run["report"]["epochs"][0]["loss"].as_f64());
 }
 
 /// A grey PNG file.
@@ -209,13 +210,13 @@ fn any_set_of_the_format_can_be_trained_on() {
     set(101).save(scratch.folder(), Split::Train).expect("written");
     set(31).save(scratch.folder(), Split::Test).expect("written");
     scratch.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
-    let report = scratch.json("run.json");
+    let report = scratch.json("run.json")["report"].clone();
     assert_eq!(report["sizes"], serde_json::json!([42, 3]));
     assert_eq!(report["epochs"][2]["test_accuracy"], 1.0, "stripes are told apart");
     scratch.ok("evaluate --data . --device cpu --weights net.safetensors --json found.json");
-    assert_eq!(scratch.json("found.json")["correct"], 31);
+    assert_eq!(scratch.json("found.json")["report"]["correct"], 31);
     scratch.ok("evaluate --data . --on-training-set --device cpu --weights net.safetensors --json found.json");
-    assert_eq!(scratch.json("found.json")["correct"], 101);
+    assert_eq!(scratch.json("found.json")["report"]["correct"], 101);
 }
 
 #[test]
@@ -230,7 +231,8 @@ fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
         scratch.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --weights rest.safetensors");
         let (whole, rest) = (scratch.json("whole.json"), scratch.json("rest.json"));
         assert_eq!(course(&rest), course(&whole), "{options}");
-        assert_eq!((&rest["options"], &rest["test"]["loss"]), (&whole["options"], &whole["test"]["loss"]));
+        assert_eq!(rest["report"]["options"], whole["report"]["options"]);
+        assert_eq!(rest["test"]["loss"], whole["test"]["loss"]);
         let weights = |name: &str| Network::load(scratch.path(name)).expect("weights");
         assert_eq!(weights("rest.safetensors"), weights("whole.safetensors"));
     }
@@ -252,7 +254,7 @@ fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
         .expect("the program starts");
     interrupt(child, &scratch.path("c"));
     let part = scratch.json("part.json");
-    assert_eq!(part["stopped_by"], "request");
+    assert_eq!(part["report"]["stopped_by"], "request");
     let checkpoint = Checkpoint::load(scratch.path("c")).expect("a checkpoint");
     let done = checkpoint.epochs().len();
     assert!(done >= 1);
@@ -424,8 +426,9 @@ fn models_side_by_side_are_those_trained_alone() {
     let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
     let shown = scratch.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
     let all = scratch.json("all.json");
-    has(&all, &["models", "seconds", "models_per_second", "best", "one_at_a_time"]);
-    let models = all["models"].as_array().expect("a list");
+    has(&all, &["best", "one_at_a_time", "report"]);
+    has(&all["report"], &["models", "seconds", "models_per_second"]);
+    let models = all["report"]["models"].as_array().expect("a list");
     let settings: Vec<_> =
         models.iter().map(|model| (model["seed"].as_u64(), model["learning_rate"].as_f64())).collect();
     assert_eq!(settings, [(Some(1), Some(0.05)), (Some(1), Some(0.1)), (Some(2), Some(0.05))]);
@@ -434,7 +437,7 @@ fn models_side_by_side_are_those_trained_alone() {
         scratch.ok(&format!("train {base} --seed {seed} --lr {rate} --json one.json"));
         let one = scratch.json("one.json");
         let losses = |report: &Value| [0, 1].map(|at| report["epochs"][at]["loss"].as_f64().expect("a number"));
-        for (many, alone) in losses(model).into_iter().zip(losses(&one)) {
+        for (many, alone) in losses(model).into_iter().zip(losses(&one["report"])) {
             assert!((many - alone).abs() <= 1e-4 * alone, "{many} {alone}");
         }
         assert_eq!(model["test_accuracy"], one["test"]["accuracy"]);
@@ -453,7 +456,7 @@ fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
     let base = "sweep --device cpu --drawn 64 --drawn-test 16 --hidden 16 --batch 32 --epochs 2";
     scratch.ok(&format!("{base} --models 2 --lrs 1e30,0.1 --compare --json some.json"));
     let some = scratch.json("some.json");
-    assert_eq!((&some["best"], &some["models"][0]["diverged"]), (&Value::from(1), &Value::from(1)));
+    assert_eq!((&some["best"], &some["report"]["models"][0]["diverged"]), (&Value::from(1), &Value::from(1)));
     assert!(some["one_at_a_time"].as_f64().is_some_and(|rate| rate > 0.0), "{some}");
     let shown = scratch.ok(&format!("{base} --models 1 --lrs 1e30 --compare --json none.json"));
     let none = scratch.json("none.json");
@@ -475,6 +478,7 @@ fn no_output_is_written_over_another() {
         ("--weights ./x --checkpoint x", "--checkpoint and --save-weights"),
         ("--json x --plot x", "--plots and --json"),
         ("--resume c --json c", "--json and --resume"),
+        ("--json ./training.svg --plots .", "--plots and --json"),
         ("--resume c --weights c", "--save-weights and --resume"),
         ("--start w --checkpoint w", "--checkpoint and --start"),
     ] {
@@ -498,14 +502,15 @@ fn samples_are_held_out_by_number_share_and_folder() {
     let scratch = new_scratch();
     let held = |how: &str| {
         scratch.ok(&format!("train {TINY} --epochs 2 --json run.json --held-out {how}"));
-        scratch.json("run.json")
+        let written = scratch.json("run.json");
+        (course(&written), written["report"].clone())
     };
-    let (number, share) = (held("22"), held("0.1"));
+    let ((number_course, number), (share_course, share)) = (held("22"), held("0.1"));
     assert_eq!((&number["n_train"], &number["options"]["held_out"]), (&198.into(), &22.into()));
-    assert_eq!((course(&share), &share["options"]), (course(&number), &number["options"]));
+    assert_eq!((share_course, &share["options"]), (number_course, &number["options"]));
     fs::create_dir(scratch.path("set")).expect("made");
     Dataset::drawn_digits(4, 30).and_then(|set| set.save(scratch.path("set"), Split::Test)).expect("written");
-    let folder = held("set --patience 5");
+    let (_, folder) = held("set --patience 5");
     assert_eq!((&folder["n_train"], &folder["options"]["held_out"]), (&220.into(), &0.into()));
     assert!(folder["epochs"][1]["validation_loss"].as_f64() > Some(0.0));
     scratch.misused("train --device cpu --held-out 1.5");

@@ -291,11 +291,11 @@ fn a_data_set_is_built_inspected_and_learnt_from() {
     let scratch = new_scratch();
     scratch.ok("build-dataset --records six.usi --plies 40..60 --out data --shard 50 --json build.json");
     let shown = scratch.ok("inspect --data data --json inspect.json");
-    let facts = scratch.json("inspect.json");
+    let facts = scratch.json("inspect.json")["report"].clone();
     has(&facts, &["parents", "children", "distinct_vectors", "zero_share", "games", "shards"]);
     assert!(facts["shards"].as_u64() > Some(1) && shown.contains("children"), "{shown}");
     scratch.ok("inspect --records six.usi --plies 40..60 --json games.json --quiet");
-    let games = scratch.json("games.json");
+    let games = scratch.json("games.json")["report"].clone();
     for field in ["parents", "children", "distinct_vectors", "zero_share", "games"] {
         assert_eq!(facts[field], games[field], "{field}");
     }
@@ -324,6 +324,27 @@ fn a_data_set_is_built_inspected_and_learnt_from() {
     assert_eq!((&sets["trajectory"], &sets["held_out"]), (&split["trajectory"], &split["held_out"]));
     assert_eq!(list(&sets["held_out"]["j"]).len(), 4);
     assert!(scratch.fails(2, "fit --data test --held-out 0.001").contains("leaves one side without a game"));
+    // A number of games: those whose hashes are lowest, so more hold the same ones out.
+    let held = |n: u32| {
+        scratch.ok(&format!(
+            "learn --records six.usi --plies 40..60 --held-out {n} --device cpu --iterations 0 --quiet --json n.json"
+        ));
+        let written = scratch.json("n.json");
+        (written["train"]["distinct_games"].clone(), written["held_out"]["distinct_games"].clone())
+    };
+    let all = facts["distinct_games"].as_u64().expect("a number");
+    assert_eq!(held(1), (json!(all - 1), json!(1)));
+    assert_eq!(held(2), (json!(all - 2), json!(2)));
+    assert_eq!(held(0), (json!(all), Value::Null));
+    let said = scratch.fails(2, &format!("fit --records six.usi --plies 40..60 --held-out {all}"));
+    assert!(
+        said.contains(&format!("option held-out: {all} is not allowed (0 to {} of {all} games)", all - 1)),
+        "{said}"
+    );
+    scratch.ok("build-dataset --records six.usi --plies 40..60 --out most --held-out 2 --held-out-dir two --quiet --json most.json");
+    assert_eq!(scratch.json("most.json")["report"]["distinct_games"], all - 2);
+    let said = scratch.fails(2, "build-dataset --records six.usi --out most --held-out test --held-out-dir two");
+    assert!(said.contains("option held-out: \"test\" is not allowed"), "{said}");
     // What was chosen when it was built cannot be chosen again.
     assert!(scratch.fails(2, "fit --data data --plies 40..50").contains("--data"));
     // One bit, or a file cut short.
@@ -385,7 +406,6 @@ fn bad_input_is_told_in_one_line() {
         ("--learning-rate nan", "learning_rate"),
         ("--l1 -1", "l1"),
         ("--a 0", "option a"),
-        ("--held-out 1.5", "held"),
         ("--held-out missing", "held-out: \"missing\""),
         ("--init 2000", "2000"),
     ] {
@@ -399,6 +419,7 @@ fn bad_input_is_told_in_one_line() {
     assert!(scratch.misused("learn --records six.usi --features all").contains("kpp"));
     assert!(scratch.misused("learn --records six.usi --optimizer newton").contains("lbfgs"));
     assert!(scratch.misused("learn --records six.usi --patience 3").contains("--held-out"));
+    assert!(scratch.misused("learn --records six.usi --held-out 1.5").contains("a share above 0 and below 1"));
     assert!(scratch.fails(1, "fit --records six.usi --json missing/run.json").contains("missing/run.json"));
     // A game with an illegal move is skipped and named; the rest is learnt from.
     let games = golden::text("shogi/six.usi");
