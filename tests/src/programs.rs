@@ -28,8 +28,9 @@ fn build(target_tmp: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let output = Command::new(cargo)
         .current_dir(root)
-        // The whole workspace, as the suite is built: a package by itself has other features, and would be compiled a second time.
-        .args(["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"])
+        // The whole workspace with a test, as the suite is built: a package by itself, or programs alone, have other features, and would be
+        // compiled a second time.
+        .args(["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay", "--test", "structure"])
         .args(if cfg!(feature = "mpi") { &["--features", "warpplay-tests/mpi,warpplay-cli/mpi"][..] } else { &[] })
         .arg("--message-format=json")
         .env("CARGO_TARGET_DIR", target)

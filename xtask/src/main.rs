@@ -184,7 +184,8 @@ const MPI_FEATURES: &str = "warpplay-tests/mpi,warpplay-cli/mpi";
 
 /// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with these features of the workspace.
 fn report_back_ends(features: &[&str]) {
-    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay"];
+    // With a test, as the suite is built: programs alone have other features.
+    let build = ["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay", "--test", "structure"];
     let program = process::target_dir().join("debug/warpplay");
     let output = process::run(process::cargo(&build).args(features))
         .and_then(|()| Ok(Command::new(program).arg("device").stderr(Stdio::inherit()).output()?));

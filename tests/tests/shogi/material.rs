@@ -344,6 +344,7 @@ fn text(error: Result<Material, Error>) -> String {
 #[test]
 fn bad_input_is_named() -> Checked {
     let shard = Shard { differences: vec![0, 1].into(), ..Shard::default() };
+    let many = Shard { differences: vec![1; 1000].into(), ..Shard::default() };
     let cpu = Device::cpu();
     let objective = Objective::default();
     let plain = || Material::builder(&shard).engine(Engine::Plain);
@@ -375,8 +376,8 @@ fn bad_input_is_named() -> Checked {
             let error = text(plain().engine(Engine::Persistent).build(device));
             assert!(error.starts_with("column first_child of a shard: expected"), "{error}");
         }
-        // Too much for the memory, or, where there is enough of it, for the numbers of children.
-        let error = text(plain().repeat(u32::MAX).build(device));
+        // Terabytes: too much for any memory, or, where there is enough of it, for the numbers of children.
+        let error = text(Material::builder(&many).engine(Engine::Plain).repeat(u32::MAX).build(device));
         assert!(error.contains("needed") || error.starts_with("children that are held at once"), "{error}");
     }
     assert!(Differences::upload(&cpu, &[&shard]).is_err());
