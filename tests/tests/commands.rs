@@ -364,7 +364,7 @@ fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
         let (kind_of, family) = (command[command.len() - 1], &command[..command.len() - 1]);
         let program = ["warpplay"].iter().chain(family).copied().collect::<Vec<_>>().join(" ");
         for (name, wanted) in [
-            ("schema", Value::from(1)),
+            ("schema", Value::from(2)),
             ("kind", kind_of.into()),
             ("program", program.into()),
             ("version", env!("CARGO_PKG_VERSION").into()),

@@ -9,7 +9,7 @@ use warpplay::azero::player::{MatchOptions, SearchOptions};
 use warpplay::azero::train::{self, Options};
 use warpplay::azero::{Engine, EvaluatorOptions, NetworkShape, ObservationLayout};
 
-use crate::common::flags::{EngineFlag, HeldOut, SeedFlag, ThreadsFlag};
+use crate::common::flags::{HeldOut, SeedFlag, ThreadsFlag};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct BenchFlags {
@@ -82,8 +82,10 @@ pub struct TrainFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, alias = "order-seed")]
     pub seed: Option<u64>,
 
-    #[command(flatten)]
-    pub engine: EngineFlag<train::Engine>,
+    /// Which implementation trains: auto, device, cpu [default: auto]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<train::Engine>,
+
     #[command(flatten)]
     pub threads: ThreadsFlag,
 }
@@ -104,7 +106,7 @@ pub struct GateFlags {
     pub gate_seed: u64,
 
     /// Which implementation evaluates in the gate match: auto, fused, layers, cpu
-    #[arg(long, value_name = "ENGINE", default_value_t = EvaluatorOptions::default().engine)]
+    #[arg(long, value_name = "ENGINE", default_value_t = EvaluatorOptions::default().engine, alias = "execution")]
     pub gate_engine: Engine,
 
     /// Arithmetic of the gate match; training is in f32
@@ -133,7 +135,7 @@ impl TrainFlags {
             weight_decay: self.l2.unwrap_or(base.weight_decay),
             value_weight: self.value_weight.unwrap_or(base.value_weight),
             seed: self.seed.unwrap_or(base.seed),
-            engine: self.engine.engine.unwrap_or(base.engine),
+            engine: self.engine.unwrap_or(base.engine),
             ..base
         };
         if let Some(part) = self.held_out.as_ref().filter(|part| part.path().is_some()) {

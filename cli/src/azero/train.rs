@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::player::MatchReport;
-use warpplay::azero::read_records;
 use warpplay::azero::train::{Checkpoint, EpochReport, Options, Report, Samples, StoppedBy, TrainEvent, Trainer};
+use warpplay::azero::{EvaluatorOptions, read_records};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::gate::Gate;
@@ -50,9 +50,13 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         Some(checkpoint) => checkpoint.network().clone(),
         None => args.weights.load(quiet)?,
     };
-    let games = flags.records.iter().map(|file| read_records(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    let mut games = Vec::new();
+    for file in &flags.records {
+        games.extend(read_records(file)?);
+    }
     flags.hold_out(&mut options, games.len() as u64)?;
     let samples = Arc::new(Samples::from_records(&games, old.observation(), old.value_of())?);
+    drop(games);
     let device = args.device.open()?;
     let mut builder = Trainer::builder(&old, &samples).options(options);
     if let Some(checkpoint) = checkpoint {
@@ -96,8 +100,8 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 
 /// The threads of the training: its library takes those of the process.
 fn set_threads(threads: Option<usize>) -> Result<()> {
-    // Gate::new has checked the range, even where there is no gate.
     let Some(threads) = threads else { return Ok(()) };
+    EvaluatorOptions { threads: Some(threads), ..EvaluatorOptions::default() }.check()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build_global().map_err(|error| Usage(format!("option threads: {threads} is not allowed: {error}")).into())
 }

@@ -65,7 +65,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         random: Random { seed, n_drawn: 0 },
     };
     let hands = table.play()?;
-    // The sum of no hands is -0.
+    // Not `sum`: of no floats that is -0.0, which would be printed as -0.
     let won = hands.iter().map(|hand| hand.payoffs[hand.seat]).fold(0.0, |sum, won| sum + won);
     common::print(format!("\nYou won {won:+} chips in {}.\n", count(hands.len() as u64, "hand")))?;
     if let Some(json) = json {

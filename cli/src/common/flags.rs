@@ -175,7 +175,7 @@ impl FromStr for HeldOut {
             Ok(0.0) => Ok(Self::Number(0)),
             Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Share(share)),
             Ok(_) => {
-                Err("allowed are a share above 0 and below 1, a whole number, and a path (./1.5 for one like a number)"
+                Err("a share above 0 and below 1, or a whole number, or, where the help says so, a path (./1.5 for one like a number)"
                     .into())
             }
             Err(_) => Ok(Self::Path(text.into())),

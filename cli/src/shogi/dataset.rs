@@ -5,6 +5,7 @@ use serde::Serialize;
 use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::records;
 
+use crate::common::flags::HeldOut;
 use crate::common::table::{count, seconds, thousands};
 use crate::common::{self, OutputFile};
 use crate::shogi::args::{BuildArgs, InspectArgs};
@@ -30,6 +31,9 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     common::expect_apart(&[("--records", Some(&args.games.records))], &written, &[])?;
     let json = args.output.json_file()?;
     let builder = data::builder(&args.games.part)?;
+    if let Some(part @ (HeldOut::Path(_) | HeldOut::Number(0))) = &args.held_out {
+        return Err(part.refused("a share above 0 and below 1, or a number of games above 0").into());
+    }
     let mut held_out = None;
     let data = Data::timed(&args.games.records, || {
         let mut records = records::read(&args.games.records)?;

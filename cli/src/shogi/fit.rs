@@ -55,7 +55,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let read = [("--records", source.records.as_deref()), ("--data", source.data.as_deref()), ("--held-out", held_out)];
     let written = [
         ("--json", args.output.json.as_deref()),
-        ("--plots", args.plots.plots.as_deref()),
+        ("--plots", args.plots.plots.as_deref().filter(|path| !path.is_dir())),
         ("--plots", plot.as_deref()),
     ];
     common::expect_apart(&read, &written, &[])?;

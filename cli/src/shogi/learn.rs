@@ -72,7 +72,7 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         ],
         &[
             ("--json", args.output.json.as_deref()),
-            ("--plots", args.plots.plots.as_deref()),
+            ("--plots", args.plots.plots.as_deref().filter(|path| !path.is_dir())),
             ("--plots", plot.as_deref()),
             ("--table", args.table.as_deref()),
             ("--rust", args.rust.as_deref()),

@@ -65,7 +65,7 @@ impl<G: KernelSet> SearchBuilder<G> {
         /// What runs the search; default [`Engine::Auto`].
         engine: Engine,
         /// Threads of the CPU back end, 1 to 1024; default all cores, 1 is the sequential form. Other back ends ignore it.
-        threads: usize = Some(threads),
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// No time limit.

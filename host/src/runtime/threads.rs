@@ -61,7 +61,7 @@ impl Threads {
         }
     }
 
-    /// Does it from a thread of the pool in any case: there handing out work costs least.
+    /// Does it from a thread of a pool, where handing out work costs least; `One` does it on the caller's.
     pub fn run_inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::All => rayon::scope(|_| work()),

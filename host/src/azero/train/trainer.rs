@@ -130,7 +130,7 @@ impl TrainerBuilder {
         self.keep.check()?;
         let options = self.settled()?;
         let chosen = dispatch::choose(device, options.engine)?;
-        let Self { network, samples, resume, mut keep, .. } = self;
+        let Self { network, samples, resume, keep, .. } = self;
         let data_checksum = samples.checksum();
         let (numbers, done) = match resume {
             Some(checkpoint) => {
@@ -159,7 +159,6 @@ impl TrainerBuilder {
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
         let engine = dispatch::open(device, chosen, setup)?;
-        keep.begin();
         let device = device.clone();
         Ok(Trainer { engine, chosen, device, options, train, validation, data_checksum, done, keep, memory })
     }
@@ -318,6 +317,7 @@ impl Trainer {
     /// can still be saved. Errors of the device, and of the checkpoint's file.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<TrainEvent>) -> ControlFlow<()>) -> Result<Report> {
         let start = Instant::now();
+        self.keep.begin();
         let ended = self.run_epochs(start, &mut watch);
         // What was learned is kept, also after a loss that is not finite.
         self.keep_state()?;

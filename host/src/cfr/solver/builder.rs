@@ -63,7 +63,7 @@ impl SolverBuilder {
         /// Iterations in all, those before a resume included; 1000 unless said.
         iterations: u64,
         /// Threads of the CPU back end, 1 to 1024; all cores unless said.
-        threads: Option<usize>,
+        threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// All options at once; each of them counts as asked for.

@@ -86,7 +86,8 @@ impl Stream {
         let mut params = arguments.into_params(&mut binding)?;
         let kept = binding.kept;
         if let Some(cuda) = &self.cuda {
-            // SAFETY: the addresses are those of `params`, which outlives the call; the kernel's contract is the caller's promise.
+            // SAFETY: `begin` has accepted entry and shape, and `cuda` is of `self`; the addresses are those of `params`, which outlives the call; the
+            // kernel's contract is the caller's promise.
             return unsafe { self.launch_cuda(cuda, entry, &shape, &mut A::addresses(&mut params), kept) };
         }
         let kernel = function.kernel();
@@ -107,7 +108,7 @@ impl Stream {
 
     // What follows does not depend on the kernel's type: compiled once and not for every kernel.
 
-    /// Checks what a launch names; the answer takes its arguments.
+    /// Checks device and shape of a launch; gives what its arguments are bound with.
     fn begin(&self, entry: &Entry, shape: &LaunchShape) -> Result<Binding<'_>> {
         self.device.expect_same(entry.name(), entry.device())?;
         entry.check_limits(shape)?;
@@ -117,7 +118,8 @@ impl Stream {
     /// Hands a launch to the driver.
     ///
     /// # Safety
-    /// `addresses` are those of the kernel's parameters, and the kernel's own contract holds.
+    /// [`begin`](Self::begin) has accepted entry and shape; `cuda` is this stream's; `addresses` are those of the kernel's parameters, and the kernel's own
+    /// contract holds.
     unsafe fn launch_cuda(
         &self,
         cuda: &CudaStream,
@@ -127,7 +129,7 @@ impl Stream {
         kept: Option<Vec<Arc<Allocation>>>,
     ) -> Result<()> {
         cuda.context.enter()?;
-        // SAFETY: the context is current and the stream is of it; the rest is the caller's promise.
+        // SAFETY: the context is current; the stream is of it, and the entry too, since `begin` wants both on one device; the rest is the caller's promise.
         unsafe { entry.launch_cuda(&cuda.context, cuda.handle(), shape, addresses, &self.state.borrow().queued)? };
         self.note(entry, kept, None);
         Ok(())
