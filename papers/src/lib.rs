@@ -1,7 +1,7 @@
 //! Five publications on game AI on the GPU, repeated to the letter, beside what `warpplay` does.
 //!
 //! The crate is a device crate like a user's own: it builds on the public API of `warpplay`, and nothing of `warpplay` imports it. Every folder is one publication, with its
-//! kernels, its program, its tables and figures, and what was found wrong in it.
+//! kernels, its program, its tables and figures, and what was found wrong in it. [`experiment`] is what they have in common.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
@@ -13,6 +13,8 @@
 pub mod cfr_thesis;
 #[cfg(feature = "checkers_conv-kernels")]
 pub mod checkers_conv;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod experiment;
 #[cfg(all(feature = "mctsnc", not(target_arch = "nvptx64")))]
 pub mod mctsnc;
 #[cfg(feature = "mnist_mlp-kernels")]

@@ -4,6 +4,10 @@
 pub mod cfr_thesis;
 #[cfg(feature = "azero")]
 pub mod checkers_conv;
+#[allow(dead_code, reason = "its publications follow")]
+mod draw;
+#[allow(dead_code, reason = "its publications follow")]
+mod items;
 #[cfg(feature = "mcts")]
 pub mod mctsnc;
 #[cfg(feature = "mlp")]

@@ -1,0 +1,132 @@
+//! What the commands of all publications share: which items, and where their measurements and results go.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use warpplay_papers::experiment::{Header, Item, Journal, Paper, Run, Sheet, Step, measure};
+
+use super::draw;
+use crate::common::flags::{DeviceFlag, PlotsFlag};
+use crate::common::{self, OutputFile, OutputFlags, Record, Reported, Usage};
+
+/// Which items are measured, how, and what is kept.
+#[derive(clap::Args, Debug)]
+pub struct ItemFlags {
+    /// Only these tables, figures and claims, with commas between; --list names them all
+    #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// List the tables, figures and claims, and measure nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Small sizes: shows in about a minute that everything runs
+    #[arg(long, alias = "few")]
+    pub quick: bool,
+
+    /// Keep every measurement in this new file as soon as it is made
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Go on with the file of --checkpoint of a run that was ended or killed: what it holds is not measured again
+    #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
+    pub resume: Option<PathBuf>,
+
+    /// Repeat the run of this file (--checkpoint or --json of it) and fail where anything but a time is not the same
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
+    pub replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub plots: PlotsFlag,
+    #[command(flatten)]
+    pub device: DeviceFlag,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+impl ItemFlags {
+    /// The items of a publication that are asked for, in their order there; all without --only.
+    ///
+    /// # Errors
+    /// [`Usage`] names the first that there is not.
+    pub fn items(&self, paper: &dyn Paper) -> Result<Vec<Item>> {
+        let all = paper.items();
+        let names = || all.iter().map(|item| item.name).collect::<Vec<_>>().join(", ");
+        if let Some(name) = self.only.iter().find(|&name| all.iter().all(|item| item.name != name)) {
+            return Err(Usage(format!("option only: {name} is not allowed ({})", names())).into());
+        }
+        let wanted = |item: &&Item| self.only.is_empty() || self.only.iter().any(|name| name == item.name);
+        Ok(all.iter().filter(wanted).copied().collect())
+    }
+
+    /// Measures those items of a publication; prints, draws and writes what comes of it. `command` is the command's words, as `papers mctsnc`.
+    ///
+    /// # Errors
+    /// Wrong flags; files that cannot be read or written; what the measurements say.
+    pub fn run(&self, command: &'static str, paper: &dyn Paper) -> Result<()> {
+        let items = self.items(paper)?;
+        if self.list {
+            return common::print(list(&items));
+        }
+        let read = [("--resume", self.resume.as_deref()), ("--replay", self.replay.as_deref())];
+        let written = [("--json", self.output.json.as_deref()), ("--checkpoint", self.checkpoint.as_deref())];
+        common::expect_apart(&read, &written, &[])?;
+        let json = self.output.json_file()?;
+        self.plots.folder()?;
+        let device = self.device.open()?;
+        let header = Header::new(paper.name(), paper.options()?, &device, self.quick);
+        let journal = match (&self.checkpoint, &self.resume) {
+            (Some(path), _) => Journal::create(path, header.clone())?,
+            (_, Some(path)) => Journal::resume(path, &header)?,
+            _ => Journal::in_memory(),
+        };
+        let bar = self.output.bar(0);
+        let mut watch = |step: &Step<'_>| {
+            bar.set_length(step.expected);
+            bar.set_position(step.done);
+            bar.set_message(step.key.to_string());
+            common::until_interrupted()
+        };
+        let mut run = Run::new(device, self.quick, journal, &mut watch);
+        if let Some(path) = &self.replay {
+            run = run.replay(Journal::read(path)?, &header)?;
+        }
+        // The first thing that cannot be printed or drawn ends the run.
+        let mut shown = Ok(());
+        let report = measure(paper, &items, run, |sheet| {
+            shown = bar.suspend(|| self.show(sheet));
+            if shown.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        bar.finish_and_clear();
+        shown?;
+        if let Some(json) = json {
+            json.write_json(&Record::new(command, Reported { report: &report }))?;
+        }
+        if !report.complete {
+            let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
+            let go_on = kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()));
+            self.output.print(format!("\nended early: {} of {} items{go_on}\n", report.sheets.len(), items.len()))?;
+        } else if self.replay.is_some() {
+            self.output.print(format!("\nthe same: {} measurements\n", report.measurements.len()))?;
+        }
+        Ok(())
+    }
+
+    /// Prints an item and draws its figures.
+    fn show(&self, sheet: &Sheet) -> Result<()> {
+        self.output.print(sheet)?;
+        let Some(folder) = self.plots.folder()? else { return Ok(()) };
+        for figure in &sheet.figures {
+            let path = folder.join(format!("{}.svg", figure.file));
+            OutputFile::prepare(&path)?.write(&draw::svg(figure)?)?;
+            self.output.print(format!("  wrote {}\n", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn list(items: &[Item]) -> String {
+    let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
+    items.iter().map(|item| format!("{:<width$}  {} ({})\n", item.name, item.title, item.place)).collect()
+}

@@ -1,0 +1,48 @@
+//! The date of a run.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Today in UTC, as `2026-11-22`.
+pub fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    date(seconds / 86_400)
+}
+
+/// The date so many days after 1970-01-01.
+fn date(days: u64) -> String {
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (mut year, mut left) = (1970, days);
+    loop {
+        let n = if is_leap(year) { 366 } else { 365 };
+        if left < n {
+            break;
+        }
+        left -= n;
+        year += 1;
+    }
+    let february = if is_leap(year) { 29 } else { 28 };
+    let mut month = 1;
+    for n in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if left < n {
+            break;
+        }
+        left -= n;
+        month += 1;
+    }
+    format!("{year:04}-{month:02}-{:02}", left + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        // 951,782,400 and 1,709,164,800 seconds are the leap days of 2000 and 2024.
+        let cases =
+            [(0, "1970-01-01"), (58, "1970-02-28"), (59, "1970-03-01"), (11_016, "2000-02-29"), (19_782, "2024-02-29")];
+        for (days, text) in cases {
+            assert_eq!(super::date(days), text);
+        }
+        assert_eq!((951_782_400 / 86_400, 1_709_164_800 / 86_400), (11_016, 19_782));
+        assert!(super::today().as_str() > "2026-01-01");
+    }
+}

@@ -1,0 +1,252 @@
+//! What was measured, kept in a file as it is measured.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use warpplay::{Device, Error, Result};
+
+use super::date;
+
+/// Version of a journal's lines.
+const SCHEMA: u32 = 1;
+
+/// What a run was of, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The publication.
+    pub paper: String,
+    /// Version of this crate.
+    pub version: String,
+    /// The device, as `cuda:0`.
+    pub device: String,
+    /// Its name.
+    pub device_name: String,
+    /// Name of the host's processor.
+    pub cpu_name: String,
+    /// Its threads.
+    pub cpu_threads: usize,
+    /// Whether the sizes are small.
+    pub quick: bool,
+    /// The publication's options.
+    pub options: Value,
+    /// Day of its beginning, in UTC.
+    pub date: String,
+}
+
+impl Header {
+    /// Of a run that begins now.
+    pub fn new(paper: &str, options: Value, device: &Device, quick: bool) -> Self {
+        Self {
+            paper: paper.to_string(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            device: device.to_string(),
+            device_name: device.name(),
+            cpu_name: Device::cpu().name(),
+            cpu_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            quick,
+            options,
+            date: date::today(),
+        }
+    }
+
+    /// The first thing in which another run differs, with both values: publication, version, sizes and options, and with `machine` the device too.
+    pub(super) fn difference(&self, other: &Self, machine: bool) -> Option<String> {
+        let named = |name: &str, ours: &dyn ToString, theirs: &dyn ToString| {
+            let (ours, theirs) = (ours.to_string(), theirs.to_string());
+            (ours != theirs).then(|| format!("{name} {theirs}, and this run has {ours}"))
+        };
+        let machines = || {
+            named("device", &self.device, &other.device)
+                .or_else(|| named("device", &self.device_name, &other.device_name))
+                .or_else(|| named("processor", &self.cpu_name, &other.cpu_name))
+                .or_else(|| named("threads", &self.cpu_threads, &other.cpu_threads))
+        };
+        named("publication", &self.paper, &other.paper)
+            .or_else(|| named("version", &self.version, &other.version))
+            .or_else(|| named("quick", &self.quick, &other.quick))
+            .or_else(|| options_difference(&self.options, &other.options))
+            .or_else(|| machine.then(machines).flatten())
+    }
+}
+
+/// The first option that differs, by name where both are objects.
+fn options_difference(ours: &Value, theirs: &Value) -> Option<String> {
+    if ours == theirs {
+        return None;
+    }
+    let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) else {
+        return Some(format!("options {theirs}, and this run has {ours}"));
+    };
+    let names = ours.keys().chain(theirs.keys());
+    let differs = names.into_iter().find(|&name| ours.get(name) != theirs.get(name))?;
+    let shown = |options: &serde_json::Map<String, Value>| options.get(differs).map_or("none".into(), Value::to_string);
+    Some(format!("option {differs} {}, and this run has {}", shown(theirs), shown(ours)))
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What is the same whenever it is measured.
+    pub exact: Value,
+    /// What is not: times.
+    pub timed: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FirstLine {
+    schema: u32,
+    kind: String,
+    header: Header,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordLine {
+    key: String,
+    #[serde(flatten)]
+    record: Record,
+}
+
+/// Measurements by their keys, in memory and, with a path, in a file of JSON lines. A line is on the disk before the next measurement begins, so that a run that is
+/// killed loses the measurement that it was at and no other.
+#[derive(Debug, Default)]
+pub struct Journal {
+    header: Option<Header>,
+    records: BTreeMap<String, Record>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl Journal {
+    /// One that is kept nowhere.
+    pub fn in_memory() -> Self {
+        Self::default()
+    }
+
+    /// A new one in a new file, which is locked against other processes.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is such a file already: it may hold hours of work; or if it cannot be written.
+    pub fn create(path: &Path, header: Header) -> Result<Self> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Error::file(path, None, "is there already: go on with it (resume), or name a new file")
+            }
+            _ => Error::file(path, None, format!("cannot be written: {error}")),
+        };
+        let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(failed)?;
+        lock(path, &file)?;
+        let mut journal = Self { header: None, records: BTreeMap::new(), file: Some((path.to_path_buf(), file)) };
+        journal.append(&FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() })?;
+        journal.header = Some(header);
+        Ok(journal)
+    }
+
+    /// Goes on with a file. A last line that a kill cut off is removed.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, device or set of options: both values are named.
+    pub fn resume(path: &Path, header: &Header) -> Result<Self> {
+        let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
+        let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
+        lock(path, &file)?;
+        let text = read_text(path)?;
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let mut journal = Self::parse(path, &text[..whole])?;
+        if let Some(difference) = journal.header.as_ref().and_then(|found| header.difference(found, true)) {
+            return Err(Error::file(path, None, format!("was measured with {difference}")));
+        }
+        file.set_len(whole as u64).map_err(failed)?;
+        journal.file = Some((path.to_path_buf(), file));
+        Ok(journal)
+    }
+
+    /// Reads one to compare with: a journal, or the JSON file of a run's results.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it is neither.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = read_text(path)?;
+        if let Ok(value) = serde_json::from_str::<Value>(&text)
+            && let (Some(header), Some(records)) =
+                (value.pointer("/report/header"), value.pointer("/report/measurements"))
+        {
+            let wrong = |error: serde_json::Error| {
+                Error::file(path, None, format!("no file of a publication's results: {error}"))
+            };
+            return Ok(Self {
+                header: Some(Header::deserialize(header).map_err(wrong)?),
+                records: BTreeMap::deserialize(records).map_err(wrong)?,
+                file: None,
+            });
+        }
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self> {
+        let mut lines = (1..).zip(text.lines());
+        let wrong =
+            |line, reason: String| Error::file(path, Some(line), format!("no journal of a publication: {reason}"));
+        let (_, first) = lines.next().ok_or_else(|| wrong(1, "it is empty".into()))?;
+        let first: FirstLine = serde_json::from_str(first).map_err(|error| wrong(1, error.to_string()))?;
+        if first.schema != SCHEMA || first.kind != "journal" {
+            return Err(wrong(
+                1,
+                format!("{} of schema {}, expected journal of schema {SCHEMA}", first.kind, first.schema),
+            ));
+        }
+        let mut records = BTreeMap::new();
+        for (number, line) in lines {
+            let line: RecordLine = serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
+            records.insert(line.key, line.record);
+        }
+        Ok(Self { header: Some(first.header), records, file: None })
+    }
+
+    /// What it was of; nothing of one in memory.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// A measurement.
+    pub fn get(&self, key: &str) -> Option<&Record> {
+        self.records.get(key)
+    }
+
+    /// All of them.
+    pub fn records(&self) -> &BTreeMap<String, Record> {
+        &self.records
+    }
+
+    /// Keeps a measurement; one with the same key is replaced.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be written.
+    pub fn insert(&mut self, key: &str, record: Record) -> Result<()> {
+        self.append(&RecordLine { key: key.to_string(), record: record.clone() })?;
+        self.records.insert(key.to_string(), record);
+        Ok(())
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> Result<()> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|text| {
+            file.write_all((text + "\n").as_bytes())?;
+            file.sync_data()
+        });
+        written.map_err(|error| Error::file(&*path, None, format!("cannot be written: {error}")))
+    }
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))
+}
+
+fn lock(path: &Path, file: &File) -> Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Error::file(path, None, "is used by another process"),
+        TryLockError::Error(error) => Error::file(path, None, format!("cannot be locked: {error}")),
+    })
+}
