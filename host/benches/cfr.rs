@@ -94,6 +94,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let rows = published::FIGURES
         .into_iter()
         .map(|(what, time, how)| [what.to_string(), time.to_string(), how.to_string()].to_vec());
-    Table::new("FIGURES of others", 2, &["what", "time", "how"]).with(rows).print(&bench.output)?;
+    Table::new("FIGURES of others", 2, &["what", "time", "how"]).with(rows).print(&mut bench.output)?;
     Ok(bench.output.n_failed())
 }

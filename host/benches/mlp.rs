@@ -106,6 +106,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         published::FIGURES.into_iter().map(|(what, ms, how)| [what.to_string(), number(ms), how.to_string()].to_vec());
     Table::new("FIGURES of others, 784-256-10, 60,000 samples", 1, &["what", "ms", "how"])
         .with(rows)
-        .print(&bench.output)?;
+        .print(&mut bench.output)?;
     Ok(bench.output.n_failed())
 }

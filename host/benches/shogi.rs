@@ -106,6 +106,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     ];
     program::measure(&mut bench, &args.only, sections)?;
     let rows = published::FIGURES.map(|(what, time, how)| [what, time, how].map(String::from).to_vec());
-    Table::new("PEERS AND LIMITS", 2, &["what", "time", "how"]).with(rows).print(&bench.output)?;
+    Table::new("PEERS AND LIMITS", 2, &["what", "time", "how"]).with(rows).print(&mut bench.output)?;
     Ok(bench.output.n_failed())
 }

@@ -98,6 +98,6 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (format!("the job, MPI on {} processes", MPI.0), format!("{} times one", MPI.1)),
     ];
     let rows = theirs.map(|(what, time)| vec![what, time, "reported".to_string()]);
-    Table::new("FIGURES of the paper", 2, &["what", "time", "how"]).with(rows).print(&bench.output)?;
+    Table::new("FIGURES of the paper", 2, &["what", "time", "how"]).with(rows).print(&mut bench.output)?;
     Ok(bench.output.n_failed())
 }

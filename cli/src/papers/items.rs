@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use warpplay_papers::experiment::{Header, Item, Journal, Paper, Run, Sheet, Step, measure};
+use serde::Serialize;
+use warpplay_papers::experiment::{Header, Item, Journal, Paper, Report, Run, Sheet, Step, measure};
 
 use super::draw;
 use crate::common::flags::{DeviceFlag, PlotsFlag};
-use crate::common::{self, OutputFile, OutputFlags, Record, Reported, Usage};
+use crate::common::{self, OutputFile, OutputFlags, Record, Usage};
 
 /// Which items are measured, how, and what is kept.
 #[derive(clap::Args, Debug)]
@@ -101,7 +102,7 @@ impl ItemFlags {
         bar.finish_and_clear();
         shown?;
         if let Some(json) = json {
-            json.write_json(&Record::new(command, Reported { report: &report }))?;
+            json.write_json(&Record::new(command, Written { command_line: command_line(), report: &report }))?;
         }
         if !report.complete {
             let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
@@ -124,6 +125,20 @@ impl ItemFlags {
         }
         Ok(())
     }
+}
+
+/// What is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    /// The command as it was given.
+    command_line: String,
+    report: &'a Report,
+}
+
+/// The command as it was given.
+fn command_line() -> String {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    format!("warpplay {}", given.join(" "))
 }
 
 fn list(items: &[Item]) -> String {

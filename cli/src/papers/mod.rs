@@ -4,6 +4,7 @@
 pub mod cfr_thesis;
 #[cfg(feature = "azero")]
 pub mod checkers_conv;
+mod date;
 #[allow(dead_code, reason = "its publications follow")]
 mod draw;
 #[allow(dead_code, reason = "its publications follow")]
@@ -12,6 +13,7 @@ mod items;
 pub mod mctsnc;
 #[cfg(feature = "mlp")]
 pub mod mnist_mlp;
+mod page;
 #[cfg(feature = "shogi")]
 pub mod shogi_bonanza;
 
@@ -24,7 +26,7 @@ pub struct Args {
     pub paper: Paper,
 }
 
-/// A publication; each variant stands with its feature.
+/// A publication, each with its family's feature; and a page of results.
 #[derive(Subcommand, Debug)]
 pub enum Paper {
     #[cfg(feature = "mcts")]
@@ -42,6 +44,8 @@ pub enum Paper {
     #[cfg(feature = "cfr")]
     #[command(name = "cfr_thesis")]
     CfrThesis(cfr_thesis::Args),
+    #[command(name = "page")]
+    Page(page::Args),
 }
 
 /// Runs a publication's commands.
@@ -57,6 +61,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
         #[cfg(feature = "cfr")]
         Paper::CfrThesis(args) => cfr_thesis::run(&args),
+        Paper::Page(args) => page::run(&args),
     }
 }
 

@@ -68,7 +68,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     table.note(format!(
         "Verdict of the paper: every error at most {ATOL:e} + {RTOL:e} of the expected value's size. {n} positions."
     ));
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn evaluated(evaluator: &mut Evaluator, bench: &Bench, n: usize) -> Result<Found> {

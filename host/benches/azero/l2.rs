@@ -50,7 +50,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Times without and with the window; none for an engine that does not say where its weights are.

@@ -58,7 +58,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note("Invalid: drawn actions that are not legal, and answers that are not numbers. Errors: largest of a sample, against double precision.".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// The action with the largest share.

@@ -76,7 +76,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note("us: device time of a call, calls back to back, positions on the device. From host: wall time of a call with both copies. To PyTorch: how many times faster than PyTorch's best on an H200.".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 struct Row {

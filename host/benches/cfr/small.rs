@@ -38,7 +38,7 @@ pub fn leduc(bench: &mut Bench) -> anyhow::Result<()> {
         bench.row(&mut table, "leduc", name, &cpu, timed)?;
     }
     crate_cfr(bench, &mut table, &game)?;
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Many games at once, a block each; a second: iterations of all of them together.

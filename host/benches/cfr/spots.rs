@@ -49,7 +49,7 @@ fn rows(
             bench.row(&mut table, section, name, &cpu, timed)?;
         }
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Many spots side by side; a second: iterations of all of them together. Laying out and measuring take the same in both runs and fall out of the difference.
@@ -90,7 +90,7 @@ pub fn river(bench: &mut Bench) -> anyhow::Result<()> {
             let timed = many(bench, &device, &spot, n_spots);
             bench.row(&mut table, "rivers", &format!("{n_spots} spots, f32"), &device, timed)?;
         }
-        table.print(&bench.output)?;
+        table.print(&mut bench.output)?;
     }
     rows(
         bench,

@@ -16,7 +16,7 @@ pub fn sampled(bench: &mut Bench) -> anyhow::Result<()> {
             "left out: the engine of sampled deals is for a GPU; the dissertation's programs are in `warpplay papers cfr_thesis`"
                 .into(),
         );
-        return table.print(&bench.output);
+        return table.print(&mut bench.output);
     }
     for (name, text) in [("C", VARIANT_C), ("D", VARIANT_D)] {
         let game = GameDef::parse(text)?;
@@ -25,7 +25,7 @@ pub fn sampled(bench: &mut Bench) -> anyhow::Result<()> {
             bench.row(&mut table, "sampled", &format!("{name}, {batch} a launch"), &device, timed)?;
         }
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Many deals at once, with the dissertation's buckets.
@@ -63,5 +63,5 @@ pub fn exact(bench: &mut Bench) -> anyhow::Result<()> {
     } else {
         table.note("left out: D and B exactly are for a GPU".into());
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Where results go.
 pub struct Output {
@@ -96,7 +96,18 @@ impl Table {
         self.notes.push(text);
     }
 
-    pub fn print(&self, output: &Output) -> anyhow::Result<()> {
+    /// What the table is called in pages: the words in capitals that its title begins with.
+    fn name(&self) -> String {
+        let in_capitals = |word: &&str| !word.chars().any(char::is_lowercase);
+        let words: Vec<&str> = self.title.split([' ', ',', ':']).take_while(in_capitals).collect();
+        words.join(" ").trim().to_lowercase()
+    }
+
+    /// Prints the table, and writes it as a line of JSON, from which `warpplay papers page` fills a page.
+    pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
+        output.json(&json!({
+            "section": "table", "table": self.name(), "title": self.title, "left": self.n_left, "rows": self.rows, "notes": self.notes,
+        }))?;
         let mut text = format!("\n{}\n", self.title);
         let n_columns = self.rows[0].len();
         // A row with fewer cells ends in a text that may be as long as it likes.

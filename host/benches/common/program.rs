@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use warpplay::{Device, Error, Result};
@@ -60,8 +61,8 @@ impl Flags {
         let (name, cpu) = (device.name(), Device::cpu().name());
         let (seconds, threads) = (self.seconds()?, rayon::current_num_threads());
         let mut about = json!({
-            "section": "about", "version": env!("CARGO_PKG_VERSION"), "quick": self.quick, "seconds": seconds,
-            "device": device.to_string(), "device_name": name, "cpu_name": cpu, "cpu_threads": threads,
+            "section": "about", "bench": env!("CARGO_CRATE_NAME"), "started": started(), "version": env!("CARGO_PKG_VERSION"), "quick": self.quick, "seconds": seconds,
+            "device": device.to_string(), "device_name": name, "cpu_name": cpu, "cpu_threads": threads, "arguments": arguments(),
         });
         if let (Some(fields), Value::Object(more)) = (about.as_object_mut(), more) {
             fields.extend(more);
@@ -69,6 +70,17 @@ impl Flags {
         output.json(&about)?;
         output.text(&format!("device {device} ({name}), CPU {cpu} with {threads} threads, {seconds} s a row\n"))
     }
+}
+
+/// The flags as they were given, without what cargo adds.
+fn arguments() -> String {
+    let given: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    given.join(" ")
+}
+
+/// Seconds since 1970.
+fn started() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Sections, each with what measures it.

@@ -43,7 +43,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         "graph: two kernels a step; stage graph: a kernel a stage, as in the paper; both with many steps in one CUDA graph. stages: launched one by one."
             .to_string(),
     );
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Two searches, one after the other.

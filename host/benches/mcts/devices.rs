@@ -65,7 +65,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
-    table.print(&bench.output)?;
+    table.print(&mut bench.output)?;
     vanilla(bench)
 }
 
@@ -94,7 +94,7 @@ fn vanilla(bench: &mut Bench) -> anyhow::Result<()> {
             number(plies),
         ]);
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Steps and plies a second.

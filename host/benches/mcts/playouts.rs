@@ -75,8 +75,8 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     }
     raw.note("Restart: a lane begins its next game alone, or together with its warp.".to_string());
     stage.note("Games of the stage begin one to three plies after those without a tree.".to_string());
-    raw.print(&bench.output)?;
-    stage.print(&bench.output)
+    raw.print(&mut bench.output)?;
+    stage.print(&mut bench.output)
 }
 
 fn shares(id: GameId, per_second: f64) -> String {

@@ -49,7 +49,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note("Depth of all nodes of all trees; GiB of memory set aside; full: of the largest tree.".to_string());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn full(measured: &Measured) -> f64 {

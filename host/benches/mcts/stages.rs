@@ -73,7 +73,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     if gpu {
         table.note("The stages are launched one by one here; prodigal searches join all but the playouts in one kernel of a graph, so that a step can take less than its stages.".to_string());
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn stages(report: &Report) -> Option<f64> {

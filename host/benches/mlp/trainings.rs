@@ -96,7 +96,7 @@ fn table(bench: &mut Bench, section: &str, title: &str, rows: Vec<Row>) -> anyho
         }
     }
     table.note("Floors hold for an H200: operations over the measured 51 TFLOP/s (f32) or 794 TFLOP/s (16 bits), and 1.15 us an exchange a step.".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> anyhow::Result<Vec<String>> {

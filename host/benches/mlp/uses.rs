@@ -55,7 +55,7 @@ pub fn inference(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note("Times hold the wait for the device and the copy of the answers; the row of 64 images is the latency of one batch.".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 pub fn sweep(bench: &mut Bench) -> anyhow::Result<()> {
@@ -99,5 +99,5 @@ pub fn sweep(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }

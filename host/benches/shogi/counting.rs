@@ -52,7 +52,7 @@ pub fn histogram(bench: &mut Bench) -> anyhow::Result<()> {
         "the device's counting by events, the kernel alone; the table of distinct differences is then read and sorted"
             .into(),
     );
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Children, distinct differences, seconds of the upload and of the counting.
@@ -121,7 +121,7 @@ pub fn dataset(bench: &mut Bench) -> anyhow::Result<()> {
         });
         bench.row(&mut table, "dataset", &[("what", what), ("threads", &threads.to_string())], measured)?;
     }
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Parents, children, seconds.

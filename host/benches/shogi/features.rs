@@ -45,7 +45,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         bench.row(&mut table, "features", &[("features", &features.to_string())], measured)?;
     }
     table.note("one core: every list added up whole, as the definition says; all cores and the device: what differs between lists".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn row(bench: &Bench, features: FeatureSet) -> Result<(Vec<String>, serde_json::Value)> {
@@ -97,7 +97,7 @@ pub fn on_the_device(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new("GRADIENT on the device", 1, &HEADERS);
     let Some(device) = bench.kernels() else {
         table.note("left out: kernels run on a GPU, or played on the CPU (--device simt)".into());
-        return table.print(&bench.output);
+        return table.print(&mut bench.output);
     };
     for &features in FeatureSet::ALL {
         bench.output.progress(&format!("gradient of {features}"));
@@ -110,7 +110,7 @@ pub fn on_the_device(bench: &mut Bench) -> anyhow::Result<()> {
             .into(),
     );
     table.note("streamed: with the gradient, an eighth of the positions' bytes allowed on the device".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 fn device_row(bench: &Bench, device: &Device, features: FeatureSet) -> Result<(Vec<String>, serde_json::Value)> {

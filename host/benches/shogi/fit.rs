@@ -125,5 +125,5 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         bench.row(&mut table, "fit", &[("engine", &engine), ("device", &device), ("threads", threads)], measured)?;
     }
     table.note("the CPU's engine plain: one iteration timed, times 51 (the last state is evaluated too)".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }

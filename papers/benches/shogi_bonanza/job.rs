@@ -134,5 +134,5 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         "paper: 13 passes an iteration, each a launch of 96 threads a position; bound by the instructions".into(),
     );
     table.note("of its reductions, not by memory".into());
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }

@@ -38,7 +38,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note(format!("there are {} threads: more ranks share them", rayon::current_num_threads()));
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }
 
 /// Seconds of an iteration.

@@ -50,5 +50,5 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<()> {
         None => {}
     }
     bench.output.json(&json!({ "section": "single", "break_even_batch": even }))?;
-    table.print(&bench.output)
+    table.print(&mut bench.output)
 }

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay::{Device, Error, Result};
-
-use super::date;
 
 /// Version of a journal's lines.
 const SCHEMA: u32 = 1;
@@ -33,8 +32,8 @@ pub struct Header {
     pub quick: bool,
     /// The publication's options.
     pub options: Value,
-    /// Day of its beginning, in UTC.
-    pub date: String,
+    /// When it began: seconds since 1970 in UTC.
+    pub started: u64,
 }
 
 impl Header {
@@ -49,7 +48,7 @@ impl Header {
             cpu_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             quick,
             options,
-            date: date::today(),
+            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
         }
     }
 

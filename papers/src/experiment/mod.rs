@@ -39,7 +39,6 @@
 //! # Ok::<(), Stop>(())
 //! ```
 
-mod date;
 mod figure;
 mod journal;
 mod report;

@@ -1,0 +1,185 @@
+//! `warpplay papers page`: the tables of runs, written into a page.
+//!
+//! A page is Markdown with places for tables: what stands between a line `<!-- NAME ITEM -->` and the next line `<!-- end -->` is replaced by what the runs have under that name:
+//! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use warpplay_papers::experiment::{Report, Sheet};
+
+use super::date;
+use crate::common::{self, OutputFile, Usage};
+
+/// Write the tables of runs into a Markdown page, between the lines that name them
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The page
+    pub page: PathBuf,
+
+    /// Results: files of --json of publications and of benches, of each machine one
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+}
+
+/// Line that ends a place.
+const END: &str = "<!-- end -->";
+
+/// Runs the command.
+///
+/// # Errors
+/// Files that cannot be read or written; runs without results; a page without a place for any of them.
+pub fn run(args: &Args) -> Result<()> {
+    let page = fs::read_to_string(&args.page).with_context(|| args.page.display().to_string())?;
+    let mut found = BTreeMap::new();
+    for path in &args.runs {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let folder = args.page.with_extension("");
+        for (name, text) in read(&text, &folder).with_context(|| path.display().to_string())? {
+            found.entry(name).or_insert_with(Vec::new).push(text);
+        }
+    }
+    let (filled, n) = fill(&page, &found).with_context(|| args.page.display().to_string())?;
+    if n == 0 {
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        return Err(Usage(format!("{}: has no line <!-- NAME --> of {}", args.page.display(), names.join(", "))).into());
+    }
+    OutputFile::prepare(&args.page)?.write(&filled)?;
+    common::print(format!("{}: {n} places filled\n", args.page.display()))
+}
+
+/// The page with its places filled, and how many.
+fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<(String, usize)> {
+    let (mut text, mut n) = (String::new(), 0);
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        text += line;
+        text.push('\n');
+        let name = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
+        let Some(tables) = name.and_then(|name| found.get(name)) else { continue };
+        anyhow::ensure!(lines.by_ref().any(|line| line == END), "no line {END} after {line}");
+        text += &format!("\n{}\n{END}\n", tables.join("\n"));
+        n += 1;
+    }
+    Ok((text, n))
+}
+
+/// Names and texts of a file of results. `figures` is the folder of the page's figures.
+fn read(text: &str, figures: &Path) -> Result<Vec<(String, String)>> {
+    if let Ok(value) = serde_json::from_str::<Value>(text)
+        && let Some(report) = value.get("report")
+    {
+        let report = Report::deserialize(report).context("no results of a publication")?;
+        let line = value.get("command_line").and_then(Value::as_str).unwrap_or_default();
+        return Ok(report.sheets.iter().map(|sheet| of_sheet(&report, line, sheet, figures)).collect());
+    }
+    let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    of_bench(&lines.context("no results of a publication or a bench")?)
+}
+
+/// Where and when something was measured.
+fn head(command: &str, started: u64, device: &str, cpu: &str, threads: u64) -> String {
+    let machine = if device == cpu { String::new() } else { format!("{device}, ") };
+    format!("`{command}`, {}, {machine}{cpu} ({threads} threads):\n", date::date(started))
+}
+
+fn of_sheet(report: &Report, line: &str, sheet: &Sheet, figures: &Path) -> (String, String) {
+    let header = &report.header;
+    let mut text = head(line, header.started, &header.device_name, &header.cpu_name, header.cpu_threads as u64);
+    for table in &sheet.tables {
+        text += &format!("\n{}\n\n{}", table.title, table.markdown());
+    }
+    for figure in &sheet.figures {
+        let (Some(folder), file) = (figures.file_name(), format!("{}.svg", figure.file)) else { continue };
+        if figures.join(&file).exists() {
+            text += &format!("\n![{}]({}/{file})\n", figure.title, folder.display());
+        }
+    }
+    let left_out = sheet.left_out.iter().map(|what| format!("Left out: {what}"));
+    for note in sheet.notes.iter().cloned().chain(left_out) {
+        text += &format!("\n{note}\n");
+    }
+    (format!("{} {}", header.paper, sheet.item), text)
+}
+
+/// A table of a bench, as its line of JSON.
+#[derive(Deserialize)]
+struct BenchTable {
+    table: String,
+    left: usize,
+    rows: Vec<Vec<String>>,
+    notes: Vec<String>,
+}
+
+/// What ran it.
+#[derive(Deserialize)]
+struct About {
+    bench: String,
+    started: u64,
+    device_name: String,
+    cpu_name: String,
+    cpu_threads: u64,
+    arguments: String,
+}
+
+fn of_bench(lines: &[Value]) -> Result<Vec<(String, String)>> {
+    let section = |name: &'static str| lines.iter().filter(move |line| line["section"] == name);
+    let about = section("about").next().context("no line about the machine")?;
+    let about = About::deserialize(about).context("the line about the machine")?;
+    let package = if about.bench.contains('_') { "warpplay-papers" } else { "warpplay" };
+    let command = format!("cargo bench -p {package} --bench {} -- {}", about.bench, about.arguments);
+    let head = head(&command, about.started, &about.device_name, &about.cpu_name, about.cpu_threads);
+    section("table")
+        .map(|line| {
+            let table = BenchTable::deserialize(line).context("a table")?;
+            let mut text = format!("{head}\n");
+            let n = table.rows.first().map_or(0, Vec::len);
+            for (at, row) in table.rows.iter().enumerate() {
+                let mut cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+                cells.resize(n, String::new());
+                text += &format!("| {} |\n", cells.join(" | "));
+                if at == 0 {
+                    let rule: Vec<&str> = (0..n).map(|at| if at < table.left { "---" } else { "---:" }).collect();
+                    text += &format!("| {} |\n", rule.join(" | "));
+                }
+            }
+            for note in &table.notes {
+                text += &format!("\n{note}\n");
+            }
+            Ok((format!("bench {} {}", about.bench, table.table), text))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn places_are_filled_and_the_rest_stays() {
+        let about = json!({"section": "about", "bench": "mcts", "started": 1_763_769_600, "device_name": "NVIDIA H200", "cpu_name": "Xeon",
+            "cpu_threads": 16, "arguments": "--only searches"});
+        let table = json!({"section": "table", "table": "searches", "title": "SEARCHES", "left": 1, "rows": [["game", "steps/s"], ["a|b", "5"]],
+            "notes": ["A note."]});
+        let bench = format!("{about}\n{table}\n");
+        let found = read(&bench, Path::new("docs/x")).expect("a bench");
+        let expected = "`cargo bench -p warpplay --bench mcts -- --only searches`, 2025-11-22, NVIDIA H200, Xeon (16 threads):\n\n\
+                        | game | steps/s |\n| --- | ---: |\n| a\\|b | 5 |\n\nA note.\n";
+        assert_eq!(found, [("bench mcts searches".to_string(), expected.to_string())]);
+        let found: BTreeMap<_, _> = found.into_iter().map(|(name, text)| (name, vec![text])).collect();
+        let page = "# Page\n\n<!-- bench mcts searches -->\nold\n<!-- end -->\n\n<!-- other -->\nstays\n<!-- end -->\n";
+        let (filled, n) = fill(page, &found).expect("whole");
+        assert_eq!(n, 1);
+        assert_eq!(filled, page.replace("old\n", &format!("\n{expected}\n")));
+        // Filled again it is the same.
+        assert_eq!(fill(&filled, &found).expect("whole"), (filled.clone(), 1));
+        let cut = "<!-- bench mcts searches -->\nold\n";
+        assert!(fill(cut, &found).is_err());
+        assert!(read("words", Path::new("docs/x")).is_err());
+    }
+}
