@@ -59,6 +59,8 @@ pub fn check_report(report: &Report) {
     let trees = &report.performance.trees;
     assert_eq!(trees.count, options.n_trees);
     assert!(trees.mean_size <= trees.max_size as f64 && trees.mean_depth <= f64::from(trees.max_depth));
+    assert!(trees.full <= trees.count && (trees.full == 0) == (trees.refused == 0), "{trees:?}");
+    assert!(trees.refused <= report.performance.steps * u64::from(trees.count), "one expansion a step and tree");
     if trees.max_size > 1 {
         assert_eq!(report.actions.iter().map(|action| action.n).sum::<u64>(), report.best.n_root);
     }

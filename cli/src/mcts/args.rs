@@ -27,7 +27,7 @@ pub enum Command {
     Play(PlayArgs),
     /// Let two players meet, with colours switched each game
     Match(MatchArgs),
-    /// Repeat a recorded search exactly and compare
+    /// Repeat a recorded search or match exactly and compare
     Replay(ReplayArgs),
 }
 
@@ -191,7 +191,7 @@ pub struct MatchArgs {
 
 #[derive(clap::Args, Debug)]
 pub struct ReplayArgs {
-    /// What `analyse --json` wrote: one search, or one in each line
+    /// What `analyse --json` wrote, one search or one in each line; or a match that `match --json` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -1,6 +1,7 @@
 //! What must hold of every search, whatever was searched.
 
 use anyhow::{Result, ensure};
+use warpplay::mcts::contest::GameRecord;
 use warpplay::mcts::{ActionReport, Report};
 
 /// Checks a report.
@@ -48,6 +49,26 @@ pub fn report(report: &Report) -> Result<()> {
         );
     }
     ensure!(report.actions.contains(best), "check failed: the best action {} is not in the list", best.name);
+    Ok(())
+}
+
+/// Checks what was found in a game.
+///
+/// # Errors
+/// As [`report`].
+pub fn game(game: &GameRecord) -> Result<()> {
+    for found in &game.moves {
+        ensure!(
+            found.wins + found.draws <= found.n && found.n <= found.playouts,
+            "check failed: move {} of {} has {} wins and {} draws of {} visits, {} playouts in all",
+            found.name,
+            found.side,
+            found.wins,
+            found.draws,
+            found.n,
+            found.playouts
+        );
+    }
     Ok(())
 }
 

@@ -6,48 +6,19 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
-use serde::Serialize;
 use warpplay::Device;
-use warpplay::mcts::{KernelSet, Notation, Outcome, check_playable, play_moves};
+use warpplay::mcts::contest::{Contestant, Played, Scores, Side, play_game, running_percent};
+use warpplay::mcts::{KernelSet, Notation, check_playable, play_moves};
 
 use crate::common::{self, OutputFile, Record, Usage, random};
 use crate::mcts::args::MatchArgs;
-use crate::mcts::chart;
 use crate::mcts::games::{self, Visitor};
-use crate::mcts::player::{Kind, Player, PlayerSpec};
-use crate::mcts::score::{self, Game, Name, Score, Scores};
+use crate::mcts::match_file::{GameFacts, MatchFacts, PlayerFacts};
+use crate::mcts::player::PlayerSpec;
+use crate::mcts::{chart, check, score};
 
 /// The plot's name in a folder.
 const PLOT: &str = "score.svg";
-
-/// A match as data: it can be repeated from `game`, `moves`, `seed` and the players' options.
-#[derive(Serialize)]
-struct Facts<'a> {
-    game: &'static str,
-    /// The position from which all games start.
-    moves: &'a str,
-    seed: u64,
-    /// Games asked for; fewer were played if the match was stopped.
-    n_games: u32,
-    n_played: usize,
-    /// Score of whoever moved first, in percent.
-    first_mover_percent: Option<f64>,
-    a: Side<'a>,
-    b: Side<'a>,
-    games: &'a [Game],
-}
-
-/// A player and its score.
-#[derive(Serialize)]
-struct Side<'a> {
-    player: String,
-    options: &'a Kind,
-    /// Back end that ran it.
-    device: String,
-    device_name: String,
-    #[serde(flatten)]
-    score: &'a Score,
-}
 
 /// Runs the command.
 pub fn run(args: &MatchArgs) -> Result<()> {
@@ -83,34 +54,40 @@ impl Visitor for Match<'_> {
         let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
 
         let bar = args.output.bar(args.games.into());
-        let contest = Contest { args, start, opening, devices, bar };
+        let contest =
+            Contest { args, start, opening, devices: devices.map(|device| device.unwrap_or_else(Device::cpu)), bar };
         let games = contest.play_all()?;
         contest.bar.finish_and_clear();
 
-        let scores = Scores::of(&games);
+        let scores = scores(&games);
+        let n_played = games.len();
+        let stopped = if (n_played as u64) < args.games.into() { ", stopped early" } else { "" };
+        let running = running_percent(games.iter().map(|(_, game)| &game.record));
         if let Some(json) = json {
-            json.write_json(&contest.record(&games, &scores))?;
+            json.write_json(&Record::new("mcts match", contest.facts(games, &scores)))?;
         }
         if let Some(plot) = plot {
             let title = format!("{}: A = {}, B = {}", G::NAME, args.a, args.b);
-            plot.write(&chart::running_score(&title, &score::running(&games))?)?;
+            plot.write(&chart::running_score(&title, &running)?)?;
         }
         if !args.output.quiet {
-            let stopped = if (games.len() as u64) < args.games.into() { ", stopped early" } else { "" };
             common::print(format!(
-                "{}: {} of {} games{stopped}\nA  {} on {}\nB  {} on {}\n\n{}",
+                "{}: {n_played} of {} games{stopped}\nA  {} on {}\nB  {} on {}\n\n{}",
                 G::NAME,
-                games.len(),
                 args.games,
                 args.a,
-                contest.device(Name::A).1,
+                contest.devices[0].name(),
                 args.b,
-                contest.device(Name::B).1,
-                scores.table()
+                contest.devices[1].name(),
+                score::table(&scores)
             ))?;
         }
         Ok(())
     }
+}
+
+fn scores(games: &[(u32, Played)]) -> Scores {
+    Scores::of(games.iter().map(|(_, game)| &game.record))
 }
 
 /// A match that is going on.
@@ -119,38 +96,31 @@ struct Contest<'a, G> {
     start: G,
     /// The actions that led to the start.
     opening: Vec<u32>,
-    /// Of A and of B; `None` for the single-thread player.
-    devices: [Option<Device>; 2],
+    /// Of A and of B; the CPU for the single-thread player.
+    devices: [Device; 2],
     bar: ProgressBar,
 }
 
 impl<G: KernelSet + Notation> Contest<'_, G> {
-    fn spec(&self, name: Name) -> &PlayerSpec {
-        match name {
-            Name::A => &self.args.a,
-            Name::B => &self.args.b,
+    fn spec(&self, side: Side) -> &PlayerSpec {
+        match side {
+            Side::A => &self.args.a,
+            Side::B => &self.args.b,
         }
     }
 
-    /// Back end and name of a player's device.
-    fn device(&self, name: Name) -> (String, String) {
-        let cpu = Device::cpu();
-        let device = self.devices[name as usize].as_ref().unwrap_or(&cpu);
-        (device.backend().to_string(), device.name())
-    }
-
-    /// All games in their order, or those that were finished when Ctrl-C came.
-    fn play_all(&self) -> Result<Vec<Game>> {
+    /// All games in their order, or those that were finished when Ctrl-C came; with their numbers from 0.
+    fn play_all(&self) -> Result<Vec<(u32, Played)>> {
         let n_games = self.args.games;
         let next = AtomicU32::new(0);
         let failed = AtomicBool::new(false);
-        let played = Mutex::new(Vec::<Game>::new());
+        let played = Mutex::new(Vec::<(u32, Played)>::new());
         let worker = || -> Result<()> {
-            let player = |name: Name| {
-                Player::new(self.spec(name), self.devices[name as usize].as_ref())
-                    .with_context(|| format!("player {name:?} ({})", self.spec(name)))
+            let player = |side: Side| {
+                Contestant::new(&self.spec(side).kind.player, &self.devices[side.index()])
+                    .with_context(|| format!("player {side} ({})", self.spec(side)))
             };
-            let mut players = [player(Name::A)?, player(Name::B)?];
+            let mut players = [player(Side::A)?, player(Side::B)?];
             while !failed.load(Ordering::Relaxed) && !common::interrupted() {
                 let game = next.fetch_add(1, Ordering::Relaxed);
                 if game >= n_games {
@@ -158,11 +128,11 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
                 }
                 let result = self.play(game, &mut players).with_context(|| format!("game {}", game + 1));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                let Some(game) = result? else { break };
+                let Some(found) = result? else { break };
                 // A worker that panicked has ended the match anyway.
                 let mut played = played.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                played.push(game);
-                let score = Scores::of(&played).a.score_percent.unwrap_or_default();
+                played.push((game, found));
+                let score = scores(&played).a.score_percent.unwrap_or_default();
                 self.bar.set_position(played.len() as u64);
                 self.bar.set_message(format!("A {score:.1} %"));
             }
@@ -176,79 +146,51 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
             anyhow::Ok(())
         })?;
         let mut games = played.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        games.sort_by_key(|game| game.game);
+        games.sort_by_key(|(game, _)| *game);
         Ok(games)
     }
 
     /// Game number `game`, from 0; `None` if Ctrl-C ended it.
-    fn play(&self, game: u32, players: &mut [Player<G>; 2]) -> Result<Option<Game>> {
-        let first = if game.is_multiple_of(2) { Name::A } else { Name::B };
-        let seeds = Name::BOTH.map(|name| seed(self.args.seed.seed.unwrap_or_default(), game, name));
-        for name in Name::BOTH {
-            players[name as usize].begin(seeds[name as usize]);
-        }
-        let mut position = self.start;
-        let first_to_move = position.to_move();
-        let (mut actions, mut thoughts) = (self.opening.clone(), Vec::new());
-        let of = |player: warpplay::mcts::Player| if player == first_to_move { first } else { first.other() };
-        loop {
-            let name = of(position.to_move());
-            let thought = players[name as usize].think(&position)?;
-            if common::interrupted() {
-                return Ok(None);
-            }
-            anyhow::ensure!(
-                position.is_legal(thought.action),
-                "check failed: {} chose an illegal move",
-                self.spec(name)
-            );
-            position.apply(thought.action);
-            actions.push(thought.action);
-            thoughts.push((name, thought));
-            let result = match position.outcome() {
-                Outcome::Ongoing => continue,
-                Outcome::Draw => score::Result::Draw,
-                Outcome::Win(player) => match of(player) {
-                    Name::A => score::Result::A,
-                    Name::B => score::Result::B,
-                },
-            };
-            return Ok(Some(Game {
-                game: game + 1,
-                first,
-                seed_a: seeds[0],
-                seed_b: seeds[1],
-                moves: games::moves_text::<G>(&actions),
-                plies: thoughts.len() as u32,
-                result,
-                thoughts,
-            }));
-        }
+    fn play(&self, game: u32, players: &mut [Contestant<G>; 2]) -> Result<Option<Played>> {
+        let first = if game.is_multiple_of(2) { Side::A } else { Side::B };
+        let seeds = Side::BOTH.map(|side| seed(self.args.seed.seed.unwrap_or_default(), game, side));
+        let played = play_game(players, &self.start, first, seeds, &[], |_| common::until_interrupted())?;
+        played.iter().try_for_each(|played| check::game(&played.record))?;
+        Ok(played)
     }
 
-    fn record<'r>(&'r self, games: &'r [Game], scores: &'r Scores) -> Record<Facts<'r>> {
-        let side = |name: Name, score| {
-            let (device, device_name) = self.device(name);
-            let spec = self.spec(name);
-            Side { player: spec.to_string(), options: &spec.kind, device, device_name, score }
+    fn facts(&self, games: Vec<(u32, Played)>, scores: &Scores) -> MatchFacts {
+        let side = |side: Side, score: &warpplay::mcts::contest::Score| {
+            let (device, spec) = (&self.devices[side.index()], self.spec(side));
+            PlayerFacts {
+                player: spec.to_string(),
+                options: spec.kind.clone(),
+                device: device.backend().to_string(),
+                device_name: device.name(),
+                score: score.clone(),
+            }
         };
-        let facts = Facts {
-            game: G::NAME,
-            moves: self.args.position.moves.trim(),
+        MatchFacts {
+            game: G::NAME.to_string(),
+            moves: self.args.position.moves.trim().to_string(),
             seed: self.args.seed.seed.unwrap_or_default(),
             n_games: self.args.games,
             n_played: games.len(),
             first_mover_percent: scores.first_mover_percent,
-            a: side(Name::A, &scores.a),
-            b: side(Name::B, &scores.b),
-            games,
-        };
-        Record::new("mcts match", facts)
+            a: side(Side::A, &scores.a),
+            b: side(Side::B, &scores.b),
+            games: games
+                .into_iter()
+                .map(|(game, played)| {
+                    GameFacts::new(game + 1, games::game_text::<G>(&self.opening, &played.record), played)
+                })
+                .collect(),
+        }
     }
 }
 
 /// Seed of a player in a game: the search's number of the match's sequence, so that neighbours have nothing in common. 53 bits, since
 /// many readers of JSON keep no more.
-fn seed(match_seed: u64, game: u32, name: Name) -> u64 {
-    random::split_mix(match_seed, 2 * u64::from(game) + name as u64) >> 11
+fn seed(match_seed: u64, game: u32, side: Side) -> u64 {
+    random::split_mix(match_seed, 2 * u64::from(game) + side.index() as u64) >> 11
 }

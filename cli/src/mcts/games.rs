@@ -3,6 +3,7 @@
 use std::fmt;
 
 use clap::ValueEnum;
+use warpplay::mcts::contest::GameRecord;
 use warpplay::mcts::{
     Checkers, Connect4, Connect4Large, Gomoku, GomokuFree, GomokuLarge, KernelSet, Notation, Outcome,
 };
@@ -95,6 +96,12 @@ pub fn is_puzzle<G: Notation>() -> bool {
         next
     });
     moved.is_some_and(|next| next.to_move() == start.to_move())
+}
+
+/// A game as one string: what led to its first position, then its moves.
+pub fn game_text<G: Notation>(opening: &[u32], game: &GameRecord) -> String {
+    let actions: Vec<u32> = opening.iter().copied().chain(game.moves.iter().map(|found| found.action)).collect();
+    moves_text::<G>(&actions)
 }
 
 /// Moves as one string, which can be read again.

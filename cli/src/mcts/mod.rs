@@ -1,11 +1,12 @@
 //! Monte Carlo tree search from the command line: analyse a position, play against the search, let two players meet,
-//! repeat a recorded search.
+//! repeat a recorded search or a recorded match.
 //!
 //! ```text
 //! warpplay mcts analyse --game connect4 --moves 4453 --steps 2000 --json found.json
 //! warpplay mcts replay found.json
 //! warpplay mcts play --game hex --seconds 1
-//! warpplay mcts match --a acp_prodigal,seconds=0.2 --b vanilla,seconds=1 --games 100
+//! warpplay mcts match --a acp_prodigal,seconds=0.2 --b vanilla,seconds=1 --games 100 --json match.json
+//! warpplay mcts replay match.json
 //! ```
 //!
 //! A good result: on the empty Connect 4 board the middle column (`4`) is best, with most of the visits and a value `q`
@@ -24,9 +25,11 @@ mod check;
 mod contest;
 mod games;
 mod limits;
+mod match_file;
 mod play;
 mod player;
 mod replay;
+mod replay_match;
 mod score;
 mod table;
 

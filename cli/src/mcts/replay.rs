@@ -1,4 +1,4 @@
-//! `replay`: repeats recorded searches by their recorded steps and compares what they find.
+//! `replay`: repeats recorded searches by their recorded steps and compares what they find. A match is repeated by `replay_match`.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,18 @@ use warpplay::{Device, Error};
 
 use crate::common::{self, Record, Reported};
 use crate::mcts::args::ReplayArgs;
-use crate::mcts::check;
 use crate::mcts::games::{GameName, Visitor};
+use crate::mcts::{check, replay_match};
 
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
-    let recorded = read(&args.file)?;
+    let text = text_of(&args.file)?;
+    if replay_match::is_match(&text) {
+        return replay_match::run(args, &text);
+    }
+    let recorded = read(&args.file, &text)?;
     let json = args.output.json_file()?;
     let bar = args.output.bar(recorded.len() as u64);
     let (mut written, mut different) = (String::new(), Vec::new());
@@ -75,15 +79,20 @@ fn origin(file: &Path, index: usize, n: usize) -> String {
     if n == 1 { file.display().to_string() } else { format!("{}, search {}", file.display(), index + 1) }
 }
 
-/// The searches of a file: one, or one after another.
-fn read(file: &Path) -> Result<Vec<Report>> {
+/// The text of a file.
+fn text_of(file: &Path) -> Result<String> {
     let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         Error::file(file, Some(line), "is not text, and no recorded search")
     })?;
-    let recorded = parse(&text).map_err(|error| {
+    Ok(text)
+}
+
+/// The searches of a file: one, or one after another.
+fn read(file: &Path, text: &str) -> Result<Vec<Report>> {
+    let recorded = parse(text).map_err(|error| {
         let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
         // The position is said once, by the library's own form of file errors.
         let reason = error.to_string();
@@ -225,6 +234,11 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
     count("performance.trees.count", old.trees.count.into(), new.trees.count.into());
     count("performance.trees.max_depth", old.trees.max_depth.into(), new.trees.max_depth.into());
     count("performance.trees.max_size", old.trees.max_size, new.trees.max_size);
+    // Version 0.1 did not record full trees; where it did not, 0 stands.
+    if old.trees.refused > 0 {
+        count("performance.trees.full", old.trees.full.into(), new.trees.full.into());
+        count("performance.trees.refused", old.trees.refused, new.trees.refused);
+    }
     found
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use warpplay::mcts::{Options, Report, StoppedBy};
+use warpplay::mcts::{MAX_TREE_SIZE, Options, Report, StoppedBy};
 
 use crate::common::table::thousands;
 use crate::mcts::check::rank;
@@ -131,6 +131,16 @@ fn performance(text: &mut String, report: &Report) -> std::fmt::Result {
         thousands(trees.mean_size.round() as u64),
         thousands(trees.max_size)
     )?;
+    if trees.full > 0 {
+        writeln!(
+            text,
+            "full         {} of {} trees have no node left: {} leaves were played out instead of expanded; a larger --memory gives more nodes, up to {} a tree",
+            trees.full,
+            trees.count,
+            thousands(trees.refused),
+            thousands(MAX_TREE_SIZE)
+        )?;
+    }
     writeln!(text, "check        visits sum up, the best action is the best by the final rule")
 }
 

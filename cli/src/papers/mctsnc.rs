@@ -1,61 +1,59 @@
-//! `papers mctsnc`: the settings of MCTS-NC's tournaments, its figures beside ours.
+//! `papers mctsnc`: the tables, figures and claims of MCTS-NC.
 
 use anyhow::Result;
-use warpplay_papers::mctsnc::{self, Options};
+use warpplay_papers::mctsnc::{MctsNc, Options};
 
+use super::items::ItemFlags;
 use crate::common::flags::SeedFlag;
-use crate::common::{self, DeviceFlag, OutputFlags};
 
-/// Seconds of a search with `--quick`.
-const QUICK: f64 = 0.2;
-
-/// MCTS-NC: steps and playouts a second of the four variants on Connect 4 and Gomoku, beside those of the paper
+/// MCTS-NC: kernels, matches against the single-thread player, tournaments of Connect 4 and Gomoku, claims and open questions
 ///
-/// A search of the empty board for each row of the paper's Tables 2 and 3, with its trees, playouts and time: 5 seconds
-/// for Connect 4, 30 for Gomoku.
+/// Without flags the games and times are so few that one GPU needs about half an hour for all items. --full takes those
+/// of the paper (100 games of a match; 1, 5 and 30 seconds a move), which need about 500 hours: --checkpoint keeps every
+/// game, --resume goes on, --replay repeats every search by its recorded steps.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Short searches: a look at everything, no figures to keep
-    #[arg(long, conflicts_with = "seconds")]
-    quick: bool,
+    /// The games and times of the paper
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
 
-    /// Seconds of each search [default: those of the paper]
+    /// Games of a match [default: by --quick or --full]
+    #[arg(long, value_name = "N")]
+    games: Option<u32>,
+
+    /// Seconds of a move or of a search [default: by --quick or --full]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seconds: Option<f64>,
 
-    /// Device memory for the trees in GiB [default: 16 or what is free on a GPU, else 2]
+    /// Seconds of a move of the single-thread player in figure3 and figure4 [default: by --quick or --full]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    vanilla_seconds: Option<f64>,
+
+    /// Steps of a move or of a search, of every player, instead of seconds
+    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "vanilla_seconds"])]
+    steps: Option<u64>,
+
+    /// Device memory for the trees of each player in GiB [default: 4, with --full 16]
     #[arg(long, value_name = "GB", allow_negative_numbers = true)]
     memory: Option<f64>,
 
     #[command(flatten)]
-    device: DeviceFlag,
-    #[command(flatten)]
     seed: SeedFlag,
     #[command(flatten)]
-    output: OutputFlags,
+    items: ItemFlags,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
-    args.output.start_log();
-    let defaults = Options::default();
+    args.items.output.start_log();
     let options = Options {
-        seconds: if args.quick { Some(QUICK) } else { args.seconds },
-        seed: args.seed.seed.unwrap_or(defaults.seed),
+        seconds: args.seconds,
+        vanilla_seconds: args.vanilla_seconds,
+        steps: args.steps,
+        games: args.games,
+        full: args.full,
+        seed: args.seed.seed.unwrap_or_default(),
         memory_gb: args.memory,
     };
-    options.check()?;
-    let json = args.output.json_file()?;
-    let device = args.device.open()?;
-    let bar = args.output.bar(mctsnc::published::TOURNAMENTS.len() as u64);
-    let report = mctsnc::measure(&device, &options, |progress| {
-        bar.set_position(progress.steps);
-        common::until_interrupted()
-    })?;
-    bar.finish_and_clear();
-    if let Some(json) = json {
-        json.write_json(&report)?;
-    }
-    args.output.print(format!("{report}\n"))?;
-    Ok(())
+    args.items.run("papers mctsnc", &MctsNc { options })
 }

@@ -83,8 +83,10 @@ mod tests {
         let cases = [case("mnist_mlp train", ""), case("shogi_bonanza", "--records x")];
         let prose = [
             ("--threads", "all cores: as many as there are"),
-            ("mctsnc --seconds", "those of the paper"),
-            ("mctsnc --memory", "by the device"),
+            ("mctsnc --games", "by --quick or --full"),
+            ("mctsnc --seconds", "by --quick or --full"),
+            ("mctsnc --vanilla-seconds", "by --quick or --full"),
+            ("mctsnc --memory", "4, with --full 16"),
             ("checkers_conv sections", "all"),
             ("checkers_conv --batch", "by the device"),
             ("checkers_conv --games", "by --quick"),

@@ -65,6 +65,10 @@ pub struct TreeStatistics {
     pub mean_size: f64,
     /// Number of nodes of the largest tree.
     pub max_size: u64,
+    /// Trees that are full: at least one leaf could not be expanded for want of nodes.
+    pub full: usize,
+    /// Expansions that were refused for want of nodes, over all trees.
+    pub refused: u64,
 }
 
 impl Statistics {
@@ -108,6 +112,8 @@ impl TreeStatistics {
             max_depth: trees.iter().map(|tree| tree.max_depth).max().unwrap_or(0),
             mean_size: n_nodes as f64 / trees.len().max(1) as f64,
             max_size: sizes().max().unwrap_or(0),
+            full: trees.iter().filter(|tree| tree.refused > 0).count(),
+            refused: trees.iter().map(|tree| tree.refused).sum(),
         }
     }
 }

@@ -167,13 +167,16 @@ pub(super) struct Tree {
     pub total_depth: u64,
     /// Depth of the deepest node.
     pub max_depth: u32,
+    /// Expansions that did not fit into the capacity.
+    pub refused: u64,
     /// Room for the list of legal actions.
     legal: Vec<usize>,
 }
 
 impl Tree {
     pub fn new<G: Game>(root: &G) -> Self {
-        Self { nodes: vec![Node::root(root)], path: Vec::new(), total_depth: 0, max_depth: 0, legal: Vec::new() }
+        let nodes = vec![Node::root(root)];
+        Self { nodes, path: Vec::new(), total_depth: 0, max_depth: 0, refused: 0, legal: Vec::new() }
     }
 
     /// Gives `node` one child for each action that is legal in `position`, its position, in ascending order; or none at all, if there
@@ -183,7 +186,11 @@ impl Tree {
         let size = self.nodes.len();
         // Node numbers have 32 bits.
         let capacity = capacity.min(NodeId::MAX as usize);
-        if self.legal.is_empty() || self.legal.len() > capacity.saturating_sub(size) {
+        if self.legal.is_empty() {
+            return false;
+        }
+        if self.legal.len() > capacity.saturating_sub(size) {
+            self.refused += 1;
             return false;
         }
         let mover = position.to_move();

@@ -4,7 +4,7 @@
 //! Step 2, one block a child: its position and whether the game ends there.
 //!
 //! A leaf is expanded whole or not at all. It is not where the game is over, where it lies [`MAX_DEPTH`] deep, or where the pool is too full; then
-//! the leaf itself is played out (again).
+//! the leaf itself is played out (again). [`TreeHead::refused`] counts the last case.
 //!
 //! Cost  step 1: O(B log B / threads) a tree; step 2: O(size of a position) a child.   Paper  Klęsk, MCTS-NC, stages "expansion 1" and "2".   Twin  cpu-ref `seq::expand`.
 
@@ -75,11 +75,14 @@ pub unsafe fn grow<G: Game>(
     let over = stats.outcome().is_over();
     let legal = !over && action < G::MAX_ACTIONS && position.is_legal(action);
     let (up_to, n_legal) = block::inclusive_sum(legal as u32, scratch);
-    let grows = n_legal > 0 && depth < MAX_DEPTH && head.size as u64 + n_legal as u64 <= trees.capacity as u64;
+    let may_grow = n_legal > 0 && depth < MAX_DEPTH;
+    let has_room = head.size as u64 + n_legal as u64 <= trees.capacity as u64;
+    let grows = may_grow && has_room;
     let rank = (legal && grows).then(|| up_to - 1);
 
     let mut head = TreeHead { selected, path_length: depth + 1, ..head };
     head.n_expanded = if grows { n_legal } else { 0 };
+    head.refused += (may_grow && !has_room) as u64;
     head.target = if over {
         target::TERMINAL
     } else if !grows {

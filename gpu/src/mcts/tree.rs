@@ -119,8 +119,8 @@ pub struct TreeHead {
     pub reserved: u32,
     /// Sum of the depths of all nodes.
     pub depth_sum: u64,
-    /// Keeps the size a multiple of 16.
-    pub reserved_2: u64,
+    /// Leaves that could not be expanded since the nodes did not suffice, each counted as often as it was selected.
+    pub refused: u64,
 }
 
 const _: () = assert!(size_of::<TreeHead>() == 48);

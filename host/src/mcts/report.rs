@@ -90,8 +90,8 @@ impl fmt::Display for Report {
         )?;
         write!(
             f,
-            "  trees: count {}, mean_depth {:.3}, max_depth {}, mean_size {:.1}, max_size {}",
-            trees.count, trees.mean_depth, trees.max_depth, trees.mean_size, trees.max_size
+            "  trees: count {}, mean_depth {:.3}, max_depth {}, mean_size {:.1}, max_size {}, full {}, refused {}",
+            trees.count, trees.mean_depth, trees.max_depth, trees.mean_size, trees.max_size, trees.full, trees.refused
         )
     }
 }
@@ -229,4 +229,11 @@ pub struct TreesReport {
     pub mean_size: f64,
     /// Largest number of nodes.
     pub max_size: u64,
+    /// Trees that are full: at least one leaf could not be expanded for want of nodes, and was played out itself. More
+    /// [`device_memory_gb`](Options::device_memory_gb) gives them more nodes, up to 2²⁴ each. Reports of version 0.1 do not hold it.
+    #[serde(default)]
+    pub full: u32,
+    /// Expansions that were refused for that reason, over all trees. Reports of version 0.1 do not hold it.
+    #[serde(default)]
+    pub refused: u64,
 }

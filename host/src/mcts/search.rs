@@ -59,6 +59,18 @@ impl<G: KernelSet> Search<G> {
         self.runner.set_seed(seed);
     }
 
+    /// Gives the next searches other limits. The trees keep the size that they were built with: where that followed from a limit of steps, more steps may
+    /// fill them, which [`TreesReport::full`](super::TreesReport::full) tells.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a limit that is not allowed; the old limits then stand.
+    pub fn set_limits(&mut self, steps: Option<u64>, seconds: Option<f64>) -> Result<()> {
+        let options = Options { steps, seconds, ..self.options.clone() };
+        options.check()?;
+        self.options = options;
+        Ok(())
+    }
+
     /// The device it runs on.
     pub fn device(&self) -> &Device {
         &self.device

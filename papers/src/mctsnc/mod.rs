@@ -14,111 +14,107 @@
 //! | Fig. 6, the printout | [`Report`](warpplay::mcts::Report) |
 //! | the five functions of a game | [`Game`](warpplay::mcts::Game) |
 //! | "vanilla", the single-thread player | `cpu-ref/src/mcts/vanilla.rs` |
-//! | equations (6) to (9), bounds | `tests/tests/mcts/strength.rs` measures the spread |
+//! | matches, footnote 12 | [`contest`](warpplay::mcts::contest) |
+//! | equations (6) to (9), bounds | `tests/tests/mcts/strength.rs` holds the spread, the item `bounds` shows it |
 //!
-//! # What was found
-//! - Three barriers are missing in the published kernels: before the ranks of the children are counted, between two levels of the arg-max, and before the path is
-//!   copied. `tests/tests/mcts/faults.rs` has a test for each, which sees the race when the barrier is taken out.
-//! - The child drawn for a playout can be one that does not exist, counts overflow 31 bits, and a tree that is full shares children with its neighbour; the same file.
-//! - [`Engine::Graph`](warpplay::mcts::Engine), two kernels a step in one CUDA graph, is the form that is not in the paper: the same statistics, faster.
-//! - Section 4.1 gives a prodigal search 1.46 times the steps of a thrifty one, and says that 8 trees cost 5 % of the steps of 1: the bench `mcts --only choices` measures both.
-//!
-//! [`published`] holds the tables. [`measure`] searches with their settings: `warpplay papers mctsnc`. The published figures are means over the positions of
-//! whole games on an A100; ours are of one search of the empty board.
+//! [`published`] holds the numbers, [`MctsNc`] the items: `warpplay papers mctsnc`. What was found, and what was found wrong: `docs/papers/mctsnc.md`.
 
+mod bounds;
+mod claims;
+mod figure3;
+mod figure6;
+mod matches;
 mod options;
 pub mod published;
-mod report;
+mod question1;
+mod question2;
+mod question3;
+mod sample;
+mod searches;
+mod table1;
+mod tournament;
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
-use warpplay::mcts::{Connect4, Gomoku, KernelSet, Notation, Options as SearchOptions, Search};
-use warpplay::{Backend, Device, Progress, Result};
+use warpplay::Result;
+use warpplay::mcts::{Connect4, Gomoku};
 
 pub use options::Options;
-use published::{GameId, TOURNAMENTS};
-pub use report::{Measured, Report, Row};
+use published::GameId;
+use published::tournaments::{TABLE_2, TABLE_3};
 
-/// Searches the empty board with the settings of each row of [`TOURNAMENTS`]. `watch` is told how far it is in rows, with each row that is done; when it
-/// answers `Break`, the report holds the rows done so far.
-///
-/// # Errors
-/// As [`Options::check`] and [`Search::run`].
-pub fn measure(
-    device: &Device,
-    options: &Options,
-    mut watch: impl FnMut(&Progress<Row>) -> ControlFlow<()> + Send,
-) -> Result<Report> {
-    options.check()?;
-    let memory_gb = match (options.memory_gb, device.backend()) {
-        (Some(memory_gb), _) => memory_gb,
-        (None, Backend::Cuda) => (device.memory()?.free as f64 / f64::from(1 << 30) * 0.7).min(16.0),
-        (None, _) => 2.0,
-    };
-    let start = Instant::now();
-    let mut rows: Vec<Row> = Vec::new();
-    for published in &TOURNAMENTS {
-        let steps = rows.len() as u64;
-        let mut tell = |steps, latest| {
-            let n_steps = Some(TOURNAMENTS.len() as u64);
-            watch(&Progress { steps, n_steps, elapsed: start.elapsed(), time_limit: None, latest })
-        };
-        let mut stopped = false;
-        let search_options = options.of(published, memory_gb);
-        let while_it_searches = |_: &Progress| {
-            let answer = tell(steps, None);
-            stopped |= answer.is_break();
-            answer
-        };
-        let ours = match published.game {
-            GameId::Connect4 => search::<Connect4>(device, search_options, while_it_searches)?,
-            GameId::Gomoku => search::<Gomoku>(device, search_options, while_it_searches)?,
-        };
-        if stopped {
-            break;
-        }
-        let row = Row { published: *published, ours };
-        rows.push(row.clone());
-        if tell(steps + 1, Some(row)).is_break() {
-            break;
-        }
-    }
-    Ok(Report {
-        device: device.to_string(),
-        device_name: device.name(),
-        seed: options.seed,
-        options: options.clone(),
-        seconds: start.elapsed().as_secs_f64(),
-        rows,
-    })
+use crate::experiment::{Item, Paper, Run, Sheet, Stop};
+
+/// The publication with how it is repeated.
+#[derive(Clone, Debug, Default)]
+pub struct MctsNc {
+    /// Sizes, limits and seed.
+    pub options: Options,
 }
 
-/// One search of the empty board.
-fn search<G: KernelSet + Notation>(
-    device: &Device,
-    options: SearchOptions,
-    watch: impl FnMut(&Progress) -> ControlFlow<()> + Send,
-) -> Result<Measured> {
-    let mut search = Search::<G>::builder().options(options).profile_steps(0).build(device)?;
-    // A few steps first bring up the clocks of a GPU. On a CPU a step of Gomoku takes seconds, and there is nothing to gain.
-    if device.backend() == Backend::Cuda {
-        search.run(&G::start(), |_| ControlFlow::Break(()))?;
+const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
+    Item { name, title, place }
+}
+
+/// All items.
+const ITEMS: [Item; 16] = [
+    item("table1", "Kernels, launch shapes, complexities, stage times", "Table 1, Listing 1"),
+    item("bounds", "Spread of the values against playouts and trees", "section 2.5, equations (7) to (9)"),
+    item("figure3", "Scores against the vanilla player, Connect 4", "Fig. 3"),
+    item("figure4", "Playouts a second, Connect 4", "Fig. 4"),
+    item("figure5", "A sample game of Connect 4", "Fig. 5"),
+    item("table2", "Tournament of Connect 4", "Table 2"),
+    item("figure6", "Printout of a search of Gomoku", "Fig. 6"),
+    item("figure7", "A sample game of Gomoku", "Fig. 7"),
+    item("table3", "Tournament of Gomoku", "Table 3"),
+    item("speed", "Settings of the tournaments on the empty board", "Tables 2 and 3"),
+    item("claims", "Claims of the text", "section 4.1"),
+    item("games", "The sample games, move by move", "Figs. 5 and 7"),
+    item("question1", "Playouts against steps at equal time", "section 5, question 1"),
+    item("question2", "Playouts that depend on the depth", "section 5, question 2"),
+    item("question3", "The variant chosen without trying", "section 5, question 3"),
+    item("tableC4", "Parameters of the class", "Table C.4"),
+];
+
+impl Paper for MctsNc {
+    fn name(&self) -> &'static str {
+        "mctsnc"
     }
-    let report = search.run(&G::start(), watch)?;
-    Ok(Measured {
-        engine: report.engine,
-        steps_per_second: report.performance.steps_per_second,
-        playouts_per_second: report.performance.playouts_per_second,
-        mean_depth: report.performance.trees.mean_depth,
-        max_depth: report.performance.trees.max_depth,
-        seconds: report.seconds,
-    })
+
+    fn items(&self) -> &'static [Item] {
+        &ITEMS
+    }
+
+    fn options(&self) -> Result<serde_json::Value> {
+        self.options.check()?;
+        Ok(serde_json::json!(self.options))
+    }
+
+    fn sheet(&self, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+        let options = &self.options;
+        match item.name {
+            "table1" => table1::sheet(item, run, options),
+            "bounds" => bounds::sheet(item, run, options),
+            "figure3" => figure3::figure3(item, run, options),
+            "figure4" => figure3::figure4(item, run, options),
+            "figure5" => sample::figure(item, run, options, GameId::Connect4),
+            "table2" => tournament::sheet::<Connect4>(item, run, options, &TABLE_2),
+            "figure6" => figure6::sheet(item, run, options),
+            "figure7" => sample::figure(item, run, options, GameId::Gomoku),
+            "table3" => tournament::sheet::<Gomoku>(item, run, options, &TABLE_3),
+            "speed" => claims::speed(item, run, options),
+            "claims" => claims::sheet(item, run, options),
+            "games" => sample::games(item, run, options),
+            "question1" => question1::sheet(item, run, options),
+            "question2" => question2::sheet(item, run, options),
+            "question3" => question3::sheet(item, run, options),
+            _ => Ok(table1::parameters(item)),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use published::TOURNAMENTS;
 
     #[test]
     fn the_published_counts_agree_with_the_settings() {
@@ -136,24 +132,12 @@ mod tests {
         }
         let gomoku = TOURNAMENTS[7];
         assert!((published::FIGURE_6.1 / gomoku.playouts_per_second() - 1.0).abs() < 0.3, "one search and the mean");
-    }
-
-    #[test]
-    fn every_row_is_measured_until_it_is_stopped() {
-        let options = Options { seconds: Some(1e-3), ..Options::default() };
-        let mut seen = 0;
-        let report = measure(&Device::cpu(), &options, |progress| {
-            seen += usize::from(progress.latest.is_some());
-            if seen == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        let report = report.expect("small");
-        assert_eq!(report.rows.len(), 4);
-        assert!(
-            report.rows.iter().all(|row| row.ours.steps_per_second > 0.0 && row.published.game == GameId::Connect4)
-        );
-        let text = report.to_string();
-        assert!(text.contains("acp_prodigal") && text.contains("published") && text.lines().count() >= 6, "{text}");
-        let wrong = Options { seconds: Some(-1.0), ..options };
-        assert!(measure(&Device::cpu(), &wrong, Progress::go_on).is_err());
+        // The vanilla player of the tournament has the averages of Fig. 3's, to all digits, although its opponents and the limits of theirs differ.
+        let (_, _, playouts, mean, max, _) = published::VANILLA[0];
+        let (of_figure_3, mean_3, max_3) = published::FIGURE_3_VANILLA;
+        assert_eq!((mean, max), (mean_3, max_3));
+        assert!((playouts - of_figure_3).abs() <= 50.0);
+        // "More than three orders of magnitude" between ACP-PRODIGAL and the vanilla player.
+        assert!(TOURNAMENTS[3].playouts_per_second() / (of_figure_3 / 5.0) > 1e3);
     }
 }

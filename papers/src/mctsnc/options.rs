@@ -1,44 +1,199 @@
-//! How the settings of the paper are measured.
+//! How the publication is repeated: sizes, limits, seed.
 
 use serde::{Deserialize, Serialize};
-use warpplay::Result;
-use warpplay::mcts::Options as SearchOptions;
+use warpplay::mcts::contest::{PlayerOptions, VanillaOptions};
+use warpplay::mcts::{Options as SearchOptions, Variant};
+use warpplay::{Error, Result};
 
-use super::published::{Published, TOURNAMENTS};
+use super::published::{self, Published, TOURNAMENTS};
 
-/// How the settings are measured; by default with the paper's time and its seed.
+/// How the publication is repeated. What is not given follows from the item and from the size: small (`quick`), one that takes a GPU half an hour, or that of the
+/// paper (`full`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Seconds of each search; `None`: those of the paper, 5 and 30.
+    /// Seconds of a move or of a search.
     pub seconds: Option<f64>,
-    /// Seed of the searches.
+    /// Seconds of a move of the vanilla player in Figs. 3 and 4.
+    pub vanilla_seconds: Option<f64>,
+    /// Steps of a move or of a search, of every player; then no time limits it.
+    pub steps: Option<u64>,
+    /// Games of a match.
+    pub games: Option<u32>,
+    /// The paper's games and seconds: about 200 hours for Figs. 3 and 4, 260 for Tables 2 and 3 by time.
+    pub full: bool,
+    /// Seed of everything.
     pub seed: u64,
-    /// GiB for the trees; `None`: 16 as in the paper, or what the device has free, on a GPU, and 2 elsewhere.
+    /// GiB for the trees of each player; `None`: 4, with the paper's sizes 16 as there.
     pub memory_gb: Option<f64>,
+}
+
+/// What sizes depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Experiment {
+    /// Figs. 3 and 4.
+    Grid,
+    /// Table 2, and matches of other games.
+    Connect4,
+    /// Table 3.
+    Gomoku,
+    /// A search of one position.
+    Search,
+}
+
+/// How long a match is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    /// Games of a match.
+    pub games: u32,
+    /// Limits of a move of a search.
+    pub limits: Limits,
+    /// Limits of a move of the vanilla player.
+    pub vanilla: Limits,
+}
+
+/// Limits of a move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    pub steps: Option<u64>,
+    pub seconds: Option<f64>,
+}
+
+impl Limits {
+    /// By steps alone.
+    pub const fn of_steps(steps: u64) -> Self {
+        Self { steps: Some(steps), seconds: None }
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        match (self.steps, self.seconds) {
+            (Some(steps), _) => format!("{steps} steps"),
+            (None, Some(seconds)) => format!("{seconds} s"),
+            (None, None) => "no limit".into(),
+        }
+    }
 }
 
 impl Options {
     /// Checks them.
     ///
     /// # Errors
-    /// [`Error::Option`](warpplay::Error::Option) for the first that is not allowed.
+    /// [`Error::Option`] for the first that is not allowed.
     pub fn check(&self) -> Result<()> {
-        TOURNAMENTS.iter().try_for_each(|published| self.of(published, self.memory_gb.unwrap_or(2.0)).check())
+        if self.games == Some(0) {
+            return Err(Error::option("games", 0, "at least 1"));
+        }
+        if let Some(seconds) = self.vanilla_seconds
+            && !(seconds.is_finite() && seconds > 0.0)
+        {
+            return Err(Error::option("vanilla-seconds", seconds, "a finite number above 0"));
+        }
+        let limits = self.size(Experiment::Connect4, false).limits;
+        TOURNAMENTS.iter().try_for_each(|of| self.search(of.variant, of.n_trees, of.n_playouts, limits).check())
     }
 
-    /// Options of one search.
-    pub(super) fn of(&self, published: &Published, memory_gb: f64) -> SearchOptions {
+    /// How long the matches of an experiment are.
+    pub(super) fn size(&self, experiment: Experiment, quick: bool) -> Size {
+        let (grid, vanilla) = published::FIGURE_3_SECONDS;
+        // Games, seconds of a search, seconds of the vanilla player.
+        let (games, seconds, vanilla) = match (experiment, quick, self.full) {
+            (Experiment::Gomoku, true, _) => (1, 5e-4, 5e-4),
+            (_, true, _) => (2, 5e-4, 5e-4),
+            (Experiment::Grid, _, true) => (published::GAMES, grid, vanilla),
+            (Experiment::Connect4, _, true) => (published::GAMES, 5.0, 5.0),
+            (Experiment::Gomoku, _, true) => (published::GAMES, 30.0, 30.0),
+            (Experiment::Search, _, true) => (1, 5.0, 5.0),
+            (Experiment::Grid, _, false) => (4, 0.04, 0.2),
+            (Experiment::Connect4, _, false) => (6, 0.1, 0.1),
+            (Experiment::Gomoku, _, false) => (4, 0.1, 0.1),
+            (Experiment::Search, _, false) => (1, 0.5, 0.5),
+        };
+        let limits = |seconds: f64| match self.steps {
+            Some(steps) => Limits::of_steps(steps),
+            None => Limits { steps: None, seconds: Some(seconds) },
+        };
+        let ours = self.seconds.unwrap_or(seconds);
+        // In the tournaments all players have the same time.
+        let theirs = match experiment {
+            Experiment::Grid => self.vanilla_seconds.unwrap_or(vanilla),
+            _ => ours,
+        };
+        Size { games: self.games.unwrap_or(games), limits: limits(ours), vanilla: limits(theirs) }
+    }
+
+    /// Options of a search, with the paper's constant and worth of a draw.
+    pub(super) fn search(&self, variant: Variant, n_trees: u32, n_playouts: u32, limits: Limits) -> SearchOptions {
         SearchOptions {
-            variant: published.variant,
-            n_trees: published.n_trees,
-            n_playouts: published.n_playouts,
-            steps: None,
-            seconds: Some(self.seconds.unwrap_or(published.seconds)),
+            variant,
+            n_trees,
+            n_playouts,
+            steps: limits.steps,
+            seconds: limits.seconds,
             ucb_c: 2.0,
             draw_value: 0.0,
-            device_memory_gb: memory_gb,
+            // The same on every device: trees that fill up must fill up in a repetition too.
+            device_memory_gb: self.memory_gb.unwrap_or(if self.full { 16.0 } else { 4.0 }),
             seed: self.seed,
             ..SearchOptions::default()
+        }
+    }
+
+    /// A player of a match by this library.
+    pub(super) fn player(&self, variant: Variant, n_trees: u32, n_playouts: u32, limits: Limits) -> PlayerOptions {
+        PlayerOptions::Search(self.search(variant, n_trees, n_playouts, limits))
+    }
+
+    /// A player of the tournaments, smaller where `quick`.
+    pub(super) fn published(&self, player: &Published, limits: Limits, quick: bool) -> PlayerOptions {
+        let [n_trees, n_playouts] = shrunk([player.n_trees, player.n_playouts], quick);
+        self.player(player.variant, n_trees, n_playouts, limits)
+    }
+
+    /// The single-thread player.
+    pub(super) fn vanilla(&self, limits: Limits) -> PlayerOptions {
+        let Limits { steps, seconds } = limits;
+        PlayerOptions::Vanilla(VanillaOptions { steps, seconds, ucb_c: 2.0, draw_value: 0.0 })
+    }
+}
+
+/// Trees and playouts, T and m, of a `quick` run: few enough for a CPU.
+pub(super) fn shrunk([n_trees, n_playouts]: [u32; 2], quick: bool) -> [u32; 2] {
+    if quick { [n_trees.div_ceil(4), n_playouts.div_ceil(128)] } else { [n_trees, n_playouts] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_full_size_is_the_papers() {
+        let options = Options { full: true, ..Options::default() };
+        let grid = options.size(Experiment::Grid, false);
+        assert_eq!((grid.games, grid.limits.seconds, grid.vanilla.seconds), (100, Some(1.0), Some(5.0)));
+        for (experiment, table) in [
+            (Experiment::Connect4, published::tournaments::TABLE_2),
+            (Experiment::Gomoku, published::tournaments::TABLE_3),
+        ] {
+            let size = options.size(experiment, false);
+            assert_eq!((size.games, size.limits.seconds), (published::GAMES, Some(table.seconds)));
+            assert_eq!(size.vanilla, size.limits);
+        }
+        let given = Options { steps: Some(7), games: Some(3), ..options };
+        let size = given.size(Experiment::Grid, true);
+        assert_eq!((size.games, size.limits, size.vanilla), (3, Limits::of_steps(7), Limits::of_steps(7)));
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        for (wrong, name) in [
+            (Options { seconds: Some(-1.0), ..Options::default() }, "option seconds"),
+            (Options { vanilla_seconds: Some(f64::NAN), ..Options::default() }, "option vanilla-seconds"),
+            (Options { games: Some(0), ..Options::default() }, "option games"),
+            (Options { steps: Some(0), ..Options::default() }, "option steps"),
+            (Options { memory_gb: Some(0.0), ..Options::default() }, "option memory"),
+        ] {
+            let error = wrong.check().expect_err("not allowed").to_string();
+            assert!(error.starts_with(name), "{error}");
         }
     }
 }

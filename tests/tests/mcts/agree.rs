@@ -176,6 +176,7 @@ fn agrees_with_arrays<G: KernelSet, H: reference::Game>(
             (found.trees.max_depth, found.trees.max_size, found.trees.mean_size, found.trees.mean_depth),
             (trees.max_depth, trees.max_size, trees.mean_size, trees.mean_depth)
         );
+        assert_eq!((found.trees.full as usize, found.trees.refused), (trees.full, trees.refused));
     }
 }
 

@@ -362,6 +362,94 @@ fn a_match_switches_colours_and_gives_scores_in_per_cent() {
 }
 
 #[test]
+fn a_match_limited_by_time_is_repeated_exactly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut kept, mut kept_again) = (PathBuf::new(), PathBuf::new());
+    let (file, again) = (path(&folder, "match.json", &mut kept), path(&folder, "again.json", &mut kept_again));
+    let search = "acp_prodigal,trees=2,playouts=4,seconds=0.004,device=cpu";
+    let players = ["--a", search, "--b", "vanilla,seconds=0.003"];
+    ok(&[&["match", "--games", "2", "--moves", "44", "--seed", "5", "--json", file], &players[..]].concat());
+    let recorded = json(Path::new(file));
+    let mut steps = BTreeSet::new();
+    for (game, first) in recorded["games"].as_array().expect("a list").iter().zip(["a", "b"]) {
+        let searches = game["searches"].as_array().expect("a list");
+        assert_eq!(game["plies"].as_u64(), Some(searches.len() as u64));
+        assert_eq!((&game["first"], &searches[0]["side"]), (&first.into(), &first.into()));
+        assert_eq!(game["seconds"].as_array().map(Vec::len), Some(searches.len()));
+        for search in searches {
+            has(search, &["side", "action", "name", "steps", "playouts", "n", "wins", "draws", "q", "ucb"]);
+            has(search, &["mean_depth", "max_depth", "full_trees"]);
+            steps.insert(search["steps"].as_u64());
+        }
+        let names: String = searches.iter().map(|search| search["name"].as_str().expect("a name")).collect();
+        assert_eq!(game["moves"].as_str(), Some(&*format!("44{names}")));
+    }
+    assert!(steps.len() > 1, "time, not steps, ended the searches: {steps:?}");
+    let said = ok(&["replay", file, "--json", again]);
+    assert!(said.starts_with("identical: "), "{said}");
+    let repeated = json(Path::new(again));
+    for (new, old) in ["a", "b"].map(|side| (&repeated[side], &recorded[side])) {
+        for field in ["player", "options", "wins", "draws", "losses", "mean_steps", "mean_depth", "max_depth"] {
+            assert_eq!(new[field], old[field], "{field}");
+        }
+    }
+    for (new, old) in
+        repeated["games"].as_array().expect("a list").iter().zip(recorded["games"].as_array().expect("a list"))
+    {
+        for field in ["moves", "result", "searches"] {
+            assert_eq!(new[field], old[field], "{field}");
+        }
+    }
+    // What repeated a match can be repeated, with other threads too.
+    ok(&["replay", again, "--threads", "1", "--quiet"]);
+
+    // A file that somebody changed: move and values are named.
+    let text = std::fs::read_to_string(file).expect("there");
+    let third = &recorded["games"][1]["searches"][2];
+    let (n, wins) = (third["n"].as_u64().expect("a number"), third["wins"].as_u64().expect("a number"));
+    let mut changed = recorded.clone();
+    changed["games"][1]["searches"][2]["wins"] = (wins + 1).into();
+    std::fs::write(file, changed.to_string()).expect("a folder");
+    let said = fails(1, &["replay", file, "--quiet"]);
+    let expected = format!(
+        "match.json, game 2: the repeated game differs in 1 value, first move 3 (B, {}), wins: recorded {}, now {wins}",
+        third["name"].as_str().expect("a name"),
+        wins + 1
+    );
+    assert!(said.contains(&expected), "{expected}: {said}");
+    assert!(n >= wins);
+    // Other steps are another search.
+    changed["games"][1]["searches"][2]["wins"] = wins.into();
+    changed["games"][0]["searches"][0]["steps"] = (third["steps"].as_u64().expect("a number") + 700).into();
+    std::fs::write(file, changed.to_string()).expect("a folder");
+    assert!(fails(1, &["replay", file]).contains("game 1: the repeated game differs in"));
+    // Fields that contradict each other, and a file that is cut off.
+    changed["games"][0]["moves"] = "4".into();
+    std::fs::write(file, changed.to_string()).expect("a folder");
+    assert!(fails(1, &["replay", file]).contains("game 1: field moves: 4 is not the game of field searches"));
+    std::fs::write(file, &text[..text.len() / 2]).expect("a folder");
+    assert!(fails(1, &["replay", file]).contains("cut off"));
+}
+
+#[test]
+fn full_trees_are_told_with_a_hint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut kept = PathBuf::new();
+    let file = path(&folder, "full.json", &mut kept);
+    let search = ["analyse", "--device", "cpu", "--trees", "2", "--playouts", "2", "--steps", "60", "--json", file];
+    let shown = ok(&[&search[..], &["--memory", "0.00004"]].concat());
+    let trees = json(Path::new(file))["report"]["performance"]["trees"].clone();
+    assert_eq!(trees["full"], 2, "{trees}");
+    assert!(trees["refused"].as_u64() > Some(0));
+    assert!(shown.contains("2 of 2 trees have no node left") && shown.contains("--memory"), "{shown}");
+    assert!(ok(&["replay", file]).starts_with("identical: "));
+    let shown = ok(&search);
+    let trees = json(Path::new(file))["report"]["performance"]["trees"].clone();
+    assert_eq!((&trees["full"], &trees["refused"]), (&0.into(), &0.into()));
+    assert!(!shown.contains("no node left"), "{shown}");
+}
+
+#[test]
 fn the_log_shows_options_and_results_and_with_vv_every_kernel() {
     let said = |verbose: &str, device: &str| {
         let arguments = ["analyse", "--device", device, "--variant", "ocp_thrifty", "--rows", "3", verbose];

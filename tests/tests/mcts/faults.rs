@@ -137,7 +137,7 @@ fn full_trees_alias_no_children_and_are_played_out_again() {
             let expected = plain(&shape, &Connect4::new(), 30);
             for_each_device(|device| {
                 let mut forest = Forest::new(device, shape, &Connect4::new())?;
-                let mut replayed = 0;
+                let (mut replayed, mut counted) = (0, 0);
                 for _ in 0..30 {
                     let before = forest.heads()?;
                     forest.step()?;
@@ -146,9 +146,12 @@ fn full_trees_alias_no_children_and_are_played_out_again() {
                             replayed += 1;
                             assert_eq!((after.size, after.n_expanded), (before.size, 0), "nothing at all is added");
                         }
+                        counted += after.refused - before.refused;
                     }
                 }
                 assert!(replayed > 0, "capacity {capacity} is meant to be too small");
+                // Nobody is so deep here that another reason could keep a leaf from growing.
+                assert_eq!((counted, expected.statistics().trees.refused), (replayed, replayed), "each is counted");
                 forest::compare(&forest, &expected)?;
                 let mut fused = Forest::new(device, shape, &Connect4::new())?;
                 if !variant.is_thrifty() {
@@ -157,6 +160,7 @@ fn full_trees_alias_no_children_and_are_played_out_again() {
                     }
                     fused.backup()?;
                     forest::compare(&fused, &expected)?;
+                    assert_eq!(fused.heads()?.iter().map(|head| head.refused).sum::<u64>(), replayed);
                 }
                 Ok(())
             });
@@ -205,6 +209,9 @@ fn a_search_in_little_memory_goes_on_to_its_last_step() {
             .expect("cpu");
         assert_eq!(expected.performance.steps, 50);
         assert!(expected.performance.trees.max_size <= u64::from(capacity));
+        // So few nodes are used up by a few expansions a tree: each of the other steps was refused or ended a game.
+        assert_eq!(expected.performance.trees.full, 3, "{variant}: the report says that the trees are full");
+        assert!(expected.performance.trees.refused >= 3);
         check_report(&expected);
         for_each_device(|device| {
             let report = builder().build(device)?.run(&Connect4::new(), Progress::go_on)?;

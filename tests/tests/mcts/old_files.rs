@@ -94,7 +94,13 @@ fn an_old_match_and_an_old_game_are_played_again() {
     let (a, b, seed) = (player("a"), player("b"), old_match["seed"].to_string());
     mcts(&["match", "--games", "4", "--a", &a, "--b", &b, "--seed", &seed, "--quiet", "--json", file]);
     let new_match = json(&std::fs::read_to_string(Path::new(file)).expect("written"));
-    assert_eq!(new_match["games"], old_match["games"]);
+    let (new_games, old_games) = (new_match["games"].as_array(), old_match["games"].as_array());
+    for (new, old) in new_games.expect("a list").iter().zip(old_games.expect("a list")) {
+        for (field, value) in old.as_object().expect("a game") {
+            assert_eq!(&new[field], value, "{field}: new files hold more, and the old fields as they were");
+        }
+    }
+    assert_eq!(new_games.map(Vec::len), old_games.map(Vec::len));
     assert_eq!(new_match["a"]["mean_depth"], old_match["a"]["mean_depth"]);
 
     let game = json(&old("play.json"));
@@ -104,4 +110,14 @@ fn an_old_match_and_an_old_game_are_played_again() {
     let search = Search::<Connect4>::builder().options(options).action_names(Connect4::action_name);
     let report = search.build(&Device::cpu()).and_then(|mut search| search.run(&position, Progress::go_on));
     assert_eq!(report.expect("small").best.name, moves[1..]);
+}
+
+#[test]
+fn an_old_match_is_refused_by_name() {
+    let path = golden::path("mcts/v0.1/match.json");
+    let mut program = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
+    let output = program.args(["mcts", "replay", path.to_str().expect("a path in UTF-8")]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("match.json: field games: the searches of its moves are not recorded"), "{said}");
 }

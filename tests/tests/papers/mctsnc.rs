@@ -1,8 +1,10 @@
-//! `warpplay papers mctsnc`: its JSON, and what it refuses.
+//! `warpplay papers mctsnc`: every item in a quick run, gone on with and repeated; what it refuses.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use warpplay_papers::mctsnc::published::kernels::TABLE_1;
 use warpplay_tests::programs::{self, has};
 
 fn mctsnc(arguments: &[&str]) -> Output {
@@ -10,28 +12,122 @@ fn mctsnc(arguments: &[&str]) -> Output {
     program.args(["papers", "mctsnc"]).args(arguments).output().expect("the program starts")
 }
 
+/// Runs it; it must end well.
+fn ok(arguments: &[&str]) -> String {
+    let output = mctsnc(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn report(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("written");
+    serde_json::from_str::<Value>(&text).expect("JSON")["report"].clone()
+}
+
+const QUICK: [&str; 4] = ["--device", "cpu", "--quick", "--quiet"];
+
+/// The sheets of a report by their items.
+fn sheet<'a>(report: &'a Value, item: &str) -> &'a Value {
+    let sheets = report["sheets"].as_array().expect("a list");
+    sheets.iter().find(|sheet| sheet["item"] == item).unwrap_or_else(|| panic!("no sheet {item}"))
+}
+
+/// Number of rows of a sheet's table.
+fn rows(sheet: &Value, table: usize) -> &Vec<Value> {
+    sheet["tables"][table]["rows"].as_array().unwrap_or_else(|| panic!("no table {table} in {sheet}"))
+}
+
 #[test]
-fn the_published_figures_stand_beside_ours() {
+fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("mctsnc.json");
-    let name = file.to_str().expect("a path in UTF-8");
-    let output = mctsnc(&["--device", "cpu", "--seconds", "0.001", "--json", name]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("published") && shown.contains("gomoku"), "{shown}");
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
-    has(&report, &["device", "device_name", "seed", "options", "seconds", "rows"]);
-    let rows = report["rows"].as_array().expect("a list");
-    assert_eq!(rows.len(), 8, "two games, four variants");
-    for row in rows {
-        has(&row["published"], &["game", "variant", "n_trees", "n_playouts", "steps", "playouts", "score_percent"]);
-        has(&row["ours"], &["engine", "steps_per_second", "playouts_per_second", "mean_depth", "max_depth"]);
+    let path = |name: &str| folder.path().join(name);
+    let (json, plots) = (path("run.json"), path("plots"));
+    let (json_name, plots_name) = (json.to_str().expect("UTF-8"), plots.to_str().expect("UTF-8"));
+    ok(&[&QUICK[..], &["--games", "1", "--json", json_name, "--plots", plots_name]].concat());
+    let measured = report(&json);
+    let listed = ok(&["--list"]);
+    let items: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(items.len(), 16, "{listed}");
+    for item in &items {
+        let sheet = sheet(&measured, item);
+        has(sheet, &["title", "place", "tables", "figures", "notes", "left_out"]);
+        assert!(!rows(sheet, 0).is_empty(), "{item}");
+    }
+    assert_eq!(rows(sheet(&measured, "table1"), 0).len(), 20, "the kernels");
+    assert_eq!(rows(sheet(&measured, "figure3"), 0).len(), 16, "four variants, two m, two T");
+    for table in ["table2", "table3"] {
+        assert_eq!(rows(sheet(&measured, table), 0).len(), 20, "five players, each against four");
+        assert_eq!(rows(sheet(&measured, table), 1).len(), 5);
+    }
+    assert_eq!(rows(sheet(&measured, "speed"), 0).len(), 8, "two games, four variants");
+    assert_eq!(rows(sheet(&measured, "tableC4"), 0).len(), 14);
+    for figure in ["figure3_acp_prodigal", "figure4", "figure5", "figure5_depth", "table2", "figure7", "bounds", "question1"] {
+        assert!(plots.join(format!("{figure}.svg")).is_file(), "{figure}");
+    }
+    // Searches that time ended, here after a step or some, are repeated by their steps.
+    let again = path("again.json");
+    ok(&[&QUICK[..], &["--games", "1", "--replay", json_name, "--json", again.to_str().expect("UTF-8")]].concat());
+    let repeated = report(&again);
+    for (key, record) in measured["measurements"].as_object().expect("an object") {
+        assert_eq!(repeated["measurements"][key]["exact"], record["exact"], "{key}");
+    }
+    // A changed file is refused, with the measurement and both values.
+    let mut changed = serde_json::from_str::<Value>(&std::fs::read_to_string(&json).expect("there")).expect("JSON");
+    let search = &mut changed["report"]["measurements"]["Table 2 A-B by time game 1"]["exact"]["moves"][1];
+    let wins = search["wins"].as_u64().expect("a number");
+    search["wins"] = (wins + 1).into();
+    std::fs::write(&json, changed.to_string()).expect("there");
+    let output = mctsnc(&[&QUICK[..], &["--games", "1", "--only", "table2", "--replay", json_name]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let expected = format!("Table 2 A-B by time game 1: moves 1 wins {wins} now, moves 1 wins {} recorded", wins + 1);
+    assert!(said.contains(&expected), "{expected}: {said}");
+}
+
+#[test]
+fn a_tournament_that_was_killed_goes_on_with_the_next_game() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_string();
+    let (journal, json) = (path("journal"), path("run.json"));
+    let arguments = [&QUICK[..], &["--only", "table2", "--steps", "1", "--games", "1"]].concat();
+    ok(&[&arguments[..], &["--checkpoint", &journal, "--json", &json]].concat());
+    let whole = report(Path::new(&json));
+    // What a kill leaves: the first five games, and half a line.
+    let lines: Vec<String> = std::fs::read_to_string(&journal).expect("there").lines().map(String::from).collect();
+    assert_eq!(lines.len(), 1 + 20, "a line a game, ten pairs by time and by steps");
+    std::fs::write(&journal, format!("{}\n{}", lines[..6].join("\n"), &lines[6][..lines[6].len() / 2])).expect("there");
+    ok(&[&arguments[..], &["--resume", &journal, "--json", &json]].concat());
+    let resumed = report(Path::new(&json));
+    for (key, record) in whole["measurements"].as_object().expect("an object") {
+        assert_eq!(resumed["measurements"][key]["exact"], record["exact"], "{key}: steps limit these games");
+    }
+    let kept: Vec<String> = std::fs::read_to_string(&journal).expect("there").lines().map(String::from).collect();
+    assert_eq!((kept.len(), &kept[..6]), (lines.len(), &lines[..6]), "what was there was not played again");
+}
+
+#[test]
+fn the_kernels_of_table_1_are_entries_of_the_module() {
+    // Names of ours end in the game's.
+    let page = include_str!("../../../gpu/src/mcts/instantiate.rs");
+    for kernel in TABLE_1 {
+        let name = kernel.ours;
+        assert!(page.contains(name), "{name} is no entry of instantiate.rs");
     }
 }
 
 #[test]
 fn a_wrong_option_is_named() {
-    let output = mctsnc(&["--device", "cpu", "--seconds", "-1"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("option seconds: -1"));
+    for (wrong, said) in [
+        (&["--seconds", "-1"][..], "option seconds: -1"),
+        (&["--vanilla-seconds", "0"], "option vanilla-seconds: 0"),
+        (&["--games", "0"], "option games: 0"),
+        (&["--memory", "0"], "option memory: 0"),
+        (&["--only", "table9"], "option only: table9"),
+        (&["--full", "--quick"], "--quick"),
+    ] {
+        let output = mctsnc(&[&["--device", "cpu"], wrong].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {stderr}");
+        assert!(stderr.contains(said), "{wrong:?}: {stderr}");
+    }
 }

@@ -163,6 +163,8 @@ fn found(statistics: &reference::Statistics, stages: reference::StageTimes, redu
             max_depth: statistics.trees.max_depth,
             mean_size: statistics.trees.mean_size,
             max_size: statistics.trees.max_size,
+            full: statistics.trees.full as u32,
+            refused: statistics.trees.refused,
         },
     }
 }

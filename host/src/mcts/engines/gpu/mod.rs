@@ -65,6 +65,8 @@ impl Outcome {
                 max_depth: self.heads.iter().map(|head| head.max_depth).max().unwrap_or(0),
                 mean_size: nodes as f64 / count as f64,
                 max_size: self.heads.iter().map(|head| u64::from(head.size)).max().unwrap_or(0),
+                full: self.heads.iter().filter(|head| head.refused > 0).count() as u32,
+                refused: self.heads.iter().map(|head| head.refused).sum(),
             },
         }
     }

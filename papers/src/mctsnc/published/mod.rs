@@ -1,4 +1,10 @@
-//! The published figures: Tables 2 and 3 and Fig. 6.
+//! What is published: the players of Tables 2 and 3 here, their games in [`tournaments`], Fig. 6 in [`printout`], Table 1 and Listing 1 in [`kernels`], Table C.4 in
+//! [`parameters`]. The cells of Fig. 3 and the curves of Figs. 4, 5 and 7 are pictures without numbers; what the text says of them is here.
+
+pub mod kernels;
+pub mod parameters;
+pub mod printout;
+pub mod tournaments;
 
 use serde::Serialize;
 use warpplay::mcts::Variant;
@@ -90,3 +96,27 @@ pub const VANILLA: [(GameId, f64, f64, f64, f64, f64); 2] =
 
 /// Fig. 6, one search of Gomoku by `acp_prodigal` with T = 4, m = 256, 30 s: steps a second, playouts a second.
 pub const FIGURE_6: (f64, f64) = (117.3, 17.72e6);
+
+/// Playouts of Figs. 3 and 4, m.
+pub const GRID_PLAYOUTS: [u32; 4] = [32, 64, 128, 256];
+
+/// Trees of Figs. 3 and 4, T.
+pub const GRID_TREES: [u32; 4] = [1, 2, 4, 8];
+
+/// Games of a cell of Fig. 3, and of a match of Tables 2 and 3.
+pub const GAMES: u32 = 100;
+
+/// Seconds a move in Fig. 3: of the searches, and of the vanilla player. Section 4.1.
+pub const FIGURE_3_SECONDS: (f64, f64) = (1.0, 5.0);
+
+/// The vanilla player of Fig. 3: playouts (one a step), mean and largest depth of a move. Section 4.1.
+pub const FIGURE_3_VANILLA: (f64, f64, f64) = (17.14e3, 5.97, 7.98);
+
+/// Steps of a prodigal search for one of a thrifty search, in Fig. 3. Section 4.1.
+pub const PRODIGAL_STEPS: f64 = 1.46;
+
+/// Share of the steps that 8 trees cost against 1, in Fig. 3, in percent. Section 4.1.
+pub const EIGHT_TREES_COST_PERCENT: f64 = 5.0;
+
+/// How much UCB intervals are enlarged in Fig. 7.
+pub const FIGURE_7_ENLARGED: f64 = 25.0;

@@ -1,0 +1,63 @@
+//! One game between two players.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use warpplay_gpu::mcts::{KernelSet, Notation, Outcome};
+
+use super::player::Contestant;
+use super::record::{GameRecord, GameResult, MoveRecord, Side};
+#[cfg(doc)]
+use crate::Error;
+use crate::{Progress, Result};
+
+/// A game and how long it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Played {
+    /// What a repetition must find again.
+    pub record: GameRecord,
+    /// Seconds of each search, in the order of the moves.
+    pub seconds: Vec<f64>,
+}
+
+/// Plays a game from `start` to its end, `first` to move, with a seed for each player; `players` are A and B.
+///
+/// With the `recorded` moves of a game, each search makes the steps of the recorded one instead of keeping to its limits; where the game goes on after the last
+/// recorded move, the steps are those of the last. `watch` sees the progress of each search; `None` when it stopped one.
+///
+/// # Errors
+/// As [`Contestant::think`]; [`Error::Finished`] for a position in which nobody can move.
+pub fn play_game<G: KernelSet + Notation>(
+    players: &mut [Contestant<G>; 2],
+    start: &G,
+    first: Side,
+    seeds: [u64; 2],
+    recorded: &[MoveRecord],
+    mut watch: impl FnMut(&Progress) -> ControlFlow<()> + Send,
+) -> Result<Option<Played>> {
+    for side in Side::BOTH {
+        players[side.index()].begin(seeds[side.index()]);
+    }
+    let mut position = *start;
+    let first_to_move = position.to_move();
+    let of = |player| if player == first_to_move { first } else { first.other() };
+    let (mut moves, mut seconds) = (Vec::<MoveRecord>::new(), Vec::new());
+    loop {
+        let side = of(position.to_move());
+        let steps = recorded.get(moves.len()).or(recorded.last()).map(|old| old.steps);
+        let begun = Instant::now();
+        let Some(found) = players[side.index()].think(&position, side, steps, &mut watch)? else { return Ok(None) };
+        seconds.push(begun.elapsed().as_secs_f64());
+        position.apply(found.action);
+        moves.push(found);
+        let result = match position.outcome() {
+            Outcome::Ongoing => continue,
+            Outcome::Draw => GameResult::Draw,
+            Outcome::Win(player) => match of(player) {
+                Side::A => GameResult::A,
+                Side::B => GameResult::B,
+            },
+        };
+        return Ok(Some(Played { record: GameRecord { first, seeds, result, moves }, seconds }));
+    }
+}

@@ -1,0 +1,216 @@
+//! Figs. 3 and 4: the four variants with m × T settings against the vanilla player on Connect 4.
+
+use warpplay::mcts::contest::{Played, Side};
+use warpplay::mcts::{Connect4, Variant};
+
+use super::matches::{play_match, playouts_per_second, reached_cells, score_cells, scores};
+use super::options::{Experiment, Options};
+use super::published::{
+    EIGHT_TREES_COST_PERCENT, FIGURE_3_VANILLA, GRID_PLAYOUTS, GRID_TREES, PRODIGAL_STEPS, VANILLA,
+};
+use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+
+/// Settings of the grid: trees and playouts; few and small ones in a quick run.
+fn grid(quick: bool) -> ([u32; 2], Vec<u32>, Vec<u32>) {
+    match quick {
+        true => ([1, 2], vec![1, 2], vec![1, 2]),
+        false => ([1, 8], GRID_TREES.to_vec(), GRID_PLAYOUTS.to_vec()),
+    }
+}
+
+/// The games of one setting.
+struct Setting {
+    variant: Variant,
+    n_trees: u32,
+    n_playouts: u32,
+    games: Vec<Played>,
+}
+
+/// Plays the grid for these variants; both figures, and whoever asks again, get the same games.
+fn play(run: &mut Run<'_>, options: &Options, variants: &[Variant]) -> Result<Vec<Setting>, Stop> {
+    let size = options.size(Experiment::Grid, run.quick());
+    let (_, trees, playouts) = grid(run.quick());
+    run.expect((variants.len() * trees.len() * playouts.len()) as u64 * u64::from(size.games));
+    let mut settings = Vec::new();
+    for &variant in variants {
+        for &n_playouts in &playouts {
+            for &n_trees in &trees {
+                let key = format!("Fig. 3 {variant} m {n_playouts} T {n_trees}");
+                let players =
+                    [options.player(variant, n_trees, n_playouts, size.limits), options.vanilla(size.vanilla)];
+                let games = play_match::<Connect4>(run, &key, &players, size.games, options.seed)?;
+                settings.push(Setting { variant, n_trees, n_playouts, games });
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// Mean over settings of a value, where each has one.
+fn mean<'a>(settings: impl Iterator<Item = &'a Setting>, of: impl Fn(&Setting) -> Option<f64>) -> f64 {
+    let values: Vec<f64> = settings.filter_map(of).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn steps(setting: &Setting) -> Option<f64> {
+    scores(&setting.games).a.mean_steps
+}
+
+/// Fig. 3.
+pub(super) fn figure3(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
+    let size = options.size(Experiment::Grid, run.quick());
+    let settings = play(run, options, Variant::ALL)?;
+    let mut table = Table::new(format!(
+        "scores of the searches ({} a move) against the vanilla player ({} a move), {} games each",
+        size.limits.text(),
+        size.vanilla.text(),
+        size.games
+    ))
+    .column("variant")
+    .column("m")
+    .column("T");
+    for (head, digits) in
+        [("score, %", 1), ("low", 1), ("high", 1), ("playouts", 0), ("steps", 0), ("mean depth", 2), ("max depth", 2)]
+    {
+        table = table.digits(head, digits);
+    }
+    for setting in &settings {
+        let score = scores(&setting.games).a;
+        let mut row: Vec<Cell> =
+            vec![setting.variant.to_string().into(), setting.n_playouts.into(), setting.n_trees.into()];
+        row.extend(score_cells(&score));
+        row.extend(reached_cells(&score));
+        table.row(row);
+    }
+    let all: Vec<&Played> = settings.iter().flat_map(|setting| &setting.games).collect();
+    let vanilla = warpplay::mcts::contest::Scores::of(all.iter().map(|played| &played.record)).b;
+    let mut averages = Table::new("the vanilla player, averages of a move")
+        .column("")
+        .digits("playouts", 0)
+        .digits("steps", 0)
+        .digits("mean depth", 2)
+        .digits("max depth", 2);
+    let (playouts, depth, max_depth) = FIGURE_3_VANILLA;
+    averages.row(["published, section 4.1".into(), playouts.into(), playouts.into(), depth.into(), max_depth.into()]);
+    let (_, _, playouts, depth, max_depth, _) = VANILLA[0];
+    averages.row(["published, Table 2".into(), playouts.into(), playouts.into(), depth.into(), max_depth.into()]);
+    averages.row([Cell::from("ours")].into_iter().chain(reached_cells(&vanilla)));
+
+    let is = |prodigal: bool| settings.iter().filter(move |setting| setting.variant.is_thrifty() != prodigal);
+    let of_trees = |n| settings.iter().filter(move |setting| setting.n_trees == n);
+    let ([least, most], ..) = grid(run.quick());
+    let acp = |all: bool| {
+        let of = settings.iter().filter(move |setting| setting.variant.plays_all_children() == all);
+        mean(of, |setting| scores(&setting.games).a.score_percent)
+    };
+    let mut sheet = Sheet::new(item)
+        .table(table)
+        .table(averages)
+        .note(format!(
+            "Steps of a prodigal search for one of a thrifty: published {PRODIGAL_STEPS}, ours {:.2}.",
+            mean(is(true), steps) / mean(is(false), steps)
+        ))
+        .note(format!(
+            "Steps that {most} trees cost against {least}: published {EIGHT_TREES_COST_PERCENT} % (8 against 1), ours {:.1} %.",
+            100.0 * (1.0 - mean(of_trees(most), steps) / mean(of_trees(least), steps))
+        ))
+        .note(format!("Mean score of the variants that play all children {:.1} %, one child {:.1} %.", acp(true), acp(false)))
+        .left_out("The published scores of the cells: Fig. 3 is a picture whose numbers are not in the text; the vanilla player's averages are.");
+    if run.quick() {
+        sheet = sheet.left_out("The published m and T: a quick run has 1 and 2 of each.");
+    }
+    for &variant in Variant::ALL {
+        sheet = sheet.figure(heat(&settings, variant, run.quick()));
+    }
+    Ok(sheet)
+}
+
+fn heat(settings: &[Setting], variant: Variant, quick: bool) -> Figure {
+    let (_, trees, playouts) = grid(quick);
+    let cell = |n_playouts: u32, n_trees: u32| {
+        settings.iter().find(|of| (of.variant, of.n_playouts, of.n_trees) == (variant, n_playouts, n_trees))
+    };
+    let text = |setting: &Setting| {
+        let score = scores(&setting.games).a;
+        let of = |value: Option<f64>| value.unwrap_or_default();
+        let [low, high] = score.interval_percent.unwrap_or_default();
+        format!(
+            "{:.1} %\n{low:.0} to {high:.0}\n{:.0}/{:.0}\n{:.2}/{:.2}",
+            of(score.score_percent),
+            of(score.mean_playouts),
+            of(score.mean_steps),
+            of(score.mean_depth),
+            of(score.mean_max_depth)
+        )
+    };
+    let row = |n_playouts: &u32| trees.iter().map(|&n_trees| cell(*n_playouts, n_trees)).collect::<Vec<_>>();
+    let rows: Vec<_> = playouts.iter().map(row).collect();
+    Figure {
+        file: format!("figure3_{variant}"),
+        title: format!("{variant} against vanilla: score, 95 % interval, playouts/steps, mean/max depth"),
+        x: Axis::linear("trees, T"),
+        y: Axis::linear("playouts, m"),
+        chart: Chart::Heat {
+            x: trees.iter().map(u32::to_string).collect(),
+            y: playouts.iter().map(u32::to_string).collect(),
+            values: rows
+                .iter()
+                .map(|row| row.iter().map(|cell| cell.and_then(|of| scores(&of.games).a.score_percent)).collect())
+                .collect(),
+            texts: rows.iter().map(|row| row.iter().map(|cell| cell.map_or(String::new(), text)).collect()).collect(),
+        },
+    }
+}
+
+/// Fig. 4.
+pub(super) fn figure4(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
+    let variants = [Variant::OcpProdigal, Variant::AcpProdigal];
+    let settings = play(run, options, &variants)?;
+    let (_, trees, playouts) = grid(run.quick());
+    let mut table =
+        Table::new("playouts a second of the searches, mean over the games of Fig. 3").column("variant").column("T");
+    for m in &playouts {
+        table = table.digits(format!("m = {m}"), 0);
+    }
+    let mut lines = Vec::new();
+    for variant in variants {
+        for &n_trees in &trees {
+            let of = settings.iter().filter(|of| (of.variant, of.n_trees) == (variant, n_trees));
+            let rates: Vec<(u32, Option<f64>)> =
+                of.map(|of| (of.n_playouts, playouts_per_second(&of.games, Side::A))).collect();
+            let mut row: Vec<Cell> = vec![variant.to_string().into(), n_trees.into()];
+            row.extend(rates.iter().map(|(_, rate)| Cell::from(*rate)));
+            table.row(row);
+            let points = rates.iter().filter_map(|&(m, rate)| Some([f64::from(m), rate?])).collect();
+            lines.push(Line { name: format!("{variant}, T = {n_trees}"), points, ..Line::default() });
+        }
+    }
+    let all: Vec<Played> = settings.into_iter().flat_map(|setting| setting.games).collect();
+    let vanilla = playouts_per_second(&all, Side::B);
+    table.row(["vanilla".into(), 1.into()].into_iter().chain(playouts.iter().map(|_| Cell::from(vanilla))));
+    let level = |rate: f64| playouts.iter().map(|&m| [f64::from(m), rate]).collect::<Vec<_>>();
+    lines.extend(vanilla.map(|rate| Line { name: "vanilla".into(), points: level(rate), ..Line::default() }));
+    let published = FIGURE_3_VANILLA.0 / super::published::FIGURE_3_SECONDS.1;
+    lines.push(Line {
+        name: "vanilla, published".into(),
+        points: level(published),
+        published: true,
+        ..Line::default()
+    });
+    let figure = Figure {
+        file: item.name.into(),
+        title: "playouts a second, Connect 4".into(),
+        x: Axis::log("playouts, m"),
+        y: Axis::log("playouts a second"),
+        chart: Chart::Lines(lines),
+    };
+    let mut sheet = Sheet::new(item)
+        .table(table)
+        .figure(figure)
+        .note(format!("The vanilla player makes {published:.0} playouts a second in the paper, {:.0} here.", vanilla.unwrap_or_default()))
+        .left_out("The published curves: a picture without numbers; the text says more than three orders of magnitude between ACP and vanilla.");
+    if run.quick() {
+        sheet = sheet.left_out("The published m and T: a quick run has 1 and 2 of each.");
+    }
+    Ok(sheet)
+}

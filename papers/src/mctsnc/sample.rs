@@ -1,0 +1,180 @@
+//! Figs. 5 and 7, and the sample games themselves: values, bounds and depths along a game.
+
+use warpplay::mcts::contest::{GameResult, Played, PlayerOptions, Side};
+use warpplay::mcts::{Connect4, Game, Gomoku, KernelSet, Notation, Variant};
+
+use super::matches::play_match;
+use super::options::{Experiment, Options, shrunk};
+use super::published::{FIGURE_7_ENLARGED, GameId};
+use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+
+/// The players of the sample game: all children played prodigally, T = 4, m = 256, against the vanilla player in Connect 4, against the thrifty form in Gomoku.
+fn players(options: &Options, game: GameId, quick: bool) -> [PlayerOptions; 2] {
+    let [n_trees, n_playouts] = shrunk([4, 256], quick);
+    match game {
+        GameId::Connect4 => {
+            let size = options.size(Experiment::Grid, quick);
+            [options.player(Variant::AcpProdigal, n_trees, n_playouts, size.limits), options.vanilla(size.vanilla)]
+        }
+        GameId::Gomoku => {
+            let limits = options.size(Experiment::Gomoku, quick).limits;
+            [Variant::AcpProdigal, Variant::AcpThrifty]
+                .map(|variant| options.player(variant, n_trees, n_playouts, limits))
+        }
+    }
+}
+
+fn name(player: &PlayerOptions) -> String {
+    match player {
+        PlayerOptions::Search(search) => {
+            format!("{}, T = {}, m = {}", search.variant, search.n_trees, search.n_playouts)
+        }
+        PlayerOptions::Vanilla(_) => "vanilla".into(),
+    }
+}
+
+fn play(run: &mut Run<'_>, options: &Options, game: GameId) -> Result<Played, Stop> {
+    let players = players(options, game, run.quick());
+    run.expect(1);
+    let mut played = match game {
+        GameId::Connect4 => play_match::<Connect4>(run, "sample of Connect 4", &players, 1, options.seed)?,
+        GameId::Gomoku => play_match::<Gomoku>(run, "sample of Gomoku", &players, 1, options.seed)?,
+    };
+    played.pop().ok_or(Stop::Interrupted)
+}
+
+/// Fig. 5 (Connect 4) or Fig. 7 (Gomoku).
+pub(super) fn figure(item: &Item, run: &mut Run<'_>, options: &Options, game: GameId) -> Result<Sheet, Stop> {
+    let players = players(options, game, run.quick());
+    let played = play(run, options, game)?;
+    let enlarged = if game == GameId::Gomoku { FIGURE_7_ENLARGED } else { 1.0 };
+    let of = |side: Side| (1u32..).zip(&played.record.moves).filter(move |(_, found)| found.side == side);
+    let mut values = Vec::new();
+    let mut depths = Vec::new();
+    let mut table = Table::new("means over the moves of the game").column("player").digits("q", 4).digits("ucb - q", 6);
+    table = table.digits("mean depth", 2).digits("max depth", 2).column("moves");
+    for side in Side::BOTH {
+        let player = name(&players[side.index()]);
+        let rows: Vec<[f64; 4]> = of(side)
+            .filter_map(|(ply, found)| {
+                let (q, ucb) = (f64::from(found.q?), f64::from(found.ucb?));
+                Some([f64::from(ply), q, q + enlarged * (ucb - q), ucb - q])
+            })
+            .collect();
+        values.push(Line {
+            name: format!("{side}: {player}"),
+            points: rows.iter().map(|row| [row[0], row[1]]).collect(),
+            band: rows.iter().map(|row| [row[1], row[2]]).collect(),
+            published: false,
+        });
+        let line = |name: &str, depth: &dyn Fn(&warpplay::mcts::contest::MoveRecord) -> f64| Line {
+            name: format!("{side}: {name}"),
+            points: of(side).map(|(ply, found)| [f64::from(ply), depth(found)]).collect(),
+            ..Line::default()
+        };
+        depths.push(line("mean depth", &|found| found.mean_depth));
+        depths.push(line("max depth", &|found| f64::from(found.max_depth)));
+        let mean = |value: &dyn Fn(usize) -> f64, n: usize| (0..n).map(value).sum::<f64>() / n.max(1) as f64;
+        let moves: Vec<_> = of(side).map(|(_, found)| found).collect();
+        table.row([
+            Cell::from(format!("{side}: {player}")),
+            mean(&|at| rows[at][1], rows.len()).into(),
+            mean(&|at| rows[at][3], rows.len()).into(),
+            mean(&|at| moves[at].mean_depth, moves.len()).into(),
+            mean(&|at| f64::from(moves[at].max_depth), moves.len()).into(),
+            moves.len().into(),
+        ]);
+    }
+    let chart = |file: String, title: String, y: &str, lines| Figure {
+        file,
+        title,
+        x: Axis::linear("move"),
+        y: Axis::linear(y),
+        chart: Chart::Lines(lines),
+    };
+    let times = if enlarged > 1.0 { format!(", its distance enlarged {enlarged} times") } else { String::new() };
+    let top = chart(
+        item.name.into(),
+        format!("{}: value of the move played, up to its upper confidence bound{times}", item.title),
+        "value q",
+        values,
+    );
+    let bottom = chart(format!("{}_depth", item.name), format!("{}: depth of the trees", item.title), "depth", depths);
+    Ok(Sheet::new(item)
+        .table(table)
+        .figure(top)
+        .figure(bottom)
+        .note(format!(
+            "{} moves; {}. The game itself is in the item games.",
+            played.record.moves.len(),
+            result(&played)
+        ))
+        .left_out("The published curves: a picture of one game, without its moves or numbers."))
+}
+
+fn result(played: &Played) -> &'static str {
+    match played.record.result {
+        GameResult::A => "A won",
+        GameResult::B => "B won",
+        GameResult::Draw => "a draw",
+    }
+}
+
+/// The games as a table of moves and in the form of SGF.
+pub(super) fn games(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
+    let mut sheet = Sheet::new(item);
+    for game in [GameId::Connect4, GameId::Gomoku] {
+        let players = players(options, game, run.quick());
+        let played = play(run, options, game)?;
+        let title = match game {
+            GameId::Connect4 => Connect4::NAME,
+            GameId::Gomoku => Gomoku::NAME,
+        };
+        let mut table = Table::new(format!("{title}: A = {}, B = {}", name(&players[0]), name(&players[1])));
+        for head in ["move", "player", "played"] {
+            table = table.column(head);
+        }
+        table = table.digits("q", 5).digits("ucb", 5).column("n").column("playouts").column("steps");
+        table = table.digits("mean depth", 2).column("max depth").digits("ms", 2);
+        for ((ply, found), seconds) in (1u32..).zip(&played.record.moves).zip(&played.seconds) {
+            table.row([
+                ply.into(),
+                found.side.to_string().into(),
+                found.name.clone().into(),
+                found.q.map(f64::from).into(),
+                found.ucb.map(f64::from).into(),
+                found.n.into(),
+                found.playouts.into(),
+                found.steps.into(),
+                found.mean_depth.into(),
+                found.max_depth.into(),
+                (1e3 * seconds).into(),
+            ]);
+        }
+        let sgf = match game {
+            GameId::Connect4 => sgf::<Connect4>(&players, &played),
+            GameId::Gomoku => sgf::<Gomoku>(&players, &played),
+        };
+        sheet = sheet.table(table).note(sgf);
+    }
+    Ok(sheet)
+}
+
+/// A game in the form of SGF: a node a move, the value of the move as `V`, steps and playouts in its comment. The names of moves are those of this library.
+fn sgf<G: KernelSet + Notation>(players: &[PlayerOptions; 2], played: &Played) -> String {
+    let record = &played.record;
+    let [black, white] = [record.first, record.first.other()].map(|side| name(&players[side.index()]));
+    let result = match record.result {
+        GameResult::Draw => "0",
+        GameResult::A if record.first == Side::A => "B+",
+        GameResult::B if record.first == Side::B => "B+",
+        _ => "W+",
+    };
+    let mut text = format!("(;FF[4]GN[{}]PB[{black}]PW[{white}]RE[{result}]", G::NAME);
+    for found in &record.moves {
+        let colour = if found.side == record.first { 'B' } else { 'W' };
+        let value = found.q.map_or(String::new(), |q| format!("V[{q:.5}]"));
+        text += &format!(";{colour}[{}]{value}C[steps {} playouts {}]", found.name, found.steps, found.playouts);
+    }
+    text + ")"
+}

@@ -1,0 +1,86 @@
+//! Single searches, each a measurement.
+
+use serde::{Deserialize, Serialize};
+use warpplay::mcts::{
+    ActionReport, Engine, KernelSet, Notation, Options as SearchOptions, Report, Search, StageMs, StoppedBy,
+    TreesReport,
+};
+use warpplay::{Backend, Progress};
+
+use crate::experiment::{Run, Stop};
+
+/// What a search finds again when its steps are repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Found {
+    pub steps: u64,
+    pub playouts: u64,
+    pub best: ActionReport,
+    /// All actions; empty where they are not asked for.
+    pub actions: Vec<ActionReport>,
+    pub trees: TreesReport,
+}
+
+/// How long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Timed {
+    pub engine: Engine,
+    pub seconds: f64,
+    pub ms: StageMs,
+    pub stage_times_from: String,
+}
+
+impl Found {
+    /// Children that an expansion made, in the mean over steps and trees: the branching factor where leaves were not terminal.
+    pub fn branching(&self) -> f64 {
+        (self.trees.mean_size - 1.0) / self.steps as f64
+    }
+}
+
+/// Searches a position; `key` names it in the journal. `keep_actions`: whether every action is recorded, or the best alone.
+pub(super) fn search<G: KernelSet + Notation>(
+    run: &mut Run<'_>,
+    key: &str,
+    position: &G,
+    options: &SearchOptions,
+    keep_actions: bool,
+) -> Result<(Found, Timed), Stop> {
+    run.both(key, |now| {
+        let mut options = options.clone();
+        if let Some(before) = now.before {
+            let before: &Found = before;
+            (options.steps, options.seconds) = (Some(before.steps), None);
+        }
+        let mut search = Search::<G>::builder().options(options).action_names(G::action_name).build(now.device)?;
+        // A few steps first bring up the clocks of a GPU. On a CPU a step of Gomoku takes seconds, and there is nothing to gain.
+        if now.device.backend() == Backend::Cuda {
+            let limits = (search.options().steps, search.options().seconds);
+            search.set_limits(Some(64), None)?;
+            search.run(position, Progress::go_on)?;
+            search.set_limits(limits.0, limits.1)?;
+        }
+        let report = search.run(position, |_| now.go_on())?;
+        if report.stopped_by == StoppedBy::Request {
+            return Err(Stop::Interrupted);
+        }
+        let Report { engine, seconds, best, actions, performance, .. } = report;
+        let found = Found {
+            steps: performance.steps,
+            playouts: performance.playouts,
+            best,
+            actions: if keep_actions { actions } else { Vec::new() },
+            trees: performance.trees,
+        };
+        let timed = Timed { engine, seconds, ms: performance.ms, stage_times_from: performance.stage_times_from };
+        Ok((found, timed))
+    })
+}
+
+/// Steps a second of a search.
+pub(super) fn steps_per_second(found: &Found, timed: &Timed) -> f64 {
+    found.steps as f64 / timed.seconds.max(1e-9)
+}
+
+/// Playouts a second of a search.
+pub(super) fn playouts_per_second(found: &Found, timed: &Timed) -> f64 {
+    found.playouts as f64 / timed.seconds.max(1e-9)
+}
