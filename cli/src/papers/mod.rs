@@ -40,7 +40,7 @@ pub enum Paper {
     MnistMlp(mnist_mlp::Args),
     #[cfg(feature = "shogi")]
     #[command(name = "shogi_bonanza")]
-    ShogiBonanza(shogi_bonanza::Args),
+    ShogiBonanza(Box<shogi_bonanza::Args>),
     #[cfg(feature = "cfr")]
     #[command(name = "cfr_thesis")]
     CfrThesis(cfr_thesis::Args),
@@ -92,6 +92,10 @@ mod tests {
             ("checkers_conv --games", "by --quick"),
             ("mnist_mlp experiments --epochs", "by --quick"),
             ("cfr_thesis --iterations", "by --quick"),
+            ("shogi_bonanza --iterations", "of the paper"),
+            ("shogi_bonanza --engine", "that of the library"),
+            ("shogi_bonanza --split", "of the paper's own options"),
+            ("shogi_bonanza --plot-iterations", "of the paper"),
         ];
         hold::<Args>(&cases, &prose, |args| match &args.paper {
             Paper::MnistMlp(args) => args.options().map(|options| format!("{options:?}")).ok_or("no options".into()),

@@ -1,129 +1,148 @@
-//! `warpplay papers shogi_bonanza`: the paper's learning, its tables and its figures.
+//! `warpplay papers shogi_bonanza`: the paper's tables, figures and claims beside ours; and its learning, once.
 //!
 //! ```text
+//! warpplay papers shogi_bonanza --quick
+//! warpplay papers shogi_bonanza --records games.usi.txt.gz --repeat 2 --json run.json --plots plots
+//! mpirun -n 4 warpplay papers shogi_bonanza --records games.usi.txt.gz --only table2
 //! warpplay papers shogi_bonanza --records games.usi.txt.gz --iterations 50 --init 3 --plies 40..80 --json run.json
-//! warpplay papers shogi_bonanza --records games.usi.txt.gz --tables --quiescence --plots plots
+//! warpplay papers shogi_bonanza --records games.usi.txt.gz --iterations 50 --tables --quiescence --plots plots
 //! ```
 
+mod learning;
 mod tables;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::Result;
-use serde::Serialize;
-use warpplay::Device;
-use warpplay::shogi::dataset::Facts;
 use warpplay::shogi::ranks::{self, Ranks};
-use warpplay::shogi::records::Skipped;
-use warpplay::shogi::{Objective, Row};
-use warpplay_papers::shogi_bonanza::tables::{Tables, Wanted, figure, measure};
-use warpplay_papers::shogi_bonanza::{Options, PaperEngine, Split, learn};
+use warpplay_papers::experiment::Paper as _;
+use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings, games};
+use warpplay_papers::shogi_bonanza::{PaperEngine, Split};
 
-use crate::common::flags::{PlotsFlag, ThreadsFlag};
-use crate::common::{self, DeviceFlag, OutputFile, OutputFlags, table};
-use crate::shogi::data::{Data, Measured};
-use crate::shogi::data_flags::{HeldOutFlag, RepeatFlag, SourceFlags};
+use crate::common::flags::ThreadsFlag;
+use crate::common::{self, Usage};
+use crate::papers::items::ItemFlags;
+use crate::shogi::data::Data;
+use crate::shogi::data_flags::{HeldOutFlag, PartFlags, RepeatFlag, SourceFlags};
+use crate::shogi::group;
 use crate::shogi::rule_flags::RuleFlags;
-use crate::shogi::{chart, check, group};
 
-/// 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」: its objective, its update, its tables and figures
+/// 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」: its tables, figures and claims beside ours
+///
+/// With --iterations, --init, --engine, --split, --held-out, --tables or --plot-iterations its learning is run once instead.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
-    pub source: SourceFlags,
+    pub items: ItemFlags,
+
+    #[command(flatten)]
+    pub source: Source,
     #[command(flatten)]
     pub rule: RuleFlags,
 
     #[command(flatten)]
     pub held_out: HeldOutFlag,
 
-    /// Updates; the paper did 50
-    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
-    pub iterations: u32,
+    /// Learn once, with so many updates; the paper did 50 [default: 50, where the learning is run once]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub iterations: Option<u32>,
 
-    /// How the objective is computed: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain, fused,
-    /// histogram (sums over the distinct differences)
-    #[arg(long, value_name = "ENGINE", default_value = "histogram", alias = "form")]
-    pub engine: PaperEngine,
+    /// How the objective is computed where the learning is run once: paper (the paper's positions of 96 bytes and its two kernels), paper95 (the same at 95 bytes), persistent, plain,
+    /// fused, histogram (sums over the distinct differences) [default: histogram]
+    #[arg(long, value_name = "ENGINE", alias = "form")]
+    pub engine: Option<PaperEngine>,
 
     #[command(flatten)]
     pub repeat: RepeatFlag,
     #[command(flatten)]
     pub threads: ThreadsFlag,
 
-    /// What is divided among ranks: data (each has a share of the positions), features (each evaluates a share of the 12 changed values, as the paper)
-    #[arg(long, value_name = "WHAT", default_value_t = Split::Data)]
-    pub split: Split,
+    /// What is divided among ranks where the learning is run once: data (each has a share of the positions), features (each evaluates a share of the 12 changed values, as the paper)
+    /// [default: data]
+    #[arg(long, value_name = "WHAT")]
+    pub split: Option<Split>,
 
-    /// Measure and print the paper's Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) beside its own figures
+    /// Learn once, and measure and print Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) of that learning
     #[arg(long)]
     pub tables: bool,
 
     /// Updates of each measurement of Tables 2 and 6
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..), requires = "tables")]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub table_iterations: u32,
 
-    /// Learn once more with quiescence search, for Table 7
-    #[arg(long, requires = "tables")]
+    /// Learn with quiescence search too, for Table 7
+    #[arg(long)]
     pub quiescence: bool,
 
     /// Search anew after so many updates
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence")]
     pub quiescence_every: u32,
 
-    #[command(flatten)]
-    pub plots: PlotsFlag,
-
-    /// Updates of the figures
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "plots")]
-    pub plot_iterations: u32,
-
-    #[command(flatten)]
-    pub device: DeviceFlag,
-    #[command(flatten)]
-    pub output: OutputFlags,
+    /// Updates of the figures where the learning is run once [default: 100]
+    #[arg(long, value_name = "N", requires = "plots")]
+    pub plot_iterations: Option<u32>,
 }
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 1;
+/// Records, or a data set that was built from some; neither with --quick, which then takes a hundred games that are part of the program.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Source {
+    /// Game records: a file or a folder (CSA, KIF, KI2, lists of USI moves; plain or .gz); with --quick a hundred games of the program if there are none
+    #[arg(long, value_name = "PATH", alias = "games", conflicts_with = "data")]
+    pub records: Option<PathBuf>,
 
-/// First values of the paper's two figures.
-const FIGURES: [u32; 2] = [3, 5];
+    /// A data set that build-dataset has made
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
 
-/// What is written.
-#[derive(Serialize)]
-struct Record<'a> {
-    schema: u32,
-    kind: &'static str,
-    parents: u64,
-    children: u64,
-    distinct_vectors: u64,
-    /// Share of children with no difference of material to the played move.
-    zero_share: f64,
-    trajectory: &'a [Row],
-    objective: Objective,
-    engine: PaperEngine,
-    repeat: u32,
-    ranks: usize,
-    split: Split,
-    /// Of the learning alone.
-    seconds: f64,
-    /// Of reading the games and finding their children.
-    data_seconds: f64,
-    /// What it was learnt from, as `inspect` says it.
-    games: u64,
-    skipped: &'a [Skipped],
-    data: &'a Facts,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tables: Option<&'a Tables>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held_out: Option<Measured>,
-    device: String,
-    device_name: String,
-    program: &'static str,
-    version: &'static str,
+    #[command(flatten)]
+    pub part: PartFlags,
+}
+
+impl Source {
+    fn flags(&self) -> SourceFlags {
+        SourceFlags { records: self.records.clone(), data: self.data.clone(), part: self.part.clone() }
+    }
+
+    /// What is read, or the program's own games.
+    fn read(&self, quick: bool) -> Result<Data> {
+        if self.records.is_some() || self.data.is_some() || !quick {
+            return Data::read(&self.flags());
+        }
+        if self.part.given() {
+            let text =
+                "--limit, --game-range, --plies or --shard without --records: the games of --quick are taken whole";
+            return Err(Usage(text.into()).into());
+        }
+        Data::timed("100 games of the program".as_ref(), || Ok(games()?))
+    }
+}
+
+impl Args {
+    /// The flag by which the learning is run once, if there is one.
+    fn once(&self) -> Option<&'static str> {
+        [
+            ("--iterations", self.iterations.is_some()),
+            ("--init", self.rule.init.is_some()),
+            ("--engine", self.engine.is_some()),
+            ("--split", self.split.is_some()),
+            ("--held-out", self.held_out.held_out.is_some()),
+            ("--tables", self.tables),
+            ("--plot-iterations", self.plot_iterations.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    fn settings(&self) -> warpplay::Result<Settings> {
+        Ok(Settings {
+            objective: self.rule.objective()?,
+            table_iterations: self.table_iterations,
+            repeat: self.repeat.repeat,
+            threads: self.threads.threads,
+            quiescence_every: self.quiescence.then_some(self.quiescence_every),
+            ..Settings::default()
+        })
+    }
 }
 
 /// Runs the command.
@@ -131,151 +150,54 @@ struct Record<'a> {
 /// # Errors
 /// Those of the library; a file that cannot be written; ranks that disagree.
 pub fn run(args: &Args) -> Result<()> {
-    args.output.start_log();
-    group::join("shogi_bonanza", |ranks| in_group(args, ranks))
-}
-
-fn in_group(args: &Args, ranks: &dyn Ranks) -> Result<()> {
-    // Everything that can be wrong is found before any work is done.
-    let objective = args.rule.objective()?;
-    let leads = ranks.rank() == 0;
-    let held_out = args.held_out.path();
-    let read = [
-        ("--records", args.source.records.as_deref()),
-        ("--data", args.source.data.as_deref()),
-        ("--held-out", held_out),
+    args.items.output.start_log();
+    let Some(flag) = args.once() else { return group::join("shogi_bonanza", |ranks| items(args, ranks)) };
+    let items = &args.items;
+    let of_items = [
+        ("--only", !items.only.is_empty()),
+        ("--list", items.list),
+        ("--quick", items.quick),
+        ("--checkpoint", items.checkpoint.is_some()),
+        ("--resume", items.resume.is_some()),
+        ("--replay", items.replay.is_some()),
     ];
-    let plots: Vec<PathBuf> = match &args.plots.plots {
-        Some(folder) => FIGURES.map(|first| folder.join(format!("init{first}.svg"))).into(),
-        None => Vec::new(),
-    };
-    let written = plots.iter().map(|plot| ("--plots", Some(plot.as_path())));
-    let written: Vec<_> = written.chain([("--json", args.output.json.as_deref())]).collect();
-    common::expect_apart(&read, &written, &[])?;
-    let json = OutputFile::prepare_option(args.output.json.as_deref().filter(|_| leads))?;
-    if leads {
-        args.plots.folder()?;
+    if let Some((wrong, _)) = of_items.into_iter().find(|(_, given)| *given) {
+        return Err(
+            Usage(format!("{flag} with {wrong}: {flag} runs the learning once, {wrong} is of the items")).into()
+        );
     }
-    let plots = match leads {
-        true => plots.iter().map(|plot| OutputFile::prepare(plot)).collect::<Result<Vec<_>>>()?,
-        false => Vec::new(),
-    };
-    let says = leads && !args.output.quiet;
-    let told = format!(
-        "{objective:?} {} {} {} {}",
-        args.rule.init().map(|value| value.to_string()).join(","),
-        args.iterations,
-        args.repeat.repeat,
-        args.split
-    );
-    ranks::expect_same(ranks, "set of options", &told)?;
-    let device = ranks::device(ranks, &args.device.device)?;
-    let (data, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref())?;
-    ranks::expect_same(ranks, "fingerprint of data", &data.facts.fingerprint)?;
-    let shards = data.dataset.views();
-    if says {
+    group::join("shogi_bonanza", |ranks| learning::run(args, ranks))
+}
+
+/// The items: rank 0 measures and writes, the others take part in Table 2.
+fn items(args: &Args, ranks: &dyn Ranks) -> Result<()> {
+    let settings = args.settings()?;
+    if args.items.list {
+        let nothing = Repetition::new(Vec::new(), settings, ranks);
+        return if ranks.rank() == 0 { args.items.run("papers shogi_bonanza", &nothing) } else { Ok(()) };
+    }
+    // Wrong names and devices are found before anything is read.
+    args.items.items(&Repetition::new(Vec::new(), settings.clone(), ranks))?;
+    args.items.device.open()?;
+    common::expect_apart(
+        &[("--records", args.source.records.as_deref()), ("--data", args.source.data.as_deref())],
+        &[("--json", args.items.output.json.as_deref()), ("--checkpoint", args.items.checkpoint.as_deref())],
+        &[],
+    )?;
+    let data = args.source.read(args.items.quick)?;
+    let paper = Repetition::new(data.dataset.views(), settings, ranks);
+    let same = format!("{:?} {:?}", paper.options()?, args.items.quick);
+    ranks::expect_same(ranks, "set of options and positions", &same)?;
+    if ranks.rank() > 0 {
+        return Ok(paper.serve()?);
+    }
+    if !args.items.output.quiet {
         data.say_skipped();
-        common::print(head(&data, held_out.as_ref(), args, &device, ranks.size()))?;
+        common::print(data.text())?;
     }
-    let options = Options {
-        engine: args.engine,
-        objective,
-        init: args.rule.init(),
-        iterations: args.iterations,
-        repeat: args.repeat.repeat,
-        threads: args.threads.threads,
-        split: args.split,
-    };
-    let start = Instant::now();
-    if says {
-        common::print(crate::shogi::table::progress_head())?;
-    }
-    let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat.repeat);
-    // Where an iteration is a launch or more, its line is shown when it is done, and Ctrl-C ends the learning after it.
-    let mut shown = Ok(());
-    let rows = learn(&device, ranks, &shards, &options, |row| {
-        if says && shown.is_ok() {
-            shown = common::print(crate::shogi::table::progress(row));
-        }
-        if shown.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    shown?;
-    let seconds = start.elapsed().as_secs_f64();
-    check::trajectory(&rows)?;
-    let held_out = held_out.map(|data| Measured::measure(&data, objective, &rows)).transpose()?;
-    if says {
-        common::print(end(&rows, children, seconds))?;
-        if let Some(Measured { j, .. }) = &held_out {
-            common::print(format!("held out     J {:.9} at first, {:.9} at the end\n", j[0], j[j.len() - 1]))?;
-        }
-    }
-    let tables = match args.tables {
-        true => {
-            let wanted = Wanted {
-                options: &options,
-                iterations: args.table_iterations,
-                quiescence_every: args.quiescence.then_some(args.quiescence_every),
-                stop: &common::interrupted,
-            };
-            Some(measure(&wanted, ranks, &shards, &device, &rows)?)
-        }
-        false => None,
-    };
-    if !leads {
-        return Ok(());
-    }
-    if let (Some(tables), false) = (&tables, args.output.quiet) {
-        common::print(tables::text(tables))?;
-    }
-    for (file, first) in plots.iter().zip(FIGURES) {
-        let rows = figure(first, &shards, &options, args.plot_iterations)?;
-        file.write(&chart::convergence(&format!("values from {first}"), &rows)?)?;
-    }
-    if let Some(json) = json {
-        let record = Record {
-            schema: SCHEMA,
-            kind: "reproduce",
-            parents: data.facts.parents * u64::from(args.repeat.repeat),
-            children,
-            distinct_vectors: data.facts.distinct_vectors,
-            zero_share: data.facts.zero_share,
-            trajectory: &rows,
-            objective,
-            engine: args.engine,
-            repeat: args.repeat.repeat,
-            ranks: ranks.size(),
-            split: args.split,
-            seconds,
-            data_seconds: data.seconds,
-            games: data.facts.distinct_games,
-            skipped: &data.facts.origin.skipped,
-            data: &data.facts,
-            tables: tables.as_ref(),
-            held_out,
-            device: device.backend().to_string(),
-            device_name: device.name(),
-            program: "warpplay papers shogi_bonanza",
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        json.write_json(&record)?;
-    }
-    Ok(())
-}
-
-/// What is about to be learnt from.
-fn head(data: &Data, held_out: Option<&Data>, args: &Args, device: &Device, ranks: usize) -> String {
-    let shared =
-        if ranks > 1 { format!(", {ranks} ranks, each with a share of the {}", args.split) } else { String::new() };
-    let held_out = held_out.map(|held_out| held_out.held_out_text(data)).unwrap_or_default();
-    data.text() + &held_out + &format!("engine       {} on {device}, {}{shared}\n\n", args.engine, device.name())
-}
-
-fn end(rows: &[Row], children: u64, seconds: f64) -> String {
-    let evaluations = children as f64 * 13.0 * rows.len() as f64;
-    format!(
-        "\n{} in {}, {} evaluations of positions a second\n",
-        table::count(rows.len() as u64 - 1, "update"),
-        table::seconds(seconds),
-        table::thousands((evaluations / seconds.max(1e-9)) as u64)
-    )
+    let done = args.items.run("papers shogi_bonanza", &paper);
+    // The others wait for the next measurement, whatever came of the last.
+    let ended = paper.dismiss();
+    done?;
+    Ok(ended?)
 }

@@ -207,7 +207,7 @@ mod tests {
         let rate = learn.get_arguments().find(|argument| argument.get_long() == Some("learning-rate")).expect("a flag");
         let help = rate.get_help().expect("a help").to_string();
         let of = |optimizer, features| learner::Options::default_rate(optimizer, features);
-        for optimizer in [Optimizer::Sign, Optimizer::Sgd, Optimizer::Momentum, Optimizer::Lbfgs] {
+        for optimizer in [Optimizer::Sign, Optimizer::Gd, Optimizer::Momentum, Optimizer::Lbfgs] {
             let rate = of(optimizer, FeatureSet::Material);
             assert!(help.contains(&format!("{optimizer} {rate}")), "{optimizer} {rate}: {help}");
             for &features in FeatureSet::ALL {

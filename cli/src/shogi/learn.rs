@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::Progress;
 use warpplay::shogi::dataset::Facts;
-use warpplay::shogi::learner::{self, Checkpoint, LearnReport, LearnRow, Learner, Options, Weights};
+use warpplay::shogi::learner::{self, Checkpoint, LearnReport, LearnRow, Learner, Measures, Options, Weights};
 use warpplay::shogi::ranks::{self, Ranks};
 use warpplay::shogi::{FeatureSet, Optimizer};
 
@@ -116,10 +116,14 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         builder = builder.resume(checkpoint);
     }
     let mut learner = builder.build(&device)?;
-    let Options { features, optimizer, iterations: wanted, .. } = *learner.options();
+    let Options { features, optimizer, batch, iterations: wanted, .. } = *learner.options();
     if says {
         let weights = thousands(features.len() as u64);
-        common::print(format!("features     {features}, {weights} weights; {optimizer}\n\n"))?;
+        let batch = match batch {
+            0 => String::new(),
+            batch => format!("; {} a step", count(batch.into(), "position")),
+        };
+        common::print(format!("features     {features}, {weights} weights; {optimizer}{batch}\n\n"))?;
     }
     let done = learner.iteration();
     if says && args.checkpoint.resume.is_some() && done >= wanted {
@@ -128,6 +132,10 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
     let report = iterate(&mut learner, args, leads)?;
     for row in &report.rows {
         measures(row)?;
+    }
+    if let Some(whole) = &report.whole {
+        let last = report.rows.last().map_or(0, |row| row.iteration);
+        std::iter::once(&whole.train).chain(&whole.held_out).try_for_each(|found| shares(last, found))?;
     }
     if !leads {
         return Ok(());
@@ -175,12 +183,13 @@ fn iterate(learner: &mut Learner<'_>, args: &LearnArgs, leads: bool) -> Result<L
 /// What must hold of a row.
 fn measures(row: &LearnRow) -> Result<()> {
     check::finite(row.iteration, row.values.iter().chain(row.hand.iter().flatten()))?;
-    for found in std::iter::once(&row.train).chain(&row.held_out) {
-        check::share("objective", row.iteration, found.j)?;
-        check::share("agreement", row.iteration, found.agreement)?;
-        check::share("agreement of three", row.iteration, found.agreement_of_three)?;
-    }
-    Ok(())
+    std::iter::once(&row.train).chain(&row.held_out).try_for_each(|found| shares(row.iteration, found))
+}
+
+fn shares(iteration: u32, found: &Measures) -> Result<()> {
+    check::share("objective", iteration, found.j)?;
+    check::share("agreement", iteration, found.agreement)?;
+    check::share("agreement of three", iteration, found.agreement_of_three)
 }
 
 fn write(files: &Files, report: &LearnReport, weights: &Weights, train: &Data, held_out: Option<&Data>) -> Result<()> {
@@ -234,8 +243,20 @@ fn line(row: &LearnRow) -> String {
 fn end(report: &LearnReport, weights: &Weights) -> String {
     let Some(row) = report.rows.last() else { return String::new() };
     let best = report.best_iteration.map_or(String::new(), |best| format!(", best on games held out after {best}"));
+    let mut notes = String::new();
+    if let (Some(whole), Some(steps)) = (&report.whole, report.steps_per_epoch) {
+        notes += &format!("epoch        {}; on all positions J {:.9}", count(steps, "step"), whole.train.j);
+        notes += &whole.held_out.map_or("\n".into(), |found| format!(", held out {:.9}\n", found.j));
+    }
+    if let Some(exchange) = report.exchange.filter(|exchange| exchange.sums > 0) {
+        let bytes = exchange.bytes / exchange.sums;
+        let place = if exchange.on_device { ", added up on the device" } else { "" };
+        let rows = thousands(exchange.rows / exchange.sums);
+        notes +=
+            &format!("exchange     {} bytes a sum of gradients, {rows} rows of 16 weights{place}\n", thousands(bytes));
+    }
     format!(
-        "\nended        {}, {} in {}{best}; {}\n\n{}",
+        "\nended        {}, {} in {}{best}; {}\n{notes}\n{}",
         report.stopped_by,
         count(row.iteration.into(), "iteration"),
         seconds(row.seconds),

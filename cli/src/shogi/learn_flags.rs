@@ -12,11 +12,11 @@ pub struct LearnFlags {
     #[arg(long, value_name = "F")]
     pub features: Option<FeatureSet>,
 
-    /// How weights move: sign, sgd, momentum, adagrad, adam, lbfgs [default: adam]
+    /// How weights move: sign, gd, momentum, adagrad, adam, lbfgs [default: adam]
     #[arg(long, value_name = "O")]
     pub optimizer: Option<Optimizer>,
 
-    /// Learning rate [default: sign 0.05, sgd 100, momentum 10, lbfgs 0.3; adagrad 0.3 and adam 0.05 for material, 0.1 and 0.03 for piece_square and kp, 0.01 and 0.003 for kkp and kpp]
+    /// Learning rate [default: sign 0.05, gd 100, momentum 10, lbfgs 0.3; adagrad 0.3 and adam 0.05 for material, 0.1 and 0.03 for piece_square and kp, 0.01 and 0.003 for kkp and kpp]
     #[arg(long, value_name = "RATE", aliases = ["rate", "lr"], allow_negative_numbers = true)]
     pub learning_rate: Option<f64>,
 
@@ -24,9 +24,13 @@ pub struct LearnFlags {
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub rate_factor: Option<f64>,
 
-    /// Iterations in all, those of a resumed checkpoint counted; each is one pass over all positions [default: 50]
+    /// Iterations in all, those of a resumed checkpoint counted; each is one step, on all positions or on a mini-batch [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u32>,
+
+    /// Positions that a step is computed on, drawn anew each epoch from the seed; 0 for all [default: 0]
+    #[arg(long, value_name = "N", alias = "batch-size", allow_negative_numbers = true)]
+    pub batch: Option<u32>,
 
     /// First values of the pieces: one for all twelve, or L N S G B R +P +L +N +S +B +R with commas between; other weights begin with 0 [default: 3]
     #[arg(long, value_name = "VALUES", value_parser = values, allow_hyphen_values = true, conflicts_with = "start")]
@@ -78,7 +82,7 @@ pub struct LearnFlags {
     #[arg(long)]
     pub keep_scale: bool,
 
-    /// Stop after so many iterations without a better objective on the games held out, and write the best weights [default: never]
+    /// Stop after so many iterations without a better objective on the games held out (with --batch they are measured once an epoch), and write the best weights [default: never]
     #[arg(long, value_name = "N", requires = "held_out")]
     pub patience: Option<u32>,
 
@@ -118,7 +122,22 @@ impl LearnFlags {
                 }
             )+};
         }
-        set!(features, optimizer, rate_factor, iterations, init, a, siblings, l1, l2, beta1, beta2, epsilon, history);
+        set!(
+            features,
+            optimizer,
+            rate_factor,
+            iterations,
+            batch,
+            init,
+            a,
+            siblings,
+            l1,
+            l2,
+            beta1,
+            beta2,
+            epsilon,
+            history
+        );
         options.engine = self.engine.engine.unwrap_or(options.engine);
         options.seed = self.seed.seed.unwrap_or(options.seed);
         options.learning_rate = self.learning_rate.or(options.learning_rate);

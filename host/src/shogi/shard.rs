@@ -174,7 +174,7 @@ impl Words {
 }
 
 /// The finaliser of splitmix64 (Steele, Lea and Flood, 2014): all bits of the result depend on all bits.
-pub(super) const fn mixed(sum: u64) -> u64 {
+pub(in crate::shogi) const fn mixed(sum: u64) -> u64 {
     let sum = (sum ^ sum >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let sum = (sum ^ sum >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     sum ^ sum >> 31

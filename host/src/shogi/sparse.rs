@@ -5,6 +5,7 @@ use super::engines::learn::Learn;
 use super::features::FeatureSet;
 use super::loss::{Loss, Totals};
 use super::options::SparseOptions;
+use super::selection::Selection;
 use super::shard::Shard;
 use super::update::Update;
 use crate::runtime::setters::setters;
@@ -117,7 +118,16 @@ impl Sparse {
     /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or
     /// a limit of memory that has no room for two parents; those of the device.
     pub fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
-        self.engine.pass(shards, loss, gradient)
+        let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
+        self.engine.pass(&whole, loss, gradient)
+    }
+
+    /// The same over some parents of each shard: a mini-batch. Shards that are known stay where they are, and of others these parents alone are copied.
+    ///
+    /// # Errors
+    /// As [`pass`](Self::pass); [`Error::Shape`](crate::Error::Shape) for a parent that there is not, or that is named twice.
+    pub fn pass_some(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
+        self.engine.pass(parts, loss, gradient)
     }
 
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.

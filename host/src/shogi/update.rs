@@ -11,8 +11,8 @@ named! {
     Optimizer, "optimizer":
         /// `w −= rate · sign(g)`; a gradient of 0 moves nothing.
         Sign = "sign",
-        /// `w −= rate · g`.
-        Sgd = "sgd",
+        /// `w −= rate · g`: gradient descent, over all positions or those of a batch.
+        Gd = "gd" | "sgd",
         /// `m = β₁ m + g`, `w −= rate · m`.
         Momentum = "momentum",
         /// `s += g²`, `w −= rate · g / (√s + ε)`.
@@ -27,7 +27,7 @@ impl Optimizer {
     /// Arrays of the weights' shape that its memory has.
     pub(in crate::shogi) const fn n_memory(self) -> u32 {
         match self {
-            Self::Sign | Self::Sgd | Self::Lbfgs => 0,
+            Self::Sign | Self::Gd | Self::Lbfgs => 0,
             Self::Momentum | Self::AdaGrad => 1,
             Self::Adam => 2,
         }

@@ -1,11 +1,13 @@
 //! The paper's program: thirteen passes over all positions an iteration.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use warpplay::shogi::material::Positions;
 use warpplay::shogi::{Objective, Shard, Values};
 use warpplay::{Backend, Device, Error, Memory, Result, Stream};
-use warpplay_cpu_ref::shogi::material::{Parallel, Program as Sums, Sequential};
+use warpplay_cpu_ref::shogi::material::{Parallel, Program as Sums, Sequential, evaluate};
+use warpplay_cpu_ref::shogi::{fixed, sigmoid};
 
 use super::launch::{Kernels, Played, PositionArrays};
 use super::reproduce::{Reproducible, check_values};
@@ -15,6 +17,15 @@ pub struct Program {
     work: Work,
     objective: Objective,
     children: u64,
+}
+
+/// Seconds of both stages of one sum.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Stages {
+    /// The value of every position.
+    pub evaluate: f64,
+    /// The comparison with the played child, and the sum.
+    pub sum: f64,
 }
 
 enum Work {
@@ -96,6 +107,32 @@ impl Program {
     }
 }
 
+impl Program {
+    /// How long both stages of one sum take, one after the other: on the CPU on one core, where kernels run with a wait after each.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for values that are no numbers or too large; those of the device.
+    pub fn stages(&mut self, values: &Values) -> Result<Stages> {
+        check_values(values)?;
+        let a = self.objective.a;
+        match &mut self.work {
+            Work::Cpu(cpu) => Ok(cpu.stages(values, a)),
+            Work::Device(device) => {
+                let OnDevice { kernels, positions, played, stream } = &mut **device;
+                stream.synchronize()?;
+                let start = Instant::now();
+                let n = positions.len();
+                kernels.evaluate(stream, positions, n, values)?;
+                stream.synchronize()?;
+                let evaluate = start.elapsed().as_secs_f64();
+                let start = Instant::now();
+                kernels.sum(stream, positions, played, a)?;
+                Ok(Stages { evaluate, sum: start.elapsed().as_secs_f64() })
+            }
+        }
+    }
+}
+
 impl Threads {
     fn new(n: Option<usize>) -> Result<Self> {
         let wrong = |n: usize| Error::option("threads", n, "1 to 1024");
@@ -111,6 +148,22 @@ impl Threads {
 }
 
 impl OnCpu {
+    fn stages(&self, values: &Values, a: f64) -> Stages {
+        let start = Instant::now();
+        let f: Vec<f64> = self.bytes.chunks_exact(self.stride).map(|position| evaluate(position, values)).collect();
+        let seconds = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let mut sum = 0;
+        for (ends, &side) in self.first_child.windows(2).zip(&self.sides) {
+            let children = f.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
+            let Some(played) = children.first() else { continue };
+            let sign = if side == 0 { 1.0 } else { -1.0 };
+            sum += children.iter().map(|child| i128::from(fixed(sigmoid(a, sign * (child - played))))).sum::<i128>();
+        }
+        std::hint::black_box(sum);
+        Stages { evaluate: seconds, sum: start.elapsed().as_secs_f64() }
+    }
+
     fn sum(&self, values: &Values, a: f64) -> i128 {
         fn of<P: Sums>(cpu: &OnCpu, values: &Values, a: f64) -> i128 {
             P::positions(&cpu.bytes, cpu.stride, &cpu.first_child, &cpu.sides, values, a)

@@ -82,7 +82,7 @@ pub fn measure(
     let leads = group.rank() == 0;
     let times = if leads { work.by_form(device)? } else { Vec::new() };
     let with_quiescence = match wanted.quiescence_every.filter(|_| leads) {
-        Some(every) => Some(work.with_quiescence(every)?),
+        Some(every) => Some(with_quiescence(shards, wanted.options, every, &mut || (wanted.stop)())?),
         None => None,
     };
     // Ranks that leave early would be missed.
@@ -167,13 +167,8 @@ impl Work<'_> {
 
     /// One rank's time, from when all are ready.
     fn as_rank(&self, ranks: &dyn Ranks) -> Result<f64> {
-        let split = Split::Features;
         let job = self.job(PaperEngine::Warpplay(Engine::Plain), Some(1));
-        let mut work = part(ranks, split, self.shards, |shards| Job::new(&Device::cpu(), shards, &job))?;
-        let start = Instant::now();
-        let go_on = |_: &Row| ControlFlow::Continue(());
-        reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, go_on)?;
-        Ok(start.elapsed().as_secs_f64())
+        Ok(as_rank(ranks, self.shards, &job)?.1)
     }
 
     /// Table 6: the paper's way on one core and on all, then every engine of the device.
@@ -215,35 +210,49 @@ impl Work<'_> {
         }
         Ok(times)
     }
+}
 
-    /// The values of Table 7 where every child is the quiet position behind it.
-    fn with_quiescence(&self, every: u32) -> Result<Values> {
-        let Options { init, iterations, objective, .. } = self.wanted.options;
-        let (mut values, mut objective, mut done) = (*init, *objective, 0);
-        while done < *iterations && !(self.wanted.stop)() {
-            let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&values))?;
-            let leaves = self
-                .shards
-                .iter()
-                .map(|shard| Ok(quiescence::rebuild(shard, &evaluator, &quiescence::Options::default())?.shard))
-                .collect::<Result<Vec<Shard>>>()?;
-            let n = every.min(iterations - done);
-            let builder = Material::builder(leaves.as_slice()).objective(objective).init(values).iterations(n);
-            let report = builder.build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
-            if let Some(last) = report.rows.last() {
-                values = last.values;
-                objective.h = last.h;
-            }
-            done += n;
+/// A rank's part of the learning, which shares the changed values, and its time from when all are ready.
+pub(super) fn as_rank(ranks: &dyn Ranks, shards: &[&Shard], job: &Options) -> Result<(Vec<Row>, f64)> {
+    let split = Split::Features;
+    let mut work = part(ranks, split, shards, |shards| Job::new(&Device::cpu(), shards, job))?;
+    let start = Instant::now();
+    let go_on = |_: &Row| ControlFlow::Continue(());
+    let rows = reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, go_on)?;
+    Ok((rows, start.elapsed().as_secs_f64()))
+}
+
+/// The values of Table 7 where every child is the quiet position behind it, searched anew after every so many updates, until `stop` says so.
+pub(super) fn with_quiescence(
+    shards: &[&Shard],
+    options: &Options,
+    every: u32,
+    stop: &mut dyn FnMut() -> bool,
+) -> Result<Values> {
+    let Options { init, iterations, objective, .. } = options;
+    let (mut values, mut objective, mut done) = (*init, *objective, 0);
+    while done < *iterations && !stop() {
+        let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&values))?;
+        let leaves = shards
+            .iter()
+            .map(|shard| Ok(quiescence::rebuild(shard, &evaluator, &quiescence::Options::default())?.shard))
+            .collect::<Result<Vec<Shard>>>()?;
+        let n = every.min(iterations - done);
+        let builder = Material::builder(leaves.as_slice()).objective(objective).init(values).iterations(n);
+        let report = builder.build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
+        if let Some(last) = report.rows.last() {
+            values = last.values;
+            objective.h = last.h;
         }
-        Ok(values)
+        done += n;
     }
+    Ok(values)
 }
 
 /// The first ranks of a group, as a group; the others wait, and take part in every exchange with nothing.
-struct Part<'a> {
-    group: &'a dyn Ranks,
-    size: usize,
+pub(super) struct Part<'a> {
+    pub group: &'a dyn Ranks,
+    pub size: usize,
 }
 
 impl Ranks for Part<'_> {

@@ -11,8 +11,10 @@ use warpplay::shogi::records::{Game, Outcome, Records, Source};
 use warpplay::shogi::{Objective, Row, Shard, Values, Window};
 use warpplay::{Backend, Device, Error};
 use warpplay_cpu_ref::shogi::material;
+use warpplay_papers::experiment::{Item, Journal, Paper as _, Run, Step, measure};
+use warpplay_papers::shogi_bonanza::experiments::{Repetition, Settings};
 use warpplay_papers::shogi_bonanza::{
-    Job, Options, PaperEngine, PositionEvaluator, Program, Reproducible, Split, part, reproduce,
+    Job, Options, PaperEngine, PositionEvaluator, Program, Reproducible, Split, part, published, reproduce,
 };
 use warpplay_tests::backends::{for_each_device, kernel_devices};
 use warpplay_tests::golden;
@@ -482,6 +484,203 @@ fn objective_and_windows_are_parameters() {
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
     assert!(scratch.fails(1, &format!("{line} --device cpu --engine fused")).contains("fused"));
+}
+
+/// All cells of a sheet's tables that are numbers.
+fn numbers(sheet: &Value) -> Vec<f64> {
+    let rows = list(&sheet["tables"]).iter().flat_map(|table| list(&table["rows"]));
+    rows.flat_map(|row| list(row)).filter_map(Value::as_f64).collect()
+}
+
+/// A column of a table, found by its head.
+fn column<'a>(table: &'a Value, head: &str) -> Vec<&'a Value> {
+    let at = list(&table["columns"]).iter().position(|column| column["name"] == head);
+    let at = at.unwrap_or_else(|| panic!("no column {head} in {}", table["columns"]));
+    list(&table["rows"]).iter().map(|row| &row[at]).collect()
+}
+
+/// Every item on the program's own games, with every published number beside ours; figures are drawn; a replay finds the same.
+#[test]
+fn quick_shows_every_item_beside_the_published_numbers() {
+    let scratch = new_scratch();
+    let shown = scratch.ok("shogi_bonanza --quick --device cpu --checkpoint journal --json run.json --plots plots");
+    assert!(shown.contains("100 games of the program") && shown.contains("3,823"), "{shown}");
+    let run = scratch.json("run.json");
+    assert_eq!((&run["kind"], &run["report"]["complete"]), (&json!("shogi_bonanza"), &json!(true)));
+    let sheets = list(&run["report"]["sheets"]);
+    let names: Vec<&str> = sheets.iter().filter_map(|sheet| sheet["item"].as_str()).collect();
+    assert_eq!(names, ["table2", "memory", "progress", "table6", "figure1", "figure2", "table7", "claims"]);
+    let sheet = |name: &str| sheets.iter().find(|sheet| sheet["item"] == name).expect("a sheet");
+    for figure in ["table2", "figure1", "figure2"] {
+        assert!(scratch.text(&format!("plots/{figure}.svg")).starts_with("<svg"), "{figure}");
+    }
+    // Table 2: the printed column, and each of ours above 0.
+    let table = &sheet("table2")["tables"][0];
+    let of =
+        |head: &str| column(table, head).into_iter().map(|cell| cell.as_f64().expect("a number")).collect::<Vec<_>>();
+    assert_eq!(of("published, s"), published::TABLE2.map(|row| row.seconds));
+    assert_eq!(of("published speed-up"), published::TABLE2.map(|row| row.speed_up));
+    assert_eq!(of("(L+1)/(L/P+1)"), [1.0, 13.0 / 7.0, 13.0 / 5.0, published::CEILING_OF_FOUR]);
+    let (mean, least, most) = (of("ours, s"), of("least"), of("most"));
+    assert!((0..4).all(|at| least[at] > 0.0 && least[at] <= mean[at] && mean[at] <= most[at]), "{table}");
+    assert!(
+        of("our speed-up").iter().zip(&mean).all(|(speed_up, &seconds)| (speed_up - mean[0] / seconds).abs() < 1e-12)
+    );
+    assert!(sheet("table2")["notes"].to_string().contains("learns the same values, to the bit"));
+    // Memory, Table 6: what is printed stands there.
+    let has = |name: &str, wanted: &[f64]| {
+        let found = numbers(sheet(name));
+        assert!(wanted.iter().all(|number| found.contains(number)), "{name}: {wanted:?} in {found:?}");
+    };
+    has("memory", &[95.0, 96.0, 108.0, published::memory::MILLION_POSITIONS, 100_000.0]);
+    has("table6", &[published::CPU_SECONDS, published::GPU_SECONDS, published::GPU_RATIO]);
+    assert!(sheet("table6")["left_out"].to_string().contains("GPU"));
+    // The progress lines: theirs as printed, ours with the same steps.
+    let progress = sheet("progress");
+    for (line, row) in published::PROGRESS.iter().zip(list(&progress["tables"][0]["rows"])) {
+        let cells: Vec<f64> = list(row)[1..].iter().filter_map(Value::as_f64).collect();
+        assert!(cells[0] == line.j && cells[1..] == line.values, "{row}");
+    }
+    let steps = &progress["tables"][2];
+    for head in ["ours, least", "ours, most"] {
+        for (update, step) in (0..).zip(column(steps, head)) {
+            close(step, &json!(published::step_at(update)), 1e-12);
+        }
+    }
+    assert!(progress["notes"].to_string().contains("All 120 published steps"), "{progress}");
+    // Table 7: both columns of thirteen values, and ours from both first ones, which are the course of the plain program.
+    let table = &sheet("table7")["tables"][0];
+    assert_eq!(column(table, "piece").len(), 13);
+    for (at, first) in [(0, 3.0), (1, 5.0)] {
+        let head = format!("{}00", first as u32);
+        let printed: Vec<Option<u64>> = column(table, &format!("published, from {head}"))
+            .iter()
+            .map(|cell| cell.as_f64().map(|value| value as u64))
+            .collect();
+        assert_eq!(printed, published::TABLE7[at].map(|value| Some(u64::from(value))));
+        let set = shards_of(100, 80, 1000);
+        let options = Options { engine: PLAIN, init: [first; 12], iterations: 100, ..Options::default() };
+        let expected = rows(&Device::cpu(), &set.views(), &options).unwrap();
+        for (cell, value) in column(table, &format!("ours, from {head}"))[1..].iter().zip(expected[100].values) {
+            close(cell, &json!(100.0 * value), 1e-9);
+        }
+        let figure = &sheet(["figure1", "figure2"][at])["figures"][0];
+        assert_eq!(figure["chart"]["lines"].as_array().map(Vec::len), Some(12));
+        assert_eq!(list(&figure["chart"]["lines"][0]["points"]).len(), 101);
+    }
+    // What the text says.
+    let claims = &sheet("claims")["tables"][0];
+    let ours = column(claims, "ours");
+    // 272,355 children of 3,823 parents: the played move once more each.
+    close(ours[0], &json!((272_355.0 - 3823.0) / 3823.0), 1e-9);
+    close(ours[1], &json!(272_355.0 / 3823.0), 1e-9);
+    // Repeated, all but times is the same; other options are refused.
+    let replay = "shogi_bonanza --quick --device cpu --only progress,figure1,table7,claims";
+    assert!(scratch.ok(&format!("{replay} --replay run.json")).contains("the same: "));
+    assert!(scratch.ok(&format!("{replay} --replay journal")).contains("the same: "));
+    let refused = scratch.run(&format!("{replay} --a 2 --replay journal"));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("option settings"), "{said}");
+    // Gone on with, nothing is measured again.
+    scratch.ok("shogi_bonanza --quick --device cpu --resume journal --json again.json --quiet");
+    assert_eq!(scratch.json("again.json")["report"]["sheets"], run["report"]["sheets"]);
+}
+
+#[test]
+fn items_and_the_single_learning_are_told_apart() {
+    let scratch = new_scratch();
+    let listed = scratch.ok("shogi_bonanza --list");
+    assert!(listed.contains("table7") && listed.contains("Table 7, section 5"), "{listed}");
+    let six = "shogi_bonanza --records six.usi --plies 40..44 --device cpu --quick --only progress,table7 --json run.json --quiet";
+    scratch.ok(six);
+    assert_eq!(list(&scratch.json("run.json")["report"]["sheets"]).len(), 2);
+    for (wrong, said) in [
+        ("--records six.usi --iterations 3 --quick", "--iterations runs the learning once"),
+        ("--records six.usi --engine plain --only table2", "--engine runs the learning once"),
+        ("--only table9 --quick", "table9 is not allowed (table2, memory, progress"),
+        ("--device cpu", "either --records or --data is needed"),
+        ("--quick --limit 5", "without --records"),
+    ] {
+        let stderr = scratch.fails(2, &format!("shogi_bonanza {wrong}"));
+        assert!(stderr.contains(said), "{wrong}: {stderr}");
+    }
+}
+
+/// Table 2 on a group, as under `mpirun`: rank 0 measures and the others serve it.
+#[test]
+fn a_group_measures_table_2_together() {
+    let set = shards_of(3, 50, 1000);
+    let reports = Threads::run(3, |ranks| {
+        let settings = Settings { table_iterations: 1, ..Settings::default() };
+        let paper = Repetition::new(set.views(), settings, ranks);
+        if ranks.rank() > 0 {
+            paper.serve()?;
+            return Ok(None);
+        }
+        let items: Vec<Item> = paper.items().iter().filter(|item| item.name == "table2").copied().collect();
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        let report = measure(&paper, &items, run, |_| ControlFlow::Continue(()));
+        paper.dismiss()?;
+        Ok(Some(report.expect("measured")))
+    });
+    let reports: Vec<_> = reports.unwrap().into_iter().flatten().collect();
+    assert_eq!(reports.len(), 1);
+    let sheet = &reports[0].sheets[0];
+    // Three processes, two times each, and all learnt the same.
+    assert_eq!((sheet.tables[0].rows.len(), reports[0].measurements.len()), (3, 6));
+    assert!(sheet.notes.iter().any(|note| note.contains("processes under MPI")), "{:?}", sheet.notes);
+    assert!(sheet.notes.iter().any(|note| note.contains("to the bit")), "{:?}", sheet.notes);
+}
+
+/// The same by processes, as a user starts them: one prints and writes.
+#[cfg(feature = "mpi")]
+#[test]
+fn table_2_by_mpirun() {
+    let scratch = new_scratch();
+    let program = scratch.command("shogi_bonanza --quick --device cpu --only table2 --json run.json");
+    let mut command = std::process::Command::new("mpirun");
+    command.args(["--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "-np", "2"]);
+    command.arg(program.get_program()).args(program.get_args()).current_dir(scratch.folder());
+    let output = command.output().expect("mpirun");
+    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    assert_eq!(shown.matches("Table 2, section 3").count(), 1, "{shown}");
+    assert!(shown.contains("processes under MPI") && shown.contains("to the bit"), "{shown}");
+    let run = scratch.json("run.json");
+    assert_eq!(list(&run["report"]["sheets"][0]["tables"][0]["rows"]).len(), 2);
+}
+
+/// The index table of Table 4 of the paper: every code of a piece has the right entry, and the codes that name nothing have that of a lance.
+#[test]
+fn the_index_table_takes_codes_of_nothing_for_lances() {
+    const OF_A_SIDE: [i8; 16] = [0, -1, 0, 1, 2, 3, 4, 5, -2, 6, 7, 8, 9, -2, 10, 11];
+    let mut index = [0_i8; 48];
+    index[0] = -2;
+    index[16..32].copy_from_slice(&OF_A_SIDE);
+    index[32..].copy_from_slice(&OF_A_SIDE);
+    // Pawn to rook, king, promoted ones, as the table's comment names its columns; -1 is the pawn, -2 counts nothing.
+    let named = [
+        (1, -1),
+        (2, 0),
+        (3, 1),
+        (4, 2),
+        (5, 3),
+        (6, 4),
+        (7, 5),
+        (8, -2),
+        (9, 6),
+        (10, 7),
+        (11, 8),
+        (12, 9),
+        (14, 10),
+        (15, 11),
+    ];
+    for (code, entry) in named {
+        assert_eq!((index[16 + code], index[32 + code]), (entry, entry));
+    }
+    let nothing: Vec<usize> = (1..16).chain([16, 32]).collect();
+    assert!(nothing.iter().all(|&code| index[code] == 0));
 }
 
 /// The paper's reductions with what they leave out: run on the CPU, thread by thread, each is found to be wrong.

@@ -176,7 +176,7 @@ fn every_option_of_learn_comes_back() {
 #[test]
 fn every_optimizer_runs_and_exports() {
     let scratch = new_scratch();
-    for optimizer in ["sign", "sgd", "momentum", "adagrad", "adam", "lbfgs"] {
+    for optimizer in ["sign", "gd", "momentum", "adagrad", "adam", "lbfgs"] {
         scratch.ok(&format!(
             "{LEARN} --optimizer {optimizer} --iterations 3 --json run.json --l2 0.001{}",
             if optimizer == "lbfgs" { "" } else { " --keep-scale" }
@@ -200,6 +200,38 @@ fn every_optimizer_runs_and_exports() {
     assert_eq!(course(&scratch.json("again.json"))[0]["j"], rows[2]["j"]);
     scratch.ok("analyse startpos --weights w.safetensors --json e.json --quiet");
     close(&scratch.json("e.json")["value"], &json!(0.0), 1e-9);
+}
+
+/// Its old name is read, and what is written is the new one.
+#[test]
+fn gradient_descent_was_called_sgd() {
+    let scratch = new_scratch();
+    scratch.ok(&format!("{LEARN} --optimizer sgd --iterations 2 --json old.json --checkpoint old.checkpoint"));
+    scratch.ok(&format!("{LEARN} --optimizer gd --iterations 2 --json new.json"));
+    let (old, new) = (scratch.json("old.json"), scratch.json("new.json"));
+    assert_eq!(course(&old)[2]["values"], course(&new)[2]["values"]);
+    assert_eq!((&old["optimizer"], &old["report"]["options"]["optimizer"]), (&json!("gd"), &json!("gd")));
+    scratch.ok(&format!("{LEARN} --optimizer sgd --iterations 3 --resume old.checkpoint"));
+    assert!(scratch.misused(&format!("{LEARN} --optimizer sgdm")).contains("sign, gd, momentum, adagrad, adam, lbfgs"));
+}
+
+#[test]
+fn mini_batches_by_flag() {
+    let scratch = new_scratch();
+    let line = format!("{LEARN} --features piece_square --batch 5 --seed 3");
+    let shown = scratch.ok(&format!("{line} --iterations 7 --json whole.json").replace(" --quiet", ""));
+    assert!(shown.contains("5 positions a step") && shown.contains("on all positions J "), "{shown}");
+    let whole = scratch.json("whole.json");
+    assert_eq!(whole["report"]["options"]["batch"], 5);
+    assert!(course(&whole)[..7].iter().all(|row| row["parents"].as_u64() <= Some(5)));
+    let steps = whole["report"]["steps_per_epoch"].as_u64().expect("steps of an epoch");
+    assert!(steps > 1);
+    assert!(whole["report"]["whole"]["train"]["parents"].as_u64() > Some(5 * (steps - 1)));
+    // On from the middle of an epoch.
+    scratch.ok(&format!("{line} --iterations 3 --checkpoint half.checkpoint"));
+    scratch.ok(&format!("{LEARN} --iterations 7 --resume half.checkpoint --json resumed.json"));
+    assert_eq!(course(&whole)[7]["values"], course(&scratch.json("resumed.json"))[7]["values"]);
+    assert!(scratch.misused(&format!("{LEARN} --batch -1")).contains("--batch"));
 }
 
 #[test]

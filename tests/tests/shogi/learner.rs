@@ -27,6 +27,7 @@ fn timeless(mut report: LearnReport) -> LearnReport {
         engine: Engine::Auto,
         seconds: 0.0,
         ranks: 0,
+        exchange: None,
         ..report
     }
 }
@@ -181,7 +182,7 @@ fn a_course_goes_on_where_it_stopped() {
         assert_eq!(text, "option learning_rate: 0.5 is not allowed (none, as in the checkpoint)");
         let text = bare().window(2.5).build(&cpu).unwrap_err().to_string();
         assert_eq!(text, "option window: 2.5 is not allowed (6.0, as in the checkpoint)");
-        let other = if optimizer == Optimizer::Sgd { Optimizer::Sign } else { Optimizer::Sgd };
+        let other = if optimizer == Optimizer::Gd { Optimizer::Sign } else { Optimizer::Gd };
         let text = bare().optimizer(other).build(&cpu).unwrap_err().to_string();
         assert_eq!(text, format!("option optimizer: {other} is not allowed ({optimizer}, as in the checkpoint)"));
     }
@@ -312,6 +313,8 @@ fn every_option_reaches_what_is_learnt() {
             ("window", |o| o.window = Some(1.0)),
             ("siblings", |o| o.siblings = 5),
             ("seed", |o| (o.siblings, o.seed) = (5, 1)),
+            ("batch", |o| o.batch = 5),
+            ("seed of batches", |o| (o.batch, o.seed) = (5, 1)),
             ("keep_scale", |o| o.keep_scale = true),
             ("init", |o| o.init = [4.0; 12]),
         ],

@@ -1,7 +1,9 @@
 //! The tests of `shogi`, a module for each subject.
 
+mod batch;
 mod cli;
 mod dataset;
+mod exchange;
 mod learner;
 mod material;
 mod old_files;

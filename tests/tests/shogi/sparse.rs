@@ -158,7 +158,7 @@ fn step(optimizer: Optimizer, step: u32) -> Update {
 }
 
 const OPTIMIZERS: [Optimizer; 5] =
-    [Optimizer::Sign, Optimizer::Sgd, Optimizer::Momentum, Optimizer::AdaGrad, Optimizer::Adam];
+    [Optimizer::Sign, Optimizer::Gd, Optimizer::Momentum, Optimizer::AdaGrad, Optimizer::Adam];
 
 /// Weights and memory after steps, each behind a pass.
 fn learnt(mut sparse: Sparse, shard: &Shard, optimizer: Optimizer) -> Result<(Vec<Totals>, Vec<Vec<f32>>), Error> {
@@ -354,9 +354,9 @@ fn what_is_wrong_is_named() {
         assert!(text(sparse.set_gradient(&[1; 3])).starts_with("gradient of material"));
         assert!(text(sparse.set_memory(&[vec![0.0; 12]])).starts_with("memory of an optimiser"));
         assert!(text(sparse.update(&step(Optimizer::Lbfgs, 1), 5)).starts_with("option optimizer: lbfgs"));
-        assert!(text(sparse.update(&step(Optimizer::Sgd, 0), 5)).starts_with("option step: 0"));
-        assert!(text(sparse.update(&step(Optimizer::Sgd, 1), 0)).starts_with("option children: 0"));
-        let nan = Update { learning_rate: f32::NAN, ..step(Optimizer::Sgd, 1) };
+        assert!(text(sparse.update(&step(Optimizer::Gd, 0), 5)).starts_with("option step: 0"));
+        assert!(text(sparse.update(&step(Optimizer::Gd, 1), 0)).starts_with("option children: 0"));
+        let nan = Update { learning_rate: f32::NAN, ..step(Optimizer::Gd, 1) };
         assert!(text(sparse.update(&nan, 5)).starts_with("option learning_rate: NaN"));
         sparse.pass(&[&good], &Loss::default(), true)?;
         let large = Update { learning_rate: 1e9, ..step(Optimizer::Sign, 1) };

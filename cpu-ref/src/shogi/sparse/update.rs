@@ -10,7 +10,7 @@ pub enum Optimizer {
     /// `w −= rate · sign(g)`.
     Sign,
     /// `w −= rate · g`.
-    Sgd,
+    Gd,
     /// `m = β₁ m + g`, `w −= rate · m`.
     Momentum,
     /// `s += g²`, `w −= rate · g / (√s + ε)`.
@@ -23,7 +23,7 @@ impl Optimizer {
     /// Arrays of memory, each as long as the weights.
     pub const fn n_memory(self) -> usize {
         match self {
-            Self::Sign | Self::Sgd => 0,
+            Self::Sign | Self::Gd => 0,
             Self::Momentum | Self::AdaGrad => 1,
             Self::Adam => 2,
         }
@@ -66,7 +66,7 @@ impl Update {
         let [first, second] = memory;
         let down = match self.optimizer {
             Optimizer::Sign => self.rate * sign(g),
-            Optimizer::Sgd => self.rate * g,
+            Optimizer::Gd => self.rate * g,
             Optimizer::Momentum => {
                 *first = self.beta1 * *first + g;
                 self.rate * *first
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn every_rule_by_hand() {
         assert_eq!(after(&plain(Optimizer::Sign), &mut []), [1.0, 1.5, 3.0, -3.5]);
-        assert_eq!(after(&plain(Optimizer::Sgd), &mut []), [1.0, 1.5, 3.0, -3.75]);
+        assert_eq!(after(&plain(Optimizer::Gd), &mut []), [1.0, 1.5, 3.0, -3.75]);
         let mut memory = vec![vec![0.0, 1.0, 0.0, 0.0]];
         assert_eq!(after(&plain(Optimizer::Momentum), &mut memory), [1.0, rounded(2.0 - 0.5 * 1.9), 3.0, -3.75]);
         assert_eq!(memory[0], [0.0, 1.9, 0.0, -0.5]);
@@ -193,7 +193,7 @@ mod tests {
         assert!(close(after(&plain(Optimizer::AdaGrad), &mut memory)));
         assert_eq!(memory[0], [0.0, 1.0, 0.0, 0.25]);
         assert!(close(after(&plain(Optimizer::Adam), &mut [vec![0.0; 4], vec![0.0; 4]])));
-        let penalties = Update { l1: 0.25, l2: 0.5, ..plain(Optimizer::Sgd) };
+        let penalties = Update { l1: 0.25, l2: 0.5, ..plain(Optimizer::Gd) };
         assert_eq!(after(&penalties, &mut []), [1.0, 2.0 - 0.5 * 2.25, 3.0 - 0.5 * 1.75, -4.0 + 0.5 * 2.75]);
     }
 
@@ -202,7 +202,7 @@ mod tests {
         let n = 200_001;
         let weights: Vec<f32> = (0..n).map(|i| rounded((i as f32 * 0.37).sin() * 3.0)).collect();
         let gradient: Vec<i64> = (0..n).map(|i| (i as i64 * 7_919 % 1_000_003 - 500_000) << 20).collect();
-        for optimizer in [Optimizer::Sign, Optimizer::Sgd, Optimizer::Momentum, Optimizer::AdaGrad, Optimizer::Adam] {
+        for optimizer in [Optimizer::Sign, Optimizer::Gd, Optimizer::Momentum, Optimizer::AdaGrad, Optimizer::Adam] {
             let step = Update { step: 3, l1: 1e-4, l2: 1e-3, ..plain(optimizer) };
             let memory = vec![vec![0.125; n]; optimizer.n_memory()];
             let (mut w1, mut m1, mut w2, mut m2) = (weights.clone(), memory.clone(), weights.clone(), memory);

@@ -6,8 +6,10 @@
 //! | [`draw`] | which siblings count |
 //! | [`pass`] | evaluations, loss, ranks and gradient of positions |
 //! | [`update`] | steps of the optimisers, scaling |
+//! | [`exchange`] | rows of a gradient that ranks tell each other |
 
 pub mod draw;
+pub mod exchange;
 pub mod index;
 pub mod pass;
 pub mod update;
@@ -25,5 +27,8 @@ pub fn kernels() -> Vec<crate::kernel::KernelInfo> {
         info::<pass::shogi_sparse_pass_kpp>(),
         info::<update::shogi_sparse_update>(),
         info::<update::shogi_sparse_scale>(),
+        info::<exchange::shogi_sparse_touched>(),
+        info::<exchange::shogi_sparse_take_rows>(),
+        info::<exchange::shogi_sparse_put_rows>(),
     ]
 }

@@ -68,7 +68,7 @@ pub mod total {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// Lists of the parents, `[n_parents][40]`.
+    /// Lists of all parents, `[parents][40]`.
     pub pieces: *const u16,
     /// Who moves, a parent each.
     pub sides: *const u8,
@@ -76,7 +76,7 @@ pub struct Pass {
     pub plies: *const u16,
     /// Hashes of games.
     pub games: *const u64,
-    /// First children, `[n_parents + 1]`.
+    /// First children, `[parents + 1]`.
     pub first_child: *const u32,
     /// Played moves among the children, from 1.
     pub played: *const u16,
@@ -84,7 +84,7 @@ pub struct Pass {
     pub first_change: *const u32,
     /// Changes, `slot << 16 | number`.
     pub changes: *const u32,
-    /// The order in which parents are worked on: those whose kings stand alike beside each other.
+    /// The parents that are worked on, `[n_parents]`, in this order: those whose kings stand alike beside each other.
     pub order: *const u32,
     /// Weights of the set.
     pub weights: *const f32,
@@ -102,7 +102,7 @@ pub struct Pass {
     pub window: f64,
     /// Seed of the draw.
     pub seed: u64,
-    /// Parents.
+    /// Parents that are worked on: all, or some.
     pub n_parents: u32,
     /// Most siblings that count; 0 for all.
     pub siblings: u32,
@@ -642,7 +642,7 @@ unsafe fn run<S: Set>(pass: Pass) {
     }
     let mut turn = thread::block_idx_x();
     while turn < pass.n_parents {
-        // SAFETY: the contract of the kernels: `order` names each parent once, columns are as `Pass` says.
+        // SAFETY: the contract of the kernels: `order` names a parent at most once, columns are as `Pass` says.
         unsafe {
             let parent = memory::load(pass.order, turn as usize);
             let first = memory::load(pass.first_child, parent as usize);
@@ -719,7 +719,7 @@ macro_rules! passes {
         ///
         /// # Safety
         /// Launched with `shape`. The columns are as [`Pass`] says: parents' and children's first indices ascend and end with the columns' lengths, a parent has
-        /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` has each parent once. The set's arrays have its length.
+        /// at most 2¹⁹ children, slots are below 40, numbers below 2,183, kings' squares below 81. `order` names parents, each at most once. The set's arrays have its length.
         #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(pass: Pass) {
             // SAFETY: the contract.

@@ -21,7 +21,7 @@ pub mod kind {
     /// `w -= rate sign(g)`.
     pub const SIGN: u32 = 0;
     /// `w -= rate g`.
-    pub const SGD: u32 = 1;
+    pub const GD: u32 = 1;
     /// `m = b1 m + g; w -= rate m`.
     pub const MOMENTUM: u32 = 2;
     /// `s += g²; w -= rate g / (√s + epsilon)`.
@@ -100,7 +100,7 @@ pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second:
     g += rule.l1 * sign(weight);
     let down = match rule.kind {
         kind::SIGN => rule.rate * sign(g),
-        kind::SGD => rule.rate * g,
+        kind::GD => rule.rate * g,
         kind::MOMENTUM => {
             *first = rule.beta1 * *first + g;
             rule.rate * *first

@@ -1,10 +1,15 @@
 //! What an engine computes of shards, for any set of features.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use warpplay_gpu::shogi::sparse::exchange::ROW;
+
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
-use crate::shogi::shard::Shard;
+use crate::shogi::selection::Selection;
 use crate::shogi::update::{MOST, Optimizer, Update};
-use crate::{Error, Result};
+use crate::{Device, Error, Result};
 
 /// A back end's state for one set of features: weights, the optimiser's memory, a gradient being summed.
 pub(in crate::shogi) trait Learn: Send {
@@ -16,18 +21,42 @@ pub(in crate::shogi) trait Learn: Send {
     fn values(&self) -> Result<Vec<f32>>;
     /// Sets the weights, each rounded to a multiple of 2⁻³⁰.
     fn set_weights(&mut self, weights: &[f32]) -> Result<()>;
-    /// One pass over shards with the present weights: their totals. With `gradient`, the gradient becomes the sum over these shards.
+    /// One pass over parents with the present weights: their totals. With `gradient`, the gradient becomes the sum over these parents.
     ///
     /// An engine may keep what it has copied of a shard, and know it again by its address: see [`forget`](Self::forget).
-    fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals>;
+    fn pass(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals>;
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
     fn forget(&mut self) -> Result<()> {
         Ok(())
     }
     /// The summed gradient of the last pass, in multiples of 2⁻³⁶, not divided by the number of children.
     fn gradient(&self) -> Result<Vec<i64>>;
-    /// Replaces the gradient (by the sum over ranks).
+    /// Replaces the gradient.
     fn set_gradient(&mut self, gradient: &[i64]) -> Result<()>;
+    /// Rows of [`ROW`] weights in which the gradient is not all 0, ascending.
+    fn touched(&mut self) -> Result<Vec<u32>>;
+    /// The gradient in some rows, one after the other; beyond the last weight 0.
+    fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>>;
+    /// Replaces the gradient in some rows, each named once, by `[rows.len() * ROW]` numbers.
+    fn set_rows(&mut self, rows: &[u32], values: &[i64]) -> Result<()>;
+    /// The device whose memory holds the gradient, where [`lend_rows`](Self::lend_rows) works.
+    fn lends_on(&self) -> Option<Device> {
+        None
+    }
+    /// Copies the gradient in some rows to memory that other engines on the device can read. What comes back is complete, and not written again.
+    fn lend_rows(&mut self, _rows: &[u32]) -> Result<Lent> {
+        Err(Error::Order {
+            what: "gradient of an engine in host memory",
+            reason: "it is not lent: exchange rows".into(),
+        })
+    }
+    /// Adds what other engines on the device lent of the same rows, each named once. They are no longer read when this returns.
+    fn add_lent(&mut self, _rows: &[u32], _others: &[Lent]) -> Result<()> {
+        Err(Error::Order {
+            what: "gradient of an engine in host memory",
+            reason: "it is not lent: exchange rows".into(),
+        })
+    }
     /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
     /// Fails where a weight grows to 1,024 or beyond, after which the weights are not to be used.
     fn update(&mut self, update: &Update, children: u64) -> Result<()>;
@@ -39,6 +68,21 @@ pub(in crate::shogi) trait Learn: Send {
     fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()>;
 }
 
+/// Rows of a gradient in a device's memory, for other engines on that device.
+pub(in crate::shogi) type Lent = Arc<dyn Any + Send + Sync>;
+
+/// Refuses rows beyond the weights, and values that are not theirs.
+pub(super) fn check_rows(features: FeatureSet, rows: &[u32], n_values: usize) -> Result<()> {
+    let n_rows = features.len().div_ceil(ROW as usize);
+    if let Some(row) = rows.iter().find(|&&row| row as usize >= n_rows) {
+        return Err(Error::shape("row of a gradient", format!("below {n_rows}"), row));
+    }
+    if n_values != rows.len() * ROW as usize {
+        return Err(Error::shape("values of rows", rows.len() * ROW as usize, n_values));
+    }
+    Ok(())
+}
+
 /// A step or factor that made a weight too large.
 pub(super) fn too_large(what: &'static str, value: f32) -> Error {
     Error::option(what, value, format!("a smaller one: a weight has grown to {MOST} or beyond"))
@@ -46,7 +90,7 @@ pub(super) fn too_large(what: &'static str, value: f32) -> Error {
 
 /// L-BFGS is no step of an engine.
 pub(super) fn on_the_host() -> Error {
-    Error::option("optimizer", Optimizer::Lbfgs, "sign, sgd, momentum, adagrad, adam: lbfgs works on the host")
+    Error::option("optimizer", Optimizer::Lbfgs, "sign, gd, momentum, adagrad, adam: lbfgs works on the host")
 }
 
 /// Refuses an optimiser's memory of another shape.

@@ -20,4 +20,6 @@ pub(in crate::shogi) mod learn;
 pub(in crate::shogi) mod persistent;
 pub(in crate::shogi) mod plain;
 pub(in crate::shogi) mod sparse;
+#[cfg(test)]
+mod tests;
 mod words;

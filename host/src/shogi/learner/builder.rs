@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use super::batch::Batches;
 use super::checkpoint::{Checkpoint, sum_of};
 use super::course::{Course, Status};
+use super::exchange::{Exchange, share_device};
 use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
@@ -49,8 +51,13 @@ struct Opened {
 }
 
 /// Memory that weights, gradient and optimiser take.
-fn memory_of(options: &Options) -> Memory {
-    let memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
+fn memory_of(options: &Options, train: &[&Shard]) -> Memory {
+    let mut memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
+    if options.batch > 0 {
+        // A lot and a number for each, while they are sorted; then the number.
+        let n: u64 = train.iter().map(|shard| shard.n_parents() as u64).sum();
+        memory = memory.on_host("order of positions", 20 * n);
+    }
     let n = options.features.len() as u64;
     match options.optimizer {
         // Each step is two arrays in double precision; a search has two points.
@@ -111,6 +118,7 @@ impl<'a> LearnerBuilder<'a> {
             "init",
             "early_stopping",
             "quiet",
+            "batch",
             "iterations",
             "threads",
             "device_bytes",
@@ -148,12 +156,14 @@ impl<'a> LearnerBuilder<'a> {
         window: f64 = Some(window),
         /// Most siblings of a parent that count; 0 for all.
         siblings: u32,
-        /// Seed of their draw.
+        /// Seed of their draw, and of the order of mini-batches.
         seed: u64,
         /// Keeps the sum of the 13 values as it was at first.
         keep_scale: bool,
         /// First values of L N S G B R +P +L +N +S +B +R.
         init: Values,
+        /// Positions that a step is computed on; 0 for all.
+        batch: u32,
         /// Steps in all, those before a checkpoint included.
         iterations: u32,
         /// Threads of what is done on the CPU; `None` for all cores.
@@ -214,7 +224,7 @@ impl<'a> LearnerBuilder<'a> {
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.merged()?;
         dispatch::chosen_learner(device, options.engine)?;
-        Ok(memory_of(&options))
+        Ok(memory_of(&options, &self.train))
     }
 
     /// Checks everything, takes the device's memory and sets the first weights.
@@ -226,7 +236,7 @@ impl<'a> LearnerBuilder<'a> {
     pub fn build(self, device: &Device) -> Result<Learner<'a>> {
         let opened = self.merged().and_then(|options| {
             self.check(&options)?;
-            let (which, memory) = (dispatch::chosen_learner(device, options.engine)?, memory_of(&options));
+            let (which, memory) = (dispatch::chosen_learner(device, options.engine)?, memory_of(&options, &self.train));
             let engine = dispatch::learn(device, options.features, &options.sparse(), &memory)?;
             Ok((options, Opened { engine, which, memory }))
         });
@@ -308,13 +318,28 @@ impl<'a> LearnerBuilder<'a> {
         if let Some(path) = keep.path.as_ref().filter(|_| ranks.rank() == 0) {
             tracing::debug!("checkpoints go to {}", path.display());
         }
+        let share_of_train = share(&train, ranks.rank(), ranks.size())?;
+        let batches = match options.batch {
+            0 => None,
+            size => {
+                let own: usize = share_of_train.iter().map(|shard| shard.n_parents()).sum();
+                let lengths = ranks.gather_bytes(&(own as u64).to_le_bytes())?;
+                let length =
+                    |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |&bytes| u64::from_le_bytes(bytes) as usize);
+                let first = lengths.iter().take(ranks.rank()).map(length).sum();
+                Some(Batches::new(train, options.seed, size, first))
+            }
+        };
+        let exchange = Exchange { on_device: share_device(ranks, &*engine)?, ..Exchange::default() };
         Ok(Learner::new(Course {
             engine,
             which,
             memory,
             device: device.clone(),
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
-            train: share(&train, ranks.rank(), ranks.size())?,
+            train: share_of_train,
+            batches,
+            exchange,
             held_out: share(&held_out, ranks.rank(), ranks.size())?,
             options,
             ranks,

@@ -123,6 +123,7 @@ impl State {
             init,
             quiet,
             early_stopping,
+            batch,
             iterations,
             threads,
             device_bytes,
@@ -137,7 +138,7 @@ impl State {
             )+};
         }
         same!(features, optimizer, learning_rate, rate_factor, l1, l2, beta1, beta2, epsilon, history);
-        same!(a, window, siblings, seed, keep_scale, init, quiet);
+        same!(a, window, siblings, seed, keep_scale, init, quiet, batch);
         macro_rules! free {
             ($($name:ident),+) => {$(
                 if given.contains(&stringify!($name)) {

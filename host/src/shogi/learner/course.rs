@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
+use super::batch::Batches;
+use super::exchange::{self, Exchange};
 use super::lbfgs::{Point, Steps};
 use super::options::{Engine, Options};
 use super::report::LearnRow;
@@ -11,6 +13,7 @@ use crate::runtime::keep::Keep;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
+use crate::shogi::selection::Selection;
 use crate::shogi::shard::Shard;
 use crate::{Device, Error, Memory, Result};
 
@@ -29,6 +32,10 @@ pub(super) struct Course<'a> {
     /// This rank's share.
     pub train: Vec<Cow<'a, Shard>>,
     pub held_out: Vec<Cow<'a, Shard>>,
+    /// Which positions a step is computed on, where not on all.
+    pub batches: Option<Batches<'a>>,
+    /// What ranks have told each other.
+    pub exchange: Exchange,
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
@@ -78,9 +85,9 @@ pub(super) struct Best {
 
 impl Course<'_> {
     /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
-    pub fn totals(&mut self, shards: &[&Shard], gradient: bool) -> Result<Totals> {
+    pub fn totals(&mut self, parts: &[Selection<'_>], gradient: bool) -> Result<Totals> {
         let loss = self.options.loss();
-        let totals = agree(self.ranks, self.engine.pass(shards, &loss, gradient))?;
+        let totals = agree(self.ranks, self.engine.pass(parts, &loss, gradient))?;
         if self.ranks.size() == 1 {
             return Ok(totals);
         }
@@ -88,9 +95,7 @@ impl Course<'_> {
         let mut sums = [loss, children.into(), parents.into(), first, first_three];
         sum_wide(self.ranks, &mut sums)?;
         if gradient {
-            let mut gradient = agree(self.ranks, self.engine.gradient())?;
-            self.ranks.sum(&mut gradient)?;
-            agree(self.ranks, self.engine.set_gradient(&gradient))?;
+            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
         }
         let [loss, children, parents, first, first_three] = sums;
         Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })
@@ -100,7 +105,7 @@ impl Course<'_> {
     pub fn point(&self, totals: &Totals) -> Result<Point> {
         let weights = agree(self.ranks, self.engine.weights())?;
         let sums = agree(self.ranks, self.engine.gradient())?;
-        let (l2, children) = (self.options.l2, totals.children as f64);
+        let (l2, children) = (self.options.l2, totals.children.max(1) as f64);
         let mut gradient: Vec<f64> = sums
             .par_iter()
             .zip(&weights)
@@ -110,7 +115,7 @@ impl Course<'_> {
         if let Some(pawn) = gradient.first_mut() {
             *pawn = 0.0;
         }
-        let mut value = totals.j();
+        let mut value = if totals.children == 0 { 0.0 } else { totals.j() };
         if l2 > 0.0 {
             let squares = weights.iter().skip(1).map(|&weight| f64::from(weight) * f64::from(weight));
             value += 0.5 * l2 * squares.sum::<f64>();

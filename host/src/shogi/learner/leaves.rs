@@ -15,6 +15,8 @@ pub(super) struct Leaves {
     pub held_out: Vec<Shard>,
     /// Parents that are not among them: a leaf's material does not fit into a word.
     pub left_out: u64,
+    /// Of each shard that is learnt from, the parents that are not in it, ascending.
+    pub gone: Vec<Vec<usize>>,
 }
 
 impl Leaves {
@@ -29,16 +31,24 @@ impl Leaves {
     ) -> Result<Self> {
         let evaluator = Evaluator::new(features, weights.to_vec())?;
         let options = Options { depth: quiet.depth, threads, ..Options::default() };
-        let mut left_out = 0;
-        let mut search = |shards: &[Cow<'_, Shard>]| {
-            let search = |shard: &Cow<'_, Shard>| {
-                let rebuilt = quiescence::rebuild(shard, &evaluator, &options)?;
-                left_out += rebuilt.left_out.len() as u64;
-                Ok(rebuilt.shard)
-            };
-            shards.iter().map(search).collect::<Result<Vec<Shard>>>()
+        let search = |shard: &Cow<'_, Shard>| {
+            let rebuilt = quiescence::rebuild(shard, &evaluator, &options)?;
+            Ok((rebuilt.shard, rebuilt.left_out))
         };
-        let (train, held_out) = (search(train)?, search(held_out)?);
-        Ok(Self { train, held_out, left_out })
+        let (train, gone): (_, Vec<_>) = train.iter().map(search).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let (held_out, others): (_, Vec<_>) =
+            held_out.iter().map(search).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let left_out = gone.iter().chain(&others).map(|gone| gone.len() as u64).sum();
+        Ok(Self { train, held_out, left_out, gone })
+    }
+
+    /// Some parents of a shard that is learnt from, by their numbers here: those that are not left out.
+    pub fn numbers(&self, shard: usize, parents: &[u32]) -> Vec<u32> {
+        let gone = self.gone.get(shard).map_or(&[][..], Vec::as_slice);
+        let number = |&parent: &u32| match gone.binary_search(&(parent as usize)) {
+            Ok(_) => None,
+            Err(before) => Some(parent - before as u32),
+        };
+        parents.iter().filter_map(number).collect()
     }
 }

@@ -7,9 +7,11 @@
 //! Sums over positions are of whole numbers and each step of a weight is plain arithmetic, so what is learnt has the same bits on every back end, with any number of
 //! ranks and threads, and however the positions are divided into shards.
 
+mod batch;
 mod builder;
 mod checkpoint;
 mod course;
+mod exchange;
 mod export;
 mod lbfgs;
 mod leaves;
@@ -18,10 +20,12 @@ mod report;
 mod run;
 mod weights;
 
+pub use batch::epoch_order;
 pub use builder::LearnerBuilder;
 pub use checkpoint::{Checkpoint, State};
+pub use exchange::Exchange;
 pub use export::{rust_constant, table};
 pub use options::{EarlyStopping, Engine, Options, Quiet};
-pub use report::{LearnReport, LearnRow, Measures};
+pub use report::{LearnReport, LearnRow, Measures, Whole};
 pub use run::Learner;
 pub use weights::Weights;

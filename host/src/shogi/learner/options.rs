@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyStopping {
-    /// Iterations without a new best after which to stop.
+    /// Iterations without a new best after which to stop. With mini-batches, held-out games are measured where an epoch begins, and only there it can stop.
     pub patience: u32,
     /// What a new best must be lower by.
     pub min_delta: f64,
@@ -81,7 +81,7 @@ pub struct Options {
     pub window: Option<f64>,
     /// Most siblings of a parent that count; 0 for all. Default: 0.
     pub siblings: u32,
-    /// Seed of their draw. Default: 0.
+    /// Seed of their draw, and of the order of mini-batches. Default: 0.
     pub seed: u64,
     /// Keeps the sum of the 13 values of pieces on the board as it was at first: after each step all weights are multiplied, the pawn's not. Default: no.
     pub keep_scale: bool,
@@ -91,6 +91,9 @@ pub struct Options {
     pub early_stopping: Option<EarlyStopping>,
     /// Default: none, children are compared as they stand.
     pub quiet: Option<Quiet>,
+    /// Positions that a step is computed on, drawn anew each epoch ([`epoch_order`](super::epoch_order)) with all of their moves; the last step of an epoch takes what is left. 0 for all
+    /// positions. Default: 0.
+    pub batch: u32,
     /// Steps in all, those before a checkpoint included. Default: 50.
     pub iterations: u32,
     /// Threads of what is done on the CPU; 1 is the plain program, `None` all cores. What is learnt does not depend on it. Default: `None`.
@@ -123,6 +126,7 @@ impl Default for Options {
             init: FIRST_VALUES,
             early_stopping: None,
             quiet: None,
+            batch: 0,
             iterations: 50,
             threads: None,
             device_bytes: None,
@@ -139,7 +143,7 @@ impl Options {
             FeatureSet::KingKingPiece | FeatureSet::KingPiecePiece => [0.01, 0.003],
         };
         match optimizer {
-            Optimizer::Sgd => 100.0,
+            Optimizer::Gd => 100.0,
             Optimizer::Momentum => 10.0,
             Optimizer::AdaGrad => adagrad,
             Optimizer::Adam => adam,

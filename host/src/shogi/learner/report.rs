@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::exchange::Exchange;
 use super::options::{Engine, Options};
 use crate::shogi::loss::Totals;
 use crate::shogi::objective::Values;
@@ -25,7 +26,11 @@ pub struct Measures {
 }
 
 impl From<&Totals> for Measures {
+    /// All 0 where no child counts, which is so of a mini-batch whose quiet leaves were all left out.
     fn from(totals: &Totals) -> Self {
+        if totals.children == 0 {
+            return Self { j: 0.0, agreement: 0.0, agreement_of_three: 0.0, children: 0, parents: 0 };
+        }
         Self {
             j: totals.j(),
             agreement: totals.agreement(),
@@ -41,10 +46,10 @@ impl From<&Totals> for Measures {
 pub struct LearnRow {
     /// Steps done before it.
     pub iteration: u32,
-    /// On the games that are learnt from.
+    /// On the games that are learnt from; with mini-batches, on the positions of the next step.
     #[serde(flatten)]
     pub train: Measures,
-    /// On held-out games, where there are.
+    /// On held-out games, where there are; with mini-batches only where an epoch begins.
     pub held_out: Option<Measures>,
     /// L N S G B R +P +L +N +S +B +R; the pawn's value is 1.
     pub values: Values,
@@ -57,6 +62,15 @@ pub struct LearnRow {
     pub learning_rate: f64,
     /// Seconds by the wall clock in [`Learner::run`](super::Learner::run) up to this row, those before a checkpoint included.
     pub seconds: f64,
+}
+
+/// The last weights on all positions, where steps are computed on mini-batches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    /// On all games that are learnt from.
+    pub train: Measures,
+    /// On all held-out games, where there are.
+    pub held_out: Option<Measures>,
 }
 
 /// A whole course of learning.
@@ -73,7 +87,7 @@ pub struct LearnReport {
     /// What ran; [`Engine::Auto`] only in reports of version 0.1, which do not say it.
     #[serde(default = "unsaid")]
     pub engine: Engine,
-    /// Seed of the draw of siblings, the only thing that is drawn.
+    /// Seed of all that is drawn: siblings, and the order of mini-batches.
     #[serde(default)]
     pub seed: u64,
     /// Time of all runs, those before a checkpoint included.
@@ -89,6 +103,15 @@ pub struct LearnReport {
     pub stopped_by: StoppedBy,
     /// The iteration with the lowest objective on held-out games.
     pub best_iteration: Option<u32>,
+    /// Steps of an epoch, with mini-batches.
+    #[serde(default)]
+    pub steps_per_epoch: Option<u64>,
+    /// The last weights on all positions, with mini-batches.
+    #[serde(default)]
+    pub whole: Option<Whole>,
+    /// What this rank handed to the others since the learner was built; `None` for one rank.
+    #[serde(default)]
+    pub exchange: Option<Exchange>,
     /// One row an iteration, the first before any step; those before a checkpoint included.
     pub rows: Vec<LearnRow>,
     /// The options.
@@ -103,19 +126,27 @@ impl fmt::Display for LearnReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { device_name, engine, seed, stopped_by, seconds, rows, options, n_weights, .. } = self;
         let Some(last) = rows.last() else { return write!(f, "nothing was learnt, ended by {stopped_by}") };
-        let percent = |of: &Measures| (100.0 * of.agreement, 100.0 * of.agreement_of_three);
         write!(f, "{} iterations in {seconds:.2} s, ended by {stopped_by}; ", last.iteration)?;
         writeln!(
             f,
             "{}, {n_weights} weights, by {}; engine {engine} on {device_name}, seed {seed}",
             options.features, options.optimizer
         )?;
-        let (first, three) = percent(&last.train);
-        write!(f, "objective {:.9}, played move first in {first:.2} %, among three in {three:.2} %", last.train.j)?;
-        if let Some(held_out) = &last.held_out {
-            let (first, three) = percent(held_out);
-            write!(f, "\nheld out  {:.9}, played move first in {first:.2} %, among three in {three:.2} %", held_out.j)?;
+        if let (Some(Whole { train, held_out }), Some(steps)) = (&self.whole, self.steps_per_epoch) {
+            writeln!(f, "mini-batches of {} positions, {steps} an epoch; on all positions:", options.batch)?;
+            return write_measures(f, train, held_out.as_ref());
         }
-        Ok(())
+        write_measures(f, &last.train, last.held_out.as_ref())
     }
+}
+
+fn write_measures(f: &mut fmt::Formatter<'_>, train: &Measures, held_out: Option<&Measures>) -> fmt::Result {
+    let percent = |of: &Measures| (100.0 * of.agreement, 100.0 * of.agreement_of_three);
+    let (first, three) = percent(train);
+    write!(f, "objective {:.9}, played move first in {first:.2} %, among three in {three:.2} %", train.j)?;
+    if let Some(held_out) = held_out {
+        let (first, three) = percent(held_out);
+        write!(f, "\nheld out  {:.9}, played move first in {first:.2} %, among three in {three:.2} %", held_out.j)?;
+    }
+    Ok(())
 }

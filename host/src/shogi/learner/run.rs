@@ -5,16 +5,18 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::batch::Batches;
 use super::checkpoint::{Checkpoint, State};
 use super::course::{Best, Course};
 use super::lbfgs::{Point, Steps};
 use super::leaves::Leaves;
 use super::options::{EarlyStopping, Engine, Options};
-use super::report::{LearnReport, LearnRow, Measures};
+use super::report::{LearnReport, LearnRow, Measures, Whole};
 use super::weights::{Weights, hand, material};
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
 use crate::shogi::report::{SCHEMA, StoppedBy};
+use crate::shogi::selection::Selection;
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Device, Error, Memory, Progress, Result};
@@ -49,8 +51,21 @@ pub struct Learner<'a> {
     /// The iteration whose weights the lines were searched with, if that was in this run.
     searched: Option<u32>,
     present: Option<Present>,
+    /// The present weights on all positions, with mini-batches.
+    whole: Option<Whole>,
     /// Whether a step failed: the weights may be halfway.
     failed: bool,
+}
+
+/// Positions that sums go over.
+#[derive(Clone, Copy)]
+enum Which {
+    /// Those of the next step: all that are learnt from, or a mini-batch.
+    Step,
+    /// All that are learnt from.
+    Train,
+    /// The held-out ones.
+    HeldOut,
 }
 
 /// The objective at the present weights. Its gradient is the engine's, and the point's.
@@ -61,7 +76,7 @@ struct Present {
 
 impl<'a> Learner<'a> {
     pub(super) fn new(course: Course<'a>) -> Self {
-        Self { course, leaves: None, left_out: 0, searched: None, present: None, failed: false }
+        Self { course, leaves: None, left_out: 0, searched: None, present: None, whole: None, failed: false }
     }
 
     /// The options.
@@ -164,6 +179,14 @@ impl<'a> Learner<'a> {
                 break StoppedBy::Converged;
             }
         };
+        if self.course.batches.is_some() && self.whole.is_none() {
+            let train = Measures::from(&self.totals_of(Which::Train, false)?);
+            let held_out = match self.course.has_held_out {
+                true => Some(Measures::from(&self.totals_of(Which::HeldOut, false)?)),
+                false => None,
+            };
+            self.whole = Some(Whole { train, held_out });
+        }
         if self.course.keep.is_wanted() && saved != Some(self.iteration()) {
             self.keep_state()?;
         }
@@ -172,7 +195,7 @@ impl<'a> Learner<'a> {
 
     /// The report on what was learnt so far.
     pub fn report(&self, stopped_by: StoppedBy) -> LearnReport {
-        let Course { which, device, ranks, options, status, fingerprint, .. } = &self.course;
+        let Course { which, device, ranks, options, status, fingerprint, batches, exchange, .. } = &self.course;
         LearnReport {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -186,6 +209,9 @@ impl<'a> Learner<'a> {
             data_fingerprint: format!("{fingerprint:016x}"),
             stopped_by,
             best_iteration: status.best.as_ref().map(|best| best.iteration),
+            steps_per_epoch: batches.as_ref().map(Batches::per_epoch),
+            whole: self.whole,
+            exchange: (ranks.size() > 1).then_some(*exchange),
             rows: status.rows.clone(),
             options: options.clone(),
         }
@@ -214,7 +240,8 @@ impl<'a> Learner<'a> {
     /// # Errors
     /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
     pub fn measure(&mut self, shards: &[&Shard]) -> Result<Measures> {
-        let totals = self.course.totals(shards, false)?;
+        let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
+        let totals = self.course.totals(&whole, false)?;
         // They may be gone before the next pass.
         agree(self.course.ranks, self.course.engine.forget())?;
         if totals.children == 0 {
@@ -282,8 +309,9 @@ impl<'a> Learner<'a> {
     /// Evaluates the present weights; with the gradient where a step follows.
     fn row(&mut self, gradient: bool, seconds_before: f64) -> Result<LearnRow> {
         let start = Instant::now();
-        let held_out = match self.course.has_held_out {
-            true => Some(Measures::from(&self.totals_of(false, false)?)),
+        let measures = self.course.batches.as_ref().is_none_or(|batches| batches.begins_epoch(self.iteration()));
+        let held_out = match self.course.has_held_out && measures {
+            true => Some(Measures::from(&self.totals_of(Which::HeldOut, false)?)),
             false => None,
         };
         let totals = match &self.present {
@@ -306,7 +334,7 @@ impl<'a> Learner<'a> {
 
     /// The objective at the present weights; with `gradient`, the engine then has it, and it is [`present`](Self::present).
     fn evaluate(&mut self, gradient: bool) -> Result<Totals> {
-        let totals = self.totals_of(true, gradient)?;
+        let totals = self.totals_of(Which::Step, gradient)?;
         if gradient {
             let lbfgs = self.course.options.optimizer == Optimizer::Lbfgs;
             let point = if lbfgs { Some(self.course.point(&totals)?) } else { None };
@@ -315,23 +343,34 @@ impl<'a> Learner<'a> {
         Ok(totals)
     }
 
-    /// Sums over the positions that are learnt from, or the held-out ones, of all ranks.
-    fn totals_of(&mut self, train: bool, gradient: bool) -> Result<Totals> {
-        let leaves = self.leaves.as_ref().map(|leaves| if train { &leaves.train } else { &leaves.held_out });
-        let course = &mut self.course;
-        match leaves {
-            Some(leaves) => {
-                let shards: Vec<&Shard> = leaves.iter().collect();
-                course.totals(&shards, gradient)
-            }
-            None => {
-                let shards = std::mem::take(if train { &mut course.train } else { &mut course.held_out });
-                let lent: Vec<&Shard> = shards.iter().map(|shard| &**shard).collect();
-                let totals = course.totals(&lent, gradient);
-                *(if train { &mut course.train } else { &mut course.held_out }) = shards;
-                totals
+    /// Sums over positions of all ranks.
+    fn totals_of(&mut self, which: Which, gradient: bool) -> Result<Totals> {
+        let Self { course, leaves, .. } = self;
+        let iteration = course.status.iteration;
+        let lengths: Vec<usize> = course.train.iter().map(|shard| shard.n_parents()).collect();
+        let mut lists = match (&mut course.batches, which) {
+            // Every rank has all games, and finds the same.
+            (Some(batches), Which::Step) => Some(batches.of(iteration, lengths.into_iter())?),
+            _ => None,
+        };
+        if let (Some(lists), Some(leaves)) = (&mut lists, &*leaves) {
+            for (shard, list) in lists.iter_mut().enumerate() {
+                *list = leaves.numbers(shard, list);
             }
         }
+        // While they are lent, the course is without them.
+        let (train, held_out) = (std::mem::take(&mut course.train), std::mem::take(&mut course.held_out));
+        let shards: Vec<&Shard> = match (which, &*leaves) {
+            (Which::HeldOut, Some(leaves)) => leaves.held_out.iter().collect(),
+            (Which::HeldOut, None) => held_out.iter().map(|shard| &**shard).collect(),
+            (_, Some(leaves)) => leaves.train.iter().collect(),
+            (_, None) => train.iter().map(|shard| &**shard).collect(),
+        };
+        let parents = |at: usize| lists.as_ref().map(|lists| lists.get(at).map_or(&[][..], Vec::as_slice));
+        let part = |(at, shard)| Selection { shard, parents: parents(at) };
+        let totals = course.totals(&shards.into_iter().enumerate().map(part).collect::<Vec<_>>(), gradient);
+        (course.train, course.held_out) = (train, held_out);
+        totals
     }
 
     /// One step of the optimiser; `false` where there is none that lowers the objective.
@@ -341,6 +380,7 @@ impl<'a> Learner<'a> {
             self.evaluate(true)?;
         }
         let Some(present) = self.present.take() else { return Ok(false) };
+        self.whole = None;
         let course = &mut self.course;
         let options = &course.options;
         let rate = options.rate_at(course.status.iteration);
@@ -350,14 +390,24 @@ impl<'a> Learner<'a> {
                 let found = memory.step(&point, history, rate, &mut |weights| self.trial(weights));
                 let course = &mut self.course;
                 course.status.memory = memory;
-                let Some(found) = found? else {
-                    agree(course.ranks, course.engine.set_weights(&point.weights))?;
-                    self.present = Some(Present { totals: present.totals, point: Some(point) });
-                    return Ok(false);
-                };
-                agree(course.ranks, course.engine.set_weights(&found.weights))?;
-                self.present = Some(Present { totals: found.totals, point: Some(found) });
+                match (found?, &course.batches) {
+                    (Some(found), None) => {
+                        agree(course.ranks, course.engine.set_weights(&found.weights))?;
+                        self.present = Some(Present { totals: found.totals, point: Some(found) });
+                    }
+                    // The next step has other positions: what was found on these is of no use there.
+                    (Some(found), Some(_)) => agree(course.ranks, course.engine.set_weights(&found.weights))?,
+                    // Another mini-batch may have a step that lowers it.
+                    (None, Some(_)) => agree(course.ranks, course.engine.set_weights(&point.weights))?,
+                    (None, None) => {
+                        agree(course.ranks, course.engine.set_weights(&point.weights))?;
+                        self.present = Some(Present { totals: present.totals, point: Some(point) });
+                        return Ok(false);
+                    }
+                }
             }
+            // A mini-batch whose quiet leaves were all left out moves nothing.
+            None if present.totals.children == 0 && course.batches.is_some() => {}
             None => {
                 let update = Update {
                     optimizer: options.optimizer,
@@ -386,7 +436,7 @@ impl<'a> Learner<'a> {
             return Ok(None);
         }
         agree(self.course.ranks, self.course.engine.set_weights(&weights))?;
-        let totals = self.totals_of(true, true)?;
+        let totals = self.totals_of(Which::Step, true)?;
         self.course.point(&totals).map(Some)
     }
 
@@ -405,7 +455,11 @@ impl<'a> Learner<'a> {
     /// Whether the objective on held-out positions has not fallen for too long.
     fn is_stale(&self) -> bool {
         match (self.course.options.early_stopping, self.course.status.lowest()) {
-            (Some(EarlyStopping { patience, .. }), Some((iteration, _))) => self.iteration() - iteration >= patience,
+            (Some(EarlyStopping { patience, .. }), Some((iteration, _))) => {
+                // Only a measurement can tell that it no longer falls.
+                let measured = self.rows().last().is_some_and(|row| row.held_out.is_some());
+                measured && self.iteration() - iteration >= patience
+            }
             _ => false,
         }
     }

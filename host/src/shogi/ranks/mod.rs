@@ -22,6 +22,9 @@ pub use mpi::Mpi;
 pub use share::share;
 pub use threads::Threads;
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::Result;
 
 /// What the ranks of a group tell each other. Every rank calls the same methods in the same order.
@@ -49,6 +52,14 @@ pub trait Ranks {
     /// # Errors
     /// As [`sum`](Self::sum).
     fn gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>>;
+
+    /// Hands a value to all ranks of the same process, and gets theirs, rank by rank; `None`, without waiting for anybody, in a group whose ranks are processes of their own.
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum).
+    fn lend(&self, _value: Arc<dyn Any + Send + Sync>) -> Result<Option<Vec<Arc<dyn Any + Send + Sync>>>> {
+        Ok(None)
+    }
 
     /// Makes the other ranks end with an error, which they get where they wait for this one. Between processes the whole group is stopped, this process too, with
     /// exit status 1: report the reason first.

@@ -1,7 +1,6 @@
 //! A rank's part of the data.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use crate::Result;
 use crate::shogi::shard::Shard;
@@ -27,30 +26,10 @@ pub fn share<'a>(shards: &[&'a Shard], rank: usize, size: usize) -> Result<Vec<C
         if parents == (0..shard.n_parents()) {
             part.push(Cow::Borrowed(shard));
         } else if !parents.is_empty() {
-            part.push(Cow::Owned(part_of(shard, parents)));
+            part.push(Cow::Owned(shard.select(parents)?));
         }
     }
     Ok(part)
-}
-
-/// Some parents of a shard with their children.
-fn part_of(shard: &Shard, parents: Range<usize>) -> Shard {
-    let children = shard.first_child[parents.start] as usize..shard.first_child[parents.end] as usize;
-    let changes = shard.first_change[children.start] as usize..shard.first_change[children.end] as usize;
-    let firsts = |column: &[u32], range: Range<usize>| -> Vec<u32> {
-        column[range.start..=range.end].iter().map(|first| first - column[range.start]).collect()
-    };
-    Shard {
-        pieces: shard.pieces[parents.clone()].to_vec().into(),
-        sides: shard.sides[parents.clone()].to_vec().into(),
-        plies: shard.plies[parents.clone()].to_vec().into(),
-        games: shard.games[parents.clone()].to_vec().into(),
-        first_child: firsts(&shard.first_child, parents.clone()).into(),
-        played: shard.played[parents].to_vec().into(),
-        differences: shard.differences[children.clone()].to_vec().into(),
-        first_change: firsts(&shard.first_change, children).into(),
-        changes: shard.changes[changes].to_vec().into(),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Ranks that are threads of one process.
 
+use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Ranks;
@@ -44,11 +45,17 @@ struct State {
 }
 
 /// What a rank brings to an exchange.
-#[derive(Debug)]
 enum Part {
     Sum(Vec<i64>),
     Gather(Vec<f64>),
     Bytes(Vec<u8>),
+    Lent(Arc<dyn Any + Send + Sync>),
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Part {
@@ -57,6 +64,7 @@ impl Part {
             Self::Sum(_) => "sum",
             Self::Gather(_) => "gather",
             Self::Bytes(_) => "gather_bytes",
+            Self::Lent(_) => "lend",
         }
     }
 }
@@ -208,6 +216,12 @@ impl Ranks for Threads {
         let parts = self.exchange(Part::Bytes(bytes.to_vec()))?;
         let bytes = |part: &Arc<Part>| if let Part::Bytes(bytes) = &**part { bytes.clone() } else { vec![] };
         Ok(parts.iter().map(bytes).collect())
+    }
+
+    fn lend(&self, value: Arc<dyn Any + Send + Sync>) -> Result<Option<Vec<Arc<dyn Any + Send + Sync>>>> {
+        let parts = self.exchange(Part::Lent(value))?;
+        let value = |part: &Arc<Part>| if let Part::Lent(value) = &**part { Some(Arc::clone(value)) } else { None };
+        Ok(parts.iter().map(value).collect())
     }
 
     fn abort(&self, reason: &str) {

@@ -1,16 +1,19 @@
 //! The engine on the CPU: the plain program on one thread, or the one that looks only at differences on many.
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicI64;
 
 use rayon::prelude::*;
 use warpplay_cpu_ref::shogi::sparse as reference;
+use warpplay_gpu::shogi::sparse::exchange::ROW;
 
 use crate::runtime::threads::Threads;
-use crate::shogi::engines::learn::{Learn, check_memory, on_the_host, too_large};
+use crate::shogi::engines::learn::{Learn, check_memory, check_rows, on_the_host, too_large};
 use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::options::SparseOptions;
+use crate::shogi::selection::Selection;
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Error, Result};
@@ -74,7 +77,7 @@ const fn set(features: FeatureSet) -> reference::Set {
 fn step(update: &Update) -> Result<reference::Update> {
     let optimizer = match update.optimizer {
         Optimizer::Sign => reference::Optimizer::Sign,
-        Optimizer::Sgd => reference::Optimizer::Sgd,
+        Optimizer::Gd => reference::Optimizer::Gd,
         Optimizer::Momentum => reference::Optimizer::Momentum,
         Optimizer::AdaGrad => reference::Optimizer::AdaGrad,
         Optimizer::Adam => reference::Optimizer::Adam,
@@ -117,9 +120,9 @@ impl Learn for CpuEngine {
         Ok(())
     }
 
-    fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
+    fn pass(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
-        self.within(|_| shards.iter().try_for_each(|shard| shard.expect_columns()))?;
+        let shards = self.within(|_| parts.iter().map(Selection::to_shard).collect::<Result<Vec<Cow<'_, Shard>>>>())?;
         let set = set(self.features);
         let loss = reference::Loss { a: loss.a, window: loss.window, siblings: loss.siblings, seed: loss.seed };
         let totals = self.within(|parts| {
@@ -158,6 +161,32 @@ impl Learn for CpuEngine {
             return Err(Error::shape(format!("gradient of {}", self.features), self.gradient.len(), gradient.len()));
         }
         self.gradient.copy_from_slice(gradient);
+        Ok(())
+    }
+
+    fn touched(&mut self) -> Result<Vec<u32>> {
+        Ok(self.within(|parts| {
+            let rows = parts.gradient.par_chunks(ROW as usize).enumerate();
+            let touched = rows.filter(|(_, row)| row.iter().any(|&number| number != 0));
+            touched.map(|(number, _)| number as u32).collect()
+        }))
+    }
+
+    fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>> {
+        check_rows(self.features, rows, rows.len() * ROW as usize)?;
+        let at = |row: &u32| (row * ROW) as usize..((row + 1) * ROW) as usize;
+        let value = |at: usize| self.gradient.get(at).copied().unwrap_or(0);
+        Ok(rows.iter().flat_map(at).map(value).collect())
+    }
+
+    fn set_rows(&mut self, rows: &[u32], values: &[i64]) -> Result<()> {
+        check_rows(self.features, rows, values.len())?;
+        for (&row, values) in rows.iter().zip(values.chunks_exact(ROW as usize)) {
+            let slots = self.gradient.iter_mut().skip((row * ROW) as usize);
+            for (slot, &value) in slots.zip(values) {
+                *slot = value;
+            }
+        }
         Ok(())
     }
 

@@ -100,6 +100,16 @@ impl Part {
         Ok(parts)
     }
 
+    /// Where each of the parents stands in the order in which they are worked on.
+    pub fn ranks(&self, shard: &Shard) -> Vec<u32> {
+        let order = order(&shard.pieces[self.parents.clone()]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, parent) in (0..).zip(order) {
+            ranks[parent as usize] = rank;
+        }
+        ranks
+    }
+
     /// Packs the columns into `words`, which are as many as the layout needs.
     ///
     /// # Errors

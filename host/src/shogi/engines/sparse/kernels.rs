@@ -3,6 +3,9 @@
 use std::ptr;
 
 use warpplay_gpu::ptx::embedded::SHOGI_SPARSE;
+use warpplay_gpu::shogi::sparse::exchange::{
+    self, ROW, shogi_sparse_put_rows, shogi_sparse_take_rows, shogi_sparse_touched,
+};
 use warpplay_gpu::shogi::sparse::pass::{
     self, Pass, shogi_sparse_pass_kkp, shogi_sparse_pass_kp, shogi_sparse_pass_kpp, shogi_sparse_pass_material,
     shogi_sparse_pass_material_hand, shogi_sparse_pass_piece_square, total,
@@ -21,13 +24,15 @@ pub(super) struct Packed {
     n_parents: usize,
     n_children: usize,
     layout: Layout,
+    /// Where each parent stands in the order in which they are worked on; none of a part that is on its way.
+    ranks: Vec<u32>,
 }
 
 impl Packed {
     /// Takes the memory for parts of at most `bytes` bytes; there is none in it yet.
     pub fn with_room(stream: &Stream, bytes: usize) -> Result<Self> {
         let words = stream.alloc(bytes.div_ceil(8))?;
-        Ok(Self { words, n_parents: 0, n_children: 0, layout: Layout::new(0, 0, 0) })
+        Ok(Self { words, n_parents: 0, n_children: 0, layout: Layout::new(0, 0, 0), ranks: Vec::new() })
     }
 
     /// Copies a part of a checked shard to the device.
@@ -36,7 +41,23 @@ impl Packed {
         let mut words = vec![0; layout.bytes / 8];
         part.pack(shard, &mut words)?;
         let words = stream.upload(&words)?;
-        Ok(Self { words, n_parents: part.parents.len(), n_children: part.children.len(), layout })
+        let ranks = part.ranks(shard);
+        Ok(Self { words, n_parents: part.parents.len(), n_children: part.children.len(), layout, ranks })
+    }
+
+    /// Some of the parents, each named once, in the order in which they are worked on.
+    fn ordered(&self, parents: &[u32]) -> Result<Vec<u32>> {
+        let n = self.ranks.len();
+        let allowed = || format!("numbers that ascend, below {n}");
+        if let Some(pair) = parents.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(Error::shape("parents of a pass", allowed(), format!("{} before {}", pair[0], pair[1])));
+        }
+        if let Some(last) = parents.last().filter(|&&last| last as usize >= n) {
+            return Err(Error::shape("parents of a pass", allowed(), last));
+        }
+        let mut order = parents.to_vec();
+        order.sort_unstable_by_key(|&parent| self.ranks.get(parent as usize));
+        Ok(order)
     }
 
     /// Packs a part of a checked shard in pinned memory, once the last copy from there has ended, and queues its copy.
@@ -56,6 +77,8 @@ pub(super) struct Results {
     evaluations: Buffer<f64>,
     slopes: Buffer<u64>,
     totals: Buffer<u64>,
+    /// The parents of a pass over some.
+    list: Buffer<u32>,
 }
 
 impl Results {
@@ -65,6 +88,7 @@ impl Results {
             evaluations: stream.alloc(n_children)?,
             slopes: stream.alloc(n_children)?,
             totals: stream.alloc(total::LEN)?,
+            list: stream.alloc(0)?,
         })
     }
 
@@ -125,6 +149,9 @@ pub(super) struct Kernels {
     kpp: Function<shogi_sparse_pass_kpp>,
     update: Function<shogi_sparse_update>,
     scale: Function<shogi_sparse_scale>,
+    touched: Function<shogi_sparse_touched>,
+    take_rows: Function<shogi_sparse_take_rows>,
+    put_rows: Function<shogi_sparse_put_rows>,
     /// Blocks that the device holds at once.
     n_blocks: u32,
 }
@@ -176,6 +203,9 @@ impl Kernels {
             kpp: module.function(shogi_sparse_pass_kpp)?,
             update: module.function(shogi_sparse_update)?,
             scale: module.function(shogi_sparse_scale)?,
+            touched: module.function(shogi_sparse_touched)?,
+            take_rows: module.function(shogi_sparse_take_rows)?,
+            put_rows: module.function(shogi_sparse_put_rows)?,
             n_blocks: 1,
         };
         let occupancy = of_set!(&kernels, function => function.occupancy(&pass::shape(1))?);
@@ -183,25 +213,34 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Adds a part's sums to the totals, and to the gradient if it is wanted.
+    /// Adds the sums of a part, or of some of its parents (numbers that ascend), to the totals, and to the gradient if it is wanted.
     pub fn pass(
         &self,
         stream: &Stream,
         packed: &Packed,
+        some: Option<&[u32]>,
         parameters: &mut Parameters,
         results: &mut Results,
         loss: &Loss,
         with_gradient: bool,
     ) -> Result<()> {
-        if packed.n_parents == 0 {
+        let n_parents = some.map_or(packed.n_parents, <[u32]>::len);
+        if n_parents == 0 {
             return Ok(());
+        }
+        if let Some(parents) = some {
+            let order = packed.ordered(parents)?;
+            if results.list.len() < order.len() {
+                results.list = stream.alloc(order.len().next_power_of_two())?;
+            }
+            stream.write(&mut results.list, 0, &order)?;
         }
         results.evaluations.expect_len_at_least("evaluations", packed.n_children)?;
         results.slopes.expect_len_at_least("slopes", packed.n_children)?;
         parameters.weights.expect_len("weights", self.features.len())?;
         parameters.gradient.expect_len("gradient", self.features.len())?;
-        let n_parents = u32::try_from(packed.n_parents)
-            .map_err(|_| Error::shape("parents of a part", "below 2³²", packed.n_parents))?;
+        let n_parents =
+            u32::try_from(n_parents).map_err(|_| Error::shape("parents of a part", "below 2³²", n_parents))?;
         let at = packed.layout;
         let base = packed.words.as_ptr().cast::<u8>();
         let arguments = Pass {
@@ -213,7 +252,7 @@ impl Kernels {
             played: base.wrapping_add(at.played).cast(),
             first_change: base.wrapping_add(at.first_change).cast(),
             changes: base.wrapping_add(at.changes).cast(),
-            order: base.wrapping_add(at.order).cast(),
+            order: if some.is_some() { results.list.as_ptr() } else { base.wrapping_add(at.order).cast() },
             weights: parameters.weights.as_ptr(),
             gradient: parameters.gradient.as_mut_ptr().cast(),
             evaluations: results.evaluations.as_mut_ptr(),
@@ -229,7 +268,7 @@ impl Kernels {
         };
         let shape = pass::shape(self.n_blocks.min(n_parents));
         // SAFETY: the columns lie in `words` as `Layout` says, of a shard that `Shard::expect_columns` has looked at: indices ascend, slots and numbers are below their ends, a
-        // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`). The set's arrays have its length, the results room for the children: checked
+        // parent has at most 2¹⁶ children; `order` is a permutation (`columns::order`), or names parents of the part once each (`Packed::ordered`). The set's arrays have its length, the results room for the children: checked
         // above. All of it belongs to the engine, which drops nothing before its stream has been waited for: buffers free their memory in the stream's order.
         of_set!(self, function => unsafe { stream.launch(function, shape, (arguments,)) })
     }
@@ -238,7 +277,7 @@ impl Kernels {
     pub fn update(&self, stream: &Stream, parameters: &mut Parameters, rule: Rule) -> Result<f32> {
         let n = self.n(parameters)?;
         let n_memory = match rule.kind {
-            kind::SIGN | kind::SGD => 0,
+            kind::SIGN | kind::GD => 0,
             kind::MOMENTUM | kind::ADA_GRAD => 1,
             _ => 2,
         };
@@ -268,6 +307,53 @@ impl Kernels {
         largest_of(stream, largest)
     }
 
+    /// A bit for each row of the gradient, 1 where it is not all 0.
+    pub fn touched(&self, stream: &Stream, parameters: &Parameters) -> Result<Vec<u32>> {
+        let n = self.n(parameters)?;
+        let mut words = stream.alloc::<u32>(exchange::n_words(n) as usize)?;
+        // SAFETY: `n` numbers and a word for 32 rows each; the sets have fewer than 2³¹ weights. The words outlive the launch: the read waits.
+        unsafe {
+            stream.launch(&self.touched, exchange::touched_shape(n), (&parameters.gradient, &mut words, n))?;
+        }
+        stream.read(&words)
+    }
+
+    /// The gradient in some rows, on the device.
+    pub fn take_rows(&self, stream: &Stream, parameters: &Parameters, rows: &[u32]) -> Result<Buffer<i64>> {
+        let n = self.n(parameters)?;
+        let n_values = n_values(rows, n)?;
+        let (rows, mut values) = (stream.upload(rows)?, stream.alloc(n_values as usize)?);
+        let arguments = (&parameters.gradient, &rows, &mut values, n_values, n);
+        // SAFETY: arrays of these lengths, rows of `n` weights: checked by `n_values`. The rows outlive the launch, which is waited for.
+        unsafe { stream.launch(&self.take_rows, exchange::rows_shape(n_values), arguments)? };
+        stream.synchronize()?;
+        Ok(values)
+    }
+
+    /// Puts values into some rows of the gradient, each named once, or adds them.
+    pub fn put_rows(
+        &self,
+        stream: &Stream,
+        parameters: &mut Parameters,
+        rows: &[u32],
+        values: &[&Buffer<i64>],
+        adds: bool,
+    ) -> Result<()> {
+        let n = self.n(parameters)?;
+        let n_values = n_values(rows, n)?;
+        if !rows.is_sorted_by(|one, other| one < other) {
+            return Err(Error::shape("rows of a gradient", "numbers that ascend", "others"));
+        }
+        let rows = stream.upload(rows)?;
+        for &values in values {
+            values.expect_len("values of rows", n_values as usize)?;
+            let arguments = (&mut parameters.gradient, &rows, values, n_values, n, u32::from(adds));
+            // SAFETY: as above; a row is named once.
+            unsafe { stream.launch(&self.put_rows, exchange::rows_shape(n_values), arguments)? };
+        }
+        stream.synchronize()
+    }
+
     /// Weights, as the kernels count them.
     fn n(&self, parameters: &Parameters) -> Result<u32> {
         parameters.weights.expect_len("weights", self.features.len())?;
@@ -279,4 +365,14 @@ impl Kernels {
 /// The largest size of a weight that was noted, 0 where all are small.
 fn largest_of(stream: &Stream, largest: &Buffer<u32>) -> Result<f32> {
     Ok(stream.read(largest)?.first().map_or(0.0, |&bits| f32::from_bits(bits)))
+}
+
+/// The numbers of some rows of `n` weights, as the kernels count them.
+fn n_values(rows: &[u32], n: u32) -> Result<u32> {
+    let n_rows = exchange::n_rows(n);
+    if let Some(row) = rows.iter().find(|&&row| row >= n_rows) {
+        return Err(Error::shape("row of a gradient", format!("below {n_rows}"), row));
+    }
+    let wanted = rows.len() as u64 * u64::from(ROW);
+    u32::try_from(wanted).map_err(|_| Error::shape("values of rows", "below 2³²", wanted))
 }

@@ -4,21 +4,24 @@ mod columns;
 #[allow(unsafe_code)]
 mod kernels;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use warpplay_gpu::shogi::sparse::update::{Rule, kind, rounded};
 
 use columns::Part;
 use kernels::{Kernels, Packed, Parameters, Results};
 
-use crate::shogi::engines::learn::{Learn, check_memory, on_the_host, too_large};
+use crate::shogi::engines::learn::{Learn, Lent, check_memory, check_rows, on_the_host, too_large};
 use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::options::SparseOptions;
+use crate::shogi::selection::Selection;
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
-use crate::{Device, Error, Event, Pinned, Result, Stream};
+use crate::{Buffer, Device, Error, Event, Pinned, Result, Stream};
 
 /// Most bytes of a slot for copies: long enough to hide a launch, short enough that the first copy, which nothing hides, is small.
 const SLOT_BYTES: u64 = 64 << 20;
@@ -194,7 +197,6 @@ impl DeviceEngine {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let mut pieces = Vec::new();
         for &shard in shards {
-            shard.expect_columns()?;
             pieces.extend(Part::split(shard, bytes)?.into_iter().map(|part| (shard, part)));
         }
         self.make_room(pieces.iter().map(|(_, part)| part.children.len()).max().unwrap_or(0))?;
@@ -216,7 +218,7 @@ impl DeviceEngine {
             slot.packed.stage(copies, &mut slot.pinned, shard, part)?;
             copies.record(&slot.copied)?;
             slot.copied.wait()?;
-            kernels.pass(stream, &slot.packed, parameters, results, loss, gradient)?;
+            kernels.pass(stream, &slot.packed, None, parameters, results, loss, gradient)?;
             stream.record(&slot.computed)?;
             std::mem::swap(&mut slot, &mut other);
         }
@@ -245,20 +247,23 @@ impl Learn for DeviceEngine {
         self.stream.write(&mut self.parameters.weights, 0, &weights)
     }
 
-    fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
+    fn pass(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
-        let (streamed, left) = self.make_resident(shards)?;
-        // A shard that is given twice counts twice.
-        let copied: Vec<&Shard> = shards.iter().copied().filter(|shard| streamed.contains(&Name::of(shard))).collect();
+        let shards: Vec<&Shard> = parts.iter().map(|part| part.shard).collect();
+        let (streamed, left) = self.make_resident(&shards)?;
+        // A shard that is given twice counts twice. Of one that is not there, only the parents that are wanted are copied.
+        let copied = parts.iter().filter(|part| streamed.contains(&Name::of(part.shard)));
+        let copied: Vec<Cow<'_, Shard>> = copied.map(Selection::to_shard).collect::<Result<_>>()?;
+        let copied: Vec<&Shard> = copied.iter().map(|shard| &**shard).filter(|shard| shard.n_parents() > 0).collect();
         let pieces = self.pieces(&copied, left)?;
         self.results.clear(&self.stream)?;
         if gradient {
             self.stream.zero(&mut self.parameters.gradient)?;
         }
         let Self { stream, kernels, parameters, results, resident, .. } = self;
-        for shard in shards {
-            if let Some(packed) = resident.get(&Name::of(shard)) {
-                kernels.pass(stream, packed, parameters, results, loss, gradient)?;
+        for part in parts {
+            if let Some(packed) = resident.get(&Name::of(part.shard)) {
+                kernels.pass(stream, packed, part.parents, parameters, results, loss, gradient)?;
             }
         }
         self.stream_pass(&pieces, loss, gradient)?;
@@ -280,6 +285,39 @@ impl Learn for DeviceEngine {
         self.stream.write(&mut self.parameters.gradient, 0, gradient)
     }
 
+    fn touched(&mut self) -> Result<Vec<u32>> {
+        let words = self.kernels.touched(&self.stream, &self.parameters)?;
+        let rows_of = |(word, bits): (u32, u32)| {
+            (0..32).filter(move |bit| (bits >> bit) & 1 == 1).map(move |bit| 32 * word + bit)
+        };
+        Ok((0..).zip(words).flat_map(rows_of).collect())
+    }
+
+    fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>> {
+        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows)?;
+        self.stream.read(&values)
+    }
+
+    fn set_rows(&mut self, rows: &[u32], values: &[i64]) -> Result<()> {
+        check_rows(self.features, rows, values.len())?;
+        let values = self.stream.upload(values)?;
+        self.kernels.put_rows(&self.stream, &mut self.parameters, rows, &[&values], false)
+    }
+
+    fn lends_on(&self) -> Option<Device> {
+        Some(self.device.clone())
+    }
+
+    fn lend_rows(&mut self, rows: &[u32]) -> Result<Lent> {
+        Ok(Arc::new(self.kernels.take_rows(&self.stream, &self.parameters, rows)?))
+    }
+
+    fn add_lent(&mut self, rows: &[u32], others: &[Lent]) -> Result<()> {
+        let values = others.iter().map(|lent| lent.downcast_ref::<Buffer<i64>>()).collect::<Option<Vec<_>>>();
+        let wrong = || Error::shape("rows of another engine", "rows of a gradient on the device", "something else");
+        self.kernels.put_rows(&self.stream, &mut self.parameters, rows, &values.ok_or_else(wrong)?, true)
+    }
+
     fn update(&mut self, update: &Update, children: u64) -> Result<()> {
         update.check()?;
         if children == 0 {
@@ -287,7 +325,7 @@ impl Learn for DeviceEngine {
         }
         let (kind, n_memory) = match update.optimizer {
             Optimizer::Sign => (kind::SIGN, 0),
-            Optimizer::Sgd => (kind::SGD, 0),
+            Optimizer::Gd => (kind::GD, 0),
             Optimizer::Momentum => (kind::MOMENTUM, 1),
             Optimizer::AdaGrad => (kind::ADA_GRAD, 1),
             Optimizer::Adam => (kind::ADAM, 2),

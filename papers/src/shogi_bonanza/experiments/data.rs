@@ -1,0 +1,64 @@
+//! The games of the repository, and parts of positions.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use warpplay::Result;
+use warpplay::shogi::dataset::Dataset;
+use warpplay::shogi::records::Records;
+use warpplay::shogi::{Selection, Shard};
+
+/// A hundred games with `--quick`, where no others are given: lists of USI moves, packed by gzip. Where they come from stands in `tests/golden/shogi/README.md`.
+pub const GAMES: &[u8] = include_bytes!("../../../../tests/golden/shogi/first_100.usi.txt.gz");
+
+/// The positions of these games that the paper takes, half-moves 40 to 79.
+///
+/// # Errors
+/// None: the games are part of the program.
+pub fn games() -> Result<Dataset> {
+    Dataset::builder().build(&Records::from_bytes(Path::new("first_100.usi.txt.gz"), GAMES))
+}
+
+/// The parents of the first games before a half-move, a shard for each of the given ones.
+pub(super) fn part(shards: &[&Shard], games: u32, before_ply: u32) -> Result<Vec<Shard>> {
+    let mut numbers = HashMap::new();
+    let mut parts = Vec::new();
+    for &shard in shards {
+        let mut wanted = Vec::new();
+        for (parent, (&game, &ply)) in (0..).zip(shard.games.iter().zip(shard.plies.iter())) {
+            let next = numbers.len() as u32;
+            let number = *numbers.entry(game).or_insert(next);
+            if number < games && u32::from(ply) < before_ply {
+                wanted.push(parent);
+            }
+        }
+        parts.push(Selection { shard, parents: Some(&wanted) }.to_shard()?.into_owned());
+    }
+    Ok(parts)
+}
+
+/// The first parents, at most so many, as one shard.
+pub(super) fn first(shards: &[&Shard], parents: usize) -> Result<Shard> {
+    let Some(&shard) = shards.iter().find(|shard| shard.n_parents() > 0) else { return Ok(Shard::default()) };
+    let wanted: Vec<u32> = (0..shard.n_parents().min(parents) as u32).collect();
+    Ok(Selection { shard, parents: Some(&wanted) }.to_shard()?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_of_the_first_games() {
+        let set = games().unwrap();
+        assert_eq!((set.n_parents(), set.n_children()), (3823, 272_355));
+        let shards = set.views();
+        let parents = |parts: &[Shard]| parts.iter().map(Shard::n_parents).sum::<usize>();
+        assert_eq!(parents(&part(&shards, 100, 80).unwrap()), 3823);
+        let some = part(&shards, 3, 60).unwrap();
+        assert_eq!(parents(&some), 60);
+        assert!(some.iter().flat_map(|shard| shard.plies.iter()).all(|&ply| (40..60).contains(&ply)));
+        assert_eq!(first(&shards, 7).unwrap().n_parents(), 7);
+        assert!(GAMES.len() < 100_000);
+    }
+}

@@ -1,0 +1,124 @@
+//! Processes that measure together: rank 0 tells the others what.
+
+use std::borrow::Cow;
+
+use warpplay::shogi::ranks::{Ranks, Threads};
+use warpplay::shogi::{Shard, Values};
+use warpplay::{Error, Result};
+
+use super::super::job::Options;
+use super::super::tables::{Part, as_rank};
+use super::{Repetition, data};
+
+/// What is measured: so many ranks, so many updates, of the first so many parents (0 for all).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Order {
+    pub ranks: u32,
+    pub iterations: u32,
+    pub parents: u32,
+}
+
+impl Order {
+    fn to_bytes(self) -> Vec<u8> {
+        [self.ranks, self.iterations, self.parents].iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// `None` for the end.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let [ranks, iterations, parents] = *bytes.as_chunks().0 else { return None };
+        let [ranks, iterations, parents] = [ranks, iterations, parents].map(u32::from_le_bytes);
+        Some(Self { ranks, iterations, parents })
+    }
+}
+
+impl Repetition<'_> {
+    /// The work of every rank but 0, whose [`dismiss`](Self::dismiss) ends it: measures what rank 0 measures.
+    ///
+    /// # Errors
+    /// Those of the measurements; [`Error::Rank`] if another rank failed.
+    pub fn serve(&self) -> Result<()> {
+        while let Some(order) = self.hear(&[])? {
+            self.together(order)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the work of the other ranks, if there are any; called by rank 0 after its last item, whatever came of it.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] if one failed.
+    pub fn dismiss(&self) -> Result<()> {
+        if self.group.size() > 1 {
+            self.hear(&[])?;
+        }
+        Ok(())
+    }
+
+    /// What rank 0 says.
+    fn hear(&self, own: &[u8]) -> Result<Option<Order>> {
+        Ok(self.group.gather_bytes(own)?.first().and_then(|bytes| Order::from_bytes(bytes)))
+    }
+
+    /// The paper's learning on so many ranks, each with a share of the changed values: the last values, the same on every rank, and the time of the slowest.
+    pub(super) fn learnt_by(&self, order: Order) -> Result<(Values, f64)> {
+        if self.group.size() > 1 {
+            self.hear(&order.to_bytes())?;
+            return self.together(order);
+        }
+        let (part, options) = (self.first(order.parents)?, self.job(order.iterations));
+        let shards: Vec<&Shard> = part.iter().map(|shard| &**shard).collect();
+        let ends = Threads::run(order.ranks as usize, |ranks| of_rank(ranks, &shards, &options))?;
+        joined(ends)
+    }
+
+    /// The first so many parents, or all.
+    pub(super) fn first(&self, parents: u32) -> Result<Vec<Cow<'_, Shard>>> {
+        match parents {
+            0 => Ok(self.shards.iter().map(|&shard| Cow::Borrowed(shard)).collect()),
+            n => Ok(vec![Cow::Owned(data::first(&self.shards, n as usize)?)]),
+        }
+    }
+
+    /// One measurement by all processes; those beyond its number of ranks wait.
+    fn together(&self, order: Order) -> Result<(Values, f64)> {
+        let first = self.first(order.parents)?;
+        let shards: Vec<&Shard> = first.iter().map(|shard| &**shard).collect();
+        let part = Part { group: self.group, size: order.ranks as usize };
+        let (values, seconds) = of_rank(&part, &shards, &self.job(order.iterations))?;
+        let mut numbers = values.to_vec();
+        numbers.push(seconds);
+        let all = self.group.gather(&numbers)?;
+        let ends = all.as_chunks::<13>().0.iter().map(|end| (std::array::from_fn(|at| end[at]), end[12]));
+        joined(ends.take(order.ranks as usize).collect())
+    }
+}
+
+/// A rank's last values, and its time.
+fn of_rank(ranks: &dyn Ranks, shards: &[&Shard], options: &Options) -> Result<(Values, f64)> {
+    let (rows, seconds) = as_rank(ranks, shards, options)?;
+    Ok((rows.last().map_or(options.init, |row| row.values), seconds))
+}
+
+/// The ranks' values, which must be the same, and the longest time.
+fn joined(ends: Vec<(Values, f64)>) -> Result<(Values, f64)> {
+    let Some(&(values, _)) = ends.first() else { return Err(Error::option("ranks", 0, "1 or more")) };
+    if let Some(rank) = ends.iter().position(|(others, _)| *others != values) {
+        let reason = "it has learnt other values than rank 0".into();
+        return Err(Error::Rank { rank, size: ends.len(), reason });
+    }
+    Ok((values, ends.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_come_back() {
+        let order = Order { ranks: 3, iterations: 50, parents: 9 };
+        assert_eq!(Order::from_bytes(&order.to_bytes()), Some(order));
+        assert_eq!(Order::from_bytes(&[]), None);
+        assert!(joined(vec![([1.0; 12], 1.0), ([2.0; 12], 2.0)]).is_err() && joined(vec![]).is_err());
+        assert_eq!(joined(vec![([1.0; 12], 1.0), ([1.0; 12], 2.0)]).unwrap(), ([1.0; 12], 2.0));
+    }
+}

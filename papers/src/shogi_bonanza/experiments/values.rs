@@ -1,0 +1,127 @@
+//! Table 7 and Figures 1 and 2: the values from two first ones.
+
+use std::ops::ControlFlow;
+
+use super::super::published::{FIGURE_STOPS, KINDS, TABLE7, conditions};
+use super::super::tables::with_quiescence;
+use super::Repetition;
+use crate::experiment::{Axis, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+use warpplay::Device;
+use warpplay::shogi::material::Material;
+use warpplay::shogi::{Row, Values};
+
+/// The course from one first value for all twelve; the same on every device.
+pub(super) fn course(paper: &Repetition<'_>, run: &mut Run<'_>, first: f64) -> Result<Vec<Row>, Stop> {
+    let iterations = paper.settings.iterations;
+    run.exact(&format!("table7: {iterations} updates from {first}"), |now| {
+        let builder = Material::builder(paper.shards.as_slice()).objective(paper.settings.objective);
+        let mut material = builder.init([first; 12]).iterations(iterations).build(&Device::cpu())?;
+        let mut ended = false;
+        let report = material.run(|_| {
+            ended = now.go_on().is_break();
+            if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if ended { Err(Stop::Interrupted) } else { Ok(report.rows) }
+    })
+}
+
+fn last(rows: &[Row]) -> Values {
+    rows.last().map_or([f64::NAN; 12], |row| row.values)
+}
+
+/// A value in hundredths of a pawn, the pawn's first.
+fn hundredths(values: &Values, kind: usize) -> f64 {
+    kind.checked_sub(1).map_or(100.0, |at| 100.0 * values[at])
+}
+
+pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+    run.expect(2);
+    let [low, high] = conditions::FIRST_VALUES;
+    let courses = [last(&course(paper, run, low)?), last(&course(paper, run, high)?)];
+    let quiet = match paper.settings.quiescence_every {
+        Some(every) => {
+            run.expect(1);
+            let iterations = paper.settings.iterations;
+            Some(run.exact(&format!("table7: {iterations} updates from {low}, quiet leaves"), |now| {
+                let options = super::super::Options { init: [low; 12], ..paper.job(iterations) };
+                let values = with_quiescence(&paper.shards, &options, every, &mut || now.go_on().is_break())?;
+                now.check()?;
+                Ok(values)
+            })?)
+        }
+        None => None,
+    };
+    let mut table = Table::new(format!("values after {} updates, a pawn is 100", paper.settings.iterations))
+        .column("piece")
+        .digits("published, from 300", 0)
+        .digits("ours, from 300", 0)
+        .digits("published, from 500", 0)
+        .digits("ours, from 500", 0);
+    if quiet.is_some() {
+        table = table.digits("ours with quiet leaves, from 300", 0);
+    }
+    for (kind, name) in KINDS.iter().enumerate() {
+        let mut row = vec![(*name).into()];
+        for (published, ours) in TABLE7.iter().zip(&courses) {
+            row.extend([published[kind].into(), hundredths(ours, kind).into()]);
+        }
+        row.extend(quiet.map(|values| hundredths(&values, kind).into()));
+        table.row(row);
+    }
+    let published = largest(|kind| (f64::from(TABLE7[0][kind]), f64::from(TABLE7[1][kind])));
+    let ours = largest(|kind| (hundredths(&courses[0], kind), hundredths(&courses[1], kind)));
+    let distance = |first: usize| {
+        let square = |kind: usize| (hundredths(&courses[first], kind) / f64::from(TABLE7[first][kind])).ln().powi(2);
+        100.0 * ((1..13).map(square).sum::<f64>() / 12.0).sqrt()
+    };
+    Ok(Sheet::new(item)
+        .table(table)
+        .note(format!("Learnt with a = {}, h = {} · {}ᵏ, Δ = {}, half-moves 40 to 79, as published; the games are others, so that values differ.", conditions::A, conditions::H, conditions::FACTOR, conditions::DELTA))
+        .note(format!("Ours lie {:.0} % from the published ones from 300, and {:.0} % from 500 (root of the mean square of the logarithms).", distance(0), distance(1)))
+        .note(format!("The two first values end at most {:.0} % apart where published ({}), ours {:.0} % ({}).", published.1, KINDS[published.0], ours.1, KINDS[ours.0])))
+}
+
+/// The kind whose two values differ most, and by how many per cent of the first.
+pub(super) fn largest(values: impl Fn(usize) -> (f64, f64)) -> (usize, f64) {
+    let of_kind = |kind| {
+        let (one, other) = values(kind);
+        (kind, 100.0 * (other / one - 1.0).abs())
+    };
+    (1..13).map(of_kind).fold((0, 0.0), |most, found| if found.1 > most.1 { found } else { most })
+}
+
+pub(super) fn figure(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>, number: usize) -> Result<Sheet, Stop> {
+    run.expect(1);
+    let first = conditions::FIRST_VALUES[number];
+    let rows = course(paper, run, first)?;
+    let line = |kind: usize| Line {
+        name: KINDS[kind].into(),
+        points: rows.iter().map(|row| [f64::from(row.iteration), hundredths(&row.values, kind)]).collect(),
+        ..Line::default()
+    };
+    let figure = Figure {
+        file: item.name.into(),
+        title: format!("values from {first}"),
+        x: Axis::linear("updates"),
+        y: Axis::linear("value, hundredths of a pawn"),
+        chart: Chart::Lines((1..13).map(line).collect()),
+    };
+    let stops: Vec<&Row> = FIGURE_STOPS.iter().filter_map(|&at| rows.get(at)).collect();
+    let mut table = Table::new("ours on the way, and what the paper's end at (Table 7)").column("piece");
+    for row in &stops {
+        table = table.digits(format!("after {}", row.iteration), 0);
+    }
+    table = table.digits("published, after 100", 0);
+    for (kind, name) in KINDS.iter().enumerate().skip(1) {
+        let ours = stops.iter().map(|row| hundredths(&row.values, kind).into());
+        let cells: Vec<_> = std::iter::once((*name).into()).chain(ours).chain([TABLE7[number][kind].into()]).collect();
+        table.row(cells);
+    }
+    let left = conditions::FACTOR.powi(conditions::FIGURE_ITERATIONS as i32);
+    Ok(Sheet::new(item).table(table).figure(figure).note(format!(
+        "0.97¹⁰⁰ = {left:.5}; {} is printed. The last step is {:.4} pawns, and all steps together {:.2}.",
+        conditions::FACTOR_AFTER_FIGURE,
+        conditions::H * left,
+        conditions::H * (1.0 - left) / (1.0 - conditions::FACTOR)
+    )))
+}
