@@ -76,16 +76,16 @@ fn largest(found: &[f64], expected: &[f64]) -> f64 {
 }
 
 /// Plays `n` games side by side. `evaluate` is given observations `[k, planes, 8, 8]` and masks `[k, actions]` of the games that are not over; `see` is told of each
-/// evaluation.
+/// evaluation, and may end the games by an error.
 ///
 /// # Errors
-/// What `evaluate` says; [`Error::Shape`] if it gives not one value and one policy for each position.
-pub fn play(
+/// What `evaluate` and `see` say; [`Error::Shape`] if it gives not one value and one policy for each position.
+pub fn play<E: From<Error>>(
     n: usize,
     layout: ObservationLayout,
     mut evaluate: impl FnMut(&[f32], &[u8]) -> Result<Evaluation>,
-    mut see: impl FnMut(u64, &[f32], &[u8]),
-) -> Result<Played> {
+    mut see: impl FnMut(u64, &[f32], &[u8]) -> Result<(), E>,
+) -> Result<Played, E> {
     let mut games = vec![Checkers::new(); n];
     let mut draw = Draw::new(27);
     let mut played = Played { games: n as u64, ..Played::default() };
@@ -94,9 +94,9 @@ pub fn play(
         let masks: Vec<u8> = games.iter().flat_map(legal_mask).collect();
         let found = evaluate(&seen, &masks)?;
         if (found.values.len(), found.policies.len()) != (games.len(), masks.len()) {
-            return Err(Error::shape("policies", masks.len(), found.policies.len()));
+            return Err(Error::shape("policies", masks.len(), found.policies.len()).into());
         }
-        see(played.longest, &seen, &masks);
+        see(played.longest, &seen, &masks)?;
         played.positions += games.len() as u64;
         let mut rows = found.policies.chunks_exact(N_ACTIONS).zip(masks.chunks_exact(N_ACTIONS)).zip(&found.values);
         games.retain_mut(|game| {
@@ -130,35 +130,53 @@ pub fn play(
 }
 
 impl Study {
-    /// `n` games by our evaluator.
+    /// `n` games by our evaluator. `go_on` is asked before each evaluation.
     ///
     /// # Errors
-    /// As [`EvaluatorBuilder::build`](warpplay::azero::EvaluatorBuilder::build); errors of the device.
-    pub fn games_by_ours(&self, device: &Device, precision: Precision, n: usize) -> Result<Played> {
+    /// As [`EvaluatorBuilder::build`](warpplay::azero::EvaluatorBuilder::build); errors of the device; what `go_on` says.
+    pub fn games_by_ours<E: From<Error>>(
+        &self,
+        device: &Device,
+        precision: Precision,
+        n: usize,
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<Played, E> {
         let mut evaluator = self.evaluator_for_games(device, precision, n)?;
-        play(n, self.network().observation(), |seen, masks| evaluator.evaluate(seen, masks), |_, _, _| ())
+        play(n, self.network().observation(), |seen, masks| evaluator.evaluate(seen, masks), |_, _, _| go_on())
     }
 
-    /// `n` games by the published kernels.
+    /// `n` games by the published kernels, likewise.
     ///
     /// # Errors
-    /// As [`Model::new`]; errors of the device.
-    pub fn games_by_kernels(&self, device: &Device, options: Options, n: usize) -> Result<Played> {
+    /// As [`Model::new`]; errors of the device; what `go_on` says.
+    pub fn games_by_kernels<E: From<Error>>(
+        &self,
+        device: &Device,
+        options: Options,
+        n: usize,
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<Played, E> {
         let stream = device.stream()?;
         let mut model = Model::new(&stream, self.network(), options, n)?;
-        play(n, self.network().observation(), |seen, masks| model.evaluate(&stream, seen, masks), |_, _, _| ())
+        play(n, self.network().observation(), |seen, masks| model.evaluate(&stream, seen, masks), |_, _, _| go_on())
     }
 
     /// `n` games by our evaluator in f32, and what leaving the bias out would change in a sample of their positions, stretch by stretch.
     ///
     /// # Errors
     /// As [`Study::games_by_ours`].
-    pub fn games(&self, device: &Device, n: usize) -> Result<(Played, Vec<Stretch>)> {
+    pub fn games<E: From<Error>>(
+        &self,
+        device: &Device,
+        n: usize,
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<(Played, Vec<Stretch>), E> {
         let mut evaluator = self.evaluator_for_games(device, Precision::F32, n)?;
         let (exact, no_bias) = (converted::<f64>(self.network()), without_bias(self.network()));
         let (mut expected, mut other) = (Pass::default(), Pass::default());
         let mut stretches = Vec::<Stretch>::new();
         let look = |action: u64, seen: &[f32], masks: &[u8]| {
+            go_on()?;
             let positions = masks.len() / N_ACTIONS;
             let at = action as usize / ACTIONS;
             if stretches.len() <= at {
@@ -177,6 +195,7 @@ impl Study {
             stretch.largest_value_change = stretch.largest_value_change.max(largest(&other.value, &expected.value));
             let pairs = other.policy.chunks_exact(N_ACTIONS).zip(expected.policy.chunks_exact(N_ACTIONS));
             stretch.other_best_action += pairs.filter(|(other, exact)| best(other) != best(exact)).count() as u64;
+            Ok(())
         };
         let played = play(n, self.network().observation(), |seen, masks| evaluator.evaluate(seen, masks), look)?;
         Ok((played, stretches))
@@ -222,7 +241,7 @@ mod tests {
             change(&mut policies, masks);
             Ok(Evaluation { values: vec![0.0; masks.len() / N_ACTIONS], policy_logits: policies.clone(), policies })
         };
-        play(3, ObservationLayout::Default, uniform, |_, _, _| ()).expect("evaluated")
+        play(3, ObservationLayout::Default, uniform, |_, _, _| Ok::<_, Error>(())).expect("evaluated")
     }
 
     #[test]

@@ -727,6 +727,11 @@ fn a_batch_is_refused_or_answered_for_its_first_position() -> Checked {
     Ok(())
 }
 
+/// Nobody ends the games.
+fn on() -> Result<(), Error> {
+    Ok(())
+}
+
 fn all_ended(what: &str, played: &Played) {
     println!("{what}: {played:?}");
     let faults = (played.wrong_policies, played.illegal_actions, played.first_fault.as_deref());
@@ -737,22 +742,22 @@ fn all_ended(what: &str, played: &Played) {
 #[test]
 fn a_thousand_games_by_a_network_end_by_the_rules() -> Checked {
     let study = Study::new(little(4, 1)?, 1);
-    all_ended("a small network, CPU", &study.games_by_ours(&Device::cpu(), Precision::F32, 1000)?);
+    all_ended("a small network, CPU", &study.games_by_ours(&Device::cpu(), Precision::F32, 1000, on)?);
     let little_study = Study::new(little(1, 1)?, 1);
-    let played = little_study.games_by_kernels(&Device::simt(), Options::default(), 1)?;
+    let played = little_study.games_by_kernels(&Device::simt(), Options::default(), 1, on)?;
     all_ended("a tiny network, the paper's kernels, simt", &played);
     let Some(device) = gpu() else { return Ok(()) };
     let study = Study::new(Network::seeded(NetworkShape::default(), 27)?, 1);
     for precision in [Precision::F32, Precision::F16] {
         let what = format!("the reference network, {precision}");
-        all_ended(&what, &study.games_by_ours(&device, precision, 1000)?);
+        all_ended(&what, &study.games_by_ours(&device, precision, 1000, on)?);
     }
     for (what, options) in [
         ("the paper's kernels", Options::default()),
         ("the paper's kernels without bias", Options::published()),
         ("the repository's kernels", Program::Repository.options()),
     ] {
-        all_ended(what, &study.games_by_kernels(&device, options, 1000)?);
+        all_ended(what, &study.games_by_kernels(&device, options, 1000, on)?);
     }
     Ok(())
 }

@@ -67,20 +67,20 @@ pub fn games(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
     ];
     run.expect(if kernels { 2 + short.len() as u64 + players.len() as u64 } else { 1 });
     let (first, stretches): (Played, Vec<Stretch>) =
-        run.exact(&format!("games: ours f32, {n} games"), |_| Ok(setup.study.games(&device, n)?))?;
+        run.exact(&format!("games: ours f32, {n} games"), |now| setup.study.games(&device, n, || now.check()))?;
     let mut all = vec![("ours f32".to_string(), first)];
     if kernels {
         for precision in short {
             let name = format!("ours {precision}");
-            let played = run.exact(&format!("games: {name}, {n} games"), |_| {
-                Ok(setup.study.games_by_ours(&device, precision, n)?)
+            let played = run.exact(&format!("games: {name}, {n} games"), |now| {
+                setup.study.games_by_ours(&device, precision, n, || now.check())
             })?;
             all.push((name, played));
         }
         for (name, options) in players {
             // The last bits of the sums differ from run to run, and with them the games.
-            let played = run.timed(&format!("games: {name}, {n} games"), |_| {
-                Ok(setup.study.games_by_kernels(&device, options, n)?)
+            let played = run.timed(&format!("games: {name}, {n} games"), |now| {
+                setup.study.games_by_kernels(&device, options, n, || now.check())
             })?;
             all.push((format!("kernels: {name}"), played));
         }
