@@ -5,9 +5,7 @@ pub mod cfr_thesis;
 #[cfg(feature = "azero")]
 pub mod checkers_conv;
 mod date;
-#[allow(dead_code, reason = "its publications follow")]
 mod draw;
-#[allow(dead_code, reason = "its publications follow")]
 mod items;
 #[cfg(feature = "mcts")]
 pub mod mctsnc;
@@ -54,7 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         #[cfg(feature = "mcts")]
         Paper::Mctsnc(args) => mctsnc::run(&args),
         #[cfg(feature = "azero")]
-        Paper::CheckersConv(args) => checkers_conv::run(&args),
+        Paper::CheckersConv(args) => checkers_conv::run(*args),
         #[cfg(feature = "mlp")]
         Paper::MnistMlp(args) => mnist_mlp::run(&args),
         #[cfg(feature = "shogi")]
@@ -87,7 +85,6 @@ mod tests {
             ("mctsnc --seconds", "by --quick or --full"),
             ("mctsnc --vanilla-seconds", "by --quick or --full"),
             ("mctsnc --memory", "4, with --full 16"),
-            ("checkers_conv sections", "all"),
             ("checkers_conv --batch", "by the device"),
             ("checkers_conv --games", "by --quick"),
             ("mnist_mlp experiments --epochs", "by --quick"),

@@ -1,16 +1,17 @@
-//! The second-level cache's window over the weights, on and off: the paper's future work.
+//! The second-level cache's window over the weights, on and off: section V's second idea.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpplay::azero::{Inputs, Outputs};
-use warpplay::{Backend, Event, L2Window, Result};
+use warpplay::{Backend, Device, Result};
 
+use super::measure::least_us;
 use super::{Model, Options, Study};
 
 /// Evaluations between two events.
 const CALLS: u32 = 20;
 
 /// Least device times of an evaluation by the published kernels.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Positions of a call.
     pub batch: usize,
@@ -18,8 +19,10 @@ pub struct Row {
     pub off_us: f64,
     /// With it.
     pub on_us: f64,
-    /// The window.
-    pub window: L2Window,
+    /// Bytes of the cache that are set aside.
+    pub kept_bytes: usize,
+    /// Bytes of the window.
+    pub window_bytes: usize,
 }
 
 impl Study {
@@ -27,33 +30,28 @@ impl Study {
     ///
     /// # Errors
     /// As [`Model::new`]; errors of the device.
-    pub fn cache(&self, n: usize, runs: usize) -> Result<Option<Row>> {
-        if self.device().backend() != Backend::Cuda {
+    pub fn cache(&self, device: &Device, n: usize, runs: usize) -> Result<Option<Row>> {
+        if device.backend() != Backend::Cuda {
             return Ok(None);
         }
-        let stream = self.device().stream()?;
+        let stream = device.stream()?;
         let mut model = Model::new(&stream, self.network(), Options::default(), n)?;
         let (observations, masks) = self.first(n);
         let inputs = Inputs { observations: stream.upload(&observations)?, masks: stream.upload(&masks)? };
         let mut outputs = Outputs::new(&stream, self.network().shape(), n)?;
-        let (start, end) = (stream.event()?, stream.event()?);
-        let mut least = |model: &mut Model| {
-            let mut least = f64::INFINITY;
-            for _ in 0..=runs {
-                stream.record(&start)?;
-                for _ in 0..CALLS {
-                    model.enqueue(&stream, &inputs, n, &mut outputs)?;
-                }
-                stream.record(&end)?;
-                least = least.min(f64::from(Event::elapsed_ms(&start, &end)?) * 1e3 / f64::from(CALLS));
-            }
-            Ok::<_, warpplay::Error>(least)
-        };
+        let mut least =
+            |model: &mut Model| least_us(&stream, runs, CALLS, || model.enqueue(&stream, &inputs, n, &mut outputs));
         let off_us = least(&mut model)?;
         let window = stream.keep_in_l2(&model.weights())?;
         let on_us = least(&mut model);
         stream.synchronize()?;
         stream.release_l2()?;
-        Ok(Some(Row { batch: n, off_us, on_us: on_us?, window }))
+        Ok(Some(Row {
+            batch: n,
+            off_us,
+            on_us: on_us?,
+            kept_bytes: window.kept_bytes,
+            window_bytes: window.window_bytes,
+        }))
     }
 }

@@ -25,14 +25,11 @@ use warpplay::{Buffer, Error, Event, Result, Stream};
 
 use super::Model;
 use super::model::Layer;
+use super::published::{ATOL_RTOL, N_RUNS};
 use crate::named::named;
 
-/// Runs that the paper's means are over; another one before them is left out.
-pub const RUNS: usize = 20;
-/// The verdict's absolute part.
-pub const ATOL: f64 = 1e-5;
-/// The verdict's part of the expected value's size.
-pub const RTOL: f64 = 1e-8;
+/// Runs after the first, which is kept apart. The paper makes 20 and leaves the first out of its means.
+pub const RUNS: usize = N_RUNS;
 
 named! {
     /// How much is measured at once.
@@ -56,12 +53,14 @@ named! {
     Torso = "torso",
     /// The policy head's 1×1 convolution.
     Output = "output",
-    /// All of it.
+    /// The input's layer, all residual blocks and the policy head's layer: the paper's semi-model.
+    Semi = "semi-model",
+    /// All of it: both heads too, with their linear layers.
     Network = "network",
 }
 
 /// Parts that have a level, in the paper's order.
-pub const PARTS: [(Level, Part); 8] = [
+pub const PARTS: [(Level, Part); 9] = [
     (Level::Kernel, Part::Input),
     (Level::Kernel, Part::Torso),
     (Level::Kernel, Part::Output),
@@ -69,11 +68,12 @@ pub const PARTS: [(Level, Part); 8] = [
     (Level::Layer, Part::Torso),
     (Level::Layer, Part::Output),
     (Level::Block, Part::Torso),
+    (Level::Model, Part::Semi),
     (Level::Model, Part::Network),
 ];
 
 /// Microseconds of device time.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Times {
     /// Of the first run, which is in none of the others.
     pub first_us: f64,
@@ -98,14 +98,20 @@ impl Times {
     }
 }
 
+/// PyTorch's `allclose`: whether every error is at most `atol + rtol · |expected|`.
+pub fn allclose(found: &[f64], expected: &[f64], (atol, rtol): (f64, f64)) -> bool {
+    found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() <= atol + rtol * expected.abs())
+}
+
 /// How far some numbers are from the expected ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Errors {
     /// Mean absolute error.
     pub mean: f64,
     /// Largest absolute error.
     pub largest: f64,
-    /// The verdict: every error is at most [`ATOL`]` + `[`RTOL`]` · |expected|`.
+    /// The verdict by [`allclose`] with the paper's [`ATOL_RTOL`].
     pub within: bool,
 }
 
@@ -115,13 +121,12 @@ impl Errors {
         if found.len() != expected.len() {
             return Self { mean: f64::INFINITY, largest: f64::INFINITY, within: false };
         }
-        let mut errors = Self { mean: 0.0, largest: 0.0, within: true };
+        let mut errors = Self { mean: 0.0, largest: 0.0, within: allclose(found, expected, ATOL_RTOL) };
         for (&found, &expected) in found.iter().zip(expected) {
             let error = (found - expected).abs();
             let error = if error.is_nan() { f64::INFINITY } else { error };
             errors.mean += error;
             errors.largest = errors.largest.max(error);
-            errors.within &= error <= ATOL + RTOL * expected.abs();
         }
         errors.mean /= found.len().max(1) as f64;
         errors
@@ -171,14 +176,15 @@ pub fn run(
         return Err(Error::option("depth", 0, "at least 1 for a block of the torso"));
     }
     let shape = model.shape();
-    let each = if matches!(part, Part::Input | Part::Network) { shape.n_observation() } else { shape.n_block() };
+    let each =
+        if matches!(part, Part::Input | Part::Semi | Part::Network) { shape.n_observation() } else { shape.n_block() };
     let n = model.positions(x.len(), each)?;
     let (times, output) = if part == Part::Network {
         network(stream, model, x, n, copies, runs)?
     } else {
         let mut input = stream.upload(x)?;
         let channels = match part {
-            Part::Output => model.policy.conv.n_outputs() as usize,
+            Part::Output | Part::Semi => model.policy.conv.n_outputs() as usize,
             _ => shape.width as usize,
         };
         let mut work = Work { n, middle: stream.alloc(0)?, out: stream.alloc(n * channels * shape.cells())? };
@@ -207,8 +213,11 @@ struct Work {
 }
 
 impl Work {
-    fn launch(&mut self, stream: &Stream, model: &Model, level: Level, part: Part, x: &Buffer<f32>) -> Result<()> {
+    fn launch(&mut self, stream: &Stream, model: &mut Model, level: Level, part: Part, x: &Buffer<f32>) -> Result<()> {
         let Self { n, middle, out } = self;
+        if part == Part::Semi {
+            return model.semi(stream, x, *n, out);
+        }
         let (n, kernels) = (*n, &model.kernels);
         if level == Level::Block {
             let [first, second] = &model.torso[0];
@@ -222,14 +231,14 @@ impl Work {
             return kernels.relu(stream, n, each, out);
         }
         let layer: &Layer = match part {
-            Part::Input | Part::Network => &model.input,
             Part::Torso => &model.torso[0][0],
             Part::Output => &model.policy,
+            _ => &model.input,
         };
         match part {
-            Part::Input | Part::Network => kernels.input(stream, n, x, &layer.conv, out)?,
             Part::Torso => kernels.torso(stream, n, x, &layer.conv, out)?,
             Part::Output => kernels.output(stream, n, x, &layer.conv, out)?,
+            _ => kernels.input(stream, n, x, &layer.conv, out)?,
         }
         if level == Level::Layer {
             kernels.batch_norm(stream, n, out, &layer.norm)?;
@@ -281,6 +290,15 @@ pub fn timed(stream: &Stream, runs: usize, mut call: impl FnMut() -> Result<()>)
         Ok::<_, Error>(f64::from(Event::elapsed_ms(&start, &end)?) * 1e3)
     };
     Ok(Times { first_us: one()?, runs_us: (0..runs).map(|_| one()).collect::<Result<_>>()? })
+}
+
+/// Least device time of a call in microseconds, over `runs` times `calls` calls back to back, after as many that are left out.
+///
+/// # Errors
+/// What a call returns; errors of the device.
+pub fn least_us(stream: &Stream, runs: usize, calls: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+    let times = timed(stream, runs, || (0..calls).try_for_each(|_| call()))?;
+    Ok(times.min() / f64::from(calls))
 }
 
 #[cfg(test)]

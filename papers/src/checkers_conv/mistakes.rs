@@ -2,14 +2,14 @@
 //!
 //! Every mistake is made in all convolutions that it is possible in, in double precision on the CPU, so that nothing but the mistake is seen.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpplay_cpu_ref::azero::{Network, Parallel, Pass};
 
 use super::Study;
 use super::reference::{change_convs, converted};
 
 /// Every weight of the paper's tests.
-const CONSTANT: f64 = 0.01;
+pub(super) const CONSTANT: f64 = 0.01;
 
 /// A name, and what it does to the weights `[outputs, inputs, side, side]` and biases of a convolution.
 type Mistake = (&'static str, fn(&[usize], &mut [f64], &mut [f64]));
@@ -51,12 +51,12 @@ fn moved(values: &mut [f64], from: impl Fn(usize) -> usize) {
 }
 
 /// What a mistake changes: the largest change of each part's values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The mistake, made in every convolution.
-    pub mistake: &'static str,
+    pub mistake: String,
     /// Whose weights: `all 0.01`, of every convolution and without bias, or `the network's`.
-    pub weights: &'static str,
+    pub weights: String,
     /// Of the first convolution's values.
     pub first_conv: f64,
     /// Of those of the torso's first convolution.
@@ -89,8 +89,8 @@ impl Study {
                     pairs.map(|(right, wrong)| (right - wrong).abs()).fold(0.0, f64::max)
                 };
                 rows.push(Row {
-                    mistake: name,
-                    weights,
+                    mistake: name.to_string(),
+                    weights: weights.to_string(),
                     first_conv: largest(|pass| &pass.input_conv),
                     torso_conv: largest(|pass| pass.torso.first().map_or(&[], |block| &block.conv_1)),
                     value: largest(|pass| &pass.value),

@@ -9,15 +9,13 @@
 //! player that uses it ends with an error after some moves.
 //!
 //! # What was found
-//! * **The kernels add no bias to a convolution**, although OpenSpiel's convolutions have one. On the reference network logits move by up to 1.98 without it, and
-//!   over whole games the best action is another one in up to 16 % of the positions ([`games`]).
+//! * **The kernels add no bias to a convolution**, although OpenSpiel's convolutions have one ([`games`], [`errors`]).
 //! * **Their tests could not see it**: all weights there are 0.01. With equal weights every mistake in an index gives the right number ([`mistakes`]).
-//! * **The model is slow where its kernels are fast**: it is 60 launches, each of which reads what the one before wrote, and a torso convolution makes a million
-//!   atomic additions a position. A torso kernel takes 50.7 µs on an H200, the model 586 µs; `warpplay` takes 55.8 µs for the model in f32 ([`table`]).
-//! * **The torso's arrays are worth their trouble, the input's padding is not**: without a bank a channel each read of a board takes 32 turns; the padded
-//!   observation has conflicts that the plain one has not. Sums in shared memory take 32 turns an addition.
+//! * **All 14 speed-ups of Table I are means of ratios of runs in the repository** ([`published`]); medians of the same runs give other numbers.
+//! * **The input's padding makes conflicts that the plain array has not, and the repository's kernels have conflicts of their own** ([`banks`]).
+//! * **No error accumulates from evaluation to evaluation** ([`games`]), and batch norm does not double an error ([`growth`]).
 //!
-//! `docs/azero-paper.md` has the measurements.
+//! `docs/papers/checkers_conv.md` has the measurements, and `claims` lists everything that is wrong in the paper with its evidence.
 //!
 //! | to find out | read |
 //! | --- | --- |
@@ -26,16 +24,32 @@
 //! | which forms there are | [`Options`] |
 //! | how the network is run by them | [`Model`] |
 //! | what a kernel, a layer, a block and the network cost | [`measure`] |
-//! | the tables that `warpplay papers checkers_conv` prints | [`Study`], with [`table`], [`errors`], [`mistakes`], [`games`], [`cache`] |
+//! | what was published | [`published`] |
+//! | what a measurement is made of | [`Study`], with [`table`], [`banks`], [`errors`], [`growth`], [`mistakes`], [`batch`], [`games`], [`fused`], [`cache`] |
+//! | the items that `warpplay papers checkers_conv` measures | [`CheckersConv`] |
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod arrays;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod banks;
+#[cfg(not(target_arch = "nvptx64"))]
+mod baseline;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod batch;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod cache;
+#[cfg(not(target_arch = "nvptx64"))]
+mod claims;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod errors;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod forms;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod fused;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod games;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod growth;
 pub mod kernels;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launches;
@@ -48,7 +62,15 @@ mod model;
 #[cfg(not(target_arch = "nvptx64"))]
 mod options;
 #[cfg(not(target_arch = "nvptx64"))]
+mod paper;
+#[cfg(not(target_arch = "nvptx64"))]
+mod plan;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod published;
+#[cfg(not(target_arch = "nvptx64"))]
 mod reference;
+#[cfg(not(target_arch = "nvptx64"))]
+mod sheets;
 #[cfg(not(target_arch = "nvptx64"))]
 mod study;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -57,14 +79,20 @@ pub mod table;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use arrays::{Affine, NormArrays};
 #[cfg(not(target_arch = "nvptx64"))]
+pub use baseline::{Baseline, Measured};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use claims::{Claim, claims};
+#[cfg(not(target_arch = "nvptx64"))]
 pub use launches::Kernels;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use model::Model;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use options::{InputForm, Options, TorsoSums};
+pub use options::{InputForm, Options, OutputForm, Program, Sums, TorsoForm, Weights};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use paper::CheckersConv;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use plan::Plan;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use reference::Reference;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use study::Study;
-
-/// What the paper says of its own kernels against the library's: speed-up of the input kernel alone, and of the whole model.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const PUBLISHED_SPEEDUPS: [(&str, f64); 2] = [("input kernel", 4.97), ("whole model", 0.549)];

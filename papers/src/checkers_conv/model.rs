@@ -1,10 +1,10 @@
 //! The network by the published kernels, one launch after the other; norms are not folded into convolutions.
 
-use warpplay::azero::{BlockOutput, Evaluation, Inputs, MAX_BATCH, Network, NetworkShape, Outputs};
+use warpplay::azero::{BlockOutput, Evaluation, Inputs, MAX_BATCH, NORM_EPSILON, Network, NetworkShape, Outputs};
 use warpplay::{Buffer, Error, L2Span, Result, Stream};
 
 use super::kernels::{SIDE, input};
-use super::{Affine, InputForm, Kernels, NormArrays, Options};
+use super::{Affine, Kernels, NormArrays, Options};
 
 /// A convolution and its norm.
 pub(super) struct Layer {
@@ -65,7 +65,7 @@ impl Model {
                 return Err(Error::option(name, side, "8, with the published kernels"));
             }
         }
-        if options.input != InputForm::Squares && shape.planes > input::MAX_THREAD_PLANES {
+        if options.input.by_planes() && shape.planes > input::MAX_THREAD_PLANES {
             let allowed = format!("1 to {} with input {}", input::MAX_THREAD_PLANES, options.input);
             return Err(Error::option("planes", shape.planes, allowed));
         }
@@ -113,6 +113,11 @@ impl Model {
         self.kernels.options()
     }
 
+    /// Launches so far.
+    pub fn launched(&self) -> u64 {
+        self.kernels.launched()
+    }
+
     /// Chooses other forms of the kernels.
     ///
     /// # Errors
@@ -152,6 +157,28 @@ impl Model {
         self.blocks(stream, &inputs, n)
     }
 
+    /// Gives every weight of a convolution one value and takes its bias and its norm away: the networks of the repository's tests.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub(super) fn set_constant(&mut self, stream: &Stream, weight: f32) -> Result<()> {
+        let layers = self.torso.iter_mut().flatten().chain([&mut self.input, &mut self.value, &mut self.policy]);
+        for Layer { conv, norm } in layers {
+            let (n, all) = (conv.bias.len(), conv.weight.len());
+            stream.write(&mut conv.weight, 0, &vec![weight; all])?;
+            stream.write(&mut conv.bias, 0, &vec![0.0; n])?;
+            for (values, value) in [
+                (&mut norm.weight, 1.0),
+                (&mut norm.bias, 0.0),
+                (&mut norm.mean, 0.0),
+                (&mut norm.variance, 1.0 - NORM_EPSILON as f32),
+            ] {
+                stream.write(values, 0, &vec![value; n])?;
+            }
+        }
+        Ok(())
+    }
+
     fn count(&self, observations: &[f32]) -> Result<usize> {
         self.positions(observations.len(), self.shape.n_observation())
     }
@@ -172,11 +199,12 @@ impl Model {
         Err(Error::option("batch", n, format!("1 to {}", self.capacity)))
     }
 
-    fn run(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs, see: See<'_>) -> Result<()> {
+    /// The input's layer and all residual blocks; their output is left in `self.x`.
+    fn tower(&mut self, stream: &Stream, observations: &Buffer<f32>, n: usize, see: See<'_>) -> Result<()> {
         self.check(n)?;
         let Self { kernels, shape, x, middle, y, .. } = self;
         let each = shape.n_block();
-        kernels.input(stream, n, &inputs.observations, &self.input.conv, x)?;
+        kernels.input(stream, n, observations, &self.input.conv, x)?;
         kernels.batch_norm(stream, n, x, &self.input.norm)?;
         kernels.relu(stream, n, each, x)?;
         see("input", x, each)?;
@@ -192,6 +220,27 @@ impl Model {
             see(&format!("torso_{number}"), y, each)?;
             std::mem::swap(x, y);
         }
+        Ok(())
+    }
+
+    /// The paper's semi-model: the tower and the policy head's layer, `out`: `[n, policy filters, 8, 8]`.
+    pub(super) fn semi(
+        &mut self,
+        stream: &Stream,
+        observations: &Buffer<f32>,
+        n: usize,
+        out: &mut Buffer<f32>,
+    ) -> Result<()> {
+        self.tower(stream, observations, n, &mut |_, _, _| Ok(()))?;
+        let (kernels, layer) = (&self.kernels, &self.policy);
+        kernels.output(stream, n, &self.x, &layer.conv, out)?;
+        kernels.batch_norm(stream, n, out, &layer.norm)?;
+        kernels.relu(stream, n, layer.conv.n_outputs() as usize * self.shape.cells(), out)
+    }
+
+    fn run(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs, see: See<'_>) -> Result<()> {
+        self.tower(stream, &inputs.observations, n, see)?;
+        let Self { kernels, shape, x, .. } = self;
         let heads = [
             ("value_head_plane", &self.value, &mut self.value_planes),
             ("policy_head_planes", &self.policy, &mut self.policy_planes),

@@ -73,6 +73,12 @@ fn rounded(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&value| value as f32).collect()
 }
 
+impl std::fmt::Debug for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reference").field("n", &self.n).finish_non_exhaustive()
+    }
+}
+
 impl Reference {
     /// Of `n` positions, with all actions legal.
     pub fn new(network: &Network, observations: Vec<f32>, n: usize) -> Self {
@@ -85,10 +91,15 @@ impl Reference {
         Self { network: converted(network), expected, observations, masks, input, last, n }
     }
 
+    /// Positions.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
     /// What a part reads.
     pub fn operand(&self, part: Part) -> &[f32] {
         match part {
-            Part::Input | Part::Network => &self.observations,
+            Part::Input | Part::Semi | Part::Network => &self.observations,
             Part::Torso => &self.input,
             Part::Output => &self.last,
         }
@@ -105,6 +116,7 @@ impl Reference {
             (Level::Layer, Part::Torso) => &pass.torso[0].mid,
             (Level::Layer, Part::Output) => &pass.policy_head_planes,
             (Level::Block, _) => &pass.torso[0].out,
+            (_, Part::Semi) => &pass.policy_head_planes,
             _ => &pass.policy_logits,
         }
     }
@@ -120,12 +132,41 @@ impl Reference {
                 (Part::Network, false) => {
                     self.network.forward::<Sequential>(&self.observations, &self.masks, &mut pass)
                 }
+                (Part::Semi, _) => self.semi(&mut work),
                 _ => self.part(level, part, &mut work),
             }
             black_box(&work.out);
             start.elapsed().as_secs_f64() * 1e6
         };
         Times { first_us: one(), runs_us: (0..runs).map(|_| one()).collect() }
+    }
+
+    /// The paper's semi-model by the plain functions, on the calling thread.
+    fn semi(&self, work: &mut Work) {
+        let depth = self.network.shape().depth;
+        let each = self.observations.len() / self.n;
+        for x in self.observations.chunks_exact(each) {
+            let layer = |work: &mut Work, conv, norm, x: &[f32], side| {
+                work.conv(self.network.affine(conv), x, side);
+                work.norm(self.network.norm(norm));
+            };
+            layer(work, tensor_index::INPUT_CONV, tensor_index::INPUT_NORM, x, 3);
+            pieces::relu(&mut work.out);
+            for block in 0..depth {
+                let [conv_1, conv_2, norm_1, norm_2] = tensor_index::torso(block);
+                let input = std::mem::take(&mut work.out);
+                layer(work, conv_1, norm_1, &input, 3);
+                pieces::relu(&mut work.out);
+                let middle = std::mem::take(&mut work.out);
+                layer(work, conv_2, norm_2, &middle, 3);
+                pieces::add(&input, &mut work.out);
+                pieces::relu(&mut work.out);
+            }
+            let [conv, norm, _] = tensor_index::policy(depth);
+            let last = std::mem::take(&mut work.out);
+            layer(work, conv, norm, &last, 1);
+            pieces::relu(&mut work.out);
+        }
     }
 
     /// One part of the network by the plain functions, on the calling thread.
@@ -190,16 +231,9 @@ impl Work {
 }
 
 /// What every block and the network give for positions, in double precision, by name.
-pub fn expected_blocks(network: &Network, observations: &[f32], masks: &[u8]) -> Vec<(String, Vec<f64>)> {
+pub fn blocks_of(network: &plain::Network<f64>, observations: &[f32], masks: &[u8]) -> Vec<(String, Vec<f64>)> {
     let mut pass = Pass::default();
     let exact: Vec<f64> = observations.iter().map(|&value| value.into()).collect();
-    converted::<f64>(network).forward::<Parallel>(&exact, masks, &mut pass);
-    let mut all: Vec<(String, Vec<f64>)> =
-        pass.named().into_iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
-    for (name, values) in [("value", &pass.value), ("policy_logits", &pass.policy_logits), ("policy", &pass.policy)] {
-        if all.iter().all(|(known, _)| known != name) {
-            all.push((name.to_string(), values.clone()));
-        }
-    }
-    all
+    network.forward::<Parallel>(&exact, masks, &mut pass);
+    pass.named().into_iter().map(|(name, values)| (name, values.to_vec())).collect()
 }

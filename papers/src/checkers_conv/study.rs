@@ -1,11 +1,11 @@
-//! What the tables are made of: a device, a network, and positions.
+//! What the tables are made of: a network and positions.
 
 use std::collections::HashSet;
 
+use warpplay::Precision;
+use warpplay::azero::Network;
 use warpplay::azero::checkers::{Checkers, N_ACTIONS, N_OBSERVATION, legal_mask, observation};
-use warpplay::azero::{Evaluator, Network};
 use warpplay::mcts::Game;
-use warpplay::{Device, Precision, Result};
 
 /// Precisions that kernels have.
 pub(super) const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16];
@@ -36,22 +36,20 @@ impl Draw {
     }
 }
 
-/// A network for checkers on a device, with distinct positions of random games from a fixed seed.
+/// A network for checkers, with distinct positions of random games from a fixed seed.
 ///
 /// ```
-/// use warpplay::Device;
 /// use warpplay::azero::{Network, NetworkShape};
 /// use warpplay_papers::checkers_conv::Study;
 ///
 /// let shape = NetworkShape { width: 4, depth: 1, ..NetworkShape::default() };
-/// let study = Study::new(&Device::cpu(), Network::seeded(shape, 27)?, 4);
+/// let study = Study::new(Network::seeded(shape, 27)?, 4);
 /// let rows = study.mistakes(4);
 /// assert!(rows.iter().all(|row| row.weights != "all 0.01" || row.policy_logits == 0.0));
 /// # Ok::<(), warpplay::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Study {
-    device: Device,
     network: Network,
     observations: Vec<f32>,
     masks: Vec<u8>,
@@ -59,7 +57,7 @@ pub struct Study {
 
 impl Study {
     /// Plays games until `n` distinct observations have been seen. The network must be one for checkers.
-    pub fn new(device: &Device, network: Network, n: usize) -> Self {
+    pub fn new(network: Network, n: usize) -> Self {
         let layout = network.observation();
         let (mut draw, mut seen) = (Draw::new(27), HashSet::new());
         let (mut observations, mut masks) = (Vec::new(), Vec::new());
@@ -76,12 +74,7 @@ impl Study {
                 position.apply(moves.nth(draw.below(moves.count())));
             }
         }
-        Self { device: device.clone(), network, observations, masks }
-    }
-
-    /// The device.
-    pub fn device(&self) -> &Device {
-        &self.device
+        Self { network, observations, masks }
     }
 
     /// The network.
@@ -93,10 +86,5 @@ impl Study {
     pub fn first(&self, n: usize) -> (Vec<f32>, Vec<u8>) {
         let (observations, masks) = (self.observations.iter().cycle(), self.masks.iter().cycle());
         (observations.take(n * N_OBSERVATION).copied().collect(), masks.take(n * N_ACTIONS).copied().collect())
-    }
-
-    /// Our evaluator for a network.
-    pub(super) fn evaluator(&self, network: &Network, precision: Precision, n: usize) -> Result<Evaluator> {
-        Evaluator::builder(network).precision(precision).max_batch(n).build(&self.device)
     }
 }

@@ -1,27 +1,28 @@
-//! The paper's table: kernel, layer, block and model, by its kernels, by ours, and on the CPU.
+//! Times of the components of Table I: kernel, layer, block and model, by the published kernels, by ours, and on the CPU.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpplay::azero::{Evaluator, Inputs, Network, NetworkShape, Outputs};
-use warpplay::{Backend, Event, Precision, Result};
+use warpplay::{Backend, Device, Precision, Result};
 
-use super::measure::{self, Errors, Level, PARTS, Part, Times};
+use super::forms::{forms, programs};
+use super::measure::{self, Errors, Level, Part, Times, least_us};
 use super::reference::Reference;
 use super::study::PRECISIONS;
-use super::{InputForm, Model, Options, Study, TorsoSums};
+use super::{Model, Options, Study};
 
 /// Runs of the CPU on more than one position: they take seconds, and differ little.
 const CPU_RUNS: usize = 3;
 /// Evaluations between two events, where ours are timed without copies.
 const CALLS: u32 = 100;
+/// Program of the plain reference on one thread.
+pub const CPU_1: &str = "cpu-ref, 1 thread";
+/// On all cores.
+pub const CPU_ALL: &str = "cpu-ref, all cores";
 
-/// One row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One program's times of one component.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// How much.
-    pub level: Level,
-    /// Of what.
-    pub part: Part,
-    /// Whose: `paper` and its forms, `ours` and a precision, `cpu-ref`.
+    /// Whose: `paper` and its forms, `repository`, `ours` and a precision, `cpu-ref`.
     pub program: String,
     /// Whether the copies from and to the host are in the times.
     pub copies: bool,
@@ -31,100 +32,128 @@ pub struct Row {
     pub errors: Option<Errors>,
 }
 
-/// The rows of one number of positions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Table {
-    /// Positions of a call.
-    pub batch: usize,
-    /// Runs after the first.
-    pub runs: usize,
+/// All programs' times of one component.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
     /// The rows.
     pub rows: Vec<Row>,
     /// What the device does not offer, and why.
-    pub not_offered: Vec<(String, String)>,
+    pub not_offered: Vec<String>,
 }
 
-impl Table {
-    /// Mean time of a program for the same part and level as `of`.
-    pub fn mean_of(&self, of: &Row, program: &str, copies: bool) -> Option<f64> {
-        let same = |row: &&Row| (row.level, row.part, row.copies) == (of.level, of.part, copies);
-        let found = self.rows.iter().filter(same).find(|row| row.program == program)?;
-        Some(found.times.mean())
+impl Rows {
+    /// Times of a program, without copies.
+    pub fn times(&self, program: &str) -> Option<&Times> {
+        self.rows.iter().find(|row| row.program == program && !row.copies).map(|row| &row.times)
     }
 }
 
 impl Study {
-    /// The paper's table for `n` positions, means of `runs` runs; `watch` is told what is measured next.
+    /// What the components read and are to compute, for the first `n` positions.
+    pub fn reference(&self, n: usize) -> Reference {
+        Reference::new(self.network(), self.first(n).0, n)
+    }
+
+    /// Wall times of the plain program.
+    pub fn cpu_times(&self, (level, part): (Level, Part), runs: usize, reference: &Reference) -> Rows {
+        let mut found = Rows::default();
+        for (program, all_cores) in [(CPU_1, false), (CPU_ALL, true)] {
+            // Only the network has a parallel program.
+            if all_cores && part != Part::Network {
+                continue;
+            }
+            let runs = if reference.n() == 1 { runs } else { runs.min(CPU_RUNS) };
+            let times = reference.times(level, part, runs, all_cores);
+            found.rows.push(Row { program: program.to_string(), copies: false, times, errors: None });
+        }
+        found
+    }
+
+    /// Device times of the published kernels, in the combinations that were published and, with `all_forms`, in every form of a kernel alone.
     ///
     /// # Errors
     /// As [`Model::new`]; errors of the device.
-    pub fn table(&self, n: usize, runs: usize, mut watch: impl FnMut(&str)) -> Result<Table> {
-        let reference = Reference::new(self.network(), self.first(n).0, n);
-        let mut table = Table { batch: n, runs, ..Table::default() };
-        for (level, part) in PARTS {
-            for (program, all_cores) in [("cpu-ref, 1 thread", false), ("cpu-ref, all cores", true)] {
-                if all_cores && part != Part::Network {
+    pub fn kernel_times(
+        &self,
+        device: &Device,
+        (level, part): (Level, Part),
+        runs: usize,
+        all_forms: bool,
+        reference: &Reference,
+    ) -> Result<Rows> {
+        let stream = device.stream()?;
+        let mut model = Model::new(&stream, self.network(), Options::default(), reference.n())?;
+        let mut found = Rows::default();
+        let timed = if all_forms { forms(part) } else { programs(level, part) };
+        for (program, options) in timed {
+            model.set_options(options)?;
+            for copies in [false, true] {
+                // The forms are told apart by their kernels; copies are the same for all.
+                if copies && (options != Options::default() || all_forms) {
                     continue;
                 }
-                let runs = if n == 1 { runs } else { runs.min(CPU_RUNS) };
-                let times = reference.times(level, part, runs, all_cores);
-                table.rows.push(Row { level, part, program: program.to_string(), copies: false, times, errors: None });
+                let run = measure::run(&stream, &mut model, level, part, reference.operand(part), copies, runs)?;
+                let output: Vec<f64> = run.output.iter().map(|&value| value.into()).collect();
+                // Without the bias it is another number that is computed.
+                let errors = options.bias.then(|| Errors::between(&output, reference.expected(level, part)));
+                found.rows.push(Row { program: program.clone(), copies, times: run.times, errors });
             }
         }
-        if self.device().backend() == Backend::Cpu {
-            return Ok(table);
-        }
-        let stream = self.device().stream()?;
-        let mut model = Model::new(&stream, self.network(), Options::default(), n)?;
-        for (level, part) in PARTS {
-            for (program, options) in forms(level, part, n) {
-                model.set_options(options)?;
-                for copies in [false, true] {
-                    // The forms are told apart by their kernels; copies are the same for all.
-                    if copies && options != Options::default() {
-                        continue;
-                    }
-                    watch(&format!("{level} {part} {program}"));
-                    let found = measure::run(&stream, &mut model, level, part, reference.operand(part), copies, runs)?;
-                    let output: Vec<f64> = found.output.iter().map(|&value| value.into()).collect();
-                    let errors = Some(Errors::between(&output, reference.expected(level, part)));
-                    table.rows.push(Row { level, part, program: program.clone(), copies, times: found.times, errors });
-                }
-            }
-        }
-        for precision in PRECISIONS {
-            watch(&format!("ours, {precision}"));
-            match self.ours(precision, n, runs, &reference) {
-                Ok(found) => table.rows.extend(found),
-                Err(error) => table.not_offered.push((format!("ours {precision}"), error.to_string())),
-            }
-        }
-        Ok(table)
+        Ok(found)
     }
 
-    /// Our kernels: the model as it is, and a block by the difference of two depths, since ours have no single kernels.
-    fn ours(&self, precision: Precision, n: usize, runs: usize, reference: &Reference) -> Result<Vec<Row>> {
-        let program = format!("ours {precision}");
-        let mut rows = Vec::new();
-        let row =
-            |level, part, copies, times, errors| Row { level, part, program: program.clone(), copies, times, errors };
-        let mut ready = Ready::new(self, self.network(), precision, n)?;
-        for copies in [false, true] {
-            let times = ready.times(copies, runs)?;
-            let found: Vec<f64> = ready.stream.read(&ready.outputs.policy_logits)?.into_iter().map(f64::from).collect();
-            let errors = Errors::between(&found, reference.expected(Level::Model, Part::Network));
-            rows.push(row(Level::Model, Part::Network, copies, times, Some(errors)));
+    /// Device times of our kernels: the network as it is, and a block or a layer by the difference of two depths, since ours have no single kernels. None of
+    /// the other components.
+    ///
+    /// # Errors
+    /// Errors of the device, but for precisions that it does not offer.
+    pub fn our_times(
+        &self,
+        device: &Device,
+        (level, part): (Level, Part),
+        runs: usize,
+        reference: &Reference,
+    ) -> Result<Rows> {
+        let mut found = Rows::default();
+        let difference = matches!((level, part), (Level::Layer | Level::Block, Part::Torso));
+        if !difference && part != Part::Network {
+            return Ok(found);
         }
+        for precision in PRECISIONS {
+            let program = format!("ours {precision}");
+            let mut ready = match Ready::new(self, device, self.network(), precision, reference.n()) {
+                Ok(ready) => ready,
+                Err(error) => {
+                    found.not_offered.push(format!("{program}: {error}"));
+                    continue;
+                }
+            };
+            if difference {
+                let layers = if level == Level::Block { 1.0 } else { 2.0 };
+                let us = self.block_us(device, precision, runs, reference.n())? / layers;
+                let times = Times { first_us: us, runs_us: vec![us] };
+                found.rows.push(Row { program, copies: false, times, errors: None });
+                continue;
+            }
+            for copies in [false, true] {
+                let times = ready.times(copies, runs)?;
+                let logits = ready.stream.read(&ready.outputs.policy_logits)?;
+                let logits: Vec<f64> = logits.into_iter().map(f64::from).collect();
+                let errors = Some(Errors::between(&logits, reference.expected(level, part)));
+                found.rows.push(Row { program: program.clone(), copies, times, errors });
+            }
+        }
+        Ok(found)
+    }
+
+    /// A sixth of what networks of 8 and of 2 blocks differ by.
+    fn block_us(&self, device: &Device, precision: Precision, runs: usize, n: usize) -> Result<f64> {
         let shape = self.network().shape();
         let [deep, shallow] = [8, 2].map(|depth| {
             let network = Network::seeded(NetworkShape { depth, ..shape }, 27)?;
-            Ready::new(self, &network, precision, n)?.least(runs)
+            Ready::new(self, device, &network, precision, n)?.least(runs)
         });
-        let block = (deep? - shallow?) / 6.0;
-        let times = |us: f64| Times { first_us: us, runs_us: vec![us] };
-        rows.push(row(Level::Block, Part::Torso, false, times(block), None));
-        rows.push(row(Level::Layer, Part::Torso, false, times(block / 2.0), None));
-        Ok(rows)
+        Ok((deep? - shallow?) / 6.0)
     }
 }
 
@@ -140,9 +169,9 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(study: &Study, network: &Network, precision: Precision, n: usize) -> Result<Self> {
-        let evaluator = study.evaluator(network, precision, n)?;
-        let stream = study.device().stream()?;
+    fn new(study: &Study, device: &Device, network: &Network, precision: Precision, n: usize) -> Result<Self> {
+        let evaluator = Evaluator::builder(network).precision(precision).max_batch(n).build(device)?;
+        let stream = device.stream()?;
         let (observations, _) = study.first(n);
         let masks = vec![1u8; n * network.shape().actions as usize];
         let inputs = Inputs { observations: stream.upload(&observations)?, masks: stream.upload(&masks)? };
@@ -171,56 +200,8 @@ impl Ready {
 
     /// Least device time of a call in microseconds, back to back with others.
     fn least(&mut self, runs: usize) -> Result<f64> {
-        let (start, end) = (self.stream.event()?, self.stream.event()?);
-        let calls = if self.stream.device().backend() == Backend::Simt { 1 } else { CALLS };
-        let mut least = f64::INFINITY;
-        for _ in 0..=runs {
-            self.stream.record(&start)?;
-            for _ in 0..calls {
-                self.evaluator.enqueue(&self.stream, &self.inputs, self.n, &mut self.outputs)?;
-            }
-            self.stream.record(&end)?;
-            least = least.min(f64::from(Event::elapsed_ms(&start, &end)?) * 1e3 / f64::from(calls));
-        }
-        Ok(least)
+        let Self { evaluator, stream, inputs, outputs, n, .. } = self;
+        let calls = if stream.device().backend() == Backend::Simt { 1 } else { CALLS };
+        least_us(stream, runs, calls, || evaluator.enqueue(stream, inputs, *n, outputs))
     }
-}
-
-/// The forms that are measured of a part: the paper's with and without the bias and, of kernels alone, all others.
-fn forms(level: Level, part: Part, n: usize) -> Vec<(String, Options)> {
-    let base = Options::default();
-    let mut forms = vec![("paper".to_string(), base), ("paper, no bias".to_string(), Options::published())];
-    // Among the forms, "paper" is squares [10][33], and 128x8 global banked.
-    if level != Level::Kernel || n > 1 {
-        return forms;
-    }
-    match part {
-        Part::Input => {
-            for &input in InputForm::ALL {
-                for padded in [true, false] {
-                    let name = format!("paper, {input} {}", if padded { "[10][33]" } else { "[10][32]" });
-                    forms.push((name, Options { input, padded, ..base }));
-                }
-            }
-        }
-        Part::Torso => {
-            for &torso_sums in TorsoSums::ALL {
-                for torso_layers in [8, 1] {
-                    for banked in [true, false] {
-                        let layout = if banked { "banked" } else { "plain" };
-                        let name = format!("paper, 128x{torso_layers} {torso_sums} {layout}");
-                        forms.push((name, Options { torso_sums, torso_layers, banked, ..base }));
-                    }
-                }
-            }
-        }
-        Part::Output | Part::Network => {}
-    }
-    let mut known = Vec::new();
-    forms.retain(|(_, options)| {
-        let new = !known.contains(options);
-        known.push(*options);
-        new
-    });
-    forms
 }

@@ -440,22 +440,36 @@ fn wrong_options_are_named() {
     assert_eq!(error, "position of checkers is finished (Win(Second)): search a position where somebody can move");
 }
 
-/// A thousand games, where a GPU makes them quick.
+/// A thousand games of self-play, each record checked against the rules.
+fn a_thousand_games(device: &Device, estimator: Estimator, options: SearchOptions) {
+    let builder = SelfPlay::builder(estimator).search(options).parallel(1000).games(1000);
+    let mut games = builder.build(device).expect("memory for 1,000 trees");
+    let mut n = 0;
+    let report = games.run(|progress| {
+        progress.latest.iter().for_each(check_record);
+        n += 1;
+        ControlFlow::Continue(())
+    });
+    let report = report.expect("no illegal action, no NaN, no failure");
+    assert_eq!((n, report.played.games), (1000, 1000));
+    println!("{report}");
+}
+
 #[test]
 fn a_thousand_games_end_by_the_rules() {
     let Some(device) = gpu() else { return };
     let options = SearchOptions { simulations: 32, leaves: 4, seed: 27, ..SearchOptions::self_play() };
-    for estimator in [Estimator::Uniform, Estimator::Playouts(32)] {
-        let builder = SelfPlay::builder(estimator).search(options).parallel(1000).games(1000);
-        let mut games = builder.build(&device).expect("memory for 1,000 trees");
-        let mut n = 0;
-        let report = games.run(|progress| {
-            progress.latest.iter().for_each(check_record);
-            n += 1;
-            ControlFlow::Continue(())
-        });
-        let report = report.expect("no illegal action, no NaN, no failure");
-        assert_eq!((n, report.played.games), (1000, 1000));
-        println!("{report}");
+    let network = Network::seeded(NetworkShape::default(), 27).expect("the reference network");
+    for estimator in [Estimator::Uniform, Estimator::Playouts(32), Estimator::network(network, "reference")] {
+        a_thousand_games(&device, estimator, options);
     }
+}
+
+/// The same by a small network on the CPU, with few simulations.
+#[test]
+fn a_thousand_games_by_a_small_network_end_by_the_rules() {
+    let options = SearchOptions { simulations: 2, leaves: 1, seed: 27, ..SearchOptions::self_play() };
+    let shape = NetworkShape { width: 2, depth: 1, value_hidden: 4, ..NetworkShape::default() };
+    let network = Network::seeded(shape, 27).expect("the shape is allowed");
+    a_thousand_games(&Device::cpu(), Estimator::network(network, "small"), options);
 }

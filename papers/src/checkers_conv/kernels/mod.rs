@@ -2,10 +2,12 @@
 //!
 //! | kernels | file | grid | block | steps of a thread |
 //! |---|---|---|---|---|
-//! | `azero_paper_input_64_{padded,plain}` | [`input`] | positions × outputs | 64 | 9 × planes |
-//! | `azero_paper_input_planes_{padded,plain}`, `…_planes_atomic_{padded,plain}` | [`input`] | positions × outputs | 64 × planes | 9 + planes |
-//! | `azero_paper_torso_{global,shared}_{banked,plain}` | [`torso`] | positions × outputs | 128 × 1 or 128 × 8 | 9 × squares of its rows × ⌈channels / 128⌉ |
-//! | `azero_paper_output` | [`output`] | positions × outputs | 64 | channels |
+//! | `azero_paper_input_64_{padded,plain,turned}`, `…_64_global_{padded,plain}` | [`input`] | positions × outputs | 64 | 9 × planes |
+//! | `azero_paper_input_planes_{padded,plain,global}`, `…_planes_atomic_{padded,plain}` | [`input`] | positions × outputs | 64 × planes | 9 + planes |
+//! | `azero_paper_input_rows`, `…_rows_global` | [`input`] | positions × outputs | 8 × planes | 9 × 8 |
+//! | `azero_paper_torso_{global,shared}_{banked,plain}`, `…_repository_{1,2,3}` | [`torso`] | positions × outputs | 128 × 1 or 128 × 8 | 9 × squares of its columns × ⌈channels / 128⌉ |
+//! | `azero_paper_output_{global,shared}`, `…_repository_{1,2}` | [`output`] | positions × outputs | 128 × 1 or 128 × 8 | squares of its columns × ⌈channels / 128⌉ |
+//! | `azero_paper_output_squares` | [`output`] | positions × outputs | 64 | channels |
 //! | `azero_paper_clear`, `…_batch_norm`, `…_relu`, `…_add` | [`elementwise`] | positions × ⌈values / 256⌉ | 256 | 1 |
 //! | `azero_paper_linear`, `…_tanh` | [`heads`] | positions × ⌈outputs / 128⌉ | 128 | inputs |
 //! | `azero_paper_policy` | [`heads`] | positions | 128 | ⌈actions / 128⌉ + log block |
@@ -22,7 +24,11 @@ pub mod elementwise;
 pub mod heads;
 pub mod input;
 pub mod output;
+pub mod tiles;
 pub mod torso;
+
+use warpplay_gpu::cuda::memory;
+use warpplay_gpu::cuda::shared::Shared;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use warpplay_gpu::kernel::{KernelInfo, info};
@@ -41,18 +47,31 @@ pub const WITHOUT_BIAS: u32 = 0;
 
 /// All kernels of the module `checkers_conv`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 18] = [
+pub const KERNELS: [KernelInfo; 31] = [
     info::<input::azero_paper_input_64_padded>(),
     info::<input::azero_paper_input_64_plain>(),
+    info::<input::azero_paper_input_64_global_padded>(),
+    info::<input::azero_paper_input_64_global_plain>(),
+    info::<input::azero_paper_input_64_turned>(),
     info::<input::azero_paper_input_planes_padded>(),
     info::<input::azero_paper_input_planes_plain>(),
     info::<input::azero_paper_input_planes_atomic_padded>(),
     info::<input::azero_paper_input_planes_atomic_plain>(),
+    info::<input::azero_paper_input_planes_global>(),
+    info::<input::azero_paper_input_rows>(),
+    info::<input::azero_paper_input_rows_global>(),
     info::<torso::azero_paper_torso_global_banked>(),
     info::<torso::azero_paper_torso_global_plain>(),
     info::<torso::azero_paper_torso_shared_banked>(),
     info::<torso::azero_paper_torso_shared_plain>(),
-    info::<output::azero_paper_output>(),
+    info::<torso::azero_paper_torso_repository_1>(),
+    info::<torso::azero_paper_torso_repository_2>(),
+    info::<torso::azero_paper_torso_repository_3>(),
+    info::<output::azero_paper_output_global>(),
+    info::<output::azero_paper_output_shared>(),
+    info::<output::azero_paper_output_repository_1>(),
+    info::<output::azero_paper_output_repository_2>(),
+    info::<output::azero_paper_output_squares>(),
     info::<elementwise::azero_paper_clear>(),
     info::<elementwise::azero_paper_batch_norm>(),
     info::<elementwise::azero_paper_relu>(),
@@ -61,6 +80,31 @@ pub const KERNELS: [KernelInfo; 18] = [
     info::<heads::azero_paper_tanh>(),
     info::<heads::azero_paper_policy>(),
 ];
+
+/// Values that a convolution reads: of an array in shared memory, or in global memory.
+#[derive(Clone, Copy)]
+enum Values {
+    Shared(Shared<f32>),
+    Global(*const f32),
+}
+
+impl Values {
+    /// Value `at`.
+    ///
+    /// # Safety
+    /// There is one.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn get(self, at: u32) -> f32 {
+        // SAFETY: the caller vouches for the index.
+        unsafe {
+            match self {
+                Self::Shared(values) => values.get_unchecked(at),
+                Self::Global(values) => memory::load(values, at as usize),
+            }
+        }
+    }
+}
 
 /// The square that tap `tap` of a 3×3 kernel meets from square (`row`, `column`); none beyond the border, where the plane is 0.
 #[inline(always)]

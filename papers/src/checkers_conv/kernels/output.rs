@@ -1,26 +1,51 @@
-//! Output convolution: channels to a head's few, 1×1, one block an output channel of a position, a thread a square.
+//! Output convolution: channels to a head's few, 1×1, one block an output channel of a position.
 //!
-//! Launch  grid [positions, outputs], block 64.
+//! The paper takes the torso's strategy: 128 × 8 threads, [`tiles`](super::tiles), atomic additions. For 1 tap the banked filters are `[4][32]`, which is the order
+//! of memory.
+//!
+//! | form | board | filters | staged | sums | published as |
+//! |---|---|---|---|---|---|
+//! | *global* | `[256][32]` | `[4][32]` | by channels | in global memory | the paper's |
+//! | *shared* | `[256][32]` | `[4][32]` | by channels | in shared memory | the paper's other design, Figure 5 |
+//! | *repository 1* | `[256][32]` | in global memory | by values | in global memory | the repository's first kernel |
+//! | *repository 2* | `[256][32]` | `[128]` | by values | in global memory | its V2, which it launches |
+//! | *squares* | in global memory | in global memory | | in a register | not published: 64 threads, a square each, which need no atomics |
+//!
+//! Launch  grid [positions, outputs], block [128, 1] or [128, 8], *squares* 64.
 //! Reads   `x` `[n, channels, 8, 8]`, `weight` `[outputs, channels]`, `bias` `[outputs]`, all f32.
-//! Writes  `out` `[n, outputs, 8, 8]` f32.
-//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, output kernel.
+//! Writes  `out` `[n, outputs, 8, 8]` f32; *global* and the repository's add to it.
+//! Twin    `warpplay_cpu_ref::azero`.   Paper  Paul and Xu, section III.C; the repository's `output_conv_cuda.cu`.
 
+use super::tiles::{BANKED, BOARDS, CHANNELS, PLAIN, UNSTAGED, tile_kernels};
 use super::{CELLS, WITHOUT_BIAS};
 use warpplay_gpu::cuda::{kernel, math, memory, thread};
 use warpplay_gpu::launch::LaunchShape;
 
-/// Launch shape of [`azero_paper_output`].
-pub const fn shape(n: u32, n_outputs: u32) -> LaunchShape {
+pub use super::tiles::shape;
+
+/// Launch shape of [`azero_paper_output_squares`].
+pub const fn shape_squares(n: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::grid_2d(n, n_outputs, CELLS)
 }
 
-/// `out = weight · x`, square by square.
+tile_kernels! {
+    /// Output convolution, added up in global memory: `out` must be 0 before. The paper's.
+    azero_paper_output_global, 1, BANKED, BANKED, false { boards: BOARDS, weights: CHANNELS }
+    /// Output convolution, added up in shared memory: the paper's other design.
+    azero_paper_output_shared, 1, BANKED, BANKED, false { boards: BOARDS, weights: CHANNELS, sums: CELLS }
+    /// Output convolution with filters in global memory: `out` must be 0 before. The repository's first.
+    azero_paper_output_repository_1, 1, BANKED, UNSTAGED, true { boards: BOARDS }
+    /// Output convolution with filters in the order of memory: `out` must be 0 before. The repository's V2.
+    azero_paper_output_repository_2, 1, BANKED, PLAIN, true { boards: BOARDS, weights: CHANNELS }
+}
+
+/// `out = weight · x`, square by square, a thread each.
 ///
 /// # Safety
-/// Launched with [`shape`]. `x` holds `n * n_inputs * 64` values, `weight` `outputs * n_inputs`, `bias` `outputs`, `out` `n * outputs * 64`; `out` overlaps
-/// none of them.
+/// Launched with [`shape_squares`]. `x` holds `n * n_inputs * 64` values, `weight` `outputs * n_inputs`, `bias` `outputs`, `out` `n * outputs * 64`; `out`
+/// overlaps none of them.
 #[kernel(max_threads = CELLS)]
-pub unsafe fn azero_paper_output(
+pub unsafe fn azero_paper_output_squares(
     x: *const f32,
     weight: *const f32,
     bias: *const f32,

@@ -1,0 +1,194 @@
+//! What is wrong in the paper, each point with its evidence.
+
+use super::measure::Level;
+use super::published::{ATOL_RTOL, MEAN_ERROR, MODEL_MEAN_ERRORS, TABLE_1, summary};
+
+/// Something that is printed and is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Where it stands.
+    pub place: &'static str,
+    /// What it says, in other words.
+    pub printed: String,
+    /// What is so.
+    pub found: String,
+    /// How that is known: an item, a test of `tests/tests/papers/checkers_conv.rs`, or a file of the repository.
+    pub evidence: &'static str,
+}
+
+/// Mean times of the library in the published runs of kernels and layers: on the CPU, on the GPU.
+pub(super) fn library_means() -> Vec<(&'static str, f64, f64)> {
+    let parts = TABLE_1.iter().filter(|component| component.level != Level::Model);
+    parts.map(|part| (part.name, summary(part.runs, 0).mean, summary(part.runs, 1).mean)).collect()
+}
+
+/// All points.
+pub fn claims() -> Vec<Claim> {
+    let [input, torso, output, _, torso_layer, output_layer, _] = &TABLE_1;
+    let means = library_means();
+    let faster_on_gpu: Vec<&str> = means.iter().filter(|(_, cpu, gpu)| gpu < cpu).map(|(name, ..)| *name).collect();
+    let medians = [0, 1, 2].map(|column| summary(input.runs, column).median);
+    let mut all = Vec::new();
+    let mut add = |place, printed: &str, found: String, evidence| {
+        all.push(Claim { place, printed: printed.to_string(), found, evidence });
+    };
+    add(
+        "Abstract",
+        "a variety of board states was measured",
+        "one tensor of uniform random numbers for all runs".into(),
+        "repository: torch::rand in semi_compare.cc, semi_compare_bn_relu.cc, semi_compare_model.cc",
+    );
+    add(
+        "III.A",
+        "320 values are 20 rows of 32",
+        format!("320 = {} · 32, and the array is [10][33]", 320 / 32),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "III.A",
+        "padding to 33 keeps the threads of a warp in different banks, since gcd(33, 32) = 1",
+        "the flat array has no conflicts, and the padded one has: lanes that read across a row's end meet".into(),
+        "item banks; test padding_the_observation_makes_conflicts_and_none_are_there_without",
+    );
+    add("III.A", "no two threads of a warp meet in a bank, all reads take a cycle", "the repository's kernel V3 takes two turns a read, V1 and V2 eight; its division by 33 makes the padded array flat".into(), "item banks; tests the_repositorys_input_kernels_read_one_bank_by_several_lanes, the_repositorys_padded_index_is_the_flat_one");
+    add(
+        "III.A",
+        "45 weights need no padding since 45 is not a multiple of 32",
+        "all lanes read one weight at a time, which is a broadcast for any length".into(),
+        "item banks: no form with staged weights has more conflicts than with weights in global memory",
+    );
+    add(
+        "III.A",
+        "45 FLOPs a pixel",
+        format!("45 multiplications and as many additions: {}", 2 * 45),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "III.B",
+        "an 8 × 8 channel takes 128 bytes",
+        format!("{} bytes in f32", 8 * 8 * 4),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "III.B",
+        "a channel a bank: no conflicts",
+        "none when tiles are read; the repository fills them 32 values of a channel at a time, 32 turns a write".into(),
+        "item banks; test the_repositorys_tiles_are_filled_with_31_conflicts_a_write",
+    );
+    add("III.B, III.C, Figure 5", "sums in shared memory are slow by bank conflicts", "all lanes add to one address, and an addition of floats there is a loop that a lane leaves at a time; no revision of the repository has this kernel, and the files of Figure 5 are named V3, which reads the boards from global memory".into(), "items banks, figure5; test sums_in_shared_memory_take_32_turns_an_addition");
+    add("III.C", "three kernel calls for three output channels", "three blocks: a launch has a block an output channel, two launches for both heads; the program that was measured has the policy's two channels only".into(), "item fused counts launches; repository: output_conv_cuda.cu, model_par.h");
+    add(
+        "II.C",
+        "the layers compute OpenSpiel's convolutions",
+        "they leave the bias out, which OpenSpiel's convolutions have".into(),
+        "items errors, games; test leaving_out_the_bias_moves_the_reference_logits_by_two",
+    );
+    add(
+        "IV.A",
+        "the semi-model stands for AlphaZero's network",
+        "one residual block five times, no value head, no linear layer, no softmax".into(),
+        "repository: model.h, model_par.h",
+    );
+    add(
+        "IV.A, IV.B",
+        "results are verified against the library",
+        "with all weights 0.01 and no bias, where no mistake in an index changes a number".into(),
+        "item mistakes; test equal_weights_cannot_tell_that_a_weight_is_read_from_another_index",
+    );
+    add(
+        "IV.B",
+        "atol = 1e-5 and rtol = 1e-8",
+        "the repository passes 1e-5 as rtol and leaves atol at 1e-8".into(),
+        "item errors; test the_papers_and_the_repositorys_tolerances_judge_otherwise",
+    );
+    add(
+        "IV.B",
+        "mean errors of 10^4",
+        format!("10^-4 must be meant, and that is {:.0} times the absolute tolerance", MEAN_ERROR / ATOL_RTOL.0),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "IV.B",
+        "batch norm makes a mean error twice as large or more",
+        "it multiplies it by the mean of |weight| / deviation, about 1 on the reference network".into(),
+        "item growth; test batch_norm_multiplies_an_error_by_weight_over_deviation",
+    );
+    add(
+        "IV.B",
+        "mean errors after each block are monitored",
+        format!(
+            "none is printed; the repository's files have {:.0}, {:.0} and {:.0} for the model: rounding of the numbers that weights of 0.01 without a norm lead to",
+            MODEL_MEAN_ERRORS[0], MODEL_MEAN_ERRORS[1], MODEL_MEAN_ERRORS[2]
+        ),
+        "item errors; test equal_weights_without_norms_make_large_errors_of_rounding",
+    );
+    add(
+        "IV.C",
+        "the input kernel is 4.9 times faster on CPU and 12.7 on GPU",
+        format!("Table I: {} against the GPU, {} against the CPU", input.vs_gpu, input.vs_cpu),
+        "item table1; test numbers_of_the_paper",
+    );
+    add(
+        "Table I",
+        "input kernel, 12.739 against the CPU",
+        format!(
+            "a mean over outliers: medians of the same runs give {:.3} against the CPU and {:.3} against the GPU",
+            medians[0] / medians[2],
+            medians[1] / medians[2]
+        ),
+        "item table1; test medians_of_the_published_runs",
+    );
+    add(
+        "IV.C",
+        "the torso's speed-up rises from 1 to 1.4 in a layer",
+        format!(
+            "Table I: from {} to {} against the GPU, from {} to {} against the CPU; 1.4 is the quotient of the latter",
+            torso.vs_gpu, torso_layer.vs_gpu, torso.vs_cpu, torso_layer.vs_cpu
+        ),
+        "item table1; test numbers_of_the_paper",
+    );
+    add(
+        "IV.C",
+        "only the torso's speed-up rises in a layer",
+        format!("the output's does too against the CPU: from {} to {}", output.vs_cpu, output_layer.vs_cpu),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "IV.C",
+        "the library is faster on the CPU than on the GPU for kernels and layers",
+        format!("not in {} of {}: {}", faster_on_gpu.len(), means.len(), faster_on_gpu.join(", ")),
+        "test where_the_library_is_faster_on_the_gpu",
+    );
+    add(
+        "IV.C",
+        "copies between CPU and GPU dominate the library's time",
+        "input and weights are on the GPU before the clock starts".into(),
+        "repository: semi_compare.cc, the events around each run; item table1 has times with copies",
+    );
+    add(
+        "IV.C",
+        "kernels and layers are faster than the library or similar",
+        format!("torso and output kernel have {} and {} against the CPU", torso.vs_cpu, output.vs_cpu),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "IV.C",
+        "the torso kernel performs worst",
+        format!("against the GPU; against the CPU the output kernel does, {} to {}", output.vs_cpu, torso.vs_cpu),
+        "test numbers_of_the_paper",
+    );
+    add(
+        "IV.C",
+        "cuDNN tunes its algorithm by default",
+        "libtorch does so in benchmark mode, which is off unless it is asked for".into(),
+        "PyTorch's documentation of torch.backends.cudnn.benchmark; repository: no call sets it",
+    );
+    add("IV.D, Figure 6", "the player aborts since rounding errors accumulate over thousands of evaluations", "an evaluation begins with the position and keeps nothing: a thousand games end by the rules, and the answers for a position do not change".into(), "item games; tests a_thousand_games_by_a_network_end_by_the_rules, an_evaluation_leaves_nothing_behind");
+    add(
+        "IV.D, Figure 6",
+        "the kernels are integrated",
+        "the input layer throws for any batch but one, the other layers compute the first position only".into(),
+        "item batch; test a_batch_is_refused_or_answered_for_its_first_position",
+    );
+    all
+}

@@ -1,0 +1,98 @@
+//! The items that `warpplay papers checkers_conv` measures.
+
+use serde_json::json;
+use warpplay::Result;
+use warpplay::azero::Network;
+
+use super::Plan;
+use super::plan::Setup;
+use super::sheets::{checks, future, play, times};
+use crate::experiment::{Item, Paper, Run, Sheet, Stop};
+
+const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
+    Item { name, title, place }
+}
+
+/// All items, in the order of the paper.
+const ITEMS: [Item; 15] = [
+    item("kernels", "Every form of the three kernels", "Sections III.A to III.C"),
+    item("banks", "Bank conflicts of every form", "Sections III.A to III.C"),
+    item("errors", "Error after every block", "Section IV.B"),
+    item("growth", "An error behind batch norm", "Section IV.B"),
+    item("mistakes", "What equal weights hide", "Sections IV.A and IV.B"),
+    item("table1", "Mean speed-ups of kernels, layers and model", "Table I, section IV.C"),
+    item("figure2", "Times of the kernels", "Figure 2, section IV.C"),
+    item("figure3", "Times of the layers", "Figure 3, section IV.C"),
+    item("figure4", "Times of the semi-model", "Figure 4, section IV.C"),
+    item("figure5", "Times of the kernels with sums in shared memory", "Figure 5, section IV.C"),
+    item("batch", "More than one position", "Section IV.D, the repository's layers"),
+    item("games", "Games without an abort", "Section IV.D, Figure 6"),
+    item("fused", "Fewer launches", "Section V, first idea"),
+    item("cache", "The second-level cache", "Section V, second idea"),
+    item("claims", "What is wrong in the paper", "All sections"),
+];
+
+/// Paul and Xu, with a network and the choices of a run.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use warpplay::Device;
+/// use warpplay::azero::{Network, NetworkShape};
+/// use warpplay_papers::checkers_conv::{CheckersConv, Plan};
+/// use warpplay_papers::experiment::{Journal, Paper, Run, Step, measure};
+///
+/// let shape = NetworkShape { width: 4, depth: 1, ..NetworkShape::default() };
+/// let paper = CheckersConv::new(Network::seeded(shape, 27)?, Plan::default())?;
+/// let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+/// let run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+/// let items: Vec<_> = paper.items().iter().filter(|item| item.name == "table1").copied().collect();
+/// let report = measure(&paper, &items, run, |_| ControlFlow::Continue(()))?;
+/// assert_eq!(report.sheets[0].tables[0].rows.len(), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CheckersConv {
+    setup: Setup,
+}
+
+impl CheckersConv {
+    /// # Errors
+    /// [`Error::Option`](warpplay::Error::Option) for a network that is not one for checkers, or a choice out of range.
+    pub fn new(network: Network, plan: Plan) -> Result<Self> {
+        Ok(Self { setup: Setup::new(network, plan)? })
+    }
+}
+
+impl Paper for CheckersConv {
+    fn name(&self) -> &'static str {
+        "checkers_conv"
+    }
+
+    fn items(&self) -> &'static [Item] {
+        &ITEMS
+    }
+
+    fn options(&self) -> Result<serde_json::Value> {
+        let Plan { weights, batch, games, .. } = &self.setup.plan;
+        Ok(json!({ "weights": weights, "batch": batch, "games": games }))
+    }
+
+    fn sheet(&self, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+        let (setup, sheet) = (&self.setup, Sheet::new(item));
+        match item.name {
+            "kernels" => times::kernels(setup, run, sheet),
+            "banks" => checks::banks(run, sheet),
+            "errors" => checks::errors(setup, run, sheet),
+            "growth" => checks::growth(setup, run, sheet),
+            "mistakes" => checks::mistakes(setup, run, sheet),
+            "table1" => times::table_1(setup, run, sheet),
+            "figure2" | "figure3" | "figure4" => times::figure(setup, run, sheet, item.name),
+            "figure5" => times::figure_5(setup, run, sheet),
+            "batch" => play::batch(setup, run, sheet),
+            "games" => play::games(setup, run, sheet),
+            "fused" => future::fused(setup, run, sheet),
+            "cache" => future::cache(setup, run, sheet),
+            _ => Ok(checks::wrong(sheet)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Section V: what the authors would do next.
+
+use super::super::plan::{Setup, runs};
+use super::super::{cache, fused};
+use super::{NO_KERNELS, has_kernels};
+use crate::experiment::{Axis, Bar, Chart, Figure, Group, Run, Sheet, Stop, Table};
+use warpplay::Backend;
+
+/// Fewer launches.
+pub fn fused(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
+    if !has_kernels(run.device()) {
+        return Ok(sheet.left_out(format!("all: {NO_KERNELS}")));
+    }
+    let batches = setup.future_batches(run.device(), run.quick());
+    run.expect(batches.len() as u64);
+    let mut table = Table::new("the whole network, device time of a call back to back with others")
+        .column("positions")
+        .column("program")
+        .column("launches")
+        .digits("us", 1)
+        .digits("us a position", 2)
+        .digits("times faster than the paper's kernels", 2);
+    let (mut groups, mut left_out) = (Vec::new(), Vec::new());
+    for n in batches {
+        let (rows, not_offered): (Vec<fused::Row>, Vec<String>) = run
+            .timed(&format!("fused: {n} positions"), |now| {
+                Ok(setup.study.fused(now.device, n, runs(now.device, now.quick))?)
+            })?;
+        let paper = rows.first().map_or(0.0, |row| row.us);
+        let mut bars = Vec::new();
+        for row in rows {
+            table.row([
+                n.into(),
+                row.program.clone().into(),
+                row.launches.into(),
+                row.us.into(),
+                (row.us / n as f64).into(),
+                (paper / row.us).into(),
+            ]);
+            bars.push(Bar { name: row.program, mean: row.us, min: row.us, max: row.us });
+        }
+        groups.push(Group { name: format!("{n} positions"), bars });
+        left_out.extend(not_offered);
+    }
+    let figure = Figure {
+        file: "fused".to_string(),
+        title: "The whole network".to_string(),
+        x: Axis::linear(""),
+        y: Axis::log("least time of a call, us"),
+        chart: Chart::Bars(groups),
+    };
+    let sheet = sheet.table(table).figure(figure);
+    Ok(left_out.into_iter().fold(sheet, Sheet::left_out))
+}
+
+/// The second-level cache.
+pub fn cache(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
+    if run.device().backend() != Backend::Cuda {
+        return Ok(sheet.left_out("all: it needs a GPU"));
+    }
+    let batches = setup.future_batches(run.device(), run.quick());
+    run.expect(batches.len() as u64);
+    let mut table = Table::new("the network by the paper's kernels, a window of the cache over the weights")
+        .column("positions")
+        .digits("us without", 1)
+        .digits("us with", 1)
+        .digits("times faster", 3)
+        .digits("kept, MB", 2)
+        .digits("window, MB", 2);
+    for n in batches {
+        let row: Option<cache::Row> = run.timed(&format!("cache: {n} positions"), |now| {
+            Ok(setup.study.cache(now.device, n, runs(now.device, now.quick))?)
+        })?;
+        let Some(row) = row else { continue };
+        let mb = |bytes: usize| bytes as f64 / 1e6;
+        table.row([
+            n.into(),
+            row.off_us.into(),
+            row.on_us.into(),
+            (row.off_us / row.on_us).into(),
+            mb(row.kept_bytes).into(),
+            mb(row.window_bytes).into(),
+        ]);
+    }
+    Ok(sheet.table(table).note("The cache holds what is read again without being asked to; the window only keeps other data from taking its place."))
+}

@@ -1,0 +1,143 @@
+//! Section IV.D: the player that could not decide its next action.
+
+use super::super::batch::{Row, input_layer_accepts};
+use super::super::games::{ACTIONS, Played, Stretch};
+use super::super::plan::Setup;
+use super::super::{Options, Program};
+use super::{NO_KERNELS, has_kernels};
+use crate::experiment::{Cell, Run, Sheet, Stop, Table};
+use warpplay::{Backend, Device, Precision};
+
+/// Positions of the batch.
+const BATCH: usize = 8;
+/// Positions and calls of the drift.
+const DRIFT: (usize, usize) = (8, 1000);
+
+/// More than one position.
+pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
+    run.expect(1);
+    let rows: Vec<Row> = run.exact(&format!("batch: {BATCH} positions"), |_| Ok(setup.study.batch(BATCH)))?;
+    let mut table = Table::new(format!("{BATCH} positions in one call of the layers behind the input"))
+        .column("position")
+        .digits("value", 4)
+        .digits("published layers' value", 4)
+        .column("best action")
+        .column("published layers' action")
+        .column("legal")
+        .column("a policy");
+    let yes = |so| if so { "yes" } else { "no" };
+    for row in &rows {
+        table.row([
+            row.position.into(),
+            row.expected_value.into(),
+            row.value.into(),
+            row.expected_action.into(),
+            row.action.into(),
+            yes(row.legal).into(),
+            yes(row.policy).into(),
+        ]);
+    }
+    let said = match input_layer_accepts(BATCH) {
+        Ok(()) => "accepted".to_string(),
+        Err(error) => error.to_string(),
+    };
+    let all_legal = rows.iter().all(|row| row.legal && row.policy);
+    Ok(sheet
+        .table(table)
+        .note(format!("The input layer, given {BATCH} positions: {said}. It throws std::invalid_argument, and a program that does not catch it aborts."))
+        .note("The other layers compute the first position and leave zeros for the rest, whose answers do not depend on their boards.")
+        .note(if all_legal {
+            "Every policy is one and every action legal, so these answers cannot be the abort of Figure 6; the exception can, in a player that evaluates leaves in batches. OpenSpiel's player evaluates one at a time unless it is told otherwise."
+        } else {
+            "Some policies are none."
+        }))
+}
+
+/// Games.
+pub fn games(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
+    let n = setup.games(run.quick());
+    let kernels = run.device().backend() == Backend::Cuda;
+    // Under simt a game takes an hour.
+    let device = if kernels { run.device().clone() } else { Device::cpu() };
+    let short = [Precision::Tf32, Precision::Bf16, Precision::F16];
+    let players = [
+        ("paper", Options::default()),
+        ("paper, no bias", Options::published()),
+        ("repository", Program::Repository.options()),
+    ];
+    run.expect(if kernels { 2 + short.len() as u64 + players.len() as u64 } else { 1 });
+    let (first, stretches): (Played, Vec<Stretch>) =
+        run.exact(&format!("games: ours f32, {n} games"), |now| setup.study.games(&device, n, || now.check()))?;
+    let mut all = vec![("ours f32".to_string(), first)];
+    if kernels {
+        for precision in short {
+            let name = format!("ours {precision}");
+            let played = run.exact(&format!("games: {name}, {n} games"), |now| {
+                setup.study.games_by_ours(&device, precision, n, || now.check())
+            })?;
+            all.push((name, played));
+        }
+        for (name, options) in players {
+            // The last bits of the sums differ from run to run, and with them the games.
+            let played = run.timed(&format!("games: {name}, {n} games"), |now| {
+                setup.study.games_by_kernels(&device, options, n, || now.check())
+            })?;
+            all.push((format!("kernels: {name}"), played));
+        }
+    }
+    let mut table = Table::new(format!("{n} games side by side, actions drawn from the policy"))
+        .column("player")
+        .column("ended by the rules")
+        .column("positions")
+        .column("longest, actions")
+        .column("wrong policies")
+        .column("illegal actions")
+        .column("first fault");
+    for (player, played) in all {
+        table.row([
+            player.into(),
+            played.ended.into(),
+            played.positions.into(),
+            played.longest.into(),
+            played.wrong_policies.into(),
+            played.illegal_actions.into(),
+            played.first_fault.unwrap_or_else(|| "none".to_string()).into(),
+        ]);
+    }
+    let mut sheet = sheet.table(table).table(stretches_table(&stretches));
+    if has_kernels(run.device()) {
+        let (n, calls) = if kernels { DRIFT } else { (1, 1) };
+        let drift: f64 = run.timed(&format!("games: drift after {calls} calls"), |now| {
+            Ok(setup.study.drift(now.device, Options::default(), n, calls)?)
+        })?;
+        sheet = sheet.note(format!(
+            "After {calls} other evaluations by the paper's kernels the logits of the same {n} positions differ by at most {drift:.1e}: nothing is kept from one evaluation to the next, so that no error accumulates."
+        ));
+    }
+    Ok(match run.device().backend() {
+        Backend::Cuda => sheet,
+        Backend::Simt => {
+            sheet.left_out("games by kernels: a game takes an hour under simt; ours was played on the CPU")
+        }
+        _ => sheet.left_out(format!("games by kernels: {NO_KERNELS}")),
+    })
+}
+
+fn stretches_table(stretches: &[Stretch]) -> Table {
+    let mut table = Table::new("what leaving the bias out changes in a sample of the positions of ours f32")
+        .column("actions")
+        .column("positions")
+        .digits("logits by", 2)
+        .digits("value by", 3)
+        .digits("other best action, %", 1);
+    for (at, stretch) in stretches.iter().enumerate() {
+        table.row([
+            format!("{} to {}", at * ACTIONS, (at + 1) * ACTIONS - 1).into(),
+            stretch.positions.into(),
+            stretch.largest_logit_change.into(),
+            stretch.largest_value_change.into(),
+            Cell::from(100.0 * stretch.other_best_action as f64 / stretch.sampled.max(1) as f64),
+        ]);
+    }
+    table
+}
