@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Scores, Side, play_game};
+use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Scores, play_game};
 use warpplay::mcts::{Engine, KernelSet, Notation, Options, check_playable, play_moves};
 use warpplay::{Device, Error};
 

@@ -9,7 +9,7 @@ use crate::common::flags::SeedFlag;
 /// MCTS-NC: kernels, matches against the single-thread player, tournaments of Connect 4 and Gomoku, claims and open questions
 ///
 /// Without flags the games and times are so few that one GPU needs about half an hour for all items. --full takes those
-/// of the paper (100 games of a match; 1, 5 and 30 seconds a move), which need about 500 hours: --checkpoint keeps every
+/// of the paper (100 games of a match; 1, 5 and 30 seconds a move), which need about 300 hours: --checkpoint keeps every
 /// game, --resume goes on, --replay repeats every search by its recorded steps.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -25,7 +25,8 @@ pub struct Args {
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seconds: Option<f64>,
 
-    /// Seconds of a move of the single-thread player in figure3 and figure4 [default: by --quick or --full]
+    /// Seconds of a move of the single-thread player in figure3, figure4 and figure5, 5 in the paper; without, it makes the
+    /// 17,140 steps that the paper's made in them
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     vanilla_seconds: Option<f64>,
 

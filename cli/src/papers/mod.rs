@@ -83,7 +83,6 @@ mod tests {
             ("--threads", "all cores: as many as there are"),
             ("mctsnc --games", "by --quick or --full"),
             ("mctsnc --seconds", "by --quick or --full"),
-            ("mctsnc --vanilla-seconds", "by --quick or --full"),
             ("mctsnc --memory", "4, with --full 16"),
             ("checkers_conv --batch", "by the device"),
             ("checkers_conv --games", "by --quick"),

@@ -115,6 +115,7 @@ pub(super) fn figure3(item: &Item, run: &mut Run<'_>, options: &Options) -> Resu
             100.0 * (1.0 - mean(of_trees(most), steps) / mean(of_trees(least), steps))
         ))
         .note(format!("Mean score of the variants that play all children {:.1} %, one child {:.1} %.", acp(true), acp(false)))
+        .note("The vanilla player has the steps that the paper's made in its 5 seconds, unless --vanilla-seconds gives it time.")
         .left_out("The published scores of the cells: Fig. 3 is a picture whose numbers are not in the text; the vanilla player's averages are.");
     if run.quick() {
         sheet = sheet.left_out("The published m and T: a quick run has 1 and 2 of each.");

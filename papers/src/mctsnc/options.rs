@@ -13,13 +13,13 @@ use super::published::{self, Published, TOURNAMENTS};
 pub struct Options {
     /// Seconds of a move or of a search.
     pub seconds: Option<f64>,
-    /// Seconds of a move of the vanilla player in Figs. 3 and 4.
+    /// Seconds of a move of the vanilla player in Figs. 3 and 4; `None`: the steps that the paper's made in its 5 seconds.
     pub vanilla_seconds: Option<f64>,
     /// Steps of a move or of a search, of every player; then no time limits it.
     pub steps: Option<u64>,
     /// Games of a match.
     pub games: Option<u32>,
-    /// The paper's games and seconds: about 200 hours for Figs. 3 and 4, 260 for Tables 2 and 3 by time.
+    /// The paper's games and seconds: about 30 hours for Figs. 3 and 4 (200 with 5 [`vanilla_seconds`](Self::vanilla_seconds)), 260 for Tables 2 and 3 by time.
     pub full: bool,
     /// Seed of everything.
     pub seed: u64,
@@ -94,31 +94,34 @@ impl Options {
 
     /// How long the matches of an experiment are.
     pub(super) fn size(&self, experiment: Experiment, quick: bool) -> Size {
-        let (grid, vanilla) = published::FIGURE_3_SECONDS;
-        // Games, seconds of a search, seconds of the vanilla player.
-        let (games, seconds, vanilla) = match (experiment, quick, self.full) {
-            (Experiment::Gomoku, true, _) => (1, 5e-4, 5e-4),
-            (_, true, _) => (2, 5e-4, 5e-4),
-            (Experiment::Grid, _, true) => (published::GAMES, grid, vanilla),
-            (Experiment::Connect4, _, true) => (published::GAMES, 5.0, 5.0),
-            (Experiment::Gomoku, _, true) => (published::GAMES, 30.0, 30.0),
-            (Experiment::Search, _, true) => (1, 5.0, 5.0),
-            (Experiment::Grid, _, false) => (4, 0.04, 0.2),
-            (Experiment::Connect4, _, false) => (6, 0.1, 0.1),
-            (Experiment::Gomoku, _, false) => (4, 0.1, 0.1),
-            (Experiment::Search, _, false) => (1, 0.5, 0.5),
+        let (grid, _) = published::FIGURE_3_SECONDS;
+        let (games, seconds) = match (experiment, quick, self.full) {
+            (Experiment::Gomoku, true, _) => (1, 5e-4),
+            (_, true, _) => (2, 5e-4),
+            (Experiment::Grid, _, true) => (published::GAMES, grid),
+            (Experiment::Connect4, _, true) => (published::GAMES, 5.0),
+            (Experiment::Gomoku, _, true) => (published::GAMES, 30.0),
+            (Experiment::Search, _, true) => (1, 5.0),
+            (Experiment::Grid, _, false) => (16, 0.04),
+            (Experiment::Connect4, _, false) => (6, 0.1),
+            (Experiment::Gomoku, _, false) => (4, 0.1),
+            (Experiment::Search, _, false) => (1, 0.5),
         };
         let limits = |seconds: f64| match self.steps {
             Some(steps) => Limits::of_steps(steps),
             None => Limits { steps: None, seconds: Some(seconds) },
         };
-        let ours = self.seconds.unwrap_or(seconds);
-        // In the tournaments all players have the same time.
-        let theirs = match experiment {
-            Experiment::Grid => self.vanilla_seconds.unwrap_or(vanilla),
+        let ours = limits(self.seconds.unwrap_or(seconds));
+        let vanilla = match (experiment, self.vanilla_seconds, self.steps) {
+            (Experiment::Grid, Some(seconds), None) => limits(seconds),
+            // The paper's vanilla player is a Python program: what it made in its 5 seconds, ours makes in some hundredths of one. The same steps are the same strength.
+            (Experiment::Grid, None, None) => {
+                Limits::of_steps(if quick { 200 } else { published::FIGURE_3_VANILLA.0 as u64 })
+            }
+            // In the tournaments all players have the same time.
             _ => ours,
         };
-        Size { games: self.games.unwrap_or(games), limits: limits(ours), vanilla: limits(theirs) }
+        Size { games: self.games.unwrap_or(games), limits: ours, vanilla }
     }
 
     /// Options of a search, with the paper's constant and worth of a draw.
@@ -169,7 +172,9 @@ mod tests {
     fn the_full_size_is_the_papers() {
         let options = Options { full: true, ..Options::default() };
         let grid = options.size(Experiment::Grid, false);
-        assert_eq!((grid.games, grid.limits.seconds, grid.vanilla.seconds), (100, Some(1.0), Some(5.0)));
+        assert_eq!((grid.games, grid.limits.seconds, grid.vanilla), (100, Some(1.0), Limits::of_steps(17_140)));
+        let timed = Options { vanilla_seconds: Some(published::FIGURE_3_SECONDS.1), ..options.clone() };
+        assert_eq!(timed.size(Experiment::Grid, false).vanilla.seconds, Some(5.0));
         for (experiment, table) in [
             (Experiment::Connect4, published::tournaments::TABLE_2),
             (Experiment::Gomoku, published::tournaments::TABLE_3),

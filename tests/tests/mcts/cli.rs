@@ -107,7 +107,7 @@ fn the_json_of_analyse_has_the_fields_that_others_rely_on() {
             "reduce_over_actions",
         ],
     );
-    has(&performance["trees"], &["count", "mean_depth", "max_depth", "mean_size", "max_size"]);
+    has(&performance["trees"], &["count", "mean_depth", "max_depth", "mean_size", "max_size", "full", "refused"]);
     assert_eq!(performance["playouts"], found["best"]["n_root"]);
     // 8 trees, 128 playouts of seven children: terminal ones count too.
     assert_eq!(performance["playouts"].as_u64(), actions.iter().map(|action| action["n"].as_u64()).sum());

@@ -61,7 +61,9 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     }
     assert_eq!(rows(sheet(&measured, "speed"), 0).len(), 8, "two games, four variants");
     assert_eq!(rows(sheet(&measured, "tableC4"), 0).len(), 14);
-    for figure in ["figure3_acp_prodigal", "figure4", "figure5", "figure5_depth", "table2", "figure7", "bounds", "question1"] {
+    for figure in
+        ["figure3_acp_prodigal", "figure4", "figure5", "figure5_depth", "table2", "figure7", "bounds", "question1"]
+    {
         assert!(plots.join(format!("{figure}.svg")).is_file(), "{figure}");
     }
     // Searches that time ended, here after a step or some, are repeated by their steps.
