@@ -1,69 +1,60 @@
 //! `warpplay papers mnist_mlp`: Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 //!
 //! ```text
-//! warpplay papers mnist_mlp experiments --data DIR --plots plots --json experiments.json
-//! warpplay papers mnist_mlp train --data DIR --column-sums atomic
+//! warpplay papers mnist_mlp --data DIR --plots plots --json all.json
+//! warpplay papers mnist_mlp --only rates,collapses --quick --device cpu
+//! warpplay papers mnist_mlp train --data DIR --published
 //! ```
 
-mod plots;
+use std::sync::Arc;
 
-use std::ops::ControlFlow;
-
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
-use warpplay::mlp::{Reduction, Residence};
-use warpplay_papers::mnist_mlp::experiments::{self, Plan, Record, Section, Table, Watched};
-use warpplay_papers::mnist_mlp::{Accumulate, ColumnSums, Forms, Matmul, Options, Program, Report, SoftmaxForm};
+use warpplay::mlp::{Dataset, Reduction, Residence};
+use warpplay_papers::mnist_mlp::experiments::{MnistMlp, renamed};
+use warpplay_papers::mnist_mlp::{
+    Accumulate, ColumnSums, Divide, Forms, LossForm, Matmul, Options, Program, Report, SoftmaxForm,
+};
 
-use crate::common::flags::PlotsFlag;
-use crate::common::table::grid;
+use super::items::ItemFlags;
 use crate::common::{self, DeviceFlag, OutputFlags};
 use crate::mlp::data::DataFlags;
 
 /// Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"
 #[derive(Parser, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(flatten)]
+    items: ItemsArgs,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// The paper's tables beside ours, and where its accuracy gap comes from
-    Experiments(ExperimentsArgs),
     /// Train by the published kernels, in any of their forms
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
+    /// The same as without a command
+    #[command(hide = true)]
+    Experiments(Box<ItemsArgs>),
 }
 
 #[derive(clap::Args, Debug)]
-pub struct ExperimentsArgs {
+struct ItemsArgs {
     #[command(flatten)]
     data: DataFlags,
-    #[command(flatten)]
-    device: DeviceFlag,
 
-    /// Epochs of each training [default: 10, the paper's; with --quick 1]
+    /// Epochs of every training [default: the paper's, 10 of the item main and gap, else 5; with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     epochs: Option<u32>,
 
-    /// Only these, with commas between: batch, block, tile, hidden, lr, evaluate, gap, suspects, operations, matmul,
-    /// transfer
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    only: Vec<Section>,
-
-    /// Trainings of each form whose spread from run to run is asked for
+    /// Trainings of each form whose result differs from run to run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..))]
     repeats: u32,
 
-    /// The first 2048 training and 512 test samples, one epoch: shows that everything runs, its figures mean little
-    #[arg(long)]
-    quick: bool,
-
     #[command(flatten)]
-    plots: PlotsFlag,
-    #[command(flatten)]
-    output: OutputFlags,
+    items: ItemFlags,
 }
 
 #[derive(clap::Args, Debug)]
@@ -101,6 +92,10 @@ struct TrainArgs {
     #[arg(long, value_name = "WHERE")]
     stream: Option<Residence>,
 
+    /// All forms as the paper has them, where no other is named: plain product, atomic sums, softmax and gradient apart, mean in the update
+    #[arg(long)]
+    published: bool,
+
     /// Threads of a one-dimensional block: 128, 256, 512 [default: 256]
     #[arg(long, value_name = "N")]
     block: Option<u32>,
@@ -113,7 +108,7 @@ struct TrainArgs {
     #[arg(long, value_name = "FORM")]
     matmul: Option<Matmul>,
 
-    /// The column sums: tree, atomic, warp [default: tree]
+    /// The column sums: tree, atomic, atomic_thread, atomic_block, warp [default: tree]
     #[arg(long, value_name = "FORM")]
     column_sums: Option<ColumnSums>,
 
@@ -125,6 +120,18 @@ struct TrainArgs {
     #[arg(long, value_name = "TYPE")]
     accumulate: Option<Accumulate>,
 
+    /// The sum of the losses: tree, atomic [default: tree]
+    #[arg(long, value_name = "FORM")]
+    loss: Option<LossForm>,
+
+    /// Where the mean divides: gradient, update [default: gradient]
+    #[arg(long, value_name = "WHERE")]
+    divide: Option<Divide>,
+
+    /// Steps between two readings of the losses on a GPU; the paper's program reads after each [default: 64]
+    #[arg(long, value_name = "N")]
+    read_every: Option<u32>,
+
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -134,18 +141,38 @@ impl Args {
     #[cfg(test)]
     pub fn options(&self) -> Option<Options> {
         match &self.command {
-            Command::Train(args) => Some(args.options()),
-            Command::Experiments(_) => None,
+            Some(Command::Train(args)) => Some(args.options()),
+            _ => None,
         }
     }
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<()> {
-    match &args.command {
-        Command::Experiments(args) => experiments(args),
-        Command::Train(args) => train(args),
+pub fn run(args: Args) -> Result<()> {
+    match args.command {
+        Some(Command::Train(args)) => train(&args),
+        Some(Command::Experiments(args)) => items(*args),
+        None => items(args.items),
     }
+}
+
+/// Measures the items that are asked for, by their names or by older ones.
+fn items(mut args: ItemsArgs) -> Result<()> {
+    let items = &mut args.items;
+    items.output.start_log();
+    for name in &mut items.only {
+        *name = renamed(name).to_string();
+    }
+    let (train, test) = if items.list {
+        // A list needs no data; a set has at least a sample.
+        let one = Arc::new(Dataset::drawn_digits(1, 1)?);
+        (Arc::clone(&one), one)
+    } else {
+        args.data.say_if_drawn(items.output.quiet)?;
+        args.data.load()?
+    };
+    let paper = MnistMlp { train, test, epochs: args.epochs, repeats: args.repeats };
+    items.run("papers mnist_mlp", &paper)
 }
 
 /// What is written: the library's record, and whose.
@@ -158,82 +185,10 @@ struct Written<'a, T> {
 
 const PROGRAM: &str = "warpplay papers mnist_mlp";
 
-/// Makes the tables.
-pub fn experiments(args: &ExperimentsArgs) -> Result<()> {
-    args.output.start_log();
-    let json = args.output.json_file()?;
-    let plots = args.plots.folder()?;
-    let device = args.device.open()?;
-    let (train, test) = args.data.load()?;
-    args.data.say_if_drawn(args.output.quiet)?;
-    let (quick, repeats, only) = (args.quick, args.repeats, args.only.clone());
-    let plan = Plan { device, train, test, epochs: args.epochs, quick, repeats, only };
-    let bar = args.output.bar(1);
-    // A reader of stdout that goes away, or a plot that cannot be written, ends the work.
-    let mut told = Ok(());
-    let record = experiments::run(&plan, &mut |watched| {
-        if told.is_ok() {
-            told = match watched {
-                Watched::Head(text) => bar.suspend(|| args.output.print(text)),
-                Watched::Training { label, progress } => {
-                    bar.set_length(progress.n_steps.unwrap_or(1));
-                    bar.set_position(progress.steps);
-                    let loss =
-                        progress.latest.as_ref().map_or(String::new(), |epoch| format!(", loss {:.4}", epoch.loss));
-                    bar.set_message(format!("{label}{loss}"));
-                    Ok(())
-                }
-                Watched::Table(table) => {
-                    let drawn = plots.map_or(Ok(()), |folder| plots::draw(folder, table));
-                    drawn.and_then(|()| bar.suspend(|| args.output.print(text(table))))
-                }
-                _ => Ok(()),
-            };
-        }
-        if told.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    bar.finish_and_clear();
-    told?;
-    check(&record)?;
-    for reason in &record.left_out {
-        args.output.print(format!("left out: {reason}\n"))?;
-    }
-    if record.interrupted {
-        args.output.print("stopped early: the tables hold what was finished\n")?;
-    }
-    if let Some(json) = json {
-        json.write_json(&Written { record: &record, program: PROGRAM })?;
-    }
-    Ok(())
-}
-
-/// What must hold of every training, whoever trained.
-fn check(record: &Record) -> Result<()> {
-    for run in record.tables.iter().flat_map(|table| &table.runs).map(|setting| &setting.run) {
-        for loss in &run.losses {
-            ensure!(loss.is_finite() && *loss >= 0.0, "check failed: an epoch has a loss of {loss}");
-        }
-        for share in &run.accuracies {
-            ensure!((0.0..=1.0).contains(share), "check failed: an epoch has an accuracy of {share}");
-        }
-        let units: u64 = run.options.hidden.iter().map(|&units| u64::from(units)).sum();
-        ensure!(run.dead_units <= units, "check failed: {} dead units of {units}", run.dead_units);
-    }
-    Ok(())
-}
-
-/// A table as it is printed.
-fn text(table: &Table) -> String {
-    let mut text = format!("\n{}\n\n{}", table.title, grid(&table.head, &table.rows));
-    for note in &table.notes {
-        text += &format!("  {note}\n");
-    }
-    text
-}
-
 impl TrainArgs {
     fn options(&self) -> Options {
-        let base = Options::default();
+        let forms = if self.published { Forms::published() } else { Forms::default() };
+        let base = Options { forms, ..Options::default() };
         Options {
             hidden: self.hidden.clone().unwrap_or(base.hidden),
             batch: self.batch.unwrap_or(base.batch),
@@ -249,7 +204,10 @@ impl TrainArgs {
                 column_sums: self.column_sums.unwrap_or(base.forms.column_sums),
                 softmax: self.softmax.unwrap_or(base.forms.softmax),
                 accumulate: self.accumulate.unwrap_or(base.forms.accumulate),
+                loss: self.loss.unwrap_or(base.forms.loss),
+                divide: self.divide.unwrap_or(base.forms.divide),
             },
+            read_every: self.read_every.unwrap_or(base.read_every),
             ..base
         }
     }

@@ -35,7 +35,7 @@ pub enum Paper {
     CheckersConv(Box<checkers_conv::Args>),
     #[cfg(feature = "mlp")]
     #[command(name = "mnist_mlp")]
-    MnistMlp(mnist_mlp::Args),
+    MnistMlp(Box<mnist_mlp::Args>),
     #[cfg(feature = "shogi")]
     #[command(name = "shogi_bonanza")]
     ShogiBonanza(Box<shogi_bonanza::Args>),
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         #[cfg(feature = "azero")]
         Paper::CheckersConv(args) => checkers_conv::run(*args),
         #[cfg(feature = "mlp")]
-        Paper::MnistMlp(args) => mnist_mlp::run(&args),
+        Paper::MnistMlp(args) => mnist_mlp::run(*args),
         #[cfg(feature = "shogi")]
         Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
         #[cfg(feature = "cfr")]
@@ -86,7 +86,7 @@ mod tests {
             ("mctsnc --memory", "4, with --full 16"),
             ("checkers_conv --batch", "by the device"),
             ("checkers_conv --games", "by --quick"),
-            ("mnist_mlp experiments --epochs", "by --quick"),
+            ("mnist_mlp --epochs", "by item and --quick"),
             ("cfr_thesis --iterations", "by --quick"),
             ("shogi_bonanza --iterations", "of the paper"),
             ("shogi_bonanza --engine", "that of the library"),

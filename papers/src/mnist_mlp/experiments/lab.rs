@@ -1,248 +1,174 @@
-//! Trainings on the different ways to train, each done once.
+//! Trainings in the different ways, each done once and kept in the run's journal.
 
-use std::collections::{BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warpplay::mlp::{Dataset, EpochReport, Network, Trainer};
-use warpplay::{Backend, Device, Error, Precision, Progress, Result, mlp};
+use warpplay::mlp::{Dataset, Reduction};
+use warpplay::{Backend, Result};
 
-use super::plan::{Plan, Watched};
-use super::published::Figures;
-use super::record::{Run, Way};
-use crate::mnist_mlp::{Options, Program};
+use super::training::{Trained, Way, key, trained};
+use crate::experiment::{Run, Sheet, Stop};
+use crate::mnist_mlp::{Forms, Options, published};
 
-/// Samples of a quick run.
-const QUICK_TRAIN: usize = 2048;
-const QUICK_TEST: usize = 512;
-
-/// What a training leaves, whoever trained.
-struct Trained {
-    engine: String,
-    device: String,
-    epochs: Vec<EpochReport>,
-    dead_units: u64,
-    network: Network,
-    /// How it ended.
-    end: Result<()>,
+/// Sizes of a quick run.
+struct Quick {
+    train: usize,
+    test: usize,
+    /// What the paper's hidden units are divided by.
+    hidden: u32,
 }
 
-/// Data, devices, and the trainings so far.
-pub(super) struct Lab<'a> {
-    pub plan: &'a Plan,
+/// The largest batch twice.
+const QUICK: Quick = Quick { train: 512, test: 128, hidden: 16 };
+/// The largest batch once: `simt` plays every thread.
+const QUICK_SIMT: Quick = Quick { train: 256, test: 64, hidden: 32 };
+
+/// What all items work with.
+pub struct Lab<'a, 'r> {
+    /// The run: journal, device, size.
+    pub run: &'a mut Run<'r>,
+    /// Training set.
     pub train: Arc<Dataset>,
+    /// Test set.
     pub test: Arc<Dataset>,
-    pub epochs: u32,
-    /// What kernels run on, if there is something.
-    pub kernels: Option<Device>,
-    watch: &'a mut dyn FnMut(Watched<'_>) -> ControlFlow<()>,
-    runs: HashMap<String, Run>,
+    /// Trainings of each form whose spread is asked for.
+    pub repeats: u32,
+    epochs: Option<u32>,
     left_out: BTreeSet<String>,
-    stopped: bool,
+    /// Whether the item took sizes or data, which are small in a quick run.
+    used: Cell<bool>,
 }
 
-impl<'a> Lab<'a> {
-    pub fn new(plan: &'a Plan, watch: &'a mut dyn FnMut(Watched<'_>) -> ControlFlow<()>) -> Result<Self> {
-        let (mut train, mut test) = (Arc::clone(&plan.train), Arc::clone(&plan.test));
-        if plan.quick {
-            train = first(&train, QUICK_TRAIN)?;
-            test = first(&test, QUICK_TEST)?;
+impl<'a, 'r> Lab<'a, 'r> {
+    /// A laboratory with these sets, epochs where they are not the paper's, and trainings of a form.
+    pub fn new(
+        [mut train, mut test]: [Arc<Dataset>; 2],
+        mut epochs: Option<u32>,
+        repeats: u32,
+        run: &'a mut Run<'r>,
+    ) -> Result<Self> {
+        if run.quick() {
+            let quick = quick(run);
+            (train, test) = (first(&train, quick.train)?, first(&test, quick.test)?);
+            epochs = epochs.or(Some(1));
         }
-        let kernels = (plan.device.backend() != Backend::Cpu).then(|| plan.device.clone());
-        let epochs = plan.epochs.unwrap_or(if plan.quick { 1 } else { Figures::default().epochs });
-        let runs = HashMap::new();
-        Ok(Self { plan, train, test, epochs, kernels, watch, runs, left_out: BTreeSet::new(), stopped: false })
+        Ok(Self { run, train, test, repeats, epochs, left_out: BTreeSet::new(), used: Cell::new(false) })
     }
 
-    /// The options that every experiment starts from: the paper's.
+    /// The options of the tables of sections 2.6 and 2.7, in the published forms.
     pub fn base(&self) -> Options {
-        Options { epochs: self.epochs, ..Options::default() }
+        self.used.set(true);
+        Options {
+            hidden: vec![self.hidden(published::SIZES[1])],
+            epochs: self.epochs.unwrap_or(published::EPOCHS),
+            forms: Forms::published(),
+            ..Options::default()
+        }
     }
 
-    /// What is compared with what.
-    pub fn head(&self) -> String {
-        let figures = Figures::default();
-        format!(
-            "data       {}, {} training and {} test samples, {} epochs\nkernels    {}\n\
-             published  {} epochs on a {}: GPU {} s and {:.2} %, CPU {} s and {:.2} %, {}x\n",
-            self.train.source(),
-            self.train.len(),
-            self.test.len(),
-            self.epochs,
-            self.kernels.as_ref().map_or("none: no GPU, no --device simt".to_string(), |device| {
-                format!("on {} ({})", device.backend(), device.name())
-            }),
-            figures.epochs,
-            figures.device,
-            figures.gpu_seconds,
-            100.0 * figures.gpu_accuracy,
-            figures.cpu_seconds,
-            100.0 * figures.cpu_accuracy,
-            figures.speed_up,
-        )
+    /// Those of the main experiment, section 2.5.
+    pub fn main(&self) -> Options {
+        Options { epochs: self.epochs.unwrap_or(published::main_run::EPOCHS), ..self.base() }
     }
 
-    /// Tells the caller; whether the work goes on.
-    pub fn tell(&mut self, what: Watched<'_>) -> bool {
-        self.stopped |= (self.watch)(what).is_break();
-        !self.stopped
+    /// As many hidden units as the paper, fewer in a quick run.
+    pub fn hidden(&self, published: u32) -> u32 {
+        if self.run.quick() { published / quick(self.run).hidden } else { published }
     }
 
-    /// Whether the caller has ended the work.
-    pub fn stopped(&self) -> bool {
-        self.stopped
+    /// Widths of a network with these options.
+    pub fn sizes(&self, options: &Options) -> Vec<u32> {
+        options.sizes(self.train.n_inputs(), self.train.n_classes())
+    }
+
+    /// Whether the data is MNIST in its full size and the epochs are the paper's, so that its figures can be compared with ours.
+    pub fn comparable(&self) -> bool {
+        let sizes = (self.train.len(), self.test.len());
+        !self.run.quick()
+            && self.epochs.is_none()
+            && sizes == (published::TRAIN_SAMPLES as usize, published::TEST_SAMPLES as usize)
+            && class_counts(&self.test)[..] == published::TEST_CLASSES[..]
     }
 
     /// Notes that something could not be run.
-    pub fn leave_out(&mut self, what: &str, why: &str) {
-        self.left_out.insert(format!("{what}: {why}"));
+    pub fn leave_out(&mut self, what: impl Into<String>) {
+        self.left_out.insert(what.into());
     }
 
-    pub fn left_out(&self) -> Vec<String> {
-        self.left_out.iter().cloned().collect()
-    }
-
-    /// The device of the kernels; what needs it is noted where there is none.
-    pub fn kernels_for(&mut self, what: &str) -> Option<Device> {
-        if self.kernels.is_none() {
-            self.leave_out(what, "runs kernels, and there is no GPU");
+    /// The sheet with what was left out, and what its sizes are where they are not the paper's.
+    pub fn finish(self, mut sheet: Sheet) -> Sheet {
+        if !self.used.get() {
+            // Nothing here depends on data or sizes.
+        } else if self.run.quick() {
+            sheet = sheet.note(format!(
+                "small sizes: {} training samples, hidden units divided by {}, {} epochs: shows that everything runs, and is not to be compared",
+                self.train.len(),
+                quick(self.run).hidden,
+                self.epochs.unwrap_or(1)
+            ));
+        } else if !self.comparable() {
+            sheet = sheet.note(format!(
+                "data {}, {} training and {} test samples: published accuracies are of MNIST and the paper's epochs",
+                self.train.source(),
+                self.train.len(),
+                self.test.len()
+            ));
         }
-        self.kernels.clone()
+        self.left_out.into_iter().fold(sheet, Sheet::left_out)
     }
 
-    /// A training, done now or before; `None` where it cannot be run or was stopped.
-    pub fn run(&mut self, way: Way, options: &Options) -> Result<Option<Run>> {
-        self.run_number(way, options, 0)
+    /// Whether there is something that runs kernels; what needs it is noted where there is nothing.
+    pub fn has_kernels(&mut self, what: &str) -> bool {
+        let there = self.run.device().backend() != Backend::Cpu;
+        if !there {
+            self.leave_out(format!("{what}: needs kernels, and --device is cpu"));
+        }
+        there
     }
 
-    /// The same training once more for each number.
-    pub fn run_number(&mut self, way: Way, options: &Options, number: u32) -> Result<Option<Run>> {
-        // Options are plain data, whose debug text names every field.
-        let key = |way: Way| format!("{way:?} {number} {options:?}");
-        if let Some(run) = self.runs.get(&key(way)) {
-            return Ok(Some(run.clone()));
-        }
-        // The result of the CPU does not depend on the number of threads, only its time does.
-        if way == Way::CpuAll
-            && let Some(run) = self.runs.get(&key(Way::Cpu))
-        {
-            return Ok(Some(run.clone()));
-        }
-        if self.stopped {
+    /// A training; `None` where it cannot be run.
+    pub fn train(&mut self, way: Way, options: &Options) -> Result<Option<Trained>, Stop> {
+        self.train_number(way, options, 1)
+    }
+
+    /// The same training once more for each number from 1 on.
+    pub fn train_number(&mut self, way: Way, options: &Options, number: u32) -> Result<Option<Trained>, Stop> {
+        if way.has_kernels() && !self.has_kernels("trainings by the paper's and by our kernels") {
             return Ok(None);
         }
-        let run = self.train(way, options)?;
-        if let Some(run) = &run {
-            self.runs.insert(key(way), run.clone());
-        }
-        Ok(run)
-    }
-
-    fn train(&mut self, way: Way, options: &Options) -> Result<Option<Run>> {
-        let device = match way {
-            Way::Cpu | Way::CpuAll | Way::CpuDouble => Device::cpu(),
-            Way::Paper | Way::Fast => {
-                let Some(device) = self.kernels_for("trainings of the paper's and of our kernels") else {
-                    return Ok(None);
-                };
-                device
-            }
-        };
         if options.batch as usize > self.train.len() {
-            self.leave_out(&format!("batch {}", options.batch), "larger than the training set");
+            self.leave_out(format!("batch {}: larger than the training set", options.batch));
             return Ok(None);
         }
-        let label =
-            format!("{way:?}, batch {}, hidden {:?}, lr {}", options.batch, options.hidden, options.learning_rate);
-        let Self { watch, stopped, train, test, .. } = self;
-        let mut told = |progress: &Progress<EpochReport>| {
-            let answer = watch(Watched::Training { label: &label, progress });
-            *stopped |= answer.is_break();
-            answer
+        let (train, test) = (Arc::clone(&self.train), Arc::clone(&self.test));
+        let key = key(way, options, number);
+        let (outcome, times) = if way == Way::Published && !options.forms.is_exact() {
+            // Atomic additions come in any order, so a replay may find other last bits.
+            self.run.timed(&key, |now| trained(way, options, &train, &test, now))?
+        } else {
+            self.run.both(&key, |now| trained(way, options, &train, &test, now))?
         };
-        let Trained { engine, device, epochs, dead_units, network, end } = match way {
-            Way::Paper => by_paper(&device, options, train, test, &mut told)?,
-            _ => by_ours(way, &device, options, train, test, &mut told)?,
-        };
-        let diverged = match end {
-            Ok(()) => None,
-            Err(Error::Diverged { epoch, step, .. }) => Some(format!("loss not finite at epoch {epoch}, step {step}")),
-            Err(error) => return Err(error),
-        };
-        if self.stopped {
-            return Ok(None);
-        }
-        let shares: Vec<f64> = epochs.iter().filter_map(|epoch| epoch.transfer_share).collect();
-        Ok(Some(Run {
-            way,
-            device,
-            engine,
-            seconds: epochs.iter().map(|epoch| epoch.seconds).sum(),
-            losses: epochs.iter().map(|epoch| epoch.loss).collect(),
-            accuracies: epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect(),
-            dead_units,
-            diverged,
-            transfer_share: (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64),
-            options: options.clone(),
-            network,
-        }))
+        Ok(Some(Trained { outcome, times }))
+    }
+
+    /// The CPU program of the paper: one thread, gradients summed.
+    pub fn cpu_program(&mut self, options: &Options) -> Result<Option<Trained>, Stop> {
+        self.train(Way::Cpu, &Options { reduction: Reduction::Sum, ..options.clone() })
     }
 }
 
-/// Asked while a training runs.
-type Told<'a> = &'a mut dyn FnMut(&Progress<EpochReport>) -> ControlFlow<()>;
-
-fn by_paper(
-    device: &Device,
-    options: &Options,
-    train: &Arc<Dataset>,
-    test: &Arc<Dataset>,
-    told: Told<'_>,
-) -> Result<Trained> {
-    let mut program = Program::new(device, train, options)?;
-    let end = program.run(Some(test), told).map(|_| ());
-    Ok(Trained {
-        engine: "paper".to_string(),
-        device: device.name(),
-        epochs: program.position().epochs.clone(),
-        dead_units: program.evaluate(train)?.dead_units_by_layer.iter().sum(),
-        network: program.network()?,
-        end,
-    })
+fn quick(run: &Run<'_>) -> &'static Quick {
+    if run.device().backend() == Backend::Simt { &QUICK_SIMT } else { &QUICK }
 }
 
-fn by_ours(
-    way: Way,
-    device: &Device,
-    options: &Options,
-    train: &Arc<Dataset>,
-    test: &Arc<Dataset>,
-    told: Told<'_>,
-) -> Result<Trained> {
-    let options = mlp::Options {
-        hidden: options.hidden.clone(),
-        batch: options.batch,
-        epochs: options.epochs,
-        learning_rate: options.learning_rate,
-        reduction: options.reduction,
-        init: options.init,
-        seed: options.seed,
-        stream: options.stream,
-        evaluate_batch: options.evaluate_batch,
-        precision: if way == Way::CpuDouble { Precision::F64 } else { Precision::F32 },
-        ..mlp::Options::default()
-    };
-    let threads = (way == Way::Cpu).then_some(1);
-    let mut trainer = Trainer::builder(train).options(options).test(test).threads(threads).build(device)?;
-    let end = trainer.run(told).map(|_| ());
-    Ok(Trained {
-        engine: trainer.engine().to_string(),
-        device: device.name(),
-        epochs: trainer.epochs().to_vec(),
-        dead_units: trainer.evaluate(train)?.dead_units_by_layer.iter().sum(),
-        network: trainer.network()?,
-        end,
-    })
+/// Samples of each class.
+pub fn class_counts(set: &Dataset) -> Vec<u32> {
+    let mut counts = vec![0; set.n_classes() as usize];
+    for &label in set.labels() {
+        counts[usize::from(label)] += 1;
+    }
+    counts
 }
 
 /// The first `n` samples of a set, or all.
@@ -253,13 +179,6 @@ fn first(set: &Arc<Dataset>, n: usize) -> Result<Arc<Dataset>> {
     let n_bytes = n * set.n_inputs() as usize;
     let (rows, cols) = set.image_size();
     let source = format!("{}, the first {n}", set.source());
-    let first = Dataset::new(
-        set.images()[..n_bytes].to_vec(),
-        set.labels()[..n].to_vec(),
-        rows,
-        cols,
-        set.n_classes(),
-        source,
-    )?;
-    Ok(Arc::new(first))
+    let (images, labels) = (set.images()[..n_bytes].to_vec(), set.labels()[..n].to_vec());
+    Ok(Arc::new(Dataset::new(images, labels, rows, cols, set.n_classes(), source)?))
 }

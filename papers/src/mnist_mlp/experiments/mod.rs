@@ -1,107 +1,127 @@
-//! The paper's tables beside ours, and what explains its accuracy gap.
+//! The paper's tables and figure beside ours, and what explains its accuracies.
+//!
+//! Each file is an item or two; [`MnistMlp`] names them and hands each a laboratory, which trains every setting once.
 
-mod evaluation;
+mod arithmetic;
+mod collapses;
+mod copies;
+mod evaluate;
 mod gap;
+mod kernels;
 mod lab;
-mod operations;
-mod plan;
-mod published;
-mod record;
+mod main_run;
+mod matmul;
+mod memory;
+mod rates;
 mod summary;
-mod suspects;
-mod transfer;
+mod training;
 mod vary;
+mod work;
 
-use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use serde::Serialize;
-use warpplay::{Device, Result};
+use serde_json::json;
+use warpplay::mlp::Dataset;
+use warpplay::{Error, Result};
 
+use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 use lab::Lab;
-pub use plan::{Plan, Section, Watched};
-pub use published::Figures;
-pub use record::{Run, Setting, Table, Way};
+pub use training::{Outcome, Way};
 
-/// Version of the fields of [`Record`].
-const SCHEMA: u32 = 2;
-
-/// All tables.
-#[derive(Clone, Debug, Serialize)]
-pub struct Record {
-    /// Version of these fields.
-    pub schema: u32,
-    /// Where the data comes from.
-    pub data: String,
-    /// Training samples.
-    pub n_train: usize,
-    /// Test samples.
-    pub n_test: usize,
-    /// Epochs of each training.
-    pub epochs: u32,
-    /// Back end of the kernels, where there is one.
-    pub device: Option<String>,
-    /// Name of that device.
-    pub device_name: Option<String>,
-    /// What the paper reports.
-    pub published: Figures,
-    /// The tables.
-    pub tables: Vec<Table>,
-    /// What could not be run, and why.
-    pub left_out: Vec<String>,
-    /// Whether the caller ended it early.
-    pub interrupted: bool,
-    /// Version of the library.
-    pub version: &'static str,
+/// Ha and Beqaj's publication, on a training set and a test set.
+#[derive(Clone, Debug)]
+pub struct MnistMlp {
+    /// Training set; the paper's is MNIST's.
+    pub train: Arc<Dataset>,
+    /// Test set.
+    pub test: Arc<Dataset>,
+    /// Epochs of every training; `None` for the paper's: 10 of the main experiment, 5 of the others; 1 where sizes are small.
+    pub epochs: Option<u32>,
+    /// Trainings of each form whose spread from run to run is asked for, at least 1.
+    pub repeats: u32,
 }
 
-/// Makes the tables. `watch` is told of every training and every table; if it answers `Break`, the tables hold what was finished.
-///
-/// # Errors
-/// Errors of the device and of the data. A training that diverges is none: its table says so.
-pub fn run(plan: &Plan, watch: &mut dyn FnMut(Watched<'_>) -> ControlFlow<()>) -> Result<Record> {
-    let mut lab = Lab::new(plan, watch)?;
-    let head = lab.head();
-    lab.tell(Watched::Head(&head));
-    let mut tables = Vec::new();
-    for &section in Section::ALL.iter().filter(|section| plan.only.is_empty() || plan.only.contains(section)) {
-        if lab.stopped() {
-            break;
-        }
-        for table in of_section(&mut lab, section)? {
-            lab.tell(Watched::Table(&table));
-            tables.push(table);
-        }
-    }
-    if let Some(table) = summary::table(&tables) {
-        lab.tell(Watched::Table(&table));
-        tables.push(table);
-    }
-    Ok(Record {
-        schema: SCHEMA,
-        data: lab.train.source().to_string(),
-        n_train: lab.train.len(),
-        n_test: lab.test.len(),
-        epochs: lab.epochs,
-        device: lab.kernels.as_ref().map(|device| device.backend().to_string()),
-        device_name: lab.kernels.as_ref().map(Device::name),
-        published: Figures::default(),
-        tables,
-        left_out: lab.left_out(),
-        interrupted: lab.stopped(),
-        version: env!("CARGO_PKG_VERSION"),
-    })
+const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
+    Item { name, title, place }
 }
 
-fn of_section(lab: &mut Lab<'_>, section: Section) -> Result<Vec<Table>> {
-    Ok(match section {
-        Section::Batch | Section::Block | Section::Tile | Section::Hidden | Section::Lr => {
-            vary::table(lab, section)?.into_iter().collect()
+/// All items, in the order of the paper.
+const ITEMS: [Item; 16] = [
+    item("kernels", "each launch of a step: threads, work, time; the forms of the sums", "1.2, 1.3, 2.2"),
+    item("matmul", "plain against tiled product at the shapes of a step", "1.3, kernels 1, 2, 5; 2.2, decision 2"),
+    item("figure1", "copies between host and device in a step", "1.4, Figure 1; 3.5"),
+    item("work", "floating-point operations and threads of a step", "2.3"),
+    item("memory", "memory of weights, values and gradients", "1.4, 2.4"),
+    item("main", "time, accuracy and loss of 10 epochs", "2.5"),
+    item("gap", "where 4.1 points come from: gradient averaged or summed, and what they do not come from", "2.5"),
+    item("batch", "samples of a batch", "2.6"),
+    item("collapses", "both settings at which the CPU program answers one class", "2.6; 2.7, exp. 4"),
+    item("threads1d", "threads of a one-dimensional block", "2.7, exp. 1"),
+    item("threads2d", "side of a two-dimensional block", "2.7, exp. 2"),
+    item("hidden", "hidden units", "2.7, exp. 3"),
+    item("rates", "learning rates, and what could explain their accuracies", "2.7, exp. 4"),
+    item("evaluate", "samples evaluated at once", "2.7, exp. 5"),
+    item("summary", "best setting of each parameter", "2.8"),
+    item("arithmetic", "every number that follows from others, and every claim", "all"),
+];
+
+/// The item that an older name of it means: `warpplay papers mnist_mlp experiments --only NAME` of version 0.1.
+pub fn renamed(name: &str) -> &str {
+    match name {
+        "block" => "threads1d",
+        "tile" => "threads2d",
+        "lr" => "rates",
+        "suspects" => "gap",
+        "operations" => "kernels",
+        "transfer" => "figure1",
+        _ => name,
+    }
+}
+
+impl Paper for MnistMlp {
+    fn name(&self) -> &'static str {
+        "mnist_mlp"
+    }
+
+    fn items(&self) -> &'static [Item] {
+        &ITEMS
+    }
+
+    fn options(&self) -> Result<serde_json::Value> {
+        for (name, value) in [("epochs", self.epochs.unwrap_or(1)), ("repeats", self.repeats)] {
+            if value == 0 {
+                return Err(Error::option(name, 0, "at least 1"));
+            }
         }
-        Section::Evaluate => evaluation::table(lab)?.into_iter().collect(),
-        Section::Gap => vec![gap::table(lab)?],
-        Section::Suspects => vec![suspects::table(lab)?],
-        Section::Operations => operations::step(lab)?,
-        Section::Matmul => operations::products(lab)?.into_iter().collect(),
-        Section::Transfer => transfer::table(lab)?.into_iter().collect(),
-    })
+        let set = |set: &Dataset| json!({ "source": set.source(), "samples": set.len(), "checksum": set.checksum() });
+        Ok(json!({
+            "train": set(&self.train),
+            "test": set(&self.test),
+            "epochs": self.epochs,
+            "repeats": self.repeats,
+        }))
+    }
+
+    fn sheet(&self, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+        let sets = [Arc::clone(&self.train), Arc::clone(&self.test)];
+        let mut lab = Lab::new(sets, self.epochs, self.repeats, run)?;
+        let sheet = Sheet::new(item);
+        let sheet = match item.name {
+            "kernels" => kernels::sheet(sheet, &mut lab)?,
+            "matmul" => matmul::sheet(sheet, &mut lab)?,
+            "figure1" => copies::sheet(sheet, &mut lab)?,
+            "work" => work::sheet(sheet),
+            "memory" => memory::sheet(sheet, &mut lab)?,
+            "main" => main_run::sheet(sheet, &mut lab)?,
+            "gap" => gap::sheet(sheet, &mut lab)?,
+            "batch" | "threads1d" | "threads2d" | "hidden" => vary::sheet(sheet, &mut lab)?,
+            "collapses" => collapses::sheet(sheet, &mut lab)?,
+            "rates" => rates::sheet(sheet, &mut lab)?,
+            "evaluate" => evaluate::sheet(sheet, &mut lab)?,
+            "summary" => summary::sheet(sheet, &mut lab)?,
+            "arithmetic" => arithmetic::sheet(sheet),
+            name => return Err(Error::option("item", name, "one of the publication's").into()),
+        };
+        Ok(lab.finish(sheet))
+    }
 }

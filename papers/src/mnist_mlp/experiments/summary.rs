@@ -1,46 +1,99 @@
-//! Best setting of each parameter, and what the parameter does to time and accuracy.
+//! Best setting of each parameter, and what the parameter does to time and accuracy: the table of section 2.8.
 
-use super::record::{Run, Setting, Table, Way, percent};
+use super::lab::Lab;
+use super::training::Trained;
+use super::vary::{Ours, PARAMETERS, measure};
+use crate::experiment::{Cell, Sheet, Stop, Table};
+use crate::mnist_mlp::published;
 
-/// The table; `None` where no parameter was varied.
-pub(super) fn table(tables: &[Table]) -> Option<Table> {
-    let mut summary = Table::new(
-        "summary",
-        "Best setting of each parameter, and its effect",
-        &["parameter", "way", "fastest", "effect on time", "most accurate", "effect on accuracy"],
-    );
-    for table in tables {
-        let Some(parameter) = table.parameter else { continue };
-        for (way, name) in [(Way::Cpu, "CPU 1 thread"), (Way::Paper, "paper's kernels"), (Way::Fast, "ours")] {
-            let runs: Vec<&Setting> = table.runs.iter().filter(|setting| setting.run.way == way).collect();
-            if let Some(row) = row(parameter, name, &runs) {
-                summary.rows.push(row);
+/// Best configuration, effect on time, effect on accuracy, as section 2.8 has them; the batch is of section 2.6.
+const PUBLISHED: [(&str, [&str; 3]); 6] = [
+    ("batch", ["64-128 (2.6)", "", "94.02 to 89.11 %"]),
+    ("threads1d", ["256 threads (default)", "±2.3 %", "92.1-92.5 %"]),
+    ("threads2d", ["16 x 16 blocks", "+21 % over 32 x 32", "92.3-92.4 %"]),
+    ("hidden", ["512 and more", "335x at 512", "92.1-92.4 %"]),
+    ("rates", ["0.01 (default)", "", "92.4 % at the best"]),
+    ("evaluate", ["64 for latency, 256 and more for throughput", "7.4-12.4 µs a sample", "92.4-92.5 %"]),
+];
+
+/// Seconds and accuracy of a setting, where it was measured.
+type Found = Option<(f64, f64)>;
+
+/// The sheet.
+pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    let mut table = Table::new("Best settings")
+        .column("parameter")
+        .column("whose")
+        .column("fastest")
+        .digits("slowest over fastest", 2)
+        .column("most accurate")
+        .digits("accuracy, %", 2)
+        .digits("range, points", 2)
+        .column("published best")
+        .column("published effect on time")
+        .column("published accuracy");
+    for parameter in &PARAMETERS {
+        let found = measure(lab, parameter)?;
+        let said = PUBLISHED.iter().find(|(name, _)| *name == parameter.name).map(|(_, said)| *said);
+        let of = |run: &Option<Trained>| {
+            let run = run.as_ref()?;
+            Some((run.seconds()?, run.outcome.accuracy()?))
+        };
+        let published = |ours: &Ours| Some((ours.published.gpu_s, ours.published.accuracy));
+        let all: [(&str, Vec<Found>); 4] = [
+            ("published GPU", found.iter().map(published).collect()),
+            ("CPU program", found.iter().map(|ours| of(&ours.cpu)).collect()),
+            ("paper's kernels", found.iter().map(|ours| of(&ours.paper)).collect()),
+            ("ours", found.iter().map(|ours| of(&ours.fast)).collect()),
+        ];
+        for (name, values) in all {
+            let rows: Vec<(f64, f64, f64)> = found
+                .iter()
+                .zip(values)
+                .filter_map(|(ours, value)| value.map(|(seconds, right)| (ours.published.value, seconds, right)))
+                .collect();
+            if let Some(mut cells) = row(parameter.name, name, &rows) {
+                if name == "published GPU" {
+                    cells.extend(said.into_iter().flatten().map(Cell::from));
+                }
+                table.row(cells);
             }
         }
     }
-    (!summary.rows.is_empty()).then_some(summary)
+    let [.., (name, said)] = PUBLISHED;
+    let mut cells: Vec<Cell> = vec![name.into(), "published GPU".into()];
+    let least = published::EVALUATE.iter().min_by(|a, b| a.micros.total_cmp(&b.micros)).map(|row| row.batch);
+    let most = published::EVALUATE.iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy));
+    let micros = published::EVALUATE.map(|row| row.micros);
+    let ratio = micros.iter().copied().fold(0.0, f64::max) / micros.iter().copied().fold(f64::INFINITY, f64::min);
+    cells.extend([
+        least.into(),
+        ratio.into(),
+        most.map(|row| row.batch).into(),
+        most.map(|row| row.accuracy).into(),
+        Cell::Empty,
+    ]);
+    cells.extend(said.map(Cell::from));
+    table.row(cells);
+    Ok(sheet.table(table))
 }
 
-/// A row from the trainings of one way; `None` for fewer than two.
-fn row(parameter: &str, way: &str, runs: &[&Setting]) -> Option<Vec<String>> {
-    let pairs = |value: fn(&Run) -> Option<f64>| {
-        let mut pairs: Vec<(f64, f64)> =
-            runs.iter().filter_map(|setting| Some((setting.value?, value(&setting.run)?))).collect();
-        pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
-        pairs
-    };
-    let (times, accuracies) = (pairs(Run::whole_seconds), pairs(Run::accuracy));
-    if times.len() < 2 || accuracies.len() < 2 {
+/// A row from value, seconds and accuracy of each setting; `None` for fewer than two.
+fn row(parameter: &str, whose: &str, rows: &[(f64, f64, f64)]) -> Option<Vec<Cell>> {
+    if rows.len() < 2 {
         return None;
     }
-    let ((fastest, least), (_, most)) = (times[0], times[times.len() - 1]);
-    let ((_, worst), (best_setting, best)) = (accuracies[0], accuracies[accuracies.len() - 1]);
+    let fastest = rows.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let slowest = rows.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let best = rows.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let worst = rows.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
     Some(vec![
-        parameter.to_string(),
-        way.to_string(),
-        fastest.to_string(),
-        format!("{:.2}x", most / least),
-        format!("{best_setting} ({})", percent(Some(best))),
-        format!("{:.2} points", 100.0 * (best - worst)),
+        parameter.into(),
+        whose.into(),
+        fastest.0.into(),
+        (slowest.1 / fastest.1).into(),
+        best.0.into(),
+        best.2.into(),
+        (best.2 - worst.2).into(),
     ])
 }

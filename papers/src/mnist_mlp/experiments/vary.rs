@@ -1,118 +1,235 @@
-//! One parameter varied, the others the paper's: batch, blocks, hidden units, learning rate.
-
-use warpplay::Result;
+//! One parameter varied, the others the paper's: batch, threads, hidden units; and the first table of the learning rates.
 
 use super::lab::Lab;
-use super::plan::Section;
-use super::published::Figures;
-use super::record::{Run, Setting, Table, Way, or_dash, percent, seconds};
+use super::training::{Trained, Way};
+use crate::experiment::{Axis, Cell, Chart, Figure, Line, Sheet, Stop, Table};
 use crate::mnist_mlp::Options;
+use crate::mnist_mlp::published::{self, Row};
 
-struct Parameter {
-    name: &'static str,
-    title: &'static str,
-    values: &'static [f64],
+/// A table of sections 2.6 and 2.7.
+pub(super) struct Parameter {
+    /// Item.
+    pub name: &'static str,
+    /// Head of the column.
+    pub head: &'static str,
+    /// What was published.
+    pub rows: &'static [Row],
     /// Only the paper's kernels have it.
-    is_of_paper: bool,
-    set: fn(&mut Options, f64),
+    is_of_kernels: bool,
+    set: fn(&Lab<'_, '_>, &mut Options, f64),
 }
 
-fn parameter(section: Section) -> Option<Parameter> {
-    let of = |name, title, values, is_of_paper, set| Some(Parameter { name, title, values, is_of_paper, set });
-    match section {
-        Section::Batch => of("batch", "Batch size", &[32.0, 64.0, 128.0, 256.0], false, |to, x| to.batch = x as u32),
-        Section::Block => of(
-            "block",
-            "Threads of a one-dimensional block (the paper's kernels)",
-            &[128.0, 256.0, 512.0],
-            true,
-            |to, x| to.forms.block = x as u32,
-        ),
-        Section::Tile => of(
-            "tile",
-            "Side of a two-dimensional block and tile (the paper's kernels)",
-            &[8.0, 16.0, 32.0],
-            true,
-            |to, x| to.forms.tile = x as u32,
-        ),
-        Section::Hidden => {
-            of("hidden", "Hidden units", &[128.0, 256.0, 512.0, 1024.0], false, |to, x| to.hidden = vec![x as u32])
-        }
-        Section::Lr => of("lr", "Learning rate", &[0.001, 0.01, 0.1], false, |to, x| to.learning_rate = x),
-        _ => None,
-    }
+/// All of them.
+pub(super) static PARAMETERS: [Parameter; 5] = [
+    Parameter {
+        name: "batch",
+        head: "batch",
+        rows: &published::BATCHES,
+        is_of_kernels: false,
+        set: |_, to, x| to.batch = x as u32,
+    },
+    Parameter {
+        name: "threads1d",
+        head: "threads, 1D",
+        rows: &published::THREADS_1D,
+        is_of_kernels: true,
+        set: |_, to, x| to.forms.block = x as u32,
+    },
+    Parameter {
+        name: "threads2d",
+        head: "side, 2D",
+        rows: &published::THREADS_2D,
+        is_of_kernels: true,
+        set: |_, to, x| to.forms.tile = x as u32,
+    },
+    Parameter {
+        name: "hidden",
+        head: "hidden units",
+        rows: &published::HIDDEN,
+        is_of_kernels: false,
+        set: |lab, to, x| to.hidden = vec![lab.hidden(x as u32)],
+    },
+    Parameter {
+        name: "rates",
+        head: "learning rate",
+        rows: &published::RATES,
+        is_of_kernels: false,
+        set: |_, to, x| to.learning_rate = x,
+    },
+];
+
+/// The trainings beside a published row; `None` where there are no kernels.
+pub(super) struct Ours {
+    pub published: Row,
+    /// The CPU program: one thread, summed.
+    pub cpu: Option<Trained>,
+    /// The averaged training on the CPU.
+    pub averaged: Option<Trained>,
+    pub paper: Option<Trained>,
+    pub fast: Option<Trained>,
 }
 
-/// The table of a parameter; `None` where nothing could be run.
-pub(super) fn table(lab: &mut Lab<'_>, section: Section) -> Result<Option<Table>> {
-    let Some(parameter) = parameter(section) else { return Ok(None) };
-    let mut table = Table::new(
-        parameter.name,
-        parameter.title,
-        &[
-            parameter.name,
-            "CPU 1 thread, s",
-            "accuracy",
-            "dead",
-            "paper's kernels, s",
-            "accuracy",
-            "speed-up",
-            "ours, s",
-            "accuracy",
-            "speed-up",
-        ],
-    );
-    table.parameter = Some(parameter.name);
-    if parameter.is_of_paper && lab.kernels_for(parameter.title).is_none() {
-        return Ok(None);
-    }
-    for &value in parameter.values {
+/// Trains all that a parameter needs.
+pub(super) fn measure(lab: &mut Lab<'_, '_>, parameter: &Parameter) -> Result<Vec<Ours>, Stop> {
+    lab.run.expect(4 * parameter.rows.len() as u64);
+    let mut found = Vec::new();
+    for &published in parameter.rows {
         let mut options = lab.base();
-        // What only the paper's kernels have makes no other training of the CPU.
         let base = options.clone();
-        (parameter.set)(&mut options, value);
-        let elsewhere = if parameter.is_of_paper { &base } else { &options };
-        let cpu = lab.run(Way::Cpu, elsewhere)?;
-        let paper = lab.run(Way::Paper, &options)?;
-        let fast = lab.run(Way::Fast, elsewhere)?;
-        let accuracy = |run: &Option<Run>| percent(run.as_ref().and_then(Run::accuracy));
-        let time = |run: &Option<Run>| run.as_ref().and_then(Run::whole_seconds);
-        let speed_up = |run: &Option<Run>| Some(time(&cpu)? / time(run)?);
-        let shown = |run: &Option<Run>| match run {
-            Some(Run { diverged: Some(_), .. }) => "diverged".to_string(),
-            _ => or_dash(time(run), seconds),
-        };
-        table.rows.push(vec![
-            value.to_string(),
-            shown(&cpu),
-            accuracy(&cpu),
-            or_dash(cpu.as_ref(), |run| run.dead_units.to_string()),
-            shown(&paper),
-            accuracy(&paper),
-            or_dash(speed_up(&paper), |x| format!("{x:.1}x")),
-            shown(&fast),
-            accuracy(&fast),
-            or_dash(speed_up(&fast), |x| format!("{x:.1}x")),
-        ]);
-        for run in [cpu, paper, fast].into_iter().flatten() {
-            let of_parameter = !parameter.is_of_paper || run.way == Way::Paper;
-            if of_parameter {
-                table.runs.push(Setting { label: format!("{} {value}", parameter.name), value: Some(value), run });
-            }
+        (parameter.set)(lab, &mut options, published.value);
+        // What only the kernels have makes no other training elsewhere.
+        let elsewhere = if parameter.is_of_kernels { &base } else { &options };
+        found.push(Ours {
+            published,
+            cpu: lab.cpu_program(elsewhere)?,
+            averaged: lab.train(Way::CpuAll, elsewhere)?,
+            paper: lab.train(Way::Published, &options)?,
+            fast: lab.train(Way::Fast, elsewhere)?,
+        });
+    }
+    Ok(found)
+}
+
+/// The sheet of an item whose name is a parameter's.
+pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.name == sheet.item) else { return Ok(sheet) };
+    let (mut sheet, found) = compared(sheet, lab, parameter)?;
+    if parameter.name == "hidden" {
+        let times = |run: fn(&Ours) -> &Option<Trained>| growth(&found, run);
+        for (name, exponent) in [("CPU", times(|ours| &ours.cpu)), ("paper's kernels", times(|ours| &ours.paper))] {
+            let Some(exponent) = exponent else { continue };
+            sheet = sheet.note(format!(
+                "{name}: the time grows with the power {exponent:.2} of the hidden units; the work is linear in them"
+            ));
         }
     }
-    if section == Section::Batch {
-        let figures = Figures::default();
-        table.notes.push(format!(
-            "published at 64 ({}, {} epochs): CPU {} s, {:.2} %; GPU {} s, {:.2} %; {}x. The other cells of the paper's tables are not known here.",
-            figures.device,
-            figures.epochs,
-            figures.cpu_seconds,
-            100.0 * figures.cpu_accuracy,
-            figures.gpu_seconds,
-            100.0 * figures.gpu_accuracy,
-            figures.speed_up
-        ));
+    if parameter.name == "batch" { batches(sheet, lab, &found) } else { Ok(sheet) }
+}
+
+/// The table of a parameter, published beside ours, and its figures.
+pub(super) fn compared(sheet: Sheet, lab: &mut Lab<'_, '_>, parameter: &Parameter) -> Result<(Sheet, Vec<Ours>), Stop> {
+    let found = measure(lab, parameter)?;
+    let mut table = Table::new(format!("{}, {} epochs", parameter.head, lab.base().epochs))
+        .column(parameter.head)
+        .digits("published CPU, s", 2)
+        .digits("GPU, s", 2)
+        .digits("speed-up", 1)
+        .digits("GPU accuracy, %", 2)
+        .column("CPU program, s")
+        .digits("its accuracy, summed, %", 2)
+        .column("paper's kernels, s")
+        .digits("speed-up", 1)
+        .digits("accuracy, %", 2)
+        .column("ours, s")
+        .digits("speed-up", 1)
+        .digits("accuracy, %", 2)
+        .digits("averaged on the CPU, %", 2);
+    for ours in &found {
+        let Row { value, cpu_s, gpu_s, speed_up, accuracy } = ours.published;
+        let seconds = |run: &Option<Trained>| run.as_ref().and_then(Trained::seconds);
+        let faster = |run: &Option<Trained>| Some(seconds(&ours.cpu)? / seconds(run)?);
+        let right = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.accuracy());
+        let cells: [Cell; 14] = [
+            value.into(),
+            cpu_s.into(),
+            gpu_s.into(),
+            speed_up.into(),
+            accuracy.into(),
+            seconds(&ours.cpu).into(),
+            right(&ours.cpu).into(),
+            seconds(&ours.paper).into(),
+            faster(&ours.paper).into(),
+            right(&ours.paper).into(),
+            seconds(&ours.fast).into(),
+            faster(&ours.fast).into(),
+            right(&ours.fast).into(),
+            right(&ours.averaged).into(),
+        ];
+        table.row(cells);
     }
-    Ok(Some(table))
+    let sheet = sheet.table(table).figure(accuracy_figure(parameter, &found)).figure(time_figure(parameter, &found));
+    Ok((sheet, found))
+}
+
+/// The exponent of a way's time from the first row to the last.
+fn growth(found: &[Ours], run: fn(&Ours) -> &Option<Trained>) -> Option<f64> {
+    let (first, last) = (found.first()?, found.last()?);
+    let seconds = |ours| run(ours).as_ref().and_then(Trained::seconds);
+    Some((seconds(last)? / seconds(first)?).ln() / (last.published.value / first.published.value).ln())
+}
+
+fn line(name: &str, found: &[Ours], published: bool, value: impl Fn(&Ours) -> Option<f64>) -> Line {
+    let points = found.iter().filter_map(|ours| Some([ours.published.value, value(ours)?])).collect();
+    Line { name: name.into(), points, published, band: Vec::new() }
+}
+
+fn accuracy_figure(parameter: &Parameter, found: &[Ours]) -> Figure {
+    let of = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.accuracy());
+    let lines = vec![
+        line("published GPU", found, true, |ours| Some(ours.published.accuracy)),
+        line("paper's kernels", found, false, |ours| of(&ours.paper)),
+        line("ours", found, false, |ours| of(&ours.fast)),
+        line("averaged on the CPU", found, false, |ours| of(&ours.averaged)),
+    ];
+    figure(parameter, "accuracy", "accuracy, %", false, lines)
+}
+
+fn time_figure(parameter: &Parameter, found: &[Ours]) -> Figure {
+    let of = |run: &Option<Trained>| run.as_ref().and_then(Trained::seconds);
+    let lines = vec![
+        line("published CPU", found, true, |ours| Some(ours.published.cpu_s)),
+        line("published GPU", found, true, |ours| Some(ours.published.gpu_s)),
+        line("CPU program", found, false, |ours| of(&ours.cpu)),
+        line("paper's kernels", found, false, |ours| of(&ours.paper)),
+        line("ours", found, false, |ours| of(&ours.fast)),
+    ];
+    figure(parameter, "time", "training, s", true, lines)
+}
+
+fn figure(parameter: &Parameter, what: &str, label: &str, log: bool, lines: Vec<Line>) -> Figure {
+    Figure {
+        file: format!("{}-{what}", parameter.name),
+        title: format!("{what} by {}", parameter.head),
+        x: Axis::log(parameter.head),
+        y: if log { Axis::log(label) } else { Axis::linear(label) },
+        chart: Chart::Lines(lines.into_iter().filter(|line| !line.points.is_empty()).collect()),
+    }
+}
+
+/// What the accuracies of the batch table come from: neither rounding, nor anything but fewer updates.
+fn batches(sheet: Sheet, lab: &mut Lab<'_, '_>, found: &[Ours]) -> Result<Sheet, Stop> {
+    lab.run.expect(2 * found.len() as u64);
+    let base = lab.base();
+    let smallest = found.first().map_or(1.0, |ours| ours.published.value);
+    let mut table = Table::new("Averaged: in double precision, and with as many updates as the smallest batch")
+        .column("batch")
+        .digits("published GPU accuracy, %", 2)
+        .column("updates")
+        .digits("f32, %", 2)
+        .digits("f64, %", 2)
+        .column("epochs for as many updates")
+        .digits("accuracy then, %", 2);
+    let n = lab.train.len();
+    for ours in found {
+        let batch = ours.published.value as u32;
+        let options = Options { batch, ..base.clone() };
+        let double = lab.train(Way::CpuDouble, &options)?;
+        let epochs = base.epochs * (ours.published.value / smallest).round() as u32;
+        let longer = Options { epochs, ..options };
+        let way = if lab.has_kernels("our kernels for longer trainings") { Way::Fast } else { Way::CpuAll };
+        let longer = lab.train(way, &longer)?;
+        let right = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.accuracy());
+        let updates = n.div_ceil(batch.max(1) as usize) * base.epochs as usize;
+        let cells: [Cell; 7] = [
+            batch.into(),
+            ours.published.accuracy.into(),
+            updates.into(),
+            right(&ours.averaged).into(),
+            right(&double).into(),
+            epochs.into(),
+            right(&longer).into(),
+        ];
+        table.row(cells);
+    }
+    Ok(sheet.table(table))
 }

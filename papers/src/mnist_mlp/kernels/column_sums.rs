@@ -5,26 +5,34 @@
 //! | *tree* | a block a column; each thread adds up every `block`-th row, then halves in shared memory | fixed |
 //! | *warp* | a warp a column; each lane adds up every 32nd row, then shuffles | fixed |
 //! | *atomic* | a thread a value, added to its column's sum | as the threads come: the last bits change from run to run |
+//! | *atomic_thread* | a block a column; each thread adds up every `block`-th row, then adds its partial sum to the column's | as the threads come |
+//! | *atomic_block* | the same, but the block adds up its partial sums, and one thread adds the result to the column's | fixed, for a column has one block |
+//!
+//! *atomic_thread* is the published kernel to the letter (section 1.3, kernel 6): with 256 threads and 64 rows, 192 threads add a sum of no rows. *atomic_block* is how the
+//! same text reads if one atomic addition a block is meant; *atomic* has no stride loop.
 //!
 //! Those that end in `_f64` add up in double precision and round once at the end.
 //!
-//! Launch  tree: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps; atomic: grid ceil(n /
-//!         block).
+//! Launch  tree, atomic_thread, atomic_block: grid n_columns, block `block`, a power of two up to 512; warp: grid ceil(32 n_columns / block), whole warps;
+//!         atomic: grid ceil(n / block).
 //! Reads   `values` `[n_rows, n_columns]` f32.
-//! Writes  `sums` `[n_columns]` f32; *atomic* adds to what is there.
+//! Writes  `sums` `[n_columns]` f32; the atomic ones add to what is there.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::column_sums`.   Source  Ha and Beqaj, kernels of the bias gradient.
 
 use warpplay_gpu::cuda::shared::Shared;
 use warpplay_gpu::cuda::sync::sync_threads;
 use warpplay_gpu::cuda::thread::WARP;
-use warpplay_gpu::cuda::{atomic, kernel, memory, shared_array, thread, warp};
+use warpplay_gpu::cuda::{atomic, block, kernel, memory, shared_array, thread, warp};
 use warpplay_gpu::launch::LaunchShape;
 
 /// Most threads of a block of the tree kernels; a power of two, since the reduction halves it.
 pub const MAX_BLOCK: u32 = 512;
 const MAX_BLOCK_LEN: usize = MAX_BLOCK as usize;
 
-/// Launch shape of the tree kernels; `block` is a power of two up to [`MAX_BLOCK`].
+/// Most warps of a block: values of scratch memory.
+const WARPS: usize = block::MAX_WARPS as usize;
+
+/// Launch shape of the kernels that give a column a block; `block` is a power of two up to [`MAX_BLOCK`].
 pub const fn shape_tree(n_columns: u32, block: u32) -> LaunchShape {
     LaunchShape::new(n_columns, block)
 }
@@ -188,5 +196,36 @@ pub unsafe fn mlp_paper_column_sums_atomic(values: *const f32, sums: *mut f32, n
     unsafe {
         let value = memory::load(values, at as usize);
         atomic::add_f32(sums.add((at % n_columns) as usize), value);
+    }
+}
+
+/// Adds every column to its sum: a block a column, an atomic addition a thread.
+///
+/// # Safety
+/// Launched with [`shape_tree`]. `values` holds `n_rows * n_columns` values, `sums` `n_columns`; they do not overlap; `n_rows` is at most 2³¹.
+#[kernel(max_threads = MAX_BLOCK)]
+pub unsafe fn mlp_paper_column_sums_atomic_thread(values: *const f32, sums: *mut f32, n_rows: u32, n_columns: u32) {
+    let column = thread::block_idx_x();
+    // SAFETY: one block a column, so column < n_columns; the sums are only added to.
+    unsafe {
+        let sum = partial_sum(values, n_rows, n_columns, column, thread::thread_idx_x(), thread::block_dim_x());
+        atomic::add_f32(sums.add(column as usize), sum);
+    }
+}
+
+/// Adds every column to its sum: a block a column, which adds up its threads' partial sums first; one atomic addition a block.
+///
+/// # Safety
+/// As [`mlp_paper_column_sums_atomic_thread`], `block` a multiple of 32.
+#[kernel(max_threads = MAX_BLOCK)]
+pub unsafe fn mlp_paper_column_sums_atomic_block(values: *const f32, sums: *mut f32, n_rows: u32, n_columns: u32) {
+    let scratch = shared_array![f32; WARPS];
+    let column = thread::block_idx_x();
+    // SAFETY: one block a column, so column < n_columns.
+    let mine = unsafe { partial_sum(values, n_rows, n_columns, column, thread::thread_idx_x(), thread::block_dim_x()) };
+    let sum = block::sum(mine, scratch);
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: column < n_columns; the sums are only added to.
+        unsafe { atomic::add_f32(sums.add(column as usize), sum) };
     }
 }

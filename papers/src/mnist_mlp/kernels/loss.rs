@@ -2,13 +2,17 @@
 //!
 //! Loss: one block a row. Sum: one block in all, each thread adds up every `block`-th loss, then a block reduction; its order is fixed.
 //!
-//! Launch  loss: grid n_rows, block `block` of whole warps; sum: grid 1, block `block` of whole warps.
-//! Reads   `z` `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
-//! Writes  `losses` `[n_rows]` f32, log of the sum of exp(z) minus `z[class]`, NaN where the class is none; `sums[slot]` f32.
+//! *Atomic* is the published form (section 1.3, item 4; section 2.2, decision 1; 64 threads for 64 samples in the table of section 2.3): a thread a sample, from the
+//! probabilities, added to one float in the order of arrival, so that the last bits change from run to run.
+//!
+//! Launch  loss: grid n_rows, block `block` of whole warps; sum: grid 1, block `block` of whole warps; atomic: grid ceil(n_rows / block).
+//! Reads   `z`, or for *atomic* `p`, `[n_rows, n_classes]` f32, `classes` `[n_rows]` u32.
+//! Writes  `losses` `[n_rows]` f32, log of the sum of exp(z) minus `z[class]`, NaN where the class is none; `sums[slot]` f32, to which *atomic*
+//!         adds.
 //! Twin    `warpplay_cpu_ref::mlp::pieces::losses`.   Source  Ha and Beqaj, kernel of the loss.
 
 use super::softmax::largest_and_sum;
-use warpplay_gpu::cuda::{block, kernel, math, memory, shared_array, thread};
+use warpplay_gpu::cuda::{atomic, block, kernel, math, memory, shared_array, thread};
 use warpplay_gpu::launch::LaunchShape;
 
 /// Most warps of a block: values of scratch memory.
@@ -22,6 +26,18 @@ pub const fn shape(n_rows: u32, block: u32) -> LaunchShape {
 /// Launch shape of [`mlp_paper_loss_sum`], `block` a multiple of 32.
 pub const fn shape_sum(block: u32) -> LaunchShape {
     LaunchShape::new(1, block)
+}
+
+/// Launch shape of [`mlp_paper_loss_atomic`] for `n_rows` samples.
+pub const fn shape_atomic(n_rows: u32, block: u32) -> LaunchShape {
+    LaunchShape::linear(n_rows, block)
+}
+
+/// The loss of a sample whose class has probability `p`. A probability that has underflowed counts as the least normal number, so that the loss is finite, at most 87.4; what
+/// is not a number stays so.
+#[inline(always)]
+pub fn negative_log(p: f32) -> f32 {
+    -math::ln(if p < f32::MIN_POSITIVE { f32::MIN_POSITIVE } else { p })
 }
 
 /// The loss of every sample.
@@ -62,5 +78,39 @@ pub unsafe fn mlp_paper_loss_sum(losses: *const f32, n: u32, sums: *mut f32, slo
     if thread::thread_idx_x() == 0 {
         // SAFETY: one thread writes the slot, which is inside the sums.
         unsafe { memory::store(sums, slot as usize, sum) };
+    }
+}
+
+/// Adds the losses of `n_rows` samples to `sums[slot]`, each by an atomic addition. Whoever wants the sum itself sets it to 0 before.
+///
+/// # Safety
+/// Launched with [`shape_atomic`]. `p` holds `n_rows * n_classes` values, `classes` `n_rows`, `sums` more than `slot`; `sums` overlaps neither, and is only added to.
+#[kernel]
+pub unsafe fn mlp_paper_loss_atomic(
+    p: *const f32,
+    classes: *const u32,
+    sums: *mut f32,
+    slot: u32,
+    n_rows: u32,
+    n_classes: u32,
+) {
+    let Some(row) = thread::index_1d_below(n_rows) else { return };
+    // SAFETY: row < n_rows, the class is checked, the slot is inside the sums.
+    unsafe {
+        let class = memory::load(classes, row as usize);
+        let at = row as usize * n_classes as usize + class as usize;
+        let loss = if class < n_classes { negative_log(memory::load(p, at)) } else { f32::NAN };
+        atomic::add_f32(sums.add(slot as usize), loss);
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_of_no_probability_is_finite_and_of_no_number_is_none() {
+        assert_eq!(negative_log(1.0), 0.0);
+        assert!((87.0..87.4).contains(&negative_log(0.0)) && negative_log(f32::NAN).is_nan());
     }
 }

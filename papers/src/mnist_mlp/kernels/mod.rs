@@ -6,12 +6,13 @@
 //! | `mlp_paper_matmul_plain`, `…_tiled_8`, `…_tiled_16`, `…_tiled_32`, each also `…_f64` | [`matmul`] | square blocks, a thread an element | 2 m n k operations |
 //! | `mlp_paper_bias_add`, `…_relu`, `…_relu_backward`, `…_units_active` | [`activation`] | a thread a value; a thread a unit | batch × units |
 //! | `mlp_paper_softmax`, `…_softmax_gradient_fused`, `…_softmax_gradient` | [`softmax`] | a block a row; a thread a value | batch × classes |
-//! | `mlp_paper_loss`, `…_loss_sum` | [`loss`] | a block a row; one block | batch × classes; batch |
-//! | `mlp_paper_column_sums_tree`, `…_warp`, each also `…_f64`, and `…_atomic` | [`column_sums`] | a block, a warp, a thread | batch × units |
+//! | `mlp_paper_loss`, `…_loss_sum`, `…_loss_atomic` | [`loss`] | a block a row; one block; a thread a row | batch × classes; batch |
+//! | `mlp_paper_column_sums_tree`, `…_warp`, each also `…_f64`, and `…_atomic`, `…_atomic_thread`, `…_atomic_block` | [`column_sums`] | a block, a warp, a thread; a block | batch × units |
 //! | `mlp_paper_sgd` | [`sgd`] | a thread a value | weights |
 //! | `mlp_paper_accuracy` | [`accuracy`] | a thread a row | batch × classes |
 //!
-//! All shapes are allowed, and no kernel touches anything behind its buffers. All but `…_atomic` give the same bits every time.
+//! All shapes are allowed, and no kernel touches anything behind its buffers. All but `…_column_sums_atomic`, `…_atomic_thread` and
+//! `…_loss_atomic` give the same bits every time.
 //!
 //! Twins  `warpplay_cpu_ref::mlp::pieces`.   Source  Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".
 
@@ -29,7 +30,7 @@ use warpplay_gpu::kernel::{KernelInfo, info};
 
 /// All kernels of the module `mnist_mlp`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 26] = [
+pub const KERNELS: [KernelInfo; 29] = [
     info::<input::mlp_paper_gather>(),
     info::<input::mlp_paper_gather_labels>(),
     info::<matmul::mlp_paper_matmul_plain>(),
@@ -49,11 +50,14 @@ pub const KERNELS: [KernelInfo; 26] = [
     info::<softmax::mlp_paper_softmax_gradient>(),
     info::<loss::mlp_paper_loss>(),
     info::<loss::mlp_paper_loss_sum>(),
+    info::<loss::mlp_paper_loss_atomic>(),
     info::<column_sums::mlp_paper_column_sums_tree>(),
     info::<column_sums::mlp_paper_column_sums_tree_f64>(),
     info::<column_sums::mlp_paper_column_sums_warp>(),
     info::<column_sums::mlp_paper_column_sums_warp_f64>(),
     info::<column_sums::mlp_paper_column_sums_atomic>(),
+    info::<column_sums::mlp_paper_column_sums_atomic_thread>(),
+    info::<column_sums::mlp_paper_column_sums_atomic_block>(),
     info::<sgd::mlp_paper_sgd>(),
     info::<accuracy::mlp_paper_accuracy>(),
 ];

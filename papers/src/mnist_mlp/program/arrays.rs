@@ -3,6 +3,7 @@
 use super::launches::{Extent, Kernels, Launch, Product};
 use super::options::SoftmaxForm;
 use super::step::Operation;
+use super::usage::DeviceBytes;
 use warpplay::{Buffer, Error, Result, Stream};
 
 /// One layer.
@@ -95,7 +96,7 @@ impl Scratch {
             n_rows,
             x: stream.alloc(n(sizes[0]))?,
             layers: layers.collect::<Result<_>>()?,
-            p: stream.alloc(if trains { n(sizes[n_layers]) } else { 0 })?,
+            p: stream.alloc(n(sizes[n_layers]))?,
             labels: stream.alloc(n_rows as usize)?,
             losses: stream.alloc(n_rows as usize)?,
         };
@@ -115,6 +116,24 @@ impl Scratch {
     pub fn labels(&self) -> &Buffer<u32> {
         &self.labels
     }
+
+    /// Adds what it holds.
+    pub fn count(&self, to: &mut DeviceBytes) {
+        to.input += bytes(&self.x);
+        for layer in &self.layers {
+            // The last layer's are the logits.
+            let is_hidden = !layer.h.is_empty();
+            *(if is_hidden { &mut to.hidden } else { &mut to.output }) += bytes(&layer.z) + bytes(&layer.h);
+            to.backward += bytes(&layer.dz);
+        }
+        to.output += bytes(&self.p);
+        to.other += bytes(&self.labels) + bytes(&self.losses);
+    }
+}
+
+/// Bytes of a buffer's values.
+pub(super) fn bytes<T>(buffer: &Buffer<T>) -> u64 {
+    (buffer.len() * size_of::<T>()) as u64
 }
 
 fn nothing() -> Error {
@@ -171,6 +190,7 @@ pub(super) fn launch(
         }
         Operation::Loss => kernels.loss(stream, &values[last].z, classes, losses, logits),
         Operation::LossSum => kernels.loss_sum(stream, losses, n_rows, batch.sums, slot),
+        Operation::LossAtomic => kernels.loss_atomic(stream, p, classes, batch.sums, slot, logits),
         Operation::Softmax => kernels.softmax(stream, &values[last].z, p, logits),
         Operation::Gradient => {
             let LayerScratch { z, dz, .. } = &mut values[last];

@@ -154,11 +154,14 @@ kernels! {
     softmax_gradient: softmax::mlp_paper_softmax_gradient;
     loss: loss::mlp_paper_loss;
     loss_sum: loss::mlp_paper_loss_sum;
+    loss_atomic: loss::mlp_paper_loss_atomic;
     column_sums_tree: column_sums::mlp_paper_column_sums_tree;
     column_sums_tree_f64: column_sums::mlp_paper_column_sums_tree_f64;
     column_sums_warp: column_sums::mlp_paper_column_sums_warp;
     column_sums_warp_f64: column_sums::mlp_paper_column_sums_warp_f64;
     column_sums_atomic: column_sums::mlp_paper_column_sums_atomic;
+    column_sums_atomic_thread: column_sums::mlp_paper_column_sums_atomic_thread;
+    column_sums_atomic_block: column_sums::mlp_paper_column_sums_atomic_block;
     sgd: sgd::mlp_paper_sgd;
     accuracy: accuracy::mlp_paper_accuracy;
 }
@@ -458,7 +461,29 @@ impl Kernels {
         unsafe { Self::launch(stream, &self.loss_sum, shape, (losses, n, sums, slot)) }
     }
 
-    /// Sums of the columns of `values`, by the kernel that the options name (`column_sums`, `accumulate`). The atomic form adds to what `sums` holds.
+    /// Adds the losses of rows of probabilities to `sums[slot]` atomically; NaN for a class that there is not.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
+    pub fn loss_atomic(
+        &self,
+        stream: &Stream,
+        p: &Buffer<f32>,
+        classes: &Buffer<u32>,
+        sums: &mut Buffer<f32>,
+        slot: u32,
+        extent: Extent,
+    ) -> Result<Launch> {
+        let Extent { n_rows, n_columns } = extent;
+        holds("p", p, extent.n_values()? as usize)?;
+        holds("classes", classes, n_rows as usize)?;
+        holds_from("sums", sums, slot, 1)?;
+        let shape = loss::shape_atomic(n_rows, self.options.block);
+        // SAFETY: the kernel's shape; lengths checked; no overlap, and launches of one stream come one after the other.
+        unsafe { Self::launch(stream, &self.loss_atomic, shape, (p, classes, sums, slot, n_rows, n_columns)) }
+    }
+
+    /// Sums of the columns of `values`, by the kernel that the options name (`column_sums`, `accumulate`). The atomic forms add to what `sums` holds.
     ///
     /// # Errors
     /// [`Error::Shape`] if a dimension is 0 or a buffer is too short; errors of the launch.
@@ -492,6 +517,8 @@ impl Kernels {
                     let shape = column_sums::shape_atomic(n, block);
                     Self::launch(stream, &self.column_sums_atomic, shape, arguments)
                 }
+                (ColumnSums::AtomicThread, _) => Self::launch(stream, &self.column_sums_atomic_thread, tree, arguments),
+                (ColumnSums::AtomicBlock, _) => Self::launch(stream, &self.column_sums_atomic_block, tree, arguments),
             }
         }
     }

@@ -21,8 +21,12 @@ named! {
     ColumnSums, "column_sums":
     /// A tree in shared memory.
     Tree = "tree",
-    /// Atomic additions: the order, so the last bits, differ from run to run.
+    /// Atomic additions, one a value: the order, so the last bits, differ from run to run.
     Atomic = "atomic",
+    /// A block a column, a partial sum a thread, an atomic addition a thread: the published kernel 6.
+    AtomicThread = "atomic_thread",
+    /// The same with an atomic addition a block.
+    AtomicBlock = "atomic_block",
     /// Warp shuffles.
     Warp = "warp",
 }
@@ -37,6 +41,24 @@ named! {
 }
 
 named! {
+    /// How the losses of a batch are summed.
+    LossForm, "loss":
+    /// One a block from the logits, then a reduction in a fixed order.
+    Tree = "tree",
+    /// A thread a sample from the probabilities, added atomically to one float: the published form.
+    Atomic = "atomic",
+}
+
+named! {
+    /// Where the mean over a batch divides.
+    Divide, "divide":
+    /// In the loss gradient.
+    Gradient = "gradient",
+    /// In the update, which takes the learning rate divided by the batch: the published kernel 7.
+    Update = "update",
+}
+
+named! {
     /// Type in which the matrix product and the column sums add up.
     Accumulate, "accumulate":
     /// Single precision.
@@ -45,7 +67,7 @@ named! {
     F64 = "f64",
 }
 
-/// The forms of the kernels that the paper compares.
+/// The forms of the kernels: the paper's, and others of each to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forms {
     /// Threads of a one-dimensional block: 128, 256 or 512.
@@ -60,10 +82,16 @@ pub struct Forms {
     pub softmax: SoftmaxForm,
     /// The sums.
     pub accumulate: Accumulate,
+    /// The sum of the losses.
+    #[serde(default = "LossForm::first")]
+    pub loss: LossForm,
+    /// The mean.
+    #[serde(default = "Divide::first")]
+    pub divide: Divide,
 }
 
 impl Default for Forms {
-    /// The paper's: 256 threads, tiles of 16, tree sums, fused gradient, f32.
+    /// What gives the same bits every time: 256 threads, tiles of 16, tree sums, fused gradient, f32. [`Forms::published`] are the paper's.
     fn default() -> Self {
         Self {
             block: 256,
@@ -72,11 +100,46 @@ impl Default for Forms {
             column_sums: ColumnSums::Tree,
             softmax: SoftmaxForm::Fused,
             accumulate: Accumulate::F32,
+            loss: LossForm::Tree,
+            divide: Divide::Gradient,
         }
     }
 }
 
+impl LossForm {
+    /// That of a file of before there was a choice.
+    fn first() -> Self {
+        Self::Tree
+    }
+}
+
+impl Divide {
+    /// That of a file of before there was a choice.
+    fn first() -> Self {
+        Self::Gradient
+    }
+}
+
 impl Forms {
+    /// Those of the published program. Its product is the plain one: the tiled kernel is there, but not used (section 2.2, decision 2). Softmax and gradient are two kernels
+    /// (section 1.3, kernels 3 and 4), the bias gradients are added atomically by every thread of a block a column (kernel 6), the mean is taken in the update (kernel 7), and the
+    /// losses are added atomically to one float (section 2.2, decision 1).
+    pub fn published() -> Self {
+        Self {
+            matmul: Matmul::Plain,
+            column_sums: ColumnSums::AtomicThread,
+            softmax: SoftmaxForm::Separate,
+            loss: LossForm::Atomic,
+            divide: Divide::Update,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a training gives the same bits every time: no atomic addition whose order depends on the threads.
+    pub fn is_exact(&self) -> bool {
+        !matches!(self.column_sums, ColumnSums::Atomic | ColumnSums::AtomicThread) && self.loss != LossForm::Atomic
+    }
+
     /// Checks the choices.
     ///
     /// # Errors
@@ -88,7 +151,8 @@ impl Forms {
         if !SIDES.contains(&self.tile) {
             return Err(Error::option("tile", self.tile, "8, 16 or 32"));
         }
-        if self.accumulate == Accumulate::F64 && self.column_sums == ColumnSums::Atomic {
+        let atomic = !matches!(self.column_sums, ColumnSums::Tree | ColumnSums::Warp);
+        if self.accumulate == Accumulate::F64 && atomic {
             return Err(Error::option("accumulate", self.accumulate, "f32 with atomic column sums"));
         }
         Ok(())
@@ -116,12 +180,20 @@ pub struct Options {
     pub stream: Residence,
     /// Samples evaluated at once, at least 1. Default 256.
     pub evaluate_batch: u32,
+    /// Steps between two readings of the losses on a GPU, at least 1: each waits for the device, and only then can the caller stop. Default 64; the published program
+    /// reads after every step. Under `simt` there is nothing to wait for, and every step is read.
+    #[serde(default = "every_64_steps")]
+    pub read_every: u32,
     /// Forms of the kernels.
     pub forms: Forms,
 }
 
+fn every_64_steps() -> u32 {
+    64
+}
+
 impl Default for Options {
-    /// The paper's: 784-256-10, batch 64, 10 epochs at 0.01, averaged; He-uniform, seed 1.
+    /// The paper's: 784-256-10, batch 64, 10 epochs at 0.01, averaged; He-uniform, seed 1, which it does not tell.
     fn default() -> Self {
         Self {
             hidden: vec![256],
@@ -133,6 +205,7 @@ impl Default for Options {
             seed: 1,
             stream: Residence::Device,
             evaluate_batch: 256,
+            read_every: every_64_steps(),
             forms: Forms::default(),
         }
     }
@@ -150,7 +223,13 @@ impl Options {
         if let Some(width) = self.hidden.iter().find(|width| !(1..=MAX_WIDTH).contains(width)) {
             return Err(Error::option("hidden", width, format!("1 to {MAX_WIDTH} units")));
         }
-        for (name, value) in [("batch", self.batch), ("evaluate_batch", self.evaluate_batch), ("epochs", self.epochs)] {
+        let counts = [
+            ("batch", self.batch),
+            ("evaluate_batch", self.evaluate_batch),
+            ("epochs", self.epochs),
+            ("read_every", self.read_every),
+        ];
+        for (name, value) in counts {
             if value == 0 {
                 return Err(Error::option(name, 0, "at least 1"));
             }

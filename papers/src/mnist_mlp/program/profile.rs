@@ -3,7 +3,7 @@
 use super::arrays::{self, Batch, LayerArrays, Scratch};
 use super::feed::epoch_order;
 use super::launches::{Kernels, Launch};
-use super::options::{Forms, Matmul, SoftmaxForm};
+use super::options::{ColumnSums, Forms, Matmul, SoftmaxForm};
 use super::step::{self, Operation};
 use warpplay::{Backend, Device, Error, Event, Result};
 
@@ -13,12 +13,12 @@ const LAUNCHES: u32 = 50;
 const BATCHES: u32 = 4;
 
 /// One launch of a training step.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct OperationTime {
     /// What it does, as `forward product, layer 1`.
     pub name: String,
     /// Entry name of its kernel.
-    pub kernel: &'static str,
+    pub kernel: String,
     /// Dimensions, as `[64, 784] x [784, 256]`.
     pub shape: String,
     /// Floating-point operations: additions, multiplications, divisions and comparisons of the formula; an exponential or logarithm counts as one.
@@ -41,7 +41,7 @@ pub struct OperationTime {
     pub shared_bytes: u32,
     /// Blocks that a multiprocessor holds at once; 1 on `simt`.
     pub blocks_per_multiprocessor: u32,
-    /// Share of a multiprocessor's threads that these are.
+    /// Share of a multiprocessor's threads that these are; 1 on `simt`, which has none.
     pub occupancy: f64,
 }
 
@@ -114,7 +114,7 @@ pub fn profile(device: &Device, sizes: &[u32], batch: u32, options: &Forms) -> R
         let Launch { kernel, shape: grid, info } = launch;
         times.push(OperationTime {
             name: operation.name(),
-            kernel,
+            kernel: kernel.to_string(),
             shape,
             flops,
             bytes,
@@ -126,7 +126,11 @@ pub fn profile(device: &Device, sizes: &[u32], batch: u32, options: &Forms) -> R
             registers: info.registers,
             shared_bytes: info.static_shared_bytes,
             blocks_per_multiprocessor,
-            occupancy: f64::from(blocks_per_multiprocessor) * f64::from(grid.n_threads()) / threads_of_multiprocessor,
+            occupancy: if threads_of_multiprocessor > 0.0 {
+                f64::from(blocks_per_multiprocessor) * f64::from(grid.n_threads()) / threads_of_multiprocessor
+            } else {
+                1.0
+            },
         });
     }
     stream.synchronize()?;
@@ -196,6 +200,10 @@ fn cost(operation: Operation, layers: &[LayerArrays], batch: u32, options: &Form
             bytes: 8 * rows * classes + 12 * rows,
             footprint: 4 * rows * classes + 8 * rows,
         },
+        // A logarithm, a sign and an addition; a label, a probability, and the sum read and written.
+        Operation::LossAtomic => {
+            Cost { shape: matrix(classes), flops: 3 * rows, bytes: 16 * rows, footprint: 8 * rows + 4 }
+        }
         Operation::LossSum => Cost::once(format!("[{rows}]"), rows - 1, 4 * rows + 4),
         // The same, then a difference, an exponential and a division; three readings and a store.
         Operation::Softmax => Cost {
@@ -223,9 +231,13 @@ fn cost(operation: Operation, layers: &[LayerArrays], batch: u32, options: &Form
         Operation::BiasGradient(at) => {
             let values = rows * outputs(at);
             let footprint = 4 * (values + outputs(at));
-            let atomic = options.column_sums == super::options::ColumnSums::Atomic;
             // An atomic addition reads and writes the sum.
-            let bytes = if atomic { 12 * values } else { footprint };
+            let bytes = match options.column_sums {
+                ColumnSums::Atomic => 12 * values,
+                ColumnSums::AtomicThread => 4 * values + 8 * outputs(at) * u64::from(options.block),
+                ColumnSums::AtomicBlock => 4 * values + 8 * outputs(at),
+                ColumnSums::Tree | ColumnSums::Warp => footprint,
+            };
             Cost { shape: matrix(outputs(at)), flops: (rows - 1) * outputs(at), bytes, footprint }
         }
         Operation::UpdateWeights(at) => {

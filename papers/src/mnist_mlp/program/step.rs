@@ -1,6 +1,6 @@
 //! What a training step consists of: one operation, one launch.
 
-use super::options::{Forms, SoftmaxForm};
+use super::options::{Forms, LossForm, SoftmaxForm};
 
 /// One launch of a step. Layers count from 0; `z`, `h`, `dz` of a layer are its values before and after ReLU and the gradient before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,9 @@ pub(super) enum Operation {
     Loss,
     /// Their sum.
     LossSum,
-    /// p = softmax(z), where the gradient is made separately.
+    /// Their sum, added atomically from the probabilities.
+    LossAtomic,
+    /// p = softmax(z), where the gradient or the loss is made from it.
     Softmax,
     /// Gradient of the loss by the logits.
     Gradient,
@@ -51,6 +53,7 @@ impl Operation {
             Relu(layer) => of_layer("ReLU", layer),
             Loss => "loss".into(),
             LossSum => "loss sum".into(),
+            LossAtomic => "loss, added atomically".into(),
             Softmax => "softmax".into(),
             Gradient => "softmax gradient".into(),
             WeightGradient(layer) => of_layer("weight gradient", layer),
@@ -75,11 +78,19 @@ pub(super) fn forward(n_layers: usize) -> Vec<Operation> {
     operations
 }
 
+/// From the logits to the sum of the losses.
+pub(super) fn losses(options: &Forms) -> Vec<Operation> {
+    match options.loss {
+        LossForm::Tree => vec![GatherLabels, Loss, LossSum],
+        LossForm::Atomic => vec![GatherLabels, Softmax, LossAtomic],
+    }
+}
+
 /// A whole step. All gradients are made from the weights before it: the updates come last.
 pub(super) fn training(n_layers: usize, options: &Forms) -> Vec<Operation> {
     let mut operations = forward(n_layers);
-    operations.extend([GatherLabels, Loss, LossSum]);
-    if options.softmax == SoftmaxForm::Separate {
+    operations.extend(losses(options));
+    if options.softmax == SoftmaxForm::Separate && options.loss == LossForm::Tree {
         operations.push(Softmax);
     }
     operations.push(Gradient);
@@ -125,6 +136,8 @@ mod tests {
             UpdateBias(1),
         ];
         assert_eq!(step, expected);
+        let published: Vec<Operation> = training(2, &Forms::published()).into_iter().skip(6).take(4).collect();
+        assert_eq!(published, [GatherLabels, Softmax, LossAtomic, Gradient], "kernel 4 takes what kernel 3 makes");
         let linear = training(1, &Forms { softmax: SoftmaxForm::Separate, ..Forms::default() });
         assert!(linear.contains(&Softmax) && !linear.iter().any(|step| matches!(step, Relu(_) | ReluBackward(_))));
     }

@@ -9,7 +9,7 @@ use warpplay::{Buffer, Error, Precision, Result};
 use super::{Findings, Order, Part, Program, order_error};
 use crate::mnist_mlp::program::arrays::{self, Batch};
 use crate::mnist_mlp::program::launches::Extent;
-use crate::mnist_mlp::program::step::{self, Operation};
+use crate::mnist_mlp::program::step;
 
 impl Program {
     /// Classifies a labelled set with the present weights.
@@ -42,7 +42,8 @@ impl Program {
         let n_hidden = self.layers.len() - 1;
         self.findings.reset(&self.stream, n)?;
         let mut operations = step::forward(self.layers.len());
-        operations.extend([Operation::GatherLabels, Operation::Loss, Operation::LossSum]);
+        operations.extend(step::losses(&self.options.forms));
+        self.stream.zero(&mut self.sums)?;
         for slot in 0..n_batches as u32 {
             let first = slot * batch;
             let n_rows = batch.min(n as u32 - first);

@@ -9,15 +9,13 @@ use std::time::Instant;
 use warpplay::mlp::{Dataset, EpochReport, Layer, MAX_CLASSES, MAX_WIDTH, Network, Reduction, Residence, SCHEMA};
 use warpplay::{Backend, Buffer, Device, Error, Progress, Result, Stream};
 
-use crate::mnist_mlp::program::arrays::{self, Batch, LayerArrays, Scratch};
+use crate::mnist_mlp::program::arrays::{self, Batch, LayerArrays, Scratch, bytes};
 use crate::mnist_mlp::program::feed::{Feed, Loaded, epoch_order};
 use crate::mnist_mlp::program::launches::Kernels;
-use crate::mnist_mlp::program::options::Options;
+use crate::mnist_mlp::program::options::{Divide, Options};
 use crate::mnist_mlp::program::report::Report;
 use crate::mnist_mlp::program::step::{self, Operation};
-
-/// Steps between two looks at the losses on a GPU: each look waits for the device, and only then can the caller stop. Under `simt` there is nothing to wait for.
-const STEPS_BETWEEN_LOOKS: u32 = 64;
+use crate::mnist_mlp::program::usage::{DeviceBytes, Traffic};
 
 /// Where a training stands; with the weights it is all that plain SGD remembers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +69,7 @@ pub struct Program {
     sums: Buffer<f32>,
     findings: Findings,
     position: Position,
+    traffic: Traffic,
 }
 
 /// What classification writes; kept from one set to the next.
@@ -139,7 +138,7 @@ impl Program {
         let trains = train.is_some();
         let kernels = Kernels::load(device, options.forms)?;
         let stream = device.stream()?;
-        let looks = if device.backend() == Backend::Cuda { STEPS_BETWEEN_LOOKS } else { 1 };
+        let looks = if device.backend() == Backend::Cuda { options.read_every } else { 1 };
         let mut program = Self {
             layers: arrays::layers(&stream, &sizes, trains)?,
             scratch: Scratch::empty(&stream)?,
@@ -156,6 +155,7 @@ impl Program {
             sizes,
             device: device.clone(),
             position: Position::default(),
+            traffic: Traffic::default(),
             trains,
             looks,
         };
@@ -363,6 +363,7 @@ impl Program {
                 self.order = self.stream.alloc(n)?;
             }
             self.stream.write(&mut self.order, 0, &order)?;
+            self.traffic.copied_in::<u32>(order.len());
         } else {
             self.make_feed(batch)?;
         }
@@ -372,24 +373,33 @@ impl Program {
             // Batches that were classified before are not part of this epoch's time.
             feed.take_seconds()?;
         }
+        // Some forms add to the sums.
+        self.stream.zero(&mut self.sums)?;
         let operations = step::training(self.layers.len(), &self.options.forms);
         let n_rows_of = |step: u32| (n - step as usize * batch as usize).min(batch as usize) as u32;
         let learning_rate = self.options.learning_rate as f32;
         let mut outcome = EpochOutcome { next_step: self.position.step, ..EpochOutcome::default() };
         for step in self.position.step..steps {
             let n_rows = n_rows_of(step);
-            let factor = match self.options.reduction {
-                Reduction::Mean => 1.0 / n_rows as f32,
-                Reduction::Sum => 1.0,
+            let (factor, learning_rate) = match (self.options.reduction, self.options.forms.divide) {
+                (Reduction::Mean, Divide::Gradient) => (1.0 / n_rows as f32, learning_rate),
+                (Reduction::Mean, Divide::Update) => (1.0, learning_rate / n_rows as f32),
+                (Reduction::Sum, _) => (1.0, learning_rate),
             };
             let order = Order::Epoch(&order);
             let part = Part { set: 0, order, first: step * batch, n_rows, factor, learning_rate, slot: step };
             self.launch(&operations, &part)?;
+            self.traffic.steps += 1;
+            if self.options.stream == Residence::Host {
+                self.traffic.copied_in::<u8>(n_rows as usize * self.sizes[0] as usize);
+                self.traffic.copied_in::<u8>(n_rows as usize);
+            }
             if !(step + 1).is_multiple_of(self.looks) && step + 1 < steps {
                 continue;
             }
             let mut losses = vec![0.0; (step + 1 - outcome.next_step) as usize];
             self.stream.read_into(&self.sums, outcome.next_step as usize, &mut losses)?;
+            self.traffic.copied_out::<f32>(losses.len());
             for (step, loss) in (outcome.next_step..).zip(&losses) {
                 if !loss.is_finite() {
                     outcome.bad_step = Some(step);
@@ -508,6 +518,28 @@ impl Program {
             self.stream.write(&mut layer.bias, 0, &values.bias)?;
         }
         self.reset_gradients()
+    }
+
+    /// What was copied so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// What lies on the device now. Buffers of batches grow with the largest batch that was asked for, so an evaluation may add to it.
+    pub fn device_bytes(&self) -> DeviceBytes {
+        let mut held = DeviceBytes::default();
+        for layer in &self.layers {
+            held.parameters += bytes(&layer.weights) + bytes(&layer.bias);
+            held.gradients += bytes(&layer.weight_gradient) + bytes(&layer.bias_gradient);
+        }
+        self.scratch.count(&mut held);
+        let Findings { classes, n_correct, active } = &self.findings;
+        held.other += bytes(&self.order) + bytes(&self.ascending) + bytes(&self.sums);
+        held.other += bytes(classes) + bytes(n_correct) + active.iter().map(bytes).sum::<u64>();
+        held.kept = self.kept.iter().flatten().map(|(weights, bias)| bytes(weights) + bytes(bias)).sum();
+        let resident = self.sets.iter().filter_map(|set| set.resident.as_ref());
+        held.sets = resident.map(|(pixels, labels)| bytes(pixels) + bytes(labels)).sum();
+        held
     }
 
     /// Where the training stands.

@@ -1,0 +1,337 @@
+//! Sentences of the paper, and what holds.
+
+use crate::mnist_mlp::published::{self, BATCH, Row, SIZES, TRAIN_SAMPLES, main_run, makers, memory};
+
+use super::speed::{self, loads};
+
+/// A claim, and what is set against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Sections.
+    pub place: &'static str,
+    /// What is claimed, in short.
+    pub claim: &'static str,
+    /// What holds, computed where it can be.
+    pub holds: String,
+    /// The item that measures it, where one does.
+    pub item: Option<&'static str>,
+}
+
+/// All of them, in the order of the paper.
+pub fn claims() -> Vec<Claim> {
+    [design(), work(), results(), experiments(), conclusions()].concat()
+}
+
+fn claim(place: &'static str, claim: &'static str, holds: impl Into<String>, item: Option<&'static str>) -> Claim {
+    Claim { place, claim, holds: holds.into(), item }
+}
+
+/// Sections 1.1 to 1.5 and 2.2.
+fn design() -> Vec<Claim> {
+    let [inputs, hidden, classes] = SIZES;
+    let tiled = |side: u32| loads(BATCH, hidden, inputs, 1) / loads(BATCH, hidden, inputs, side);
+    let small = loads(BATCH, classes, hidden, 1) / loads(BATCH, classes, hidden, 16);
+    let cubic = loads(2048, 2048, 2048, 16) / loads(1024, 1024, 1024, 16);
+    vec![
+        claim(
+            "abstract; 2.2",
+            "tiled products are a key decision of the program",
+            "section 2.2 says that the program uses the plain variant; the tiled kernel is there for later",
+            Some("matmul"),
+        ),
+        claim(
+            "1.2",
+            "the backward pass multiplies X^T by the gradient of the outputs, B x 10",
+            format!(
+                "that product is {inputs} x {classes}, which no parameter is; the gradient of W1 is {inputs} x {hidden}, from the hidden gradient, as sections 1.1 and 1.3 have it"
+            ),
+            Some("work"),
+        ),
+        claim(
+            "1.2; 2.2",
+            "bias gradients by a parallel tree reduction",
+            "kernel 6 and decision 3 add atomically, and name the tree as future work",
+            Some("kernels"),
+        ),
+        claim(
+            "1.2; 1.3; 2.2; 2.3",
+            "softmax is a parallel reduction by 256 threads a sample",
+            format!(
+                "decision 4 shows one thread going through the classes, and the table of 2.3 counts {BATCH} threads; with {classes} classes, {} of 256 threads have nothing to do",
+                256 - classes
+            ),
+            Some("kernels"),
+        ),
+        claim(
+            "1.3, kernel 2; 2.2",
+            "tiles of 16 cut global traffic 5 to 8 times, from O(N^3) to O(N^2)",
+            format!(
+                "by its own reuse of 16 it is {:.1} times at layer 1 and {small:.1} at layer 2; twice the side is {cubic:.0} times the loads, so it stays O(N^3)",
+                tiled(16)
+            ),
+            Some("matmul"),
+        ),
+        claim(
+            "1.3, kernel 4",
+            "grid of B * 10 / 256 blocks",
+            format!(
+                "{:.1} blocks at batch {BATCH}: rounded down, 128 of 640 elements have no thread",
+                f64::from(BATCH * classes) / 256.0
+            ),
+            Some("rates"),
+        ),
+        claim(
+            "1.3, kernel 6",
+            "each thread adds up several rows",
+            format!(
+                "no batch of the paper has more than 256 rows: no thread has two, and at batch {BATCH} {} of 256 have none",
+                256 - BATCH
+            ),
+            Some("kernels"),
+        ),
+        claim(
+            "1.4",
+            "the loss is computed on the GPU for numerical stability",
+            "the CPU computes the same loss from the same logits; where it is computed changes no rounding that matters",
+            Some("main"),
+        ),
+        claim(
+            "1.4; 2.4",
+            "hidden gradient buffer d_dhidden, batch x 256",
+            format!("it is missing from the table of 2.4: {} bytes", 4 * BATCH * hidden),
+            Some("memory"),
+        ),
+    ]
+}
+
+/// Sections 2.3 and 2.4.
+fn work() -> Vec<Claim> {
+    let (gpu, cpu) = speed::flops();
+    vec![
+        claim(
+            "2.3",
+            "a step is 26 MFLOP forward and backward",
+            format!(
+                "{:.1} MFLOP: the gradient of W1, as large as the forward pass, and that of the hidden values are left out",
+                speed::step_flop(&SIZES, BATCH) / 1e6
+            ),
+            Some("work"),
+        ),
+        claim(
+            "2.3",
+            "an A100 has 312 TFLOPS in FP32",
+            format!(
+                "its data sheet has {} in FP32; 312 is half precision on tensor cores, or TF32 ({:.0}) with structured sparsity",
+                makers::A100_FP32 / 1e12,
+                makers::A100_TF32 / 1e12
+            ),
+            None,
+        ),
+        claim(
+            "2.3",
+            "2 to 5 GFLOPS are realistic on the GPU",
+            format!(
+                "2.25 s for 10 epochs are {:.0} GFLOP/s, {:.1} % of a T4's {:.1} TFLOPS; its CPU program has {:.2} GFLOP/s, so that 2 to 5 would be a speed-up of {:.1} to {:.1}",
+                gpu / 1e9,
+                100.0 * gpu / makers::T4_FLOPS,
+                makers::T4_FLOPS / 1e12,
+                cpu / 1e9,
+                2e9 / cpu,
+                5e9 / cpu
+            ),
+            Some("main"),
+        ),
+        claim(
+            "2.4",
+            "GPU memory has 1 to 2 TB/s",
+            format!("the T4 of its measurements has {:.0} GB/s", makers::T4_BANDWIDTH / 1e9),
+            None,
+        ),
+    ]
+}
+
+/// Sections 2.5 and 2.6.
+fn results() -> Vec<Claim> {
+    let (cpu_first, gpu_last) = (main_run::CPU_LOSSES[0].1, main_run::GPU_LOSSES[2].1);
+    let [first, .., last] = published::BATCHES;
+    vec![
+        claim(
+            "2.5; 3.5",
+            "a speed-up of 132.7 is within the expected 20 to 100, and surpasses it",
+            "it cannot be both; it is above",
+            Some("main"),
+        ),
+        claim(
+            "2.5; 3.5",
+            "the GPU converges faster at first and then reaches a plateau",
+            format!(
+                "its loss after 10 epochs, {gpu_last}, is that of the CPU after one, {cpu_first}; it still falls at the end"
+            ),
+            Some("main"),
+        ),
+        claim(
+            "2.5; 3.5",
+            "single against double precision and atomic rounding explain 4.1 points",
+            "trainings in f64, in f32 and with atomic additions end within hundredths of a point; averaged against summed gradients give both accuracies",
+            Some("gap"),
+        ),
+        claim(
+            "2.6",
+            "rounding makes large batches less accurate",
+            "a training in f64 has the same accuracy at each batch; with as many updates each batch has that of batch 32",
+            Some("batch"),
+        ),
+        claim(
+            "2.6",
+            "the CPU computes more with larger batches",
+            format!(
+                "the products of an epoch do not depend on the batch, and its updates become fewer: {} at batch {}, {} at {}",
+                TRAIN_SAMPLES.div_ceil(first.value as u32),
+                first.value,
+                TRAIN_SAMPLES.div_ceil(last.value as u32),
+                last.value
+            ),
+            Some("batch"),
+        ),
+        claim(
+            "2.6; 2.7",
+            "overflow or NaN makes the CPU fail at batch 256 and at rate 0.1",
+            "10.28 and 9.82 % are the shares of 7 and of 4 in the test set: one class is the answer, as where all hidden units are dead; with NaN an argmax that begins at class 0 gives 9.80 %",
+            Some("collapses"),
+        ),
+    ]
+}
+
+/// Sections 2.7 and 2.8.
+fn experiments() -> Vec<Claim> {
+    let same = same_setting();
+    let range = |value: fn(&Row) -> f64| {
+        let least = same.iter().map(value).fold(f64::INFINITY, f64::min);
+        let most = same.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
+        format!("{least} to {most}")
+    };
+    let steps = |batch: u32| 5.0 * f64::from(TRAIN_SAMPLES.div_ceil(batch));
+    let training = 1e6 * speed::step_s() / f64::from(BATCH);
+    vec![
+        claim(
+            "2.6; 2.7",
+            "differences within a table of 1D threads are of the threads",
+            format!(
+                "{} rows of five tables are the one setting 256 units, batch 64, rate 0.01, 256 threads, 16 x 16: {} s on the CPU, {} s on the GPU, {} %",
+                same.len(),
+                range(|row| row.cpu_s),
+                range(|row| row.gpu_s),
+                range(|row| row.accuracy)
+            ),
+            Some("threads1d"),
+        ),
+        claim(
+            "2.7, exp. 1; 2.8",
+            "256 threads are the best of 128, 256, 512",
+            "in its table they are the slowest of the three and the least accurate",
+            Some("threads1d"),
+        ),
+        claim(
+            "2.7, exp. 2",
+            "shared memory tiling makes 2D blocks matter",
+            "the products in use have no tiles (2.2, decision 2)",
+            Some("threads2d"),
+        ),
+        claim(
+            "2.7, exp. 3",
+            "the CPU's time grows with the square of the hidden units",
+            format!("its work is linear in them; its times grow with the power {:.2}", speed::cpu_exponent()),
+            Some("hidden"),
+        ),
+        claim(
+            "2.7, exp. 3",
+            "FLOP grow 4 and 16 times, GPU times 1.16 and 1.63 times",
+            "these times are of 256 and 512 units over 128, where FLOP grow 2 and 4 times; 1024 units take 2.64 times as long for 8 times the work",
+            Some("hidden"),
+        ),
+        claim(
+            "2.7, exp. 4",
+            "rates 0.001 and 0.1 give 89.38 and 90.52 %",
+            format!(
+                "batch 256 at 0.01 moves the weights {:.1} times as far as batch 64 at 0.001 in 5 epochs, and has less, {} %; averaged as the text says, 0.1 is the best rate of the three",
+                0.01 * steps(256) / (0.001 * steps(64)),
+                published::BATCHES[3].accuracy
+            ),
+            Some("rates"),
+        ),
+        claim(
+            "2.7, exp. 4",
+            "at 0.1 gradients exceed FP32 in atomic reductions",
+            "an averaged training at 0.1 with the published atomic kernels is stable, and better than at 0.01",
+            Some("rates"),
+        ),
+        claim(
+            "2.7, exp. 5",
+            "a larger evaluation batch costs more a sample by launch overhead",
+            format!(
+                "it has fewer launches: {} batches of 64, {} of 256, {} of 512; and 7.4 µs a sample is twice the {training:.2} µs of a training step, which computes three times as much",
+                10_000u32.div_ceil(64),
+                10_000u32.div_ceil(256),
+                10_000u32.div_ceil(512)
+            ),
+            Some("evaluate"),
+        ),
+    ]
+}
+
+/// The rows of all tables that are of the base setting.
+fn same_setting() -> Vec<Row> {
+    vec![
+        published::BATCHES[1],
+        published::THREADS_1D[1],
+        published::THREADS_2D[1],
+        published::HIDDEN[1],
+        published::RATES[1],
+    ]
+}
+
+/// Section 3.
+fn conclusions() -> Vec<Claim> {
+    vec![
+        claim(
+            "3.3; 2.5",
+            "atomic operations preserve precision",
+            "section 2.5 makes their rounding a reason of the gap; both cannot be",
+            Some("gap"),
+        ),
+        claim(
+            "3.4",
+            "13 optimized kernels",
+            format!(
+                "{} are described, one of them unused; {} more must be there",
+                published::DESCRIBED.len(),
+                published::IMPLIED.len()
+            ),
+            Some("kernels"),
+        ),
+        claim(
+            "3.5; 2.4",
+            "transfers are 0.1 % of the GPU's time, 1 µs a batch",
+            format!(
+                "200,964 bytes take at least {:.1} µs on a T4's bus ({:.2} GB/s), {:.1} % of a step; 1 µs would be {:.0} GB/s",
+                1e6 * speed::transfer_s(),
+                makers::T4_BUS / 1e9,
+                100.0 * speed::transfer_s() / speed::step_s(),
+                (4.0 * f64::from(BATCH * SIZES[0]) + memory::LABELS + memory::LOSS) / memory::TRANSFER_S / 1e9
+            ),
+            Some("figure1"),
+        ),
+        claim(
+            "3.5",
+            "tensor cores with TF32 as a next step",
+            "a T4's tensor cores have no TF32, which came with the A100",
+            None,
+        ),
+        claim(
+            "2.7; 2.8; 3.5",
+            "FP32 with atomics is more robust than FP64 at extreme rates",
+            "the CPU program sums where the GPU program averages: at 0.1 its rate is 6.4; averaged in f64 it is as robust",
+            Some("collapses"),
+        ),
+    ]
+}

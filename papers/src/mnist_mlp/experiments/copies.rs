@@ -1,0 +1,169 @@
+//! Copies between host and device in a step: the cycle of Figure 1, counted and timed.
+
+use std::sync::Arc;
+
+use warpplay::mlp::{Dataset, Residence};
+use warpplay::{Backend, Device, Event};
+
+use super::lab::Lab;
+use super::training::Way;
+use crate::experiment::{Cell, Sheet, Stop, Table};
+use crate::mnist_mlp::checks::speed;
+use crate::mnist_mlp::published::{BATCH, SIZES, main_run, makers, memory};
+use crate::mnist_mlp::{Options, Program, Traffic};
+
+/// Copies of which the mean counts.
+const COPIES: u32 = 200;
+
+/// The cycles: the published one, and those that need fewer copies.
+const CYCLES: [(&str, Residence, u32); 3] = [
+    ("each batch copied, the loss read after every step: the published cycle", Residence::Host, 1),
+    ("each batch copied, losses read every 64 steps", Residence::Host, 64),
+    ("data on the device, losses read every 64 steps", Residence::Device, 64),
+];
+
+/// The sheet.
+pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    let sheet = counted(sheet, lab)?;
+    let sheet = timed(sheet, lab)?;
+    bus(sheet, lab)
+}
+
+/// Copies of a step, counted by the program.
+fn counted(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    lab.run.expect(CYCLES.len() as u64);
+    let mut table = Table::new("Copies of a step of batch 64")
+        .column("cycle")
+        .digits("copies to the device", 2)
+        .digits("bytes", 0)
+        .digits("copies from the device", 2)
+        .digits("bytes", 1);
+    let published = memory::INPUT + memory::LABELS;
+    table.row([
+        "published, 1.4: pixels as floats".into(),
+        2.0.into(),
+        published.into(),
+        1.0.into(),
+        memory::LOSS.into(),
+    ]);
+    let exact = f64::from(4 * BATCH * SIZES[0]) + memory::LABELS;
+    table.row(["the same from the sizes".into(), 2.0.into(), exact.into(), 1.0.into(), Cell::from(memory::LOSS)]);
+    for (name, stream, read_every) in CYCLES {
+        // Copies are the same on every device and for every width; `simt` reads after every step whatever is asked.
+        let found: Traffic = lab.run.exact(&format!("copies: {name}"), |_| {
+            let train = few(2 * BATCH as usize)?;
+            let options = Options { hidden: vec![1], epochs: 1, stream, read_every, ..Options::default() };
+            let mut program = Program::new(&Device::simt(), &train, &options)?;
+            program.run(None, warpplay::Progress::go_on)?;
+            Ok(program.traffic())
+        })?;
+        let a_step = |n: u64| n as f64 / found.steps as f64;
+        let cells: [Cell; 5] = [
+            format!("ours: {name}").into(),
+            a_step(found.copies_in).into(),
+            a_step(found.bytes_in).into(),
+            (a_step(found.copies_out) / f64::from(read_every)).into(),
+            a_step(found.bytes_out).into(),
+        ];
+        table.row(cells);
+    }
+    Ok(sheet.table(table).note("ours copies pixels as bytes, a quarter of the published floats; with the data on the device an epoch's order is copied once"))
+}
+
+/// Two batches of drawn digits.
+fn few(n: usize) -> warpplay::Result<Arc<Dataset>> {
+    Ok(Arc::new(Dataset::drawn_digits(1, n)?))
+}
+
+/// Trainings by the three cycles.
+fn timed(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    if !lab.has_kernels("trainings by the three cycles") {
+        return Ok(sheet);
+    }
+    lab.run.expect(2 * CYCLES.len() as u64);
+    let mut table = Table::new("Trainings by the three cycles")
+        .column("cycle")
+        .column("what runs")
+        .column("seconds")
+        .digits("in copies, %", 2)
+        .digits("published, %", 1)
+        .digits("accuracy, %", 2);
+    for (name, stream, read_every) in CYCLES {
+        for way in [Way::Published, Way::Fast] {
+            // Ours has no choice of when its losses are read.
+            if way == Way::Fast && (stream, read_every) == (Residence::Host, 1) {
+                continue;
+            }
+            let options = Options { stream, read_every, ..lab.base() };
+            let Some(run) = lab.train(way, &options)? else { continue };
+            let cells: [Cell; 6] = [
+                name.into(),
+                way.name().into(),
+                run.seconds().into(),
+                run.transfer_share().map(|share| 100.0 * share).into(),
+                (read_every == 1).then_some(100.0 * memory::TRANSFER_SHARE).into(),
+                run.outcome.accuracy().into(),
+            ];
+            table.row(cells);
+        }
+    }
+    Ok(sheet.table(table))
+}
+
+/// What the published bytes need: by the bus of its card, and measured here.
+fn bus(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    let mut table = Table::new("The copies of a published step")
+        .column("where")
+        .digits("to the device, µs", 2)
+        .digits("loss back, µs", 2)
+        .digits("of the published step, %", 2);
+    let share = |seconds: f64| 100.0 * seconds / speed::step_s();
+    table.row([
+        "published".into(),
+        (1e6 * memory::TRANSFER_S).into(),
+        Cell::Empty,
+        Cell::from(100.0 * memory::TRANSFER_SHARE),
+    ]);
+    let least = speed::transfer_s();
+    let name = format!("T4, {:.2} GB/s, no latency", makers::T4_BUS / 1e9);
+    table.row([name.into(), (1e6 * least).into(), Cell::Empty, Cell::from(share(least))]);
+    if lab.run.device().backend() == Backend::Cuda {
+        lab.run.expect(1);
+        let (there, back) = lab.run.timed("copies of a published step", |now| Ok(copies(now.device)?))?;
+        let name = format!("here, {}", lab.run.device().name());
+        table.row([name.into(), (1e6 * there).into(), (1e6 * back).into(), Cell::from(share(there + back))]);
+    } else {
+        lab.leave_out("time of the copies of a published step: needs a GPU");
+    }
+    Ok(sheet.table(table).note(format!(
+        "a published step takes {:.1} µs: {} ms for {} steps",
+        1e6 * speed::step_s(),
+        main_run::GPU_MS,
+        main_run::GPU_MS / 1e3 / speed::step_s()
+    )))
+}
+
+/// Seconds to copy 64 inputs as floats and 64 labels to the device, and to copy 4 bytes back.
+fn copies(device: &Device) -> warpplay::Result<(f64, f64)> {
+    let stream = device.stream()?;
+    let (n_input, n_labels) = ((BATCH * SIZES[0]) as usize, BATCH as usize);
+    let (input, labels) = (stream.pinned::<f32>(n_input)?, stream.pinned::<u32>(n_labels)?);
+    let (mut input_there, mut labels_there) = (stream.alloc::<f32>(n_input)?, stream.alloc::<u32>(n_labels)?);
+    let loss = stream.alloc::<f32>(1)?;
+    let (start, end) = (stream.event()?, stream.event()?);
+    // Once before the clock runs.
+    stream.write_pinned(&mut input_there, 0, &input, n_input)?;
+    stream.record(&start)?;
+    for _ in 0..COPIES {
+        stream.write_pinned(&mut input_there, 0, &input, n_input)?;
+        stream.write_pinned(&mut labels_there, 0, &labels, n_labels)?;
+    }
+    stream.record(&end)?;
+    let there = f64::from(Event::elapsed_ms(&start, &end)?) / 1e3 / f64::from(COPIES);
+    // The host waits for each, as the published cycle does.
+    let clock = std::time::Instant::now();
+    for _ in 0..COPIES {
+        stream.read_into(&loss, 0, &mut [0.0f32])?;
+    }
+    Ok((there, clock.elapsed().as_secs_f64() / f64::from(COPIES)))
+}

@@ -1,0 +1,116 @@
+//! The main experiment: 10 epochs, time, accuracy, loss.
+
+use super::lab::Lab;
+use super::training::{Trained, Way};
+use crate::experiment::{Axis, Cell, Chart, Figure, Line, Sheet, Stop, Table};
+use crate::mnist_mlp::checks::speed;
+use crate::mnist_mlp::published::main_run;
+
+/// The sheet.
+pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
+    lab.run.expect(5);
+    let options = lab.main();
+    let runs = [
+        ("CPU program: 1 thread, summed", lab.cpu_program(&options)?),
+        ("CPU, averaged", lab.train(Way::CpuAll, &options)?),
+        ("paper's kernels", lab.train(Way::Published, &options)?),
+        ("ours", lab.train(Way::Fast, &options)?),
+    ];
+    // Work of an epoch, whatever its size.
+    let work = speed::step_flop(&lab.sizes(&options), 1) * lab.train.len() as f64;
+    let sheet = sheet.table(measured(&runs, work)).table(losses(&runs)).figure(figure(&runs));
+    let falls = runs.iter().filter_map(|(name, run)| {
+        let losses = &run.as_ref()?.outcome.losses;
+        let (before, last) = (losses.len().checked_sub(2)?, losses.len() - 1);
+        Some(format!(
+            "{name}: in the last epoch the loss falls by {:.2} %",
+            100.0 * (1.0 - losses[last] / losses[before])
+        ))
+    });
+    Ok(falls.collect::<Vec<_>>().into_iter().fold(sheet, Sheet::note))
+}
+
+type Runs = [(&'static str, Option<Trained>)];
+
+fn measured(runs: &Runs, work: f64) -> Table {
+    let mut table = Table::new("Measured performance")
+        .column("what")
+        .column("seconds")
+        .digits("s an epoch", 4)
+        .digits("accuracy, %", 2)
+        .digits("speed-up", 1)
+        .digits("GFLOP/s", 2);
+    let flop = speed::training_flop();
+    for (name, ms, accuracy) in [
+        ("published CPU", main_run::CPU_MS, main_run::CPU_ACCURACY),
+        ("published GPU", main_run::GPU_MS, main_run::GPU_ACCURACY),
+    ] {
+        let seconds = ms / 1e3;
+        let cells: [Cell; 6] = [
+            name.into(),
+            seconds.into(),
+            (seconds / f64::from(main_run::EPOCHS)).into(),
+            accuracy.into(),
+            (main_run::CPU_MS / ms).into(),
+            (flop / seconds / 1e9).into(),
+        ];
+        table.row(cells);
+    }
+    let cpu = runs[0].1.as_ref().and_then(Trained::seconds);
+    for (name, run) in runs {
+        let Some(run) = run else { continue };
+        let seconds = run.seconds();
+        table.row([
+            (*name).into(),
+            seconds.into(),
+            run.epoch_s().into(),
+            run.outcome.accuracy().into(),
+            cpu.zip(seconds).map(|(cpu, seconds)| cpu / seconds).into(),
+            run.epoch_s().map(|seconds| work / seconds / 1e9).into(),
+        ]);
+    }
+    table
+}
+
+fn losses(runs: &Runs) -> Table {
+    let mut table =
+        Table::new("Mean loss of each epoch").column("epoch").digits("published CPU", 4).digits("published GPU", 4);
+    let there: Vec<&(&str, Option<Trained>)> = runs.iter().filter(|(_, run)| run.is_some()).collect();
+    for (name, _) in &there {
+        table = table.digits(*name, 4);
+    }
+    let n_epochs = there.iter().filter_map(|(_, run)| Some(run.as_ref()?.outcome.losses.len())).max().unwrap_or(0);
+    for epoch in 1..=n_epochs.max(main_run::EPOCHS as usize) {
+        let published = |losses: &[(u32, f64)]| -> Cell {
+            losses.iter().find(|(of, _)| *of as usize == epoch).map(|(_, loss)| *loss).into()
+        };
+        let mut cells = vec![epoch.into(), published(&main_run::CPU_LOSSES), published(&main_run::GPU_LOSSES)];
+        let ours = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.losses.get(epoch - 1).copied());
+        cells.extend(there.iter().map(|(_, run)| Cell::from(ours(run))));
+        table.row(cells);
+    }
+    table
+}
+
+fn figure(runs: &Runs) -> Figure {
+    let published = |name: &str, losses: &[(u32, f64)]| Line {
+        name: name.into(),
+        points: losses.iter().map(|&(epoch, loss)| [f64::from(epoch), loss]).collect(),
+        band: Vec::new(),
+        published: true,
+    };
+    let mut lines =
+        vec![published("published CPU", &main_run::CPU_LOSSES), published("published GPU", &main_run::GPU_LOSSES)];
+    for (name, run) in runs {
+        let Some(run) = run else { continue };
+        let points = (1..).map(f64::from).zip(&run.outcome.losses).map(|(epoch, &loss)| [epoch, loss]).collect();
+        lines.push(Line { name: (*name).into(), points, ..Line::default() });
+    }
+    Figure {
+        file: "main-losses".into(),
+        title: "Loss by epoch: the two published programs and ours".into(),
+        x: Axis::linear("epoch"),
+        y: Axis::log("mean loss"),
+        chart: Chart::Lines(lines),
+    }
+}

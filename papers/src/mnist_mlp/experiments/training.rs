@@ -1,0 +1,248 @@
+//! One training, in one of the different ways, and evaluations of what it leaves.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use warpplay::mlp::{Classifier, Dataset, EpochReport, Evaluation, Network, Trainer};
+use warpplay::{Device, Error, Precision, Result, mlp};
+
+use crate::experiment::{Measurement, Stop};
+use crate::mnist_mlp::{Forms, Options, Program};
+
+/// Who trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The plain program, one thread.
+    Cpu,
+    /// The plain program, all cores: the same result sooner.
+    CpuAll,
+    /// The plain program in double precision, all cores.
+    CpuDouble,
+    /// The kernels of the paper, in the forms that the options name.
+    Published,
+    /// Our fastest kernels for the shape.
+    Fast,
+}
+
+impl Way {
+    /// As tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU, 1 thread",
+            Self::CpuAll => "CPU",
+            Self::CpuDouble => "CPU, f64",
+            Self::Published => "paper's kernels",
+            Self::Fast => "ours",
+        }
+    }
+
+    /// Whether it needs a device that runs kernels.
+    pub fn has_kernels(self) -> bool {
+        matches!(self, Self::Published | Self::Fast)
+    }
+}
+
+/// What a training comes to, whatever its time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Mean loss of each epoch.
+    pub losses: Vec<f64>,
+    /// Share of the test set that is right, after each epoch.
+    pub accuracies: Vec<f64>,
+    /// Hidden units that are 0 on every training sample.
+    pub dead_units: u64,
+    /// Hidden units.
+    pub units: u64,
+    /// How often each class is the answer for the test set, at the end.
+    pub answers: Vec<u64>,
+    /// Where a loss was not finite; the network is then that before the epoch.
+    pub diverged: Option<String>,
+}
+
+impl Outcome {
+    /// Per cent of the test set at the end.
+    pub fn accuracy(&self) -> Option<f64> {
+        self.accuracies.last().map(|share| 100.0 * share)
+    }
+
+    /// Loss of the last epoch.
+    pub fn loss(&self) -> Option<f64> {
+        self.losses.last().copied()
+    }
+
+    /// The class that is the answer most often, and its share of the answers in per cent.
+    pub fn favourite(&self) -> Option<(usize, f64)> {
+        let all: u64 = self.answers.iter().sum();
+        let (class, &n) = self.answers.iter().enumerate().max_by_key(|&(class, n)| (n, std::cmp::Reverse(class)))?;
+        (all > 0).then(|| (class, 100.0 * n as f64 / all as f64))
+    }
+}
+
+/// What is a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Seconds of all epochs, evaluation left out.
+    pub seconds: f64,
+    /// Which implementation: an engine of ours, or `paper`.
+    pub engine: String,
+    /// Share of the time in copies of batches, where they are copied.
+    pub transfer_share: Option<f64>,
+}
+
+/// A training.
+#[derive(Clone, Debug, Default)]
+pub struct Trained {
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What is a time.
+    pub times: Times,
+}
+
+impl Trained {
+    /// Seconds of the training, if it came to its end.
+    pub fn seconds(&self) -> Option<f64> {
+        self.outcome.diverged.is_none().then_some(self.times.seconds)
+    }
+
+    /// Seconds of an epoch.
+    pub fn epoch_s(&self) -> Option<f64> {
+        Some(self.seconds()? / self.outcome.losses.len() as f64)
+    }
+
+    /// Share of the time in copies.
+    pub fn transfer_share(&self) -> Option<f64> {
+        self.times.transfer_share
+    }
+}
+
+/// What a training is called in the journal.
+pub fn key(way: Way, options: &Options, number: u32) -> String {
+    let Options {
+        hidden,
+        batch,
+        epochs,
+        learning_rate,
+        reduction,
+        init,
+        seed,
+        stream,
+        evaluate_batch,
+        read_every,
+        forms,
+    } = options;
+    let mut key = format!(
+        "{}: hidden {hidden:?}, batch {batch}, rate {learning_rate}, {reduction}, {epochs} epochs, {init}, seed {seed}, {stream}, evaluated {evaluate_batch}",
+        way.name()
+    );
+    if way == Way::Published {
+        let Forms { block, tile, matmul, column_sums, softmax, accumulate, loss, divide } = forms;
+        key += &format!(
+            ", {block} {tile} {matmul} {column_sums} {softmax} {accumulate} {loss} {divide}, read every {read_every}"
+        );
+    }
+    if number > 1 {
+        key += &format!(", number {number}");
+    }
+    key
+}
+
+/// Trains.
+///
+/// # Errors
+/// [`Stop::Interrupted`] if the watcher ends it; errors of the device. A loss that is not finite is none: the outcome says so.
+pub fn trained<E>(
+    way: Way,
+    options: &Options,
+    train: &Arc<Dataset>,
+    test: &Arc<Dataset>,
+    now: &mut Measurement<'_, E>,
+) -> Result<(Outcome, Times), Stop> {
+    let device = if way.has_kernels() { now.device.clone() } else { Device::cpu() };
+    let mut stopped = false;
+    let mut watch = |_: &warpplay::Progress<EpochReport>| {
+        let answer = now.go_on();
+        stopped |= answer.is_break();
+        answer
+    };
+    let (engine, epochs, end, of_train, of_test) = if way == Way::Published {
+        let mut program = Program::new(&device, train, options)?;
+        let end = program.run(Some(test), &mut watch).map(|_| ());
+        let epochs = program.position().epochs.clone();
+        ("paper".to_string(), epochs, end, program.evaluate(train)?, program.evaluate(test)?)
+    } else {
+        let threads = (way == Way::Cpu).then_some(1);
+        let options = ours(options, way);
+        let mut trainer = Trainer::builder(train).options(options).test(test).threads(threads).build(&device)?;
+        let end = trainer.run(&mut watch).map(|_| ());
+        let (engine, epochs) = (trainer.engine().to_string(), trainer.epochs().to_vec());
+        (engine, epochs, end, trainer.evaluate(train)?, trainer.evaluate(test)?)
+    };
+    let diverged = match end {
+        Ok(()) => None,
+        Err(Error::Diverged { epoch, step, .. }) => Some(format!("loss not finite in epoch {epoch}, step {step}")),
+        Err(error) => return Err(error.into()),
+    };
+    if stopped {
+        return Err(Stop::Interrupted);
+    }
+    let shares: Vec<f64> = epochs.iter().filter_map(|epoch| epoch.transfer_share).collect();
+    let answers = (0..of_test.confusion.len()).map(|class| of_test.confusion.iter().map(|row| row[class]).sum());
+    let outcome = Outcome {
+        losses: epochs.iter().map(|epoch| epoch.loss).collect(),
+        accuracies: epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect(),
+        dead_units: of_train.dead_units_by_layer.iter().sum(),
+        units: options.hidden.iter().map(|&units| u64::from(units)).sum(),
+        answers: answers.collect(),
+        diverged,
+    };
+    let times = Times {
+        seconds: epochs.iter().map(|epoch| epoch.seconds).sum(),
+        engine,
+        transfer_share: (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64),
+    };
+    Ok((outcome, times))
+}
+
+/// The same options for an engine of ours.
+fn ours(options: &Options, way: Way) -> mlp::Options {
+    mlp::Options {
+        hidden: options.hidden.clone(),
+        batch: options.batch,
+        epochs: options.epochs,
+        learning_rate: options.learning_rate,
+        reduction: options.reduction,
+        init: options.init,
+        seed: options.seed,
+        stream: options.stream,
+        evaluate_batch: options.evaluate_batch,
+        precision: if way == Way::CpuDouble { Precision::F64 } else { Precision::F32 },
+        ..mlp::Options::default()
+    }
+}
+
+/// A network after one epoch, by the fastest way there is: what is evaluated.
+pub fn network(device: &Device, options: &Options, train: &Arc<Dataset>) -> Result<Network> {
+    let options = mlp::Options { epochs: 1, ..ours(options, Way::Fast) };
+    let mut trainer = Trainer::builder(train).options(options).build(device)?;
+    trainer.run(warpplay::Progress::go_on)?;
+    trainer.network()
+}
+
+/// Evaluates a network `n` times, `batch` samples at once.
+pub fn evaluations(
+    way: Way,
+    device: &Device,
+    network: &Network,
+    batch: u32,
+    test: &Arc<Dataset>,
+    n: usize,
+) -> Result<Vec<Evaluation>> {
+    if way == Way::Published {
+        let options = Options { evaluate_batch: batch, forms: Forms::published(), ..Options::default() };
+        let mut program = Program::classifier(device, network, &options)?;
+        return (0..n).map(|_| program.evaluate(test)).collect();
+    }
+    let threads = (way == Way::Cpu).then_some(1);
+    let mut classifier = Classifier::builder(network).evaluate_batch(batch).threads(threads).build(device)?;
+    (0..n).map(|_| classifier.evaluate(test)).collect()
+}

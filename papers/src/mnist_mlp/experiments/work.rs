@@ -1,0 +1,65 @@
+//! Floating-point operations and threads of a step: the table of section 2.3 beside what the sizes give.
+
+use crate::experiment::{Cell, Sheet, Table};
+use crate::mnist_mlp::checks::speed;
+use crate::mnist_mlp::published::{BATCH, SIZES, main_run, work};
+
+/// Operations and threads as printed, where they are.
+type Published = (Option<f64>, Option<f64>);
+
+/// The sheet: arithmetic alone.
+pub(super) fn sheet(sheet: Sheet) -> Sheet {
+    let [inputs, hidden, classes] = SIZES.map(u64::from);
+    let batch = u64::from(BATCH);
+    let product = |m: u64, n: u64, k: u64| (2 * m * n * k, m * n);
+    let mut table = Table::new("A step of batch 64 of 784-256-10")
+        .column("operation")
+        .column("published FLOP")
+        .column("FLOP")
+        .column("published threads")
+        .column("threads with work");
+    let none = (None, None);
+    let rows: [(&str, Published, (u64, u64)); 11] = [
+        ("forward, layer 1", (Some(work::FORWARD_1), Some(work::LAYER_1_THREADS)), product(batch, hidden, inputs)),
+        ("bias, both layers", none, (batch * (hidden + classes), batch * (hidden + classes))),
+        ("ReLU", (Some(work::RELU), Some(work::LAYER_1_THREADS)), (batch * hidden, batch * hidden)),
+        ("forward, layer 2", (Some(work::FORWARD_2), Some(work::LAYER_2_THREADS)), product(batch, classes, hidden)),
+        // A largest value, a difference, an exponential and an addition, then a division, for each value.
+        ("softmax", (Some(work::SOFTMAX), Some(work::SOFTMAX_THREADS)), (5 * batch * classes, batch * classes)),
+        ("loss", (Some(work::LOSS), Some(work::SOFTMAX_THREADS)), (3 * batch, batch)),
+        ("gradient of W2", (Some(work::BACKWARD_2), Some(work::BACKWARD_THREADS)), product(hidden, classes, batch)),
+        ("hidden gradient", none, product(batch, hidden, classes)),
+        ("gradient of W1", none, product(inputs, hidden, batch)),
+        ("gradients of b1 and b2", none, ((batch - 1) * (hidden + classes), batch * (hidden + classes))),
+        (
+            "updates",
+            (None, Some(work::UPDATE_THREADS)),
+            (
+                2 * (inputs * hidden + hidden * classes + hidden + classes),
+                inputs * hidden + hidden * classes + hidden + classes,
+            ),
+        ),
+    ];
+    for (name, (published, threads), (flop, with_work)) in rows {
+        let cells: [Cell; 5] = [name.into(), published.into(), flop.into(), threads.into(), with_work.into()];
+        table.row(cells);
+    }
+    let all: u64 = rows.iter().map(|(.., (flop, _))| flop).sum();
+    let most = rows.iter().map(|(.., (_, threads))| *threads).max().unwrap_or(0);
+    table.row(["total".into(), work::STEP.into(), all.into(), work::BACKWARD_THREADS.into(), Cell::from(most)]);
+    let (gpu, cpu) = speed::flops();
+    let mut rates = Table::new("What the published times mean, products alone")
+        .column("program")
+        .column("seconds")
+        .digits("GFLOP/s", 2)
+        .column("\"realistic\", GFLOPS");
+    let claimed = format!("{} to {}", work::REALISTIC_FLOPS.0 / 1e9, work::REALISTIC_FLOPS.1 / 1e9);
+    rates.row(["GPU".into(), (main_run::GPU_MS / 1e3).into(), (gpu / 1e9).into(), Cell::from(claimed)]);
+    rates.row(["CPU".into(), (main_run::CPU_MS / 1e3).into(), Cell::from(cpu / 1e9)]);
+    let products = speed::step_flop(&SIZES, BATCH);
+    sheet.table(table).table(rates).note(format!(
+        "the products of a step are {:.2} MFLOP, of which the forward pass is {:.2}; the published total leaves out the gradient of W1 and the hidden gradient",
+        products / 1e6,
+        2e-6 * (batch * hidden * (inputs + classes)) as f64
+    ))
+}

@@ -1,0 +1,142 @@
+//! Which printed numbers follow from others, and which do not: the list of faults, held to arithmetic done here by hand.
+
+use std::collections::BTreeSet;
+
+use warpplay_papers::experiment::Paper;
+use warpplay_papers::mnist_mlp::checks::{self, Range, speed};
+use warpplay_papers::mnist_mlp::experiments::MnistMlp;
+use warpplay_papers::mnist_mlp::published;
+use warpplay_tests::Checked;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+use super::small_set;
+
+#[test]
+fn printed_numbers_that_do_not_follow_are_these() {
+    let found: BTreeSet<(String, String)> = checks::numbers()
+        .into_iter()
+        .filter(|number| !number.holds())
+        .map(|number| (number.place.to_string(), number.what))
+        .collect();
+    // Each beside why it must be here.
+    let expected = [
+        // 298,617.53 / 2,247.11 = 132.89.
+        ("2.5", "speed-up, from the milliseconds"),
+        // 2 (784 h + 10 h) … is linear in h: 2 and 4 times.
+        ("2.7, exp. 3", "FLOP, 256 against 128"),
+        ("2.7, exp. 3", "FLOP, 512 against 128"),
+        // 2 · 64 · 784 · 256 = 25,690,112.
+        ("2.3", "FLOP, forward layer 1"),
+        // 2 · 2 · 64 · 256 · 10 = 655,360.
+        ("2.3", "FLOP, backward layer 2, W2 and hidden"),
+        // 2 · 25,690,112 + 3 · 327,680 = 52,363,264.
+        ("2.3", "FLOP, forward and backward"),
+        // 256 · 10 = 2,560.
+        ("2.3", "threads, backward layer 2, W2"),
+        // 784 · 256 = 200,704.
+        ("2.3", "threads, at most"),
+        // 64 blocks of 256.
+        ("2.3", "threads, softmax as kernel 3 has it"),
+        // 16 · 16 · 4 = 1,024.
+        ("1.3, kernel 2", "a tile of 16 x 16"),
+        // 784 · 256 · 4 = 802,816.
+        ("2.4", "W1"),
+        // 266 · 4 = 1,064.
+        ("2.4", "biases"),
+        ("2.4", "weights and biases"),
+        ("2.4", "total VRAM"),
+        ("2.4", "read in a batch, twice the two sums"),
+        ("2.4", "written in a batch, the two sums"),
+        // 26e6 / 312e12 = 8.3e-8 s.
+        ("2.3", "26 MFLOP at 312 TFLOPS"),
+        ("2.3", "A100, FP32"),
+        ("2.3", "realistic GFLOPS, against 2.25 s"),
+        ("2.3", "speed-up of 5 GFLOPS over the CPU's"),
+        ("2.5", "speed-up, within the expected"),
+        ("2.4", "memory bandwidth, T4"),
+        // 200,964 bytes at 15.75 GB/s.
+        ("2.4", "transfers of a batch, at least"),
+        ("3.5", "transfers in the GPU's time, at least"),
+        ("2.7, exp. 3", "exponent of the CPU's time in the hidden units"),
+    ];
+    let expected: BTreeSet<_> = expected.map(|(place, what)| (place.to_string(), what.to_string())).into();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn every_printed_speed_up_is_checked_and_all_but_one_hold() {
+    let numbers = checks::numbers();
+    let speed_ups = numbers.iter().filter(|number| number.what.starts_with("speed-up, ") && number.place != "2.3");
+    // 17 rows; the main one from rounded seconds, from milliseconds, and against the expectation.
+    assert_eq!(speed_ups.count(), 17 + 3);
+    let tables = [
+        &published::BATCHES[..],
+        &published::THREADS_1D,
+        &published::THREADS_2D,
+        &published::HIDDEN,
+        &published::RATES,
+    ];
+    for row in tables.concat() {
+        let ratio = row.cpu_s / row.gpu_s;
+        // Times are printed in hundredths of a second: half of one is this share of the GPU's time.
+        let share = 0.005 / row.gpu_s + 0.005 / row.cpu_s;
+        assert!((row.speed_up - ratio).abs() <= ratio * share + 0.1, "{row:?}: {ratio}");
+    }
+}
+
+#[test]
+fn what_the_times_mean_by_hand() {
+    // 25,690,112 forward and for W1, 327,680 forward, for W2 and for the hidden values; 937.5 batches an epoch.
+    let step = 2.0 * 25_690_112.0 + 3.0 * 327_680.0;
+    assert_eq!(speed::step_flop(&published::SIZES, 64), step);
+    let exact = Tolerance { abs: 0.0, rel: 1e-12 };
+    let (gpu, cpu) = speed::flops();
+    let all = step * 9375.0;
+    close("GPU", &[gpu, cpu], &[all / 2.247_11, all / 298.617_53], exact);
+    close("a step", &[speed::step_s()], &[2.247_11 / 9380.0], exact);
+    close("transfers", &[speed::transfer_s()], &[200_964.0 / 15.75e9], exact);
+    // Tiles of 16 use a value 16 times, at layer 2 the 10 columns fill 10 of 16.
+    assert_eq!(speed::loads(64, 256, 784, 1) / speed::loads(64, 256, 784, 16), 16.0);
+    assert_eq!(speed::loads(64, 10, 256, 16), 64.0 * 256.0 + 256.0 * 10.0 * 4.0);
+    assert!(Range::quotient(1.0, 1.0, 0.01).meets(&Range::exact(1.0)) && !Range::exact(1.0).meets(&Range::exact(2.0)));
+}
+
+#[test]
+fn both_collapses_are_the_share_of_a_class() {
+    let all: u32 = published::TEST_CLASSES.iter().sum();
+    assert_eq!(all, published::TEST_SAMPLES);
+    let class = |accuracy: f64| {
+        let images = (accuracy * 100.0).round() as u32;
+        published::TEST_CLASSES.iter().position(|&of| of == images)
+    };
+    let [first, second] = published::COLLAPSES;
+    assert_eq!((first.batch, first.rate, class(first.accuracy)), (256, 0.01, Some(7)));
+    assert_eq!((second.batch, second.rate, class(second.accuracy)), (64, 0.1, Some(4)));
+    // The class that an argmax of NaN answers is another.
+    assert_eq!(class(9.80), Some(0));
+}
+
+#[test]
+fn the_table_of_rates_contradicts_the_table_of_batches() {
+    // How far 5 epochs move the weights: rate times updates.
+    let way = |rate: f64, batch: u32| rate * 5.0 * f64::from(published::TRAIN_SAMPLES.div_ceil(batch));
+    let (large_batch, small_rate) = (published::BATCHES[3], published::RATES[0]);
+    assert!(way(0.01, 256) > 2.5 * way(0.001, 64));
+    assert!(large_batch.accuracy < small_rate.accuracy, "further, and less accurate");
+}
+
+#[test]
+fn claims_name_items_that_there_are() -> Checked {
+    let set = small_set(23, 1)?;
+    let paper = MnistMlp { train: set.clone(), test: set, epochs: None, repeats: 2 };
+    let names: BTreeSet<&str> = paper.items().iter().map(|item| item.name).collect();
+    let claims = checks::claims();
+    assert!(claims.iter().all(|claim| claim.item.is_none_or(|item| names.contains(item))));
+    let find = |part: &str| claims.iter().find(|claim| claim.holds.contains(part)).map(|claim| claim.place);
+    // Five rows of one setting, by hand from the tables.
+    assert_eq!(find("150.9 to 166.44 s on the CPU, 1.16 to 1.29 s on the GPU, 92.1 to 92.4 %"), Some("2.6; 2.7"));
+    assert_eq!(find("218 GFLOP/s, 2.7 % of a T4's 8.1 TFLOPS"), Some("2.3"));
+    let refused = MnistMlp { repeats: 0, ..paper }.options().expect_err("no training").to_string();
+    assert_eq!(refused, "option repeats: 0 is not allowed (at least 1)");
+    Ok(())
+}
