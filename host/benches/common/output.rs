@@ -98,9 +98,9 @@ impl Table {
 
     /// What the table is called in pages: the words in capitals that its title begins with.
     fn name(&self) -> String {
-        let in_capitals = |word: &&str| !word.chars().any(char::is_lowercase);
-        let words: Vec<&str> = self.title.split([' ', ',', ':']).take_while(in_capitals).collect();
-        words.join(" ").trim().to_lowercase()
+        let head = self.title.split([',', ':', '(']).next().unwrap_or_default();
+        let words: Vec<&str> = head.split_whitespace().take_while(|word| !word.chars().any(char::is_lowercase)).collect();
+        words.join(" ").to_lowercase()
     }
 
     /// Prints the table, and writes it as a line of JSON, from which `warpplay papers page` fills a page.
