@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Measures every figure of docs/performance.md and docs/papers, and writes the tables into the pages.
+#
+#   docs/measure.sh run BUNDLE OUT [--quick]   measure with the programs of `cargo xtask bundle BUNDLE`, in a copy of the repository; results go to OUT
+#   docs/measure.sh write OUT                  write them into the pages, with the program that `cargo build --release -p warpplay-cli` has made
+#
+# MNIST=DIR are MNIST's four files, GAMES=FILE records of shogi games; without them digits are drawn and the repository's hundred games are taken. DEVICE is the device [default: auto].
+# PAPERS="mctsnc cfr_thesis" measures these publications only, BENCHES="mcts" these benches only; an empty list none.
+set -euo pipefail
+
+usage() {
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    exit 2
+}
+
+run() {
+    local bundle=$1 out=$2 quick=${3:-} device=${DEVICE:-auto} name
+    local games=${GAMES:-tests/golden/shogi/first_100.usi.txt.gz}
+    local -a few=()
+    [[ -z $quick ]] || few=(--quick)
+    mkdir -p "$out"
+    # A bench: its name, its package, its own flags. A failed row does not end the others.
+    bench() {
+        [[ " ${BENCHES-mcts azero mlp cfr shogi shogi_bonanza} " == *" $1 "* ]] || return 0
+        "$bundle/bench-$2-$1" --device "$device" "${few[@]}" --json "$out/bench-$1.jsonl" "${@:3}" || echo "bench $1: failed" >&2
+    }
+    bench mcts warpplay
+    bench azero warpplay --seconds 0.25
+    bench mlp warpplay --seconds 1 ${MNIST:+--data "$MNIST"}
+    bench cfr warpplay --seconds 1
+    bench shogi warpplay --seconds 0.5 --games "$games"
+    bench shogi_bonanza warpplay-papers --seconds 0.5 --games "$games"
+    # A publication: its name, its own flags. What was measured before an end is gone on with.
+    paper() {
+        [[ " ${PAPERS-mctsnc checkers_conv mnist_mlp shogi_bonanza cfr_thesis} " == *" $1 "* ]] || return 0
+        local kept="$out/$1.journal" keep=--checkpoint
+        [[ ! -e $kept ]] || keep=--resume
+        "$bundle/program-warpplay-cli-warpplay" papers "$1" --device "$device" "${few[@]}" "$keep" "$kept" --json "$out/$1.json" --plots "$out/$1" "${@:2}" ||
+            echo "publication $1: failed" >&2
+    }
+    for name in mctsnc checkers_conv cfr_thesis; do paper "$name"; done
+    paper mnist_mlp ${MNIST:+--data "$MNIST"}
+    paper shogi_bonanza --records "$games"
+}
+
+write() {
+    local out=$1 program=target/release/warpplay file name
+    # Benches of all families stand on one page.
+    local -a benches=("$out"/bench-*.jsonl)
+    [[ ! -e ${benches[0]} ]] || "$program" papers page docs/performance.md "${benches[@]}"
+    for file in "$out"/*.json; do
+        name=$(basename "$file" .json)
+        [[ -e docs/papers/$name.md ]] || continue
+        if [[ -d $out/$name ]]; then
+            mkdir -p "docs/papers/$name"
+            cp "$out/$name"/*.svg "docs/papers/$name/"
+        fi
+        "$program" papers page "docs/papers/$name.md" "$file"
+    done
+}
+
+case "${1:-}" in
+    run) (($# == 3 || $# == 4)) || usage; run "${@:2}" ;;
+    write) (($# == 2)) || usage; write "$2" ;;
+    *) usage ;;
+esac
