@@ -39,7 +39,7 @@
 //!
 //! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training
 //! sample is *dead*: it has no gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole
-//! difference between the two accuracies that the paper reports: `docs/mlp-accuracy-gap.md`.
+//! difference between the two accuracies that the paper reports: `docs/papers/mnist_mlp.md`.
 //!
 //! # Data layout
 //!

@@ -26,7 +26,7 @@ named! {
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
     Mean = "mean",
-    /// Their sum, as in the CPU program of the paper: the rate grows with the batch (`docs/mlp-accuracy-gap.md`).
+    /// Their sum, as in the CPU program of the paper: the rate grows with the batch (`docs/papers/mnist_mlp.md`).
     Sum = "sum",
 }
 
