@@ -47,6 +47,7 @@ pub(super) fn first(shards: &[&Shard], parents: usize) -> Result<Shard> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpplay::shogi::Window;
 
     #[test]
     fn parts_are_of_the_first_games() {
@@ -56,7 +57,13 @@ mod tests {
         let parents = |parts: &[Shard]| parts.iter().map(Shard::n_parents).sum::<usize>();
         assert_eq!(parents(&part(&shards, 100, 80).unwrap()), 3823);
         let some = part(&shards, 3, 60).unwrap();
-        assert_eq!(parents(&some), 60);
+        // What the builder makes of these games and half-moves; one of them is over before the last.
+        let window = |start, end| Window { start, end, step: 1 };
+        let records = Records::from_bytes(Path::new("first_100.usi.txt.gz"), GAMES);
+        let built = Dataset::builder().games(window(0, 3)).plies(window(40, 60)).build(&records).unwrap();
+        assert_eq!(parents(&some) as u64, built.n_parents());
+        let fingerprint = |shards: &[&Shard]| shards.iter().map(|shard| shard.fingerprint()).fold(0, u64::wrapping_add);
+        assert_eq!(fingerprint(&some.iter().collect::<Vec<_>>()), fingerprint(&built.views()));
         assert!(some.iter().flat_map(|shard| shard.plies.iter()).all(|&ply| (40..60).contains(&ply)));
         assert_eq!(first(&shards, 7).unwrap().n_parents(), 7);
         assert!(GAMES.len() < 100_000);

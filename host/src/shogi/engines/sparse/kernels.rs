@@ -72,6 +72,12 @@ impl Packed {
     }
 }
 
+/// A part of a shard, and which of its parents a pass goes over: numbers that ascend, `None` for all.
+pub(super) struct Chosen<'a> {
+    pub packed: &'a Packed,
+    pub some: Option<&'a [u32]>,
+}
+
 /// What passes write beside the gradient.
 pub(super) struct Results {
     evaluations: Buffer<f64>,
@@ -213,12 +219,11 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Adds the sums of a part, or of some of its parents (numbers that ascend), to the totals, and to the gradient if it is wanted.
+    /// Adds the sums of a part, or of some of its parents, to the totals, and to the gradient if it is wanted.
     pub fn pass(
         &self,
         stream: &Stream,
-        packed: &Packed,
-        some: Option<&[u32]>,
+        Chosen { packed, some }: Chosen<'_>,
         parameters: &mut Parameters,
         results: &mut Results,
         loss: &Loss,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use warpplay_gpu::shogi::sparse::update::{Rule, kind, rounded};
 
 use columns::Part;
-use kernels::{Kernels, Packed, Parameters, Results};
+use kernels::{Chosen, Kernels, Packed, Parameters, Results};
 
 use crate::shogi::engines::learn::{Learn, Lent, check_memory, check_rows, on_the_host, too_large};
 use crate::shogi::evaluator::check_weights;
@@ -218,7 +218,7 @@ impl DeviceEngine {
             slot.packed.stage(copies, &mut slot.pinned, shard, part)?;
             copies.record(&slot.copied)?;
             slot.copied.wait()?;
-            kernels.pass(stream, &slot.packed, None, parameters, results, loss, gradient)?;
+            kernels.pass(stream, Chosen { packed: &slot.packed, some: None }, parameters, results, loss, gradient)?;
             stream.record(&slot.computed)?;
             std::mem::swap(&mut slot, &mut other);
         }
@@ -263,7 +263,7 @@ impl Learn for DeviceEngine {
         let Self { stream, kernels, parameters, results, resident, .. } = self;
         for part in parts {
             if let Some(packed) = resident.get(&Name::of(part.shard)) {
-                kernels.pass(stream, packed, part.parents, parameters, results, loss, gradient)?;
+                kernels.pass(stream, Chosen { packed, some: part.parents }, parameters, results, loss, gradient)?;
             }
         }
         self.stream_pass(&pieces, loss, gradient)?;
