@@ -43,7 +43,7 @@ pub enum Paper {
     ShogiBonanza(shogi_bonanza::Args),
     #[cfg(feature = "cfr")]
     #[command(name = "cfr_thesis")]
-    CfrThesis(cfr_thesis::Args),
+    CfrThesis(Box<cfr_thesis::Args>),
     #[command(name = "page")]
     Page(page::Args),
 }
@@ -60,7 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         #[cfg(feature = "shogi")]
         Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
         #[cfg(feature = "cfr")]
-        Paper::CfrThesis(args) => cfr_thesis::run(&args),
+        Paper::CfrThesis(args) => cfr_thesis::run(*args),
         Paper::Page(args) => page::run(&args),
     }
 }
@@ -90,6 +90,7 @@ mod tests {
             ("checkers_conv --games", "by --quick"),
             ("mnist_mlp experiments --epochs", "by --quick"),
             ("cfr_thesis --iterations", "by --quick"),
+            ("cfr_thesis --game", "all"),
         ];
         hold::<Args>(&cases, &prose, |args| match &args.paper {
             Paper::MnistMlp(args) => args.options().map(|options| format!("{options:?}")).ok_or("no options".into()),
