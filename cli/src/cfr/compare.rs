@@ -34,6 +34,9 @@ struct Run {
     batch: u32,
     engine: String,
     trajectory: Vec<Point>,
+    /// Why there is no exploitability, where the engine cannot find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<String>,
 }
 
 /// Runs the command.
@@ -101,7 +104,14 @@ fn one(args: &CompareArgs, problem: &Problem, device: &Device, options: Options)
     let report = solver.report();
     check::trajectory(&report.trajectory, solve::slack(&report))?;
     let Options { algorithm, sampling, batch, .. } = options;
-    Ok(Run { algorithm, sampling, batch, engine: report.engine.to_string(), trajectory: report.trajectory })
+    Ok(Run {
+        algorithm,
+        sampling,
+        batch,
+        engine: report.engine.to_string(),
+        trajectory: report.trajectory,
+        left_out: report.unmeasured,
+    })
 }
 
 /// The end of each run in a line.
@@ -110,8 +120,12 @@ fn text(runs: &[Run]) -> String {
         "{:<10} {:<16} {:<9} {:>12} {:>10} {:>12}\n",
         "algorithm", "sampling", "engine", "iterations", "time", "NashConv"
     );
-    for Run { algorithm, sampling, engine, trajectory, .. } in runs {
-        let Some(last) = trajectory.last() else { continue };
+    for Run { algorithm, sampling, engine, trajectory, left_out, .. } in runs {
+        let Some(last) = trajectory.last() else {
+            let reason = left_out.as_deref().unwrap_or("stopped before its first measurement");
+            text += &format!("{algorithm:<10} {sampling:<16} {engine:<9} left out: {reason}\n");
+            continue;
+        };
         text += &format!(
             "{algorithm:<10} {sampling:<16} {engine:<9} {:>12} {:>10} {:>12.3e}\n",
             thousands(last.iteration),

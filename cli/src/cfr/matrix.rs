@@ -42,8 +42,12 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     let builder = args.solve.ask(Solver::builder(tree)).iterations(args.report.iterations()).measure_at(stops);
     let mut solver = solve::build(builder, &device, args.output.quiet)?;
     solve::iterate(&mut solver, &args.output)?;
+    if !args.report.is_never() {
+        solver.measure()?;
+    }
     let report = solver.report();
     check::trajectory(&report.trajectory, solve::slack(&report))?;
+    let utility = solver.average_utility()?;
     let mut strategy = Vec::new();
     solver.strategy()?.each(|answer| -> Result<()> {
         strategy.push(answer);
@@ -68,7 +72,7 @@ pub fn run(args: &MatrixArgs) -> Result<()> {
     }
     if !args.output.quiet {
         let lines = strategy.iter().map(|answer| format!("seat {}: {}", answer.seat, query::line(answer)));
-        common::print(solve::text(&report) + &lines.collect::<String>())?;
+        common::print(solve::text(&report, &utility) + &lines.collect::<String>())?;
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Play(args) => play::run(&args),
         Command::Subgame(args) => subgame::run(&args),
         #[cfg(feature = "papers")]
-        Command::Thesis(args) => crate::papers::cfr_thesis::run(&args),
+        Command::Thesis(args) => crate::papers::cfr_thesis::run(*args),
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     }

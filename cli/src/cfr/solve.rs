@@ -22,6 +22,11 @@ struct Facts<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
     trajectory: &'a [Point],
+    /// Mean winnings under the strategies used, in chips an iteration, by seat.
+    average_utility: Vec<f64>,
+    /// What was asked for and cannot be had, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
     iterations: u64,
     seconds: f64,
     exploitability_seconds: f64,
@@ -37,7 +42,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
     let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.options().iterations);
     let iterations = args.report.iterations.or(kept).unwrap_or(Options::default().iterations);
-    let stops = args.report.stops(iterations)?;
+    let mut stops = args.report.stops(iterations)?;
+    // The last is found when everything else is written.
+    let measures_end = stops.pop().is_some();
     let problem = match (&args.game, &checkpoint) {
         (Some(game), _) => games::read(game)?,
         (None, Some(checkpoint)) => {
@@ -76,38 +83,57 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     }
     let mut solver = build(builder, &device, args.output.quiet)?;
     iterate(&mut solver, &args.output)?;
-    let report = solver.report();
-    let points = &report.trajectory;
-    check::trajectory(points, slack(&report))?;
     if let Some(path) = &args.strategy {
         let strategy = solver.strategy()?;
         if args.compact { strategy.save_compact(path)? } else { strategy.save(path)? }
     }
-    let game = args.game.as_ref().map_or_else(|| report.game.clone(), |game| game.display().to_string());
+    let game = args.game.as_ref().map_or_else(|| solver.report().game, |game| game.display().to_string());
+    // A pipe takes one object only: that of the end.
+    if let Some(json) = files.json.as_ref().filter(|json| measures_end && json.is_plain()) {
+        write(json, &game, &device, &mut solver)?;
+    }
+    if measures_end {
+        solver.measure()?;
+    }
+    if let Some(json) = &files.json {
+        write(json, &game, &device, &mut solver)?;
+    }
+    let report = solver.report();
+    check::trajectory(&report.trajectory, slack(&report))?;
     if let Some(plot) = files.plot {
-        plot.write(&draw(&game, &report)?)?;
+        if report.trajectory.is_empty() {
+            args.output.print("no plot: the exploitability was not found\n")?;
+        } else {
+            plot.write(&draw(&game, &report)?)?;
+        }
     }
-    if let Some(json) = files.json {
-        let counts = match solver.problem() {
-            Problem::Poker(game) => Some(Counts::of(game)?),
-            _ => None,
-        };
-        let facts = Facts {
-            game: &game,
-            counts,
-            trajectory: &report.trajectory,
-            iterations: report.iterations,
-            seconds: report.seconds,
-            exploitability_seconds: report.exploitability_seconds,
-            iterations_per_second: report.iterations as f64 / report.seconds.max(1e-9),
-            device: device.backend().to_string(),
-            device_name: device.name(),
-            report: &report,
-        };
-        json.write_json(&common::Record::new("cfr solve", facts))?;
-    }
-    args.output.print(text(&report))?;
+    let utility = solver.average_utility()?;
+    args.output.print(text(&report, &utility))?;
     Ok(())
+}
+
+/// Writes what is known so far.
+fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver) -> Result<()> {
+    let report = solver.report();
+    let counts = match solver.problem() {
+        Problem::Poker(game) => Some(Counts::of(game)?),
+        _ => None,
+    };
+    let facts = Facts {
+        game,
+        counts,
+        trajectory: &report.trajectory,
+        average_utility: solver.average_utility()?,
+        left_out: report.unmeasured.iter().map(|reason| format!("exploitability: {reason}")).collect(),
+        iterations: report.iterations,
+        seconds: report.seconds,
+        exploitability_seconds: report.exploitability_seconds,
+        iterations_per_second: report.iterations as f64 / report.seconds.max(1e-9),
+        device: device.backend().to_string(),
+        device_name: device.name(),
+        report: &report,
+    };
+    json.write_json(&common::Record::new("cfr solve", facts))
 }
 
 /// Results to be written at the end.
@@ -125,7 +151,7 @@ pub fn build(builder: SolverBuilder, device: &Device, quiet: bool) -> Result<Sol
     Ok(builder.build_plan(device, plan)?)
 }
 
-/// Runs to the limit; Ctrl-C ends it at the next chance, and what is there is measured.
+/// Runs to the limit; Ctrl-C ends it at the next chance.
 pub fn iterate(solver: &mut Solver, output: &OutputFlags) -> Result<()> {
     let bar = output.bar(solver.options().iterations);
     solver.run(|progress| {
@@ -135,8 +161,6 @@ pub fn iterate(solver: &mut Solver, output: &OutputFlags) -> Result<()> {
         }
         common::until_interrupted()
     })?;
-    // Of no cost where the run has measured.
-    solver.exploitability()?;
     bar.finish_and_clear();
     Ok(())
 }
@@ -155,12 +179,17 @@ fn draw(game: &str, report: &Report) -> Result<String> {
     logarithmic::logarithmic(&title, "seconds", "NashConv, chips", &[Line { name: report.engine.to_string(), points }])
 }
 
-/// A solve in some lines.
-pub fn text(report: &Report) -> String {
-    let mut text =
-        format!("{:>10}  {:>12}  {:>10}  value by seat; average utility by seat\n", "iteration", "NashConv", "time");
+/// A solve in some lines; `utility` is the average one at the end, by seat.
+pub fn text(report: &Report, utility: &[f64]) -> String {
+    let list = |values: &[f64]| values.iter().map(|value| format!("{value:+.6}")).collect::<Vec<_>>().join(" ");
+    let mut text = String::new();
+    if !report.trajectory.is_empty() {
+        text += &format!(
+            "{:>10}  {:>12}  {:>10}  value by seat; average utility by seat\n",
+            "iteration", "NashConv", "time"
+        );
+    }
     for point in &report.trajectory {
-        let list = |values: &[f64]| values.iter().map(|value| format!("{value:+.6}")).collect::<Vec<_>>().join(" ");
         text += &format!(
             "{:>10}  {:>12.6}  {:>10}  {}; {}\n",
             thousands(point.iteration),
@@ -169,6 +198,12 @@ pub fn text(report: &Report) -> String {
             list(&point.value),
             list(&point.average_utility)
         );
+    }
+    if report.trajectory.last().is_none_or(|point| point.iteration != report.iterations) {
+        text += &format!("average utility by seat: {}\n", list(utility));
+    }
+    if let Some(reason) = &report.unmeasured {
+        text += &format!("left out: exploitability: {reason}\n");
     }
     let rate = report.iterations as f64 / report.seconds.max(1e-9);
     text += &format!(

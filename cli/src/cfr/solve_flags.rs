@@ -1,5 +1,7 @@
 //! Flags of every command that solves. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
+use std::str::FromStr;
+
 use warpplay::cfr::{Algorithm, Averaging, Engine, Options, Sampling, SolverBuilder, Updates};
 
 use crate::common::Usage;
@@ -81,6 +83,26 @@ impl SolveFlags {
     }
 }
 
+/// A value of `--report`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// After so many iterations.
+    After(u64),
+    /// Not at all.
+    Never,
+}
+
+impl FromStr for Stop {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::Never),
+            _ => text.parse().map(Self::After).map_err(|_| "expected numbers of iterations, or none".to_string()),
+        }
+    }
+}
+
 /// How long, and what is said on the way.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReportFlags {
@@ -88,9 +110,9 @@ pub struct ReportFlags {
     #[arg(long, value_name = "N")]
     pub iterations: Option<u64>,
 
-    /// Find the exploitability after these iterations, with commas between [default: 1,10,100 and so on, and the last]
+    /// Find the exploitability after these iterations, with commas between, and after the last; or never: none [default: 1,10,100 and so on, and the last]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    pub report: Vec<u64>,
+    pub report: Vec<Stop>,
 
     #[command(flatten)]
     pub plots: PlotsFlag,
@@ -102,20 +124,37 @@ impl ReportFlags {
         self.iterations.unwrap_or(Options::default().iterations)
     }
 
-    /// Iterations after which the exploitability is found, in order, the last of `iterations` among them.
+    /// Whether the exploitability is never found.
+    pub fn is_never(&self) -> bool {
+        self.report.contains(&Stop::Never)
+    }
+
+    /// Iterations after which the exploitability is found, in order, the last of `iterations` among them; none of them with `none`.
     ///
     /// # Errors
-    /// A number that is not among the iterations.
+    /// A number that is not among the iterations; a number beside `none`.
     pub fn stops(&self, iterations: u64) -> anyhow::Result<Vec<u64>> {
-        let mut stops = match self.report.is_empty() {
+        let wrong = |value: &dyn std::fmt::Display, allowed: String| -> anyhow::Error {
+            Usage(format!("option report: {value} is not allowed ({allowed})")).into()
+        };
+        if self.is_never() {
+            return match self.report.len() {
+                1 => Ok(Vec::new()),
+                _ => Err(wrong(&"none beside numbers", "none, or numbers".into())),
+            };
+        }
+        let given = self.report.iter().filter_map(|stop| match stop {
+            Stop::After(at) => Some(*at),
+            Stop::Never => None,
+        });
+        let mut stops: Vec<u64> = match self.report.is_empty() {
             true => {
                 std::iter::successors(Some(1u64), |at| at.checked_mul(10)).take_while(|&at| at <= iterations).collect()
             }
-            false => self.report.clone(),
+            false => given.collect(),
         };
-        if let Some(wrong) = stops.iter().find(|&&at| at > iterations) {
-            let text = format!("option report: {wrong} is not allowed (0 to the {iterations} iterations)");
-            return Err(Usage(text).into());
+        if let Some(beyond) = stops.iter().find(|&&at| at > iterations) {
+            return Err(wrong(beyond, format!("0 to the {iterations} iterations, or none")));
         }
         stops.push(iterations);
         stops.sort_unstable();

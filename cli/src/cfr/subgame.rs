@@ -31,6 +31,9 @@ struct Facts<'a> {
 pub fn run(args: &SubgameArgs) -> Result<()> {
     args.output.start_log();
     let stops = args.report.stops(args.report.iterations())?;
+    if stops.is_empty() {
+        return Err(Usage("option report: none is not allowed (numbers: a spot's report is measured)".into()).into());
+    }
     let mut spots = Vec::new();
     for path in &args.spots {
         let all = Spot::read_all(path)?.into_iter();

@@ -52,6 +52,11 @@ impl OutputFile {
         path.map(Self::prepare).transpose()
     }
 
+    /// Whether it is a file that can be written again, and no device or pipe.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// Writes the content beside the file and moves it there, so that a reader sees the old content or all of the new.
     ///
     /// # Errors

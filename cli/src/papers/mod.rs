@@ -41,7 +41,7 @@ pub enum Paper {
     ShogiBonanza(Box<shogi_bonanza::Args>),
     #[cfg(feature = "cfr")]
     #[command(name = "cfr_thesis")]
-    CfrThesis(cfr_thesis::Args),
+    CfrThesis(Box<cfr_thesis::Args>),
     #[command(name = "page")]
     Page(page::Args),
 }
@@ -58,7 +58,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         #[cfg(feature = "shogi")]
         Paper::ShogiBonanza(args) => shogi_bonanza::run(&args),
         #[cfg(feature = "cfr")]
-        Paper::CfrThesis(args) => cfr_thesis::run(&args),
+        Paper::CfrThesis(args) => cfr_thesis::run(*args),
         Paper::Page(args) => page::run(&args),
     }
 }
@@ -92,6 +92,7 @@ mod tests {
             ("shogi_bonanza --engine", "that of the library"),
             ("shogi_bonanza --split", "of the paper's own options"),
             ("shogi_bonanza --plot-iterations", "of the paper"),
+            ("cfr_thesis --game", "all"),
         ];
         hold::<Args>(&cases, &prose, |args| match &args.paper {
             Paper::MnistMlp(args) => args.options().map(|options| format!("{options:?}")).ok_or("no options".into()),

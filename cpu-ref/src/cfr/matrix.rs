@@ -23,10 +23,10 @@ impl MatrixGame {
         Self { winnings: (0..3).map(|row| (0..3).map(|column| cell(row, column)).collect()).collect() }
     }
 
-    /// Cooperate or defect, in this order: years in prison as losses, 1 each for two who keep silent, 2 each for two who talk, 3 for the one who is
-    /// told on.
+    /// Cooperate or defect, in this order: 4 less the years in prison, which are 1 each for two who keep silent, 3 each for two who talk, 4 for the one who is
+    /// told on and none for the other.
     pub fn prisoners_dilemma() -> Self {
-        Self { winnings: vec![vec![[-1.0, -1.0], [-3.0, 0.0]], vec![[0.0, -3.0], [-2.0, -2.0]]] }
+        Self { winnings: vec![vec![[3.0, 3.0], [0.0, 4.0]], vec![[4.0, 0.0], [1.0, 1.0]]] }
     }
 
     /// Actions of a seat.

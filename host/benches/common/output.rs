@@ -99,7 +99,8 @@ impl Table {
     /// What the table is called in pages: the words in capitals that its title begins with.
     fn name(&self) -> String {
         let head = self.title.split([',', ':', '(']).next().unwrap_or_default();
-        let words: Vec<&str> = head.split_whitespace().take_while(|word| !word.chars().any(char::is_lowercase)).collect();
+        let words: Vec<&str> =
+            head.split_whitespace().take_while(|word| !word.chars().any(char::is_lowercase)).collect();
         words.join(" ").to_lowercase()
     }
 

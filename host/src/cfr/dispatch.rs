@@ -69,10 +69,10 @@ impl fmt::Display for Plan {
 
 /// The rule of [`cfr`](super): lays the problem out, and asks the engine whether it can. Free memory has no part in it.
 pub(in crate::cfr) fn plan(device: &Device, problem: &Problem, options: &Options) -> Result<Plan> {
-    let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Cpu);
+    let on_cpu = matches!(options.engine, Engine::Auto | Engine::Explicit | Engine::Mccfr | Engine::Walk | Engine::Cpu);
     match device.backend() {
         Backend::Cpu if !on_cpu => {
-            return Err(Error::option("engine", options.engine, "auto, cpu, explicit or mccfr on the CPU"));
+            return Err(Error::option("engine", options.engine, "auto, cpu, explicit, mccfr or walk on the CPU"));
         }
         Backend::Cuda | Backend::Simt if options.engine == Engine::Cpu => {
             return Err(Error::option(
@@ -117,11 +117,7 @@ fn layout_kind(problem: &Problem, options: &Options, device: &Device) -> Result<
         (Problem::Poker(_), Engine::Subset) => Ok(LayoutKind::Buckets),
         (Problem::Poker(_), Engine::Walk) => Ok(LayoutKind::Padded),
         (Problem::Poker(rules), Engine::Auto) if rules.n_players == 2 => Ok(LayoutKind::Vector),
-        (Problem::Poker(_), Engine::Auto)
-            if options.sampling == Sampling::Chance && device.backend() != Backend::Cpu =>
-        {
-            Ok(LayoutKind::Padded)
-        }
+        (Problem::Poker(_), Engine::Auto) if options.sampling == Sampling::Chance => Ok(LayoutKind::Padded),
         (Problem::Poker(rules), Engine::Auto) => exact_kind(rules, device),
     }
 }
@@ -157,6 +153,14 @@ fn is_subset(rules: &GameDef) -> bool {
 pub(in crate::cfr) fn exact_kind(rules: &GameDef, device: &Device) -> Result<LayoutKind> {
     let by_subsets = device.backend() != Backend::Cpu && is_subset(rules) && n_histories(rules)? > MOST_HISTORIES;
     Ok(if by_subsets { LayoutKind::Buckets } else { LayoutKind::Tree })
+}
+
+/// Most histories of an explicit tree that is written out for the sake of one measurement: a minute, and some gigabytes.
+const MOST_MEASURED: u128 = 20_000_000;
+
+/// Whether some engine walks all deals of a game with tables by hands, within a minute.
+pub(in crate::cfr) fn walks_all_deals(rules: &GameDef, device: &Device) -> Result<bool> {
+    Ok(exact_kind(rules, device)? == LayoutKind::Buckets || n_histories(rules)? <= MOST_MEASURED)
 }
 
 /// Nodes of the explicit tree.

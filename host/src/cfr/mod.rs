@@ -50,7 +50,7 @@
 //! | two players; all deals, or boards or hands sampled | `small` where regrets and averages fit in a block's shared memory, else `street` | `cpu`, all deals only |
 //! | more players, one hole card, one suit, no board | `subset` where the explicit tree would have more than 4 million nodes, else `explicit` | `explicit` |
 //! | more players, else; trees of other games | `explicit` | `explicit` |
-//! | more players, chance sampling | `walk` | not offered |
+//! | more players, chance sampling | `walk` | `walk` |
 //! | external or outcome sampling | `mccfr` | `mccfr`: one traversal an iteration, `cfr`, alternating |
 //!
 //! [`Engine`] asks for one by name. What an engine cannot do is an error that says why and, where it is memory, how much; nothing is replaced by
@@ -75,7 +75,7 @@
 //! | read a game, play its betting, rank hands, count | [`GameDef`], [`BettingTree`], [`Ranking`], [`Counts`]; the rest in [`game`] |
 //! | choose algorithm, updates, averaging, sampling, arithmetic | [`Options`] |
 //! | solve, stop early, measure, go on later | [`Solver`], [`Checkpoint`] |
-//! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`] |
+//! | ask, store, export, measure and match strategies | [`Strategy`], [`head_to_head`], [`head_to_head_sampled`] |
 //! | solve hold'em spots, on several GPUs | [`Spot`], [`spot`] |
 //! | solve another game | [`Game`], [`Tree`] |
 //! | merge hands that are alike | [`Abstraction`], [`abstraction`] |
@@ -106,4 +106,6 @@ pub use problem::Problem;
 pub use report::{Point, Report};
 pub use solver::{Solver, SolverBuilder};
 pub use spot::{Spot, SpotReport, SpotRun, solve_spots};
-pub use strategy::{Answer, Checkpoint, HeadToHead, Profile, Strategy, head_to_head};
+pub use strategy::{
+    Answer, Checkpoint, HeadToHead, Profile, SampledDeals, Strategy, head_to_head, head_to_head_sampled,
+};

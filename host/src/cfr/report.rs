@@ -80,6 +80,9 @@ pub struct Report {
     pub memory: Memory,
     /// Exploitability at the times it was asked for.
     pub trajectory: Vec<Point>,
+    /// Why the exploitability was asked for and not found, where the engine cannot find it for this game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
 }
 
 impl fmt::Display for Report {
@@ -87,6 +90,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for point in &self.trajectory {
             writeln!(f, "iteration {}: NashConv {:.6}, value {:+.6?}", point.iteration, point.nash_conv, point.value)?;
+        }
+        if let Some(reason) = &self.unmeasured {
+            writeln!(f, "exploitability not found: {reason}")?;
         }
         let Self { game, engine, device, device_name, iterations, seconds, options, seed, .. } = self;
         write!(

@@ -14,7 +14,7 @@ use crate::cfr::problem::Problem;
 use crate::cfr::report::{Point, Report};
 use crate::cfr::strategy::{Checkpoint, State, Strategy};
 use crate::runtime::keep::Keep;
-use crate::{Device, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// A solve that can be run on, looked at, stored and gone on with.
 ///
@@ -43,6 +43,9 @@ pub struct Solver {
     seconds: f64,
     exploitability_seconds: f64,
     trajectory: Vec<Point>,
+    unmeasured: Option<String>,
+    /// Iterations and measured points of the checkpoint that was written last.
+    kept: Option<(u64, usize)>,
     measure_at: Option<Vec<u64>>,
     keep: Keep,
 }
@@ -68,6 +71,9 @@ impl Solver {
     /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that was measured; where it answers `Break`
     /// the solver stops early, and can be run on.
     ///
+    /// The checkpoint is written before the last measurement, and again with its result. Where the engine cannot find the exploitability of the game at all, the
+    /// report says so ([`Report::unmeasured`]) and the run goes on without.
+    ///
     /// # Errors
     /// As the device says: the solver is of no more use then; [`Error::File`](crate::Error::File) if a checkpoint cannot be written.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<Point>) -> ControlFlow<()>) -> Result<Report> {
@@ -75,8 +81,8 @@ impl Solver {
         self.keep.begin();
         let mut part = 1u32;
         let mut go_on = true;
-        if self.iteration == 0 && self.measure_at.as_ref().is_some_and(|at| at.contains(&0)) {
-            self.exploitability()?;
+        if self.iteration == 0 && limit > 0 && self.is_measured() {
+            self.try_measure()?;
         }
         while go_on && self.iteration < limit {
             let stops = self.measure_at.iter().flatten().copied().filter(|&at| at > self.iteration && at < limit);
@@ -87,7 +93,10 @@ impl Solver {
             let seconds = start.elapsed().as_secs_f64();
             self.seconds += seconds;
             self.iteration += u64::from(now);
-            let latest = if self.is_measured() { Some(self.exploitability()?) } else { None };
+            if self.iteration == limit {
+                break;
+            }
+            let latest = if self.is_measured() { self.try_measure()? } else { None };
             go_on = watch(&self.progress(began, latest)).is_continue();
             if self.keep.is_due() {
                 self.keep_state()?;
@@ -99,20 +108,54 @@ impl Solver {
                 part = (part / 2).max(1);
             }
         }
-        if self.measure_at.is_none() {
-            self.exploitability()?;
-        }
         self.keep_state()?;
+        let latest = if self.measure_at.is_none() || self.is_measured() { self.measure()? } else { None };
+        if go_on {
+            // Nothing is left to be stopped.
+            let _ = watch(&self.progress(began, latest));
+        }
         Ok(self.report())
     }
 
-    /// Writes the state, where there is a file for it.
+    /// The exploitability now, as a run finds it at its end: kept in the trajectory and in the checkpoint; `None`, and the reason in the report, where the engine
+    /// cannot find it for this game.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn measure(&mut self) -> Result<Option<Point>> {
+        let point = self.try_measure()?;
+        self.keep_state()?;
+        Ok(point)
+    }
+
+    /// The exploitability now; `None` where it is not to be had. What was done is in the checkpoint before an error is told.
+    fn try_measure(&mut self) -> Result<Option<Point>> {
+        if self.unmeasured.is_some() {
+            return Ok(None);
+        }
+        match self.exploitability() {
+            Ok(point) => Ok(Some(point)),
+            Err(error @ Error::Unsupported { .. }) => {
+                self.unmeasured = Some(error.to_string());
+                Ok(None)
+            }
+            Err(error) => {
+                self.keep_state()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes the state, where there is a file for it that does not hold it already.
     fn keep_state(&mut self) -> Result<()> {
-        if !self.keep.is_wanted() {
+        let now = Some((self.iteration, self.trajectory.len()));
+        if !self.keep.is_wanted() || self.kept == now {
             return Ok(());
         }
         let state = self.checkpoint()?;
-        self.keep.write(&state)
+        self.keep.write(&state)?;
+        self.kept = now;
+        Ok(())
     }
 
     /// Whether the exploitability is to be found after the iterations so far.
@@ -198,7 +241,17 @@ impl Solver {
             bytes: self.memory_needed().device().saturating_add(self.memory_needed().host()),
             memory: self.memory_needed().clone(),
             trajectory: self.trajectory.clone(),
+            unmeasured: self.unmeasured.clone(),
         }
+    }
+
+    /// Mean over the iterations of the winnings under the strategies used in them, in chips, by seat; 0 before the first. Of sampled deals, per iteration.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn average_utility(&mut self) -> Result<Vec<f64>> {
+        let n = self.iteration.max(1) as f64;
+        Ok(self.engine.utilities()?.into_iter().map(|sum| sum / n).collect())
     }
 
     /// Iterations done.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpplay_cpu_ref::cfr::poker::{Deck, Rules};
-use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled, Sequences, Workspace};
+use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled, Workspace};
 
 use super::options::{Options, Program};
 use super::plan::{Plan, Profile, Running};
@@ -13,7 +13,7 @@ use warpplay::cfr::game::ACTIONS;
 use warpplay::{Error, Result};
 
 /// The rules as the plain implementation takes them.
-fn rules(game: &GameDef) -> Rules {
+pub(super) fn rules(game: &GameDef) -> Rules {
     Rules {
         no_limit: game.no_limit,
         stacks: game.stacks.clone(),
@@ -39,8 +39,7 @@ pub(super) struct OnCpu {
 impl OnCpu {
     /// Lays the game out.
     pub fn new(plan: &Plan, options: &Options) -> Result<Self> {
-        let rules = rules(&plan.game);
-        let sequences = Arc::new(Sequences::new(&rules));
+        let sequences = Arc::clone(plan.plain());
         let levels = if options.program == Program::Iterative {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
             let pool = pool.map_err(|error| Error::Unsupported {
@@ -52,7 +51,12 @@ impl OnCpu {
         } else {
             None
         };
-        Ok(Self { sampled: Sampled::new(sequences), dealer: Dealer::new(options.seed), rules, levels })
+        Ok(Self {
+            sampled: Sampled::new(sequences),
+            dealer: Dealer::new(options.seed),
+            rules: rules(&plan.game),
+            levels,
+        })
     }
 }
 
@@ -88,11 +92,21 @@ impl Running for OnCpu {
         })
     }
 
+    fn copy_lists(&mut self) -> Result<()> {
+        Err(Self::without("copies to a device"))
+    }
+
     fn profile(&mut self, _: u32) -> Result<Profile> {
-        Err(Error::Unsupported {
-            what: "times of the phases".into(),
+        Err(Self::without("times of the phases"))
+    }
+}
+
+impl OnCpu {
+    fn without(what: &str) -> Error {
+        Error::Unsupported {
+            what: what.into(),
             backend: "cpu".into(),
             remedy: "use the program levels or graph".into(),
-        })
+        }
     }
 }

@@ -8,7 +8,7 @@ use warpplay::{Device, Error, Event, Graph, Result, Stream};
 
 use super::kernels::sequence::Deal;
 use super::launch::{Arrays, DEALS, Kernels, Number, Table, Ways};
-use super::options::{Options, Program};
+use super::options::{Lists, Options, Program, Rows};
 use super::plan::{Plan, Profile, Running};
 
 /// Iterations of the longer of the two graphs.
@@ -38,20 +38,31 @@ impl<T: Number> OnDevice<T> {
             return Err(Error::option("blind", end.pots[0].chips, "pots that single precision holds exactly"));
         }
         let ours = options.program == Program::Graph;
-        let ways = Ways {
+        let theirs = Ways {
             block: options.block,
-            shared: options.shared,
-            constant: options.constant && !ours,
+            rows: options.rows,
+            constant: options.constant,
+            lists: options.lists,
             flattened: options.flattened,
-            renumbered: options.renumbered,
-            by_bucket: ours,
+            by_bucket: false,
+        };
+        let ways = match ours {
+            true => Ways {
+                rows: Rows::Registers,
+                constant: false,
+                lists: Lists::Computed,
+                flattened: true,
+                by_bucket: true,
+                ..theirs
+            },
+            false => theirs,
         };
         let n = plan.sequences.sequences.len() as u32;
-        let numbers = if ways.renumbered { (0..n).collect() } else { plan.sequences.depth_first() };
+        let numbers = if ours || options.renumbered { (0..n).collect() } else { plan.sequences.depth_first() };
         let stream = device.stream()?;
         let mut made = Self {
-            kernels: Kernels::load(device)?,
-            arrays: Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets)?,
+            kernels: Kernels::load(device, ways.rows)?,
+            arrays: Arrays::new(&stream, &plan.sequences, &numbers, plan.n_buckets, ways.flattened)?,
             ways,
             numbers,
             dealer: Dealer::new(&plan.game, options.seed)?,
@@ -106,8 +117,8 @@ fn iteration<T: Number>(
     deal: &Deal,
 ) -> Result<()> {
     let levels = &plan.sequences.levels;
-    levels.iter().try_for_each(|level| kernels.down(stream, arrays, ways, level, deal))?;
-    levels.iter().rev().try_for_each(|level| kernels.up(stream, arrays, ways, level, deal))
+    levels.iter().enumerate().try_for_each(|level| kernels.down(stream, arrays, ways, level, deal))?;
+    levels.iter().enumerate().rev().try_for_each(|level| kernels.up(stream, arrays, ways, level, deal))
 }
 
 impl<T: Number> Running for OnDevice<T> {
@@ -161,6 +172,12 @@ impl<T: Number> Running for OnDevice<T> {
         Ok(sums)
     }
 
+    fn copy_lists(&mut self) -> Result<()> {
+        let Self { stream, arrays, numbers, .. } = self;
+        arrays.copy_lists(stream, numbers)?;
+        stream.synchronize()
+    }
+
     fn profile(&mut self, n: u32) -> Result<Profile> {
         let levels = self.plan.sequences.levels.clone();
         let sequences = levels.iter().map(|level| level.end - level.start).collect();
@@ -170,11 +187,11 @@ impl<T: Number> Running for OnDevice<T> {
             let deal = self.deal(1)?[0];
             let Self { stream, kernels, arrays, ways, .. } = self;
             stream.record(&events[0])?;
-            for (level, event) in levels.iter().zip(&events[1..]) {
+            for (level, event) in levels.iter().enumerate().zip(&events[1..]) {
                 kernels.down(stream, arrays, *ways, level, &deal)?;
                 stream.record(event)?;
             }
-            for (level, event) in levels.iter().rev().zip(&events[1 + levels.len()..]) {
+            for (level, event) in levels.iter().enumerate().rev().zip(&events[1 + levels.len()..]) {
                 kernels.up(stream, arrays, *ways, level, &deal)?;
                 stream.record(event)?;
             }

@@ -7,52 +7,80 @@ use warpplay::cfr::game::{ACTIONS, Child, Sequences};
 use warpplay::{Buffer, Device, Function, Memory, Module, Result, Stream};
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::kernel::Kernel;
+use warpplay_gpu::launch::LaunchShape;
 
-use super::kernels::down::{cfr_thesis_down_f32, cfr_thesis_down_f64};
+use super::kernels::down::{
+    cfr_thesis_down_global_f32, cfr_thesis_down_global_f64, cfr_thesis_down_registers_f32,
+    cfr_thesis_down_registers_f64, cfr_thesis_down_shared_f32, cfr_thesis_down_shared_f64,
+};
 use super::kernels::sequence::{self as device, Deal, Phase, child, way};
-use super::kernels::up::{cfr_thesis_up_f32, cfr_thesis_up_f64};
-use super::kernels::{alone, shape};
+use super::kernels::shape;
+use super::kernels::up::{
+    cfr_thesis_up_global_f32, cfr_thesis_up_global_f64, cfr_thesis_up_registers_f32, cfr_thesis_up_registers_f64,
+    cfr_thesis_up_shared_f32, cfr_thesis_up_shared_f64,
+};
+use super::options::{Lists, Rows};
 
 /// Deals that are on the device at a time.
 pub(super) const DEALS: usize = 1024;
 
+/// A phase's kernel for one way of keeping rows.
+type Launch<T> = Box<dyn Fn(&Stream, LaunchShape, Phase<T>) -> Result<()> + Send>;
+
+fn launch<T: 'static, K: Kernel<Params = (Phase<T>,)>>(function: Function<K>) -> Launch<T>
+where
+    Phase<T>: Copy,
+{
+    // SAFETY: the only callers are `Kernels::down` and `Kernels::up`, which vouch for the phase.
+    Box::new(move |stream, shape, phase| unsafe { stream.launch(&function, shape, (phase,)) })
+}
+
 /// A number type that the kernels are made for.
 pub(super) trait Number: Real + Pod {
-    type Down: Kernel<Params = (Phase<Self>,)>;
-    type Up: Kernel<Params = (Phase<Self>,)>;
-    const DOWN: Self::Down;
-    const UP: Self::Up;
+    /// Both phases.
+    fn phases(module: &Module, rows: Rows) -> Result<[Launch<Self>; 2]>;
 }
 
-impl Number for f32 {
-    type Down = cfr_thesis_down_f32;
-    type Up = cfr_thesis_up_f32;
-    const DOWN: Self::Down = cfr_thesis_down_f32;
-    const UP: Self::Up = cfr_thesis_up_f32;
+macro_rules! number {
+    ($type:ty, $($rows:ident $down:ident $up:ident),+) => {
+        impl Number for $type {
+            fn phases(module: &Module, rows: Rows) -> Result<[Launch<Self>; 2]> {
+                Ok(match rows {
+                    $(Rows::$rows => [launch(module.function($down)?), launch(module.function($up)?)],)+
+                })
+            }
+        }
+    };
 }
-
-impl Number for f64 {
-    type Down = cfr_thesis_down_f64;
-    type Up = cfr_thesis_up_f64;
-    const DOWN: Self::Down = cfr_thesis_down_f64;
-    const UP: Self::Up = cfr_thesis_up_f64;
-}
+number!(f32, Shared cfr_thesis_down_shared_f32 cfr_thesis_up_shared_f32, Global cfr_thesis_down_global_f32 cfr_thesis_up_global_f32,
+    Registers cfr_thesis_down_registers_f32 cfr_thesis_up_registers_f32);
+number!(f64, Shared cfr_thesis_down_shared_f64 cfr_thesis_up_shared_f64, Global cfr_thesis_down_global_f64 cfr_thesis_up_global_f64,
+    Registers cfr_thesis_down_registers_f64 cfr_thesis_up_registers_f64);
 
 /// How the phases are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ways {
     /// Threads of a block.
     pub block: u32,
-    /// Values of a thread's sequence are kept in shared memory.
-    pub shared: bool,
+    /// Where rows and utilities are kept while they are worked on.
+    pub rows: Rows,
     /// The deal is a parameter of each launch.
     pub constant: bool,
-    /// A thread for each sequence of a level; else one thread for all of them.
+    /// How a thread finds its sequence.
+    pub lists: Lists,
+    /// The lists of all levels are one array; else an array a level.
     pub flattened: bool,
-    /// Sequences are numbered level by level; else depth first.
-    pub renumbered: bool,
     /// Tables `[bucket][sequence]`; else `[sequence][bucket]`.
     pub by_bucket: bool,
+}
+
+impl Ways {
+    fn bits(self) -> u32 {
+        let bit = |way: u32, taken: bool| if taken { way } else { 0 };
+        bit(way::CONSTANT, self.constant)
+            | bit(way::LISTED, self.lists != Lists::Computed)
+            | bit(way::READ_ONLY, self.lists == Lists::ReadOnly)
+    }
 }
 
 /// Bytes that a game of `n_buckets` buckets takes with values of `value` bytes.
@@ -79,7 +107,8 @@ pub(super) struct Arrays<T: Pod> {
     reaches: Buffer<T>,
     utilities: Buffer<T>,
     sums: Buffer<f64>,
-    order: Buffer<u32>,
+    /// The list of all levels, or a list a level.
+    lists: Vec<Buffer<u32>>,
     deals: Buffer<Deal>,
     next: Buffer<u32>,
     n_players: u32,
@@ -94,8 +123,8 @@ pub(super) enum Table {
 }
 
 impl<T: Number> Arrays<T> {
-    /// Takes the memory and uploads the game. `numbers` are the sequences' numbers on the device.
-    pub fn new(stream: &Stream, game: &Sequences, numbers: &[u32], n_buckets: u32) -> Result<Self> {
+    /// Takes the memory and uploads the game. `numbers` are the sequences' numbers on the device; `flattened` says whether their lists are one array.
+    pub fn new(stream: &Stream, game: &Sequences, numbers: &[u32], n_buckets: u32, flattened: bool) -> Result<Self> {
         let n = game.sequences.len();
         let code = |child: &Option<Child>| match *child {
             None => child::NONE,
@@ -116,6 +145,9 @@ impl<T: Number> Arrays<T> {
             (0..game.n_players).flat_map(|seat| game.ends.iter().map(move |end| T::from_f64(end.stakes[seat])));
         let table = n * n_buckets as usize * ACTIONS;
         let mut reaches = stream.alloc(n * game.n_players)?;
+        let whole = 0..n as u32;
+        let parts = if flattened { std::slice::from_ref(&whole) } else { &game.levels };
+        let list = |part: &Range<u32>| stream.upload(&numbers[part.start as usize..part.end as usize]);
         for seat in 0..game.n_players {
             stream.write(&mut reaches, seat * n, &[T::ONE])?;
         }
@@ -129,7 +161,7 @@ impl<T: Number> Arrays<T> {
             reaches,
             utilities: stream.alloc(n * game.n_players)?,
             sums: stream.alloc(game.n_players)?,
-            order: stream.upload(numbers)?,
+            lists: parts.iter().map(list).collect::<Result<_>>()?,
             deals: stream.alloc(DEALS)?,
             next: stream.alloc(1)?,
             n_players: game.n_players as u32,
@@ -141,6 +173,17 @@ impl<T: Number> Arrays<T> {
     pub fn set_deals(&mut self, stream: &Stream, deals: &[Deal]) -> Result<()> {
         stream.write(&mut self.deals, 0, deals)?;
         stream.zero(&mut self.next)
+    }
+
+    /// Copies the lists of the levels to the device again: a copy an array.
+    pub fn copy_lists(&mut self, stream: &Stream, numbers: &[u32]) -> Result<()> {
+        let mut first = 0;
+        for list in &mut self.lists {
+            let part = &numbers[first..first + list.len()];
+            first += part.len();
+            stream.write(list, 0, part)?;
+        }
+        Ok(())
     }
 
     /// Sums of the root's utilities, by seat.
@@ -172,9 +215,10 @@ impl<T: Number> Arrays<T> {
         }
     }
 
-    fn phase(&mut self, ways: Ways, level: &Range<u32>, deal: &Deal) -> Phase<T> {
+    fn phase(&mut self, ways: Ways, number: usize, level: &Range<u32>, deal: &Deal) -> Phase<T> {
         let (sequence_stride, bucket_stride) = self.strides(ways);
-        let bit = |way: u32, taken: bool| if taken { way } else { 0 };
+        let is_apart = !ways.flattened && ways.lists != Lists::Computed;
+        let list = if self.lists.len() > 1 { number } else { 0 };
         Phase {
             sequences: self.sequences.as_ptr(),
             ends: self.ends.as_ptr(),
@@ -185,7 +229,7 @@ impl<T: Number> Arrays<T> {
             reaches: self.reaches.as_mut_ptr(),
             utilities: self.utilities.as_mut_ptr(),
             sums: self.sums.as_mut_ptr(),
-            order: self.order.as_ptr(),
+            order: self.lists[list].as_ptr(),
             deals: self.deals.as_ptr(),
             next: self.next.as_mut_ptr(),
             sequence_stride,
@@ -193,42 +237,40 @@ impl<T: Number> Arrays<T> {
             n_sequences: self.sequences.len() as u32,
             n_ends: self.ends.len() as u32,
             n_players: self.n_players,
-            first: level.start,
+            first: if is_apart { 0 } else { level.start },
             n: level.end - level.start,
-            ways: bit(way::CONSTANT, ways.constant)
-                | bit(way::SHARED, ways.shared)
-                | bit(way::RENUMBERED, ways.renumbered),
+            ways: ways.bits(),
             deal: *deal,
         }
     }
 }
 
 /// The kernels.
-pub(super) struct Kernels<T: Number> {
-    down: Function<T::Down>,
-    up: Function<T::Up>,
+pub(super) struct Kernels<T> {
+    down: Launch<T>,
+    up: Launch<T>,
 }
 
 impl<T: Number> Kernels<T> {
     /// Loads the module.
-    pub fn load(device: &Device) -> Result<Self> {
-        let module = Module::load(device, &crate::ptx::CFR_THESIS)?;
-        Ok(Self { down: module.function(T::DOWN)?, up: module.function(T::UP)? })
+    pub fn load(device: &Device, rows: Rows) -> Result<Self> {
+        let [down, up] = T::phases(&Module::load(device, &crate::ptx::CFR_THESIS)?, rows)?;
+        Ok(Self { down, up })
     }
 
-    /// First phase at a level. The deals uploaded last must not be used up.
+    /// First phase at a level: its number and its sequences. The deals uploaded last must not be used up.
     pub fn down(
         &self,
         stream: &Stream,
         arrays: &mut Arrays<T>,
         ways: Ways,
-        level: &Range<u32>,
+        (number, level): (usize, &Range<u32>),
         deal: &Deal,
     ) -> Result<()> {
-        let phase = arrays.phase(ways, level, deal);
-        // SAFETY: the shape is the kernel's own. `Arrays::new` made every array for this game, of different buffers; they are dropped with the stream's owner,
-        // after its work. Callers go through the levels in their order.
-        unsafe { stream.launch(&self.down, launch_shape::<T>(&phase, ways), (phase,)) }
+        let phase = arrays.phase(ways, number, level, deal);
+        // The shape is the kernel's own. `Arrays::new` made every array for this game, of different buffers, and lists as `flattened` says; they are dropped with
+        // the stream's owner, after its work. Callers go through the levels in their order.
+        (self.down)(stream, launch_shape::<T>(&phase, ways), phase)
     }
 
     /// Second phase at a level.
@@ -237,20 +279,15 @@ impl<T: Number> Kernels<T> {
         stream: &Stream,
         arrays: &mut Arrays<T>,
         ways: Ways,
-        level: &Range<u32>,
+        (number, level): (usize, &Range<u32>),
         deal: &Deal,
     ) -> Result<()> {
-        let phase = arrays.phase(ways, level, deal);
-        // SAFETY: as above.
-        unsafe { stream.launch(&self.up, launch_shape::<T>(&phase, ways), (phase,)) }
+        let phase = arrays.phase(ways, number, level, deal);
+        // As above.
+        (self.up)(stream, launch_shape::<T>(&phase, ways), phase)
     }
 }
 
-fn launch_shape<T>(phase: &Phase<T>, ways: Ways) -> warpplay_gpu::launch::LaunchShape {
-    let bytes = size_of::<T>() as u32;
-    if ways.flattened {
-        shape(phase.n, ways.block, phase.n_players, bytes, ways.shared)
-    } else {
-        alone(phase.n_players, bytes, ways.shared)
-    }
+fn launch_shape<T>(phase: &Phase<T>, ways: Ways) -> LaunchShape {
+    shape(phase.n, ways.block, phase.n_players, size_of::<T>() as u32, ways.rows != Rows::Global)
 }

@@ -17,26 +17,51 @@ named! {
     Graph = "graph",
 }
 
-/// Options of a [`Run`](super::Run).
+named! {
+    /// Where the kernels keep regrets, averages and utilities of a sequence while they work on it.
+    Rows:
+    /// Copied to shared memory at the beginning of a kernel and back at its end: the paper's way (section 4.3.2, figure 21).
+    Shared = "shared",
+    /// Every use is one of global memory.
+    Global = "global",
+    /// Rows in registers, where compilers keep small arrays by themselves; utilities in shared memory.
+    Registers = "registers",
+}
+
+named! {
+    /// How a thread finds its sequence: the paper's array sequencesPerLevel.
+    Lists:
+    /// From the list of its level by loads of read-only data, which go through the texture cache: what stands for the paper's texture on current cards.
+    ReadOnly = "read-only",
+    /// From the same list by ordinary loads.
+    Global = "global",
+    /// From the number of the level's first sequence, without a list; only where sequences are numbered level by level.
+    Computed = "computed",
+}
+
+/// Options of a [`Run`](super::Run). The defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// The program.
     pub program: Program,
-    /// Threads of a block of the GPU: 32, 64, 128 or 256. The dissertation's: 64.
+    /// Threads of a block of the GPU: 32, 64, 128 or 256. The paper found 64 to be best (section 2.3.1).
     pub block: u32,
-    /// Threads of the iterative program. The dissertation's: 8.
+    /// Threads of the iterative program. The paper's: 8.
     pub threads: usize,
     /// Seed of the deals.
     pub seed: u64,
     /// Arithmetic on the GPU, `f32` or `f64`; programs on the CPU are in `f64`.
     pub precision: Precision,
-    /// Staging in shared memory: a sequence's reaches are read once and its utilities written once; without it every use goes to global memory.
-    pub shared: bool,
-    /// The deal in constant memory, where the parameters of a launch lie; without it in global memory. The program `graph` keeps its deals in global memory.
+    /// Where regrets, averages and utilities are while they are worked on. The program `graph` keeps rows in registers.
+    pub rows: Rows,
+    /// What is small and only read in constant memory, where the parameters of a launch lie: the deal; without it in global memory. The program `graph` keeps its
+    /// deals in global memory.
     pub constant: bool,
-    /// A thread for each sequence of a level; without it one thread goes through all of them.
+    /// How a thread finds its sequence. The program `graph` computes it.
+    pub lists: Lists,
+    /// The lists of all levels flattened into one array, which one copy brings to the device; without it an array a level, and a copy for each.
     pub flattened: bool,
-    /// Sequences numbered level by level; without it depth first, as a recursive program meets them, and a list tells each level's.
+    /// Sequences numbered level by level (figure 19); without it depth first, as a recursive program meets them.
     pub renumbered: bool,
 }
 
@@ -48,8 +73,9 @@ impl Default for Options {
             threads: 8,
             seed: 1,
             precision: Precision::F32,
-            shared: true,
+            rows: Rows::Shared,
             constant: true,
+            lists: Lists::ReadOnly,
             flattened: true,
             renumbered: true,
         }
@@ -68,6 +94,9 @@ impl Options {
         }
         if !matches!(self.precision, Precision::F32 | Precision::F64) {
             return Err(Error::option("precision", self.precision, "f32 or f64 where deals are sampled one by one"));
+        }
+        if self.lists == Lists::Computed && !self.renumbered {
+            return Err(Error::option("lists", self.lists, "another where sequences are not numbered level by level"));
         }
         Ok(())
     }

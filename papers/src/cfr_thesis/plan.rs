@@ -1,15 +1,18 @@
 //! A game laid out for the programs, and what a program can do.
 
+use std::sync::{Arc, OnceLock};
+
 use warpplay::cfr::engines::walk::{Checksums, Set};
-use warpplay::cfr::game::{Buckets, Sequences, Unordered};
+use warpplay::cfr::game::{ACTIONS, Buckets, Sequences, Unordered};
 use warpplay::cfr::{BettingTree, GameDef};
 use warpplay::{Error, Memory, Precision, Result};
+use warpplay_cpu_ref::cfr::sampled;
 
 use super::launch;
 use super::options::{Options, Program};
 
 /// Times of the two phases, the mean of some iterations, by level from the root.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Profile {
     /// Strategies and reaches, in milliseconds.
     pub down_ms: Vec<f64>,
@@ -27,6 +30,8 @@ pub(super) trait Running: Send {
     fn utilities(&self) -> Result<Vec<f64>>;
     fn set(&self, sequence: u32, bucket: u32) -> Result<Set>;
     fn checksums(&self) -> Result<Checksums>;
+    /// Copies the lists of the levels to the device again, and returns when they are there.
+    fn copy_lists(&mut self) -> Result<()>;
     /// `n` iterations with a look at the clock after every level.
     fn profile(&mut self, n: u32) -> Result<Profile>;
 }
@@ -37,6 +42,8 @@ pub(super) struct Plan {
     pub sequences: Sequences,
     pub buckets: Box<dyn Buckets>,
     pub n_buckets: u32,
+    /// The same betting as the programs of the CPU have it, made when the first of them asks.
+    plain: OnceLock<Arc<sampled::Sequences>>,
 }
 
 impl Plan {
@@ -60,7 +67,7 @@ impl Plan {
             Error::option("numHoleCards", game.n_hole_cards, "at most 8 cards of a player and the board")
         })?;
         let n_buckets = buckets.n_buckets(0);
-        Ok(Self { game: game.clone(), sequences, n_buckets, buckets: Box::new(buckets) })
+        Ok(Self { game: game.clone(), sequences, n_buckets, buckets: Box::new(buckets), plain: OnceLock::new() })
     }
 }
 
@@ -70,9 +77,23 @@ pub(super) fn on_gpu(program: Program) -> bool {
 }
 
 impl Plan {
+    /// The betting for the programs of the CPU.
+    pub fn plain(&self) -> &Arc<sampled::Sequences> {
+        self.plain.get_or_init(|| Arc::new(sampled::Sequences::new(&super::cpu::rules(&self.game))))
+    }
+
     /// Bytes that a program needs.
     pub fn memory(&self, options: &Options) -> Memory {
-        let value = if on_gpu(options.program) && options.precision == Precision::F32 { 4 } else { 8 };
-        launch::memory(&self.sequences, self.n_buckets, value)
+        if on_gpu(options.program) {
+            let value = if options.precision == Precision::F64 { 8 } else { 4 };
+            return launch::memory(&self.sequences, self.n_buckets, value);
+        }
+        let (n, seats) = (self.sequences.sequences.len() as u64, self.sequences.n_players as u64);
+        let tables = 2 * n * u64::from(self.n_buckets) * ACTIONS as u64 * 8;
+        let memory = Memory::default().on_host("regrets and sums of strategies", tables);
+        match options.program {
+            Program::Iterative => memory.on_host("one iteration", n * (ACTIONS as u64 + 2 * seats) * 8),
+            _ => memory,
+        }
     }
 }

@@ -62,8 +62,12 @@ impl Run {
     /// [`Error::Option`] for an option that is not allowed, and for a game of more than one round, with several sizes of raise or with side pots;
     /// [`Error::OutOfMemory`] with the bytes needed where the device has less; [`Error::Unsupported`] for a program of the GPU on the CPU back end.
     pub fn build(device: &Device, game: &GameDef, options: &Options) -> Result<Self> {
+        Self::with_plan(device, &Arc::new(Plan::of(game)?), options)
+    }
+
+    /// The same for a game that is laid out.
+    pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Self> {
         options.check()?;
-        let plan = Arc::new(Plan::of(game)?);
         let memory = plan.memory(options);
         // Programs of the CPU take the host's memory, whichever device is given.
         let device = if on_gpu(options.program) { device.clone() } else { Device::cpu() };
@@ -77,12 +81,12 @@ impl Run {
                 });
             }
             Program::Levels | Program::Graph if options.precision == Precision::F64 => {
-                Box::new(OnDevice::<f64>::new(&device, &plan, options)?)
+                Box::new(OnDevice::<f64>::new(&device, plan, options)?)
             }
-            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(&device, &plan, options)?),
-            Program::Recursive | Program::Iterative => Box::new(OnCpu::new(&plan, options)?),
+            Program::Levels | Program::Graph => Box::new(OnDevice::<f32>::new(&device, plan, options)?),
+            Program::Recursive | Program::Iterative => Box::new(OnCpu::new(plan, options)?),
         };
-        Ok(Self { plan, options: *options, running, memory, iterations: 0, seconds: 0.0 })
+        Ok(Self { plan: Arc::clone(plan), options: *options, running, memory, iterations: 0, seconds: 0.0 })
     }
 
     /// Does `n` more iterations, one deal each.
@@ -105,6 +109,16 @@ impl Run {
         let profile = self.running.profile(n)?;
         self.iterations += u64::from(n);
         Ok(profile)
+    }
+
+    /// Copies the lists of the levels' sequences to the device again, `n` times: one copy of all, or one a level, as [`Options::flattened`] says. Seconds a time.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for the programs of the CPU; as the device says.
+    pub fn copy_lists(&mut self, n: u32) -> Result<f64> {
+        let start = Instant::now();
+        (0..n).try_for_each(|_| self.running.copy_lists())?;
+        Ok(start.elapsed().as_secs_f64() / f64::from(n.max(1)))
     }
 
     /// Iterations so far.

@@ -258,7 +258,7 @@ fn matrix_games_end_where_the_books_say() {
         }
         // Whoever is asked confesses: of the two actions one is played.
         let dilemma = matrix(&scratch, "prisoners-dilemma", seat);
-        assert!(dilemma.iter().any(|&probability| probability > 0.99), "{dilemma:?}");
+        assert!(dilemma[1] > 0.99, "{dilemma:?}");
         // Matching pennies with one side worth twice: 2/5 and 3/5 by indifference.
         let [first, second] = matrix(&scratch, "2,-1;-1,1", seat)[..] else { panic!("two actions") };
         assert!((first - 0.4).abs() < 0.02 && (second - 0.6).abs() < 0.02, "{first} {second}");
@@ -335,4 +335,70 @@ fn errors_are_one_line_and_say_where() {
     assert!(error.contains("Ah"), "{error}");
     let error = scratch.fails(1, "query k.strategy --history rx");
     assert!(error.contains("column 2"), "{error}");
+}
+
+#[test]
+fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
+    let scratch = new_scratch();
+    // The betting of variant C with half its suits, so that its tables are some hundred megabytes; and variant D.
+    let c = golden::text("cfr/games/variant_c.game").replace("numSuits = 4", "numSuits = 2");
+    fs::write(scratch.path("c.game"), c).expect("a file");
+    for (game, seats, hand, board) in [("c.game", 5, "2c2d", "--board 3c"), ("variant_d.game", 8, "2c", "")] {
+        let line = format!("solve {game} --sampling chance --device cpu");
+        // What is asked for by default cannot be measured: that is said, and nothing is lost.
+        let shown = scratch
+            .ok(&format!("{line} --iterations 3 --strategy a.strategy --checkpoint a.checkpoint --json run.json"));
+        assert!(shown.contains("left out: exploitability") && shown.contains("engine walk"), "{shown}");
+        let run = scratch.json("run.json");
+        let reason = run["left_out"][0].as_str().unwrap_or_else(|| panic!("{run}"));
+        assert!(reason.contains("exploitability") && reason.contains("histories"), "{reason}");
+        assert_eq!((&run["iterations"], run["trajectory"].as_array().map(Vec::len)), (&json!(3), Some(0)));
+        let utilities = run["average_utility"].as_array().expect("a list");
+        let sum: f64 = utilities.iter().filter_map(Value::as_f64).sum();
+        assert!(utilities.len() == seats && sum.abs() < 1e-3, "{utilities:?}");
+        // What nobody asked for is not left out.
+        let quiet = scratch.ok(&format!(
+            "solve --resume a.checkpoint --iterations 4 --report none --device cpu --strategy b.strategy --json b.json"
+        ));
+        assert!(!quiet.contains("left out") && scratch.json("b.json")["left_out"].is_null(), "{quiet}");
+        assert_eq!(scratch.json("b.json")["iterations"], 4);
+
+        let shown = scratch.ok(&format!("query b.strategy --history cr --hand {hand} {board}"));
+        assert!(shown.starts_with("2:") && shown.contains("f 0.") && shown.contains("r 0."), "{shown}");
+        let shown = typed(&scratch, "play b.strategy --seed 2 --hands 2 --seat 1", &"c\n".repeat(60));
+        assert!(shown.contains(&format!("Poker, {seats} players")) && shown.contains("Hand 2"), "{shown}");
+        assert!(shown.contains("You won"), "{shown}");
+
+        scratch.ok("match a.strategy b.strategy --deals 4 --device cpu --json m.json --quiet");
+        let report = scratch.json("m.json")["report"].clone();
+        assert_eq!((report["values"].as_array().map(Vec::len), &report["sampled"]["deals"]), (Some(seats), &json!(4)));
+        // Against itself every deal's payoffs sum to nothing.
+        scratch.ok("match a.strategy a.strategy --deals 4 --seed 9 --device cpu --json m.json --quiet");
+        close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-5);
+        fs::remove_file(scratch.path("a.checkpoint")).expect("a file");
+    }
+    let error = scratch.fails(2, "solve kuhn.limit.2p.game --report none,3 --device cpu");
+    assert!(error.contains("option report"), "{error}");
+    let error = scratch.fails(2, "solve kuhn.limit.2p.game --report never --device cpu");
+    assert!(error.contains("or none"), "{error}");
+}
+
+#[test]
+fn without_measuring_everything_else_is_written() {
+    let scratch = new_scratch();
+    let line = "solve kuhn.limit.2p.game --iterations 50 --device cpu";
+    scratch.ok(&format!("{line} --report none --strategy n.strategy --checkpoint n.checkpoint --json n.json --quiet"));
+    let run = scratch.json("n.json");
+    assert_eq!((&run["trajectory"], &run["exploitability_seconds"]), (&json!([]), &json!(0.0)));
+    assert_eq!(run["average_utility"].as_array().map(Vec::len), Some(2));
+    // The strategy is that of a run which measures.
+    scratch.ok(&format!("{line} --strategy m.strategy --quiet"));
+    scratch.ok("match n.strategy m.strategy --device cpu --json m.json --quiet");
+    close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-9);
+    assert!(scratch.json("m.json")["report"]["sampled"].is_null());
+    scratch.ok("solve --resume n.checkpoint --iterations 60 --device cpu --json r.json --quiet");
+    assert_eq!(
+        scratch.json("r.json")["trajectory"].as_array().expect("a list").last().expect("a point")["iteration"],
+        60
+    );
 }

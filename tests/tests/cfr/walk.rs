@@ -1,11 +1,16 @@
 //! Batches of sampled deals do what the reference runs say.
 
+use std::ops::ControlFlow;
+
 use warpplay::cfr::engines::walk::{Information, Sampler, Set};
-use warpplay::cfr::{self, Algorithm, Sampling, Updates};
+use warpplay::cfr::{
+    self, Algorithm, Checkpoint, Engine, GameDef, Sampling, Solver, Updates, head_to_head, head_to_head_sampled,
+};
 use warpplay::{Backend, Device, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::cfr::{SAMPLED as DOUBLE, follow_sampled, game};
+use warpplay_tests::folder::Folder;
 use warpplay_tests::tolerance::close;
 
 /// The walk, one deal at a time.
@@ -35,6 +40,129 @@ fn the_walk_with_one_deal_follows_the_reference() {
 fn the_walk_with_one_deal_follows_the_reference_with_six_thousand_hands() -> Checked {
     let Some(device) = gpu() else { return Ok(()) };
     follow_walk(&device, "variant_c", 100)
+}
+
+#[test]
+fn the_walk_on_the_cpu_follows_the_reference() -> Checked {
+    let device = Device::cpu();
+    for (name, last) in [("variant_a", 1000), ("kuhn.limit.3p", 1000), ("variant_d", 10), ("variant_c", 1)] {
+        follow_walk(&device, name, last)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_walk_on_the_cpu_has_the_bits_of_the_kernels() -> Checked {
+    // Two rounds; several stages of many pieces; ties and side pots.
+    let games = [game("leduc.limit.3p"), sweep_game(4, 3, 8)?, sweep_game(3, 1, 4)?, short_stacks()?];
+    for game in &games {
+        for (batch, precision, algorithm, updates) in [
+            (1, Precision::F32, Algorithm::Cfr, Updates::Simultaneous),
+            (1, Precision::F64, Algorithm::CfrPlus, Updates::Alternating),
+            (7, Precision::F64, Algorithm::Lcfr, Updates::Alternating),
+            (32, Precision::F32, Algorithm::CfrPlus, Updates::Simultaneous),
+        ] {
+            let options = cfr::Options { batch, precision, algorithm, updates, seed: 11, ..sampled() };
+            let run = |device: &Device, threads| {
+                let options = cfr::Options { threads, ..options };
+                let solver = Solver::builder(game.clone()).options(cfr::Options {
+                    iterations: 5,
+                    engine: Engine::Walk,
+                    ..options
+                });
+                let mut solver = solver.measure_at([]).build(device)?;
+                solver.run(|_| ControlFlow::Continue(()))?;
+                Ok::<_, warpplay::Error>((solver.checkpoint()?, solver.average_utility()?))
+            };
+            let (kernels, utilities) = run(&Device::simt(), None)?;
+            for threads in [Some(1), Some(3)] {
+                let (cpu, of_cpu) = run(&Device::cpu(), threads)?;
+                assert!(cpu.same_tables(&kernels), "{game:?}, {options:?}");
+                assert_eq!(of_cpu, utilities, "{game:?}, {options:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One card each of `cards` of one suit, an ante of 1 and raises of 1.
+fn sweep_game(players: usize, raises: u32, cards: u32) -> Result<GameDef, warpplay::Error> {
+    GameDef::parse(&format!(
+        "GAMEDEF\nlimit\nnumPlayers = {players}\nnumRounds = 1\nstack = {}\nblind = {}\nraiseSize = 1\nmaxRaises = {raises}\n\
+         numSuits = 1\nnumRanks = {cards}\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
+        "1000 ".repeat(players),
+        "1 ".repeat(players),
+    ))
+}
+
+/// Four seats that can be all in for different amounts.
+fn short_stacks() -> Result<GameDef, warpplay::Error> {
+    GameDef::parse(
+        "GAMEDEF\nlimit\nnumPlayers = 4\nnumRounds = 1\nstack = 1 5 3 4\nblind = 1 1 0 2\nraiseSize = 2\nmaxRaises = 2\n\
+         numSuits = 2\nnumRanks = 4\nnumHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
+    )
+}
+
+#[test]
+fn chance_sampling_of_more_than_two_players_is_the_walk_on_every_device() -> Checked {
+    let builder = Solver::builder(game("variant_d")).sampling(Sampling::Chance);
+    for device in [Device::cpu(), Device::simt()] {
+        assert_eq!(builder.plan(&device)?.engine(), Engine::Walk, "{device}");
+    }
+    // Two players keep the engine that they had.
+    let two = Solver::builder(game("kuhn.limit.2p")).sampling(Sampling::Chance).engine(Engine::Walk);
+    assert_eq!(two.plan(&Device::cpu())?.engine(), Engine::Walk);
+    Ok(())
+}
+
+#[test]
+fn a_solve_whose_exploitability_cannot_be_found_keeps_its_work() -> Checked {
+    let folder = Folder::new();
+    let path = folder.path("d.checkpoint");
+    let solver = Solver::builder(game("variant_d")).sampling(Sampling::Chance).iterations(2).measure_at([1, 2]);
+    let mut solver = solver.checkpoint(&path).build(&Device::cpu())?;
+    let report = solver.run(|_| ControlFlow::Continue(()))?;
+    assert_eq!(report.iterations, 2);
+    let reason = report.unmeasured.as_deref().unwrap_or_else(|| panic!("{report}"));
+    assert!(reason.contains("histories") && report.trajectory.is_empty(), "{report}");
+    assert!(report.to_string().contains("exploitability not found"), "{report}");
+    assert!(solver.exploitability().is_err());
+    let kept = Checkpoint::load(&path)?;
+    assert_eq!(kept.iteration(), 2);
+    let now = solver.checkpoint()?;
+    assert!(kept.same_tables(&now));
+    // All eight seats of the average play, as far as two deals lead.
+    let strategy = solver.strategy()?;
+    let answer = strategy.query("", "", "2c")?;
+    assert!((answer.choices.iter().map(|choice| choice.probability).sum::<f64>() - 1.0).abs() < 1e-6, "{answer:?}");
+    assert!(!strategy.walks_all_deals(&Device::cpu())? && strategy.walks_all_deals(&Device::simt())?);
+    Ok(())
+}
+
+#[test]
+fn sampled_matches_come_near_the_exact_value() -> Checked {
+    let device = Device::cpu();
+    let solve = |name: &str, iterations| {
+        let solver = Solver::builder(game(name)).sampling(Sampling::Chance).engine(Engine::Walk).iterations(iterations);
+        let mut solver = solver.batch(32).measure_at([]).build(&device)?;
+        solver.run(|_| ControlFlow::Continue(()))?;
+        solver.strategy()
+    };
+    for name in ["kuhn.limit.3p", "kuhn.limit.2p"] {
+        let (good, poor) = (solve(name, 100)?, solve(name, 1)?);
+        let exact = head_to_head(&device, &good, &poor, Precision::F64)?;
+        let sampled = head_to_head_sampled(&good, &poor, 20_000, 3)?;
+        let found = sampled.sampled.as_ref().expect("sampled");
+        // Six standard errors: once in 500 million seeds.
+        for seat in 0..exact.values.len() {
+            let away = (sampled.values[seat] - exact.values[seat]).abs();
+            assert!(away < 6.0 * found.standard_errors[seat], "{name}, seat {seat}: {away} away, {found:?}");
+        }
+        assert!((sampled.value - exact.value).abs() < 6.0 * found.standard_error, "{name}: {sampled:?} {exact:?}");
+        assert_eq!(sampled, head_to_head_sampled(&good, &poor, 20_000, 3)?, "the same seed, the same deals");
+        assert!(head_to_head_sampled(&good, &poor, 1, 3).expect_err("one deal").to_string().contains("deals"));
+    }
+    Ok(())
 }
 
 /// The generator of the deals, `cards` numbers further on. Its constants are part of what is tested, so they are written out here.
@@ -139,7 +267,8 @@ fn what_cannot_be_done_is_said() {
         (walk(&device, &kuhn, cfr::Options { batch: 0, ..sampled() }), "1 to 32"),
         (walk(&device, &kuhn, cfr::Options { algorithm: Algorithm::Dcfr, ..sampled() }), "cfr, cfr_plus or lcfr"),
         (walk(&device, &kuhn, cfr::Options { sampling: Sampling::None, ..sampled() }), "chance"),
-        (walk(&Device::cpu(), &kuhn, sampled()), "CUDA"),
+        (walk(&Device::cpu(), &kuhn, cfr::Options { batch: 33, ..sampled() }), "1 to 32"),
+        (walk(&Device::cpu(), &any, sampled()), "one size of raise"),
     ];
     for (error, part) in cases {
         assert!(error.contains(part), "{error} does not say {part}");

@@ -1,15 +1,22 @@
-//! The dissertation's programs do what the reference runs of sampled deals say, and what the batched walk does.
+//! The dissertation's programs do what the reference runs of sampled deals say, and what the batched walk does; its printed numbers are what they are said to be.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use warpplay::cfr::engines::walk::{Checksums, Information, Sampler, Set};
-use warpplay::cfr::{self, Sampling, Updates};
+use warpplay::cfr::{self, Counts, GameDef, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Precision};
-use warpplay_papers::cfr_thesis::{Options, Program, Run, report};
-use warpplay_tests::Checked;
+use warpplay_cpu_ref::cfr::poker::{Deck, Rules};
+use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled as Plain, Sequences};
+use warpplay_papers::cfr_thesis::published::{CLAIMS, MEMORY, TIMES, Variant};
+use warpplay_papers::cfr_thesis::statistics::{Origin, Source, Spread, is_rounded};
+use warpplay_papers::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
+use warpplay_papers::cfr_thesis::{Lists, Options, Program, Rows, Run, Settings, Thesis, examples, items_of};
+use warpplay_papers::experiment::{Cell, Journal, Paper, Report, Run as Measuring, Step, Stop, measure};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::cfr::{SAMPLED as DOUBLE, Sampled, follow_sampled, game};
 use warpplay_tests::tolerance::close;
+use warpplay_tests::{Checked, golden};
 
 /// A program of the dissertation.
 struct Published(Run);
@@ -45,11 +52,35 @@ const PLAIN: Options = Options {
     threads: 2,
     seed: 1,
     precision: Precision::F64,
-    shared: true,
+    rows: Rows::Shared,
     constant: true,
+    lists: Lists::ReadOnly,
     flattened: true,
     renumbered: true,
 };
+
+/// Every form of the kernels: rows × lists × constant memory × flattening × numbers, without the lists that cannot be.
+fn forms() -> Vec<Options> {
+    let mut forms = Vec::new();
+    for &rows in Rows::ALL {
+        for &lists in Lists::ALL {
+            for bits in 0..8 {
+                let options = Options {
+                    rows,
+                    lists,
+                    constant: bits & 1 == 0,
+                    flattened: bits & 2 == 0,
+                    renumbered: bits & 4 == 0,
+                    ..PLAIN
+                };
+                if lists != Lists::Computed || options.renumbered {
+                    forms.push(options);
+                }
+            }
+        }
+    }
+    forms
+}
 
 #[test]
 fn the_published_program_follows_the_reference() {
@@ -62,17 +93,74 @@ fn the_published_program_follows_the_reference() {
 #[test]
 fn each_of_its_devices_can_be_left_out() {
     for_each_device(|device| {
-        for without in 0..16 {
-            let options = Options {
-                shared: without & 1 == 0,
-                constant: without & 2 == 0,
-                flattened: without & 4 == 0,
-                renumbered: without & 8 == 0,
-                ..PLAIN
-            };
+        for options in forms() {
             follow(device, "variant_a", &options, 100)?;
             follow(device, "kuhn.limit.3p", &options, 100)?;
         }
+        Ok(())
+    });
+}
+
+/// The rules for the plain implementation.
+fn rules(game: &GameDef) -> Rules {
+    Rules {
+        no_limit: game.no_limit,
+        stacks: game.stacks.clone(),
+        blinds: game.blinds.clone(),
+        raise_sizes: game.raise_sizes.clone(),
+        first_players: game.first_players.clone(),
+        max_raises: game.max_raises.clone(),
+        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
+        n_hole_cards: game.n_hole_cards,
+        n_board_cards: game.n_board_cards.clone(),
+    }
+}
+
+#[test]
+fn every_form_of_the_kernels_has_the_bits_of_the_plain_program() {
+    for_each_device(|device| {
+        for game in [game("variant_a"), game("kuhn.limit.3p"), sweep_game(4, 2, 5)?] {
+            let rules = rules(&game);
+            let mut plain = Plain::new(Arc::new(Sequences::new(&rules)));
+            let mut dealer = Dealer::new(PLAIN.seed);
+            (0..20).for_each(|_| plain.recursive(&dealer.deal(&rules)));
+            let graph = Options { program: Program::Graph, ..PLAIN };
+            for options in forms().into_iter().chain([graph]) {
+                let mut run = Run::build(device, &game, &options)?;
+                run.iterate(20)?;
+                // In double precision with the same order of additions: no tolerance.
+                assert_eq!(run.utilities()?, plain.utilities, "{options:?}");
+                for sequence in 0..run.n_sequences() {
+                    for bucket in 0..run.n_buckets() {
+                        let (row, set) =
+                            (plain.sequences().row(sequence as usize, bucket as usize), run.set(sequence, bucket)?);
+                        assert_eq!(set.regrets, plain.regrets[row..row + 3], "{options:?}, set {sequence} {bucket}");
+                        assert_eq!(set.averages, plain.averages[row..row + 3], "{options:?}, set {sequence} {bucket}");
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn lists_are_copied_whole_or_a_level_at_a_time() {
+    for_each_device(|device| {
+        for flattened in [true, false] {
+            let options = Options { flattened, renumbered: false, ..PLAIN };
+            let mut run = Run::build(device, &game("kuhn.limit.3p"), &options)?;
+            run.iterate(3)?;
+            // What is copied again is what was there: the solve goes on as one that was left alone.
+            assert!(run.copy_lists(2)? > 0.0);
+            run.iterate(3)?;
+            let mut alone = Run::build(device, &game("kuhn.limit.3p"), &options)?;
+            alone.iterate(6)?;
+            assert_eq!(run.checksums()?, alone.checksums()?);
+        }
+        let plain = Options { program: Program::Recursive, ..PLAIN };
+        let refused = Run::build(device, &game("variant_a"), &plain)?.copy_lists(1);
+        assert!(refused.expect_err("no device").to_string().contains("copies to a device"));
         Ok(())
     });
 }
@@ -120,7 +208,7 @@ fn five_players_with_six_thousand_hands_follow_the_reference() -> Checked {
 fn the_walk_and_the_program_by_levels_agree_on_trees_of_many_pieces() {
     for_each_device(|device| {
         for (players, raises, cards) in [(4, 3, 8), (5, 2, 10), (6, 2, 6)] {
-            let game = report::sweep_game(players, raises, cards)?;
+            let game = sweep_game(players, raises, cards)?;
             let mut levels = Run::build(device, &game, &Options { seed: 3, ..PLAIN })?;
             let options = cfr::Options {
                 seed: 3,
@@ -161,67 +249,272 @@ fn what_cannot_be_done_is_said() {
         (run(&device, &kuhn, Options { block: 48, ..PLAIN }), "32, 64, 128 or 256"),
         (run(&device, &kuhn, Options { threads: 0, ..PLAIN }), "1 to 1024"),
         (run(&device, &kuhn, Options { precision: Precision::I16, ..PLAIN }), "f32 or f64"),
+        (run(&device, &kuhn, Options { lists: Lists::Computed, renumbered: false, ..PLAIN }), "level by level"),
         (run(&Device::cpu(), &kuhn, PLAIN), "recursive or iterative"),
+        (bucket_game(6).expect_err("six cards").to_string(), "0 to 5 cards"),
+        (sweep_game(2, 1, 53).expect_err("no deck").to_string(), "53"),
     ];
     for (error, part) in cases {
         assert!(error.contains(part), "{error} does not say {part}");
     }
+    let refused = Thesis::new(Settings { options: Options { block: 1, ..PLAIN }, ..Settings::default() });
+    assert!(refused.err().expect("refused").to_string().contains("block"));
+}
+
+/// All items of the dissertation with small sizes.
+fn measured(device: &Device, settings: Settings, only: &[&str]) -> Result<Report, Stop> {
+    let thesis = Thesis::new(settings)?;
+    let items: Vec<_> =
+        thesis.items().iter().copied().filter(|item| only.is_empty() || only.contains(&item.name)).collect();
+    assert!(only.is_empty() || items.len() == only.len(), "{only:?}");
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let run = Measuring::new(device.clone(), true, Journal::in_memory(), &mut watch);
+    measure(&thesis, &items, run, |_| ControlFlow::Continue(()))
+}
+
+fn small(variants: &[Variant]) -> Settings {
+    Settings {
+        variants: variants.to_vec(),
+        iterations: vec![1, 3],
+        repeats: 2,
+        options: Options { precision: Precision::F32, ..PLAIN },
+        ..Settings::default()
+    }
 }
 
 #[test]
-fn the_report_measures_every_program() {
-    for_each_device(|device| {
-        let game = game("variant_a");
-        let settings =
-            report::Settings { iterations: vec![1, 40], repeats: 2, options: PLAIN, ..report::Settings::default() };
-        let mut heard = 0;
-        let points = report::times(device, &game, Program::ALL, &settings, |_| {
-            heard += 1;
-            ControlFlow::Continue(())
-        })?;
-        assert_eq!((points.len(), heard), (10, 10));
-        // The programs play the same deals in the same way.
-        let utilities = |at: usize| points[at].average_utilities.clone();
-        for program in 1..4 {
-            close("utilities", &utilities(2 * program + 1), &utilities(1), DOUBLE);
+fn every_item_has_a_sheet_on_every_device() {
+    let mut devices = vec![Device::cpu(), Device::simt()];
+    devices.extend(gpu());
+    for device in devices {
+        let report = measured(&device, small(&[Variant::A]), &[]).unwrap_or_else(|stop| panic!("{stop}"));
+        assert!(report.complete);
+        for sheet in &report.sheets {
+            let has = !sheet.tables.is_empty() || !sheet.left_out.is_empty();
+            assert!(has && !sheet.title.is_empty() && !sheet.place.is_empty(), "{sheet}");
         }
-        assert!(points.iter().all(|point| point.seconds.is_some_and(|seconds| seconds.mean > 0.0)), "{points:?}");
-        assert!(report::times(device, &game, Program::ALL, &settings, |_| ControlFlow::Break(())).is_err());
+        let sheet = |name: &str| report.sheets.iter().find(|sheet| sheet.item == name).expect("an item");
+        // What needs kernels says so on the CPU, and its printed columns stand.
+        let levels = sheet("table9");
+        assert_eq!(levels.left_out.is_empty(), device.backend() != Backend::Cpu, "{levels}");
+        assert_eq!(levels.tables[0].rows.len(), 12 - 2 * usize::from(device.backend() == Backend::Cpu), "{levels}");
+        assert_eq!(sheet("figure23").figures.len(), 1);
+        assert!(sheet("figure25").left_out[0].contains("not among the games"), "{}", sheet("figure25"));
+        let ablations = sheet("ablations");
+        if device.backend() == Backend::Cpu {
+            assert!(ablations.left_out.iter().all(|what| what.contains("kernels")), "{ablations}");
+        } else {
+            assert_eq!(ablations.tables[0].rows.len(), 8, "{ablations}");
+            assert!(ablations.notes[0].contains("the same to the bit"), "{ablations}");
+        }
+    }
+}
 
-        let names: Vec<String> =
-            report::ablations(device, &game, &PLAIN, 3, 2)?.into_iter().map(|case| case.without).collect();
-        assert_eq!(names[0], "nothing");
-        assert_eq!(names.len(), 5);
-        let profile = report::profile(device, &game, &PLAIN, 2)?;
-        assert_eq!(profile.sequences, [1, 2, 1]);
-        assert!(profile.down_ms.len() == 3 && profile.up_ms.iter().all(|&ms| ms >= 0.0));
+#[test]
+fn items_of_a_game_are_its_tables_and_figures() {
+    let of_c = items_of(&[Variant::C]);
+    let expected = "table2 table5 table13 table14 table15 figure27 figure30 figure31 ablations blocks";
+    assert_eq!(of_c.join(" "), expected);
+    assert_eq!(items_of(&[]).join(" "), "table2 ablations blocks");
+    let named: Vec<&str> = items_of(&Variant::ALL);
+    assert_eq!(named.iter().filter(|name| name.starts_with("table")).count(), 17);
+}
 
-        let sweep = report::sweep(device, (&[2, 3], &[1, 2], &[3, 8]), &PLAIN, 2, 1)?;
-        assert_eq!(sweep.len(), 8);
-        assert!(sweep.iter().all(|point| point.cpu_ms.mean > 0.0 && point.gpu_ms.mean > 0.0));
+#[test]
+fn programs_of_one_game_play_the_same_deals() {
+    for_each_device(|device| {
+        let settings = Settings { options: PLAIN, ..small(&[Variant::A]) };
+        let report = measured(device, settings, &["figure23"]).unwrap_or_else(|stop| panic!("{stop}"));
+        let utilities = |program: &str| report.measurements[&format!("a {program} 3")].exact.clone();
+        for program in ["iterative", "levels", "graph"] {
+            assert_eq!(utilities(program), utilities("recursive"), "{program}");
+        }
         Ok(())
     });
 }
 
 #[test]
-fn the_report_adds_up() {
-    let spread = report::Spread::of(&[1.0, 2.0, 3.0]);
-    assert_eq!((spread.mean, spread.sd), (2.0, 1.0));
-    assert_eq!(report::Spread::of(&[4.0]).sd, 0.0);
-    let point = |sequences, cpu, gpu| report::SweepPoint {
-        players: 2,
-        raises: 1,
-        buckets: 3,
-        sequences,
-        cpu_ms: report::Spread { mean: cpu, sd: 0.0 },
-        gpu_ms: report::Spread { mean: gpu, sd: 0.0 },
+fn the_worked_examples_come_out_as_printed() {
+    // Section 3.1.3 and figure 8.
+    let found = examples::figure8([4.0, 2.0, -3.0], [0.25, 0.5, 0.25], 0.5);
+    assert_eq!(found.value, 1.25);
+    assert_eq!(found.regrets, [2.75, 0.75, -4.25]);
+    assert_eq!(found.counterfactual, [1.375, 0.375, -2.125]);
+    let printed = [0.786, 0.214, 0.0];
+    assert!(found.strategy.iter().zip(printed).all(|(ours, printed)| is_rounded(printed, *ours, 3)), "{found:?}");
+    // Section 3.1.1: rock against paper.
+    let (regrets, strategy) = examples::rock_paper_scissors(0, 1);
+    assert_eq!((regrets, strategy), ([0.0, 1.0, 2.0], [0.0, 1.0 / 3.0, 2.0 / 3.0]));
+    // Section 2.1.7: 4 less the years; both confess.
+    let years = [[[1.0, 1.0], [4.0, 0.0]], [[0.0, 4.0], [3.0, 3.0]]];
+    assert_eq!(examples::prisoners_dilemma(), years.map(|row| row.map(|both| both.map(|years: f64| 4.0 - years))));
+    assert_eq!(examples::dilemma_equilibria(), [(1, 1)]);
+    // Figures 14 and 15.
+    let reaches = examples::reaches(2, 0.25);
+    assert_eq!(examples::reaches_in_one_array(&reaches), [1.0, 1.0, 0.25, 1.0]);
+    // Figures 10, 16 and 19: a root with three sequences behind it; depth first their numbers are not in a row.
+    let game = examples::small_tree().expect("a game");
+    let levels = examples::sequences_per_level(&game);
+    assert_eq!(levels[..2], [vec![0], vec![1, 2, 3]]);
+    let (flat, sizes) = examples::flattened(&levels);
+    assert_eq!((flat.len(), &sizes[..2]), (game.sequences.len(), &[1, 3][..]));
+    assert!(flat.into_iter().eq(0..game.sequences.len() as u32));
+    let depth_first = game.depth_first();
+    assert_eq!(depth_first[..2], [0, 1]);
+    // The second child comes behind all that follows the first.
+    let behind_first = |at: u32| {
+        let mut open = vec![at];
+        let mut n = 0;
+        while let Some(at) = open.pop() {
+            n += 1;
+            open.extend(game.sequences[at as usize].children.iter().flatten().filter_map(|child| match child {
+                warpplay::cfr::game::Child::Sequence(next) => Some(*next),
+                warpplay::cfr::game::Child::End(_) => None,
+            }));
+        }
+        n
     };
-    let points =
-        [point(4, 0.1, 1.0), point(100, 1.0, 0.9), point(200, 1.0, 1.1), point(300, 3.0, 1.0), point(900, 9.0, 1.0)];
-    assert_eq!(report::crossover(&points), Some(300));
-    assert_eq!(report::crossover(&points[..1]), None);
-    assert!(report::sweep_game(2, 1, 53).expect_err("no deck").to_string().contains("53"));
-    let c = game("variant_c");
-    let memory = report::memory(&c).expect("sizes");
-    assert_eq!((memory.information_sets, memory.theirs), (43_080_840, 43_080_840 * 24));
+    assert_eq!(depth_first[2], 1 + behind_first(1));
+    assert!(depth_first[2] > 2);
+}
+
+#[test]
+fn the_games_are_those_of_the_repository_and_have_the_printed_counts() {
+    for variant in Variant::ALL {
+        let name = format!("cfr/games/variant_{}.game", variant.letter());
+        assert_eq!(variant.definition(), golden::text(&name), "{name}");
+        let counts = Counts::of(&variant.game().expect("a game")).expect("counts");
+        let printed = variant.counts();
+        assert_eq!(counts.sequences, printed.sequences);
+        assert_eq!(counts.buckets, printed.buckets);
+        assert_eq!(counts.thesis_information_sets, printed.information_sets);
+        assert_eq!(printed.sequences * printed.buckets, printed.information_sets);
+        // Levels of A to C are those where somebody acts, those of D are with the last; the average goes with them.
+        let (levels, average) = match variant {
+            Variant::D => (counts.levels_with_last, counts.average_sequences_with_last),
+            _ => (counts.levels, counts.average_sequences_per_level),
+        };
+        assert_eq!(printed.levels, levels, "{variant:?}");
+        assert!((printed.per_level - average).abs() < 1e-6 * average, "{variant:?}");
+        // Buckets that forget which card is whose: as many sets only where there is no board and one card.
+        let forgets = variant == Variant::B || variant == Variant::C;
+        assert_eq!(counts.information_sets > counts.thesis_information_sets, forgets, "{variant:?}");
+    }
+    // The prose gives variant C five raises; four give its counts.
+    let five = Counts::of(&game("variant_c_text")).expect("counts");
+    assert_eq!((five.sequences, five.levels), (102_660, 25));
+}
+
+#[test]
+fn printed_averages_are_of_all_five_measurements_or_of_the_last_four() {
+    for times in &TIMES {
+        for row in &times.rows {
+            let origin = Origin::of(&row.seconds, row.average, row.deviation);
+            let what = format!("Table {}, {} iterations: {origin:?}", times.table, row.iterations);
+            // A's are of all five; of the others one line is.
+            let five = times.variant == Variant::A || (times.table, row.iterations) == (13, 70);
+            let expected = if five { Source::AllFive } else { Source::LastFour };
+            // Two lines are rounded to four digits.
+            let is_short = times.table == 16 && [80, 90].contains(&row.iterations);
+            let average = if is_short { origin.average_to_four_digits } else { origin.average };
+            assert!([expected, Source::Either].contains(&average), "{what}");
+            assert_eq!(origin.average == Source::Neither, is_short, "{what}");
+            // Deviations are of a sample of the same measurements.
+            assert!([expected, Source::Either].contains(&origin.sample), "{what}");
+            let both = |source: Source| source != Source::Neither;
+            assert!(!both(origin.population) || row.deviation == 0.0, "{what}");
+        }
+        // Grids: 1000 to 10,000 or 10 to 100.
+        let step = if [Variant::A, Variant::B].contains(&times.variant) { 1000 } else { 10 };
+        assert!(times.rows.iter().map(|row| row.iterations).eq((1..=10).map(|n| n * step)), "Table {}", times.table);
+    }
+    // The example that shows it: Table 13, 10 iterations.
+    let row = TIMES[6].rows[0];
+    assert_eq!((row.average, row.seconds[0]), (0.36375, 0.354));
+    assert!(is_rounded(row.average, Spread::of(&row.seconds[1..]).mean, 6));
+    // What GPUs take an iteration.
+    let gpu = |variant: Variant| variant.times(Program::Levels).expect("a table").last().milliseconds();
+    for (variant, ms) in [(Variant::A, 1.506), (Variant::B, 1.506), (Variant::C, 34.2), (Variant::D, 223.4)] {
+        assert!((gpu(variant) - ms).abs() < 0.05 * ms.min(1.0), "{variant:?}: {}", gpu(variant));
+    }
+}
+
+#[test]
+fn printed_percentages_and_ratios_are_computed_again() {
+    for memory in &MEMORY {
+        for (kb, percent) in memory.kb.iter().zip(memory.percent) {
+            assert!(is_rounded(percent, 100.0 * (kb / memory.kb[0] - 1.0), 2), "Table {}", memory.table);
+        }
+    }
+    // Section 6.1: "always less" does not hold for B's GPU.
+    assert!(MEMORY[1].kb[2] < MEMORY[1].kb[0]);
+    // Tables of B in single precision are 782,595 KB, of C 1,009,707: the CPU's program of B has 2.4 times as much, that of C no more than 1 % beside them.
+    let single = |variant: Variant| (variant.counts().information_sets * 24) as f64 / 1024.0;
+    assert!(MEMORY[1].kb[0] > 2.4 * single(Variant::B) && MEMORY[2].kb[0] < 1.01 * single(Variant::C));
+    let wrong: Vec<(&str, f64)> = CLAIMS
+        .iter()
+        .filter(|claim| !is_rounded(claim.ratio, claim.printed().expect("tables"), claim.digits))
+        .map(|claim| (claim.place, claim.ratio))
+        .collect();
+    // 239.09 by Tables 7 and 9; 2.99 and 1.70 are the CPU's; 3.6 is recursive against iterative.
+    assert_eq!(wrong, [("5.1.2, p. 36", 239.06), ("5.5, p. 42", 2.99), ("5.5, p. 42", 1.70), ("6.1, p. 46", 3.6)]);
+    let ratio = |variant: Variant, slow, fast| {
+        let of = |program| variant.times(program).expect("a table").last().average;
+        of(slow) / of(fast)
+    };
+    assert!(is_rounded(239.09, ratio(Variant::A, Program::Levels, Program::Recursive), 2));
+    assert!(is_rounded(2.99, ratio(Variant::A, Program::Iterative, Program::Recursive), 2));
+    assert!(is_rounded(1.70, ratio(Variant::B, Program::Iterative, Program::Recursive), 2));
+    assert!(is_rounded(1.70, ratio(Variant::D, Program::Iterative, Program::Levels), 2));
+    // Buckets, A to B: no difference to the GPU, three times as long for the recursive program.
+    let change = |program| {
+        let of = |variant: Variant| variant.times(program).expect("a table").last().average;
+        of(Variant::B) / of(Variant::A)
+    };
+    assert!((change(Program::Levels) - 1.0).abs() < 1e-3 && change(Program::Recursive) > 3.0);
+}
+
+#[test]
+fn spreads_and_crossovers_add_up() {
+    let spread = Spread::of(&[1.0, 2.0, 3.0]);
+    assert_eq!((spread.mean, spread.sd), (2.0, 1.0));
+    assert_eq!(Spread::of(&[4.0]).sd, 0.0);
+    assert!((spread.population(3) - (2.0f64 / 3.0).sqrt()).abs() < 1e-15);
+    let point = |per_level, cpu_ms, gpu_ms| Point { per_level, cpu_ms, gpu_ms };
+    let points = [
+        point(4.0, 0.1, 1.0),
+        point(100.0, 1.0, 0.9),
+        point(200.0, 1.0, 1.1),
+        point(300.0, 3.0, 1.0),
+        point(900.0, 9.0, 1.0),
+    ];
+    assert_eq!(crossover(&points), Some(300.0));
+    assert_eq!(crossover(&points[..1]), None);
+}
+
+#[test]
+fn memory_is_that_of_each_program() {
+    let report = measured(&Device::cpu(), small(&Variant::ALL), &["table3", "table4", "table5", "table6"]);
+    let report = report.unwrap_or_else(|stop| panic!("{stop}"));
+    for (sheet, variant) in report.sheets.iter().zip(Variant::ALL) {
+        let ours = |row: usize| match sheet.tables[0].rows[row][4] {
+            Cell::Number(kb) => kb,
+            _ => panic!("{sheet}"),
+        };
+        // Double precision on the CPU: two tables of three actions.
+        let tables = (variant.counts().information_sets * 48) as f64 / 1024.0;
+        assert_eq!(ours(0), tables, "{sheet}");
+        assert!(ours(1) > ours(0) && ours(2) > tables / 2.0, "{sheet}");
+    }
+}
+
+#[test]
+fn a_profile_has_every_level() {
+    for_each_device(|device| {
+        let mut run = Run::build(device, &game("variant_a"), &PLAIN)?;
+        let profile = run.profile(2)?;
+        assert_eq!((profile.sequences.as_slice(), run.iterations()), (&[1, 2, 1][..], 2));
+        assert!(profile.down_ms.len() == 3 && profile.up_ms.iter().all(|&ms| ms >= 0.0));
+        Ok(())
+    });
 }

@@ -110,8 +110,12 @@ impl Buckets {
             let allowed = format!("{} private cards beside the board '{board}'", self.rules.n_hole_cards);
             return Err(Error::option("hand", format!("'{hand}'"), allowed));
         }
-        let bucket = colex_rank(hole) * boards(&self.rules, round) + colex_rank(on_board);
-        Ok((bucket as usize, hole, dealt))
+        Ok((self.index(round, hole, on_board), hole, dealt))
+    }
+
+    /// The bucket of a hand on a board in a round.
+    pub fn index(&self, round: usize, hole: CardSet, board: CardSet) -> usize {
+        (colex_rank(hole) * boards(&self.rules, round) + colex_rank(board)) as usize
     }
 
     /// Names of the actions of a decision.

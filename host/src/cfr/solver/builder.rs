@@ -108,9 +108,16 @@ impl SolverBuilder {
     /// # Errors
     /// As [`build`](Self::build), but for [`Error::OutOfMemory`].
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        let options = self.settled()?;
+        let mut options = self.settled()?;
         options.check()?;
         self.keep.check()?;
+        if let Some(checkpoint) = &self.resume
+            && checkpoint.engine() == Engine::Mccfr
+            && options.engine == Engine::Auto
+        {
+            // The rule once took it on the CPU where it takes the walk now.
+            options.engine = Engine::Mccfr;
+        }
         if options.algorithm == Algorithm::CfrBr && self.problem.n_players() != 2 {
             return Err(Error::option("algorithm", options.algorithm, "another than cfr_br, which is for two players"));
         }
@@ -154,6 +161,8 @@ impl SolverBuilder {
             seconds: 0.0,
             exploitability_seconds: 0.0,
             trajectory: Vec::new(),
+            unmeasured: None,
+            kept: None,
             measure_at: self.measure_at,
             keep: self.keep,
         };

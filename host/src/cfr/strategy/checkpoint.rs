@@ -186,3 +186,37 @@ fn values(path: &Path, name: &str, file: &SafeTensors<'_>) -> Result<Values> {
     tensors::check_values(name, (0..values.len()).map(|at| values.get(at)), true).map_err(wrong)?;
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::Device;
+    use crate::cfr::game::GameDef;
+    use crate::cfr::options::{Engine, Sampling};
+    use crate::cfr::solver::Solver;
+
+    #[test]
+    fn a_solve_goes_on_with_the_engine_that_the_rule_took_then() {
+        let game = GameDef::parse(
+            "GAMEDEF\nlimit\nnumPlayers = 3\nnumRounds = 1\nblind = 1 1 1\nraiseSize = 1\nmaxRaises = 1\nnumSuits = 1\nnumRanks = 4\n\
+             numHoleCards = 1\nnumBoardCards = 0\nEND GAMEDEF\n",
+        )
+        .expect("a game");
+        let solve = |iterations| {
+            let builder =
+                Solver::builder(&game).sampling(Sampling::Chance).engine(Engine::Mccfr).iterations(iterations);
+            let mut solver = builder.measure_at([]).build(&Device::cpu()).expect("a solver");
+            solver.run(|_| ControlFlow::Continue(())).expect("runs");
+            solver.checkpoint().expect("a checkpoint")
+        };
+        let mut old = solve(4);
+        // As it was written where the rule gave the engine.
+        old.0.head.options.engine = Engine::Auto;
+        let mut solver =
+            Solver::builder(&game).resume(old).iterations(9).measure_at([]).build(&Device::cpu()).expect("goes on");
+        solver.run(|_| ControlFlow::Continue(())).expect("runs");
+        assert!(solver.checkpoint().expect("a checkpoint").same_tables(&solve(9)));
+    }
+}

@@ -31,6 +31,22 @@ pub struct HeadToHead {
     pub values: Vec<f64>,
     /// Their mean: what A wins a hand when seats are changed.
     pub value: f64,
+    /// How sure that is, where deals were sampled; nothing where all were walked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledDeals>,
+}
+
+/// What values over sampled deals are worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampledDeals {
+    /// Deals.
+    pub deals: u64,
+    /// Seed of the deals.
+    pub seed: u64,
+    /// Standard error of the value at each seat, in chips a hand.
+    pub standard_errors: Vec<f64>,
+    /// Standard error of the mean over the seats.
+    pub standard_error: f64,
 }
 
 impl Strategy {
@@ -53,6 +69,17 @@ impl Strategy {
 }
 
 impl Strategy {
+    /// Whether values over all deals can be had on `device`: for more than two players, of games of at most 2·10⁷ histories, and where the engine `subset` runs.
+    ///
+    /// # Errors
+    /// As [`BettingTree::new`](crate::cfr::BettingTree::new).
+    pub fn walks_all_deals(&self, device: &Device) -> Result<bool> {
+        match (&self.layout, &self.problem) {
+            (Layout::Buckets(_), Problem::Poker(rules)) => dispatch::walks_all_deals(rules, device),
+            _ => Ok(true),
+        }
+    }
+
     /// The same strategy in a layout whose engine walks all deals on the device.
     fn measurable(&self, device: &Device) -> Result<Cow<'_, Self>> {
         let (Layout::Buckets(buckets), Problem::Poker(rules)) = (&self.layout, &self.problem) else {
@@ -93,7 +120,7 @@ pub fn head_to_head(device: &Device, a: &Strategy, b: &Strategy, precision: Prec
         values.push(meter.measure(&tables)?.values[seat]);
     }
     let value = values.iter().sum::<f64>() / values.len() as f64;
-    Ok(HeadToHead { values, value })
+    Ok(HeadToHead { values, value, sampled: None })
 }
 
 /// An engine that iterates nothing.

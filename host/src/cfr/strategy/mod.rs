@@ -5,11 +5,13 @@ mod export;
 mod file;
 mod measure;
 mod query;
+mod sampled;
 mod sets;
 
 pub use checkpoint::{Checkpoint, State};
-pub use measure::{HeadToHead, Profile, head_to_head};
+pub use measure::{HeadToHead, Profile, SampledDeals, head_to_head};
 pub use query::{Answer, Choice};
+pub use sampled::head_to_head_sampled;
 
 use crate::cfr::dispatch::Plan;
 use crate::cfr::layout::{Layout, Tables};

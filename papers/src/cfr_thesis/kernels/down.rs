@@ -1,96 +1,71 @@
-//! First phase: strategies and reaches, a level at a time from the root on.
+//! First phase: strategies, averages and reaches, a level at a time from the root on.
 //!
-//! One thread, one sequence (or, with fewer threads than sequences, every so many).
+//! One thread, one sequence.
 //! Launch  [`shape`](super::shape), once a level.
-//! Reads   `regrets` of the acting seat's bucket, `reaches` of the level.
+//! Reads   the level's list, `regrets` of the acting seat's bucket, `reaches` of the level.
 //! Writes  `strategies` and `averages` of the level, `reaches` of the next.
-//! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015.
+//! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015, section 4.3.2 and figure 21.
 
 use super::BLOCK;
-use super::sequence::{ACTIONS, Phase, child, matched, way};
+use super::kept::{Row, column, home};
+use super::sequence::{ACTIONS, Phase, child, matched};
 use warpplay_gpu::cfr::regret::Real;
-use warpplay_gpu::cuda::shared::{self, Shared};
 use warpplay_gpu::cuda::{kernel, memory, thread};
 
-/// Reach of a sequence by a seat: from shared memory where it was put there, else from global memory.
 #[inline(always)]
-#[track_caller]
-unsafe fn reach<T: Real>(phase: &Phase<T>, staged: Option<Shared<T>>, seat: u32, sequence: u32) -> T {
-    match staged {
-        Some(staged) => staged.get(seat * thread::block_dim_x() + thread::thread_idx_x()),
-        // SAFETY: the caller's promise: seat and sequence exist.
-        None => unsafe { memory::load(phase.reaches, phase.offset(seat, sequence)) },
-    }
-}
-
-#[inline(always)]
-unsafe fn down<T: Real>(phase: Phase<T>) {
-    // A value a seat and thread; neighbours in a row are neighbouring threads, so no two of a warp share a bank. Each thread reads what it wrote itself.
-    let staged = phase.is(way::SHARED).then(|| shared::dynamic::<T>(0, phase.n_players * thread::block_dim_x()));
-    let mut index = thread::index_1d() as u32;
-    let stride = thread::grid_dim_x() * thread::block_dim_x();
-    while index < phase.n {
-        // SAFETY: the contract; each sequence is one thread's, and has one parent, so its reaches are written once.
-        unsafe {
-            let number = phase.sequence_at(index);
-            let sequence = phase.sequence(number);
-            let row = phase.row(number, phase.bucket(sequence.seat));
-            let mut regrets = [T::ZERO; ACTIONS];
-            let mut action = 0;
-            while action < ACTIONS {
-                regrets[action] = memory::load(phase.regrets, row + action);
-                action += 1;
-            }
-            if let Some(staged) = staged {
-                let mut seat = 0;
-                while seat < phase.n_players {
-                    let value = memory::load(phase.reaches, phase.offset(seat, number));
-                    staged.set(seat * thread::block_dim_x() + thread::thread_idx_x(), value);
-                    seat += 1;
-                }
-            }
-            let strategy = matched(regrets, sequence.children);
-            let own = reach(&phase, staged, sequence.seat, number);
-            action = 0;
-            while action < ACTIONS {
-                memory::store(phase.strategies, number as usize * ACTIONS + action, strategy[action]);
-                if sequence.children[action] != child::NONE {
-                    let sum = memory::load(phase.averages, row + action);
-                    memory::store(phase.averages, row + action, sum + own * strategy[action]);
-                    // Ends need no reach.
-                    if sequence.children[action] & child::END == 0 {
-                        let mut seat = 0;
-                        while seat < phase.n_players {
-                            let before = reach(&phase, staged, seat, number);
-                            let after = if seat == sequence.seat { before * strategy[action] } else { before };
-                            memory::store(phase.reaches, phase.offset(seat, sequence.children[action]), after);
-                            seat += 1;
-                        }
+unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
+    let Some(index) = thread::index_1d_below(phase.n) else { return };
+    let column = column::<T, HOME>(&phase);
+    // SAFETY: the contract; each sequence is one thread's, and has one parent, so its reaches are written once. Two rows are 2 · ACTIONS values, which a column has.
+    unsafe {
+        let number = phase.sequence_at(index);
+        let sequence = phase.sequence(number);
+        let row = phase.row(number, phase.bucket(sequence.seat));
+        let regrets = Row::open::<HOME>(column, phase.regrets.add(row), 0);
+        let mut averages = Row::open::<HOME>(column, phase.averages.add(row), ACTIONS as u32);
+        let strategy = matched([regrets.get(0), regrets.get(1), regrets.get(2)], sequence.children);
+        let own = memory::load(phase.reaches, phase.offset(sequence.seat, number));
+        let mut action = 0;
+        while action < ACTIONS {
+            memory::store(phase.strategies, number as usize * ACTIONS + action, strategy[action]);
+            if sequence.children[action] != child::NONE {
+                averages.set(action, averages.get(action) + own * strategy[action]);
+                // Ends need no reach.
+                if sequence.children[action] & child::END == 0 {
+                    let mut seat = 0;
+                    while seat < phase.n_players {
+                        let before = memory::load(phase.reaches, phase.offset(seat, number));
+                        let after = if seat == sequence.seat { before * strategy[action] } else { before };
+                        memory::store(phase.reaches, phase.offset(seat, sequence.children[action]), after);
+                        seat += 1;
                     }
                 }
-                action += 1;
             }
+            action += 1;
         }
-        index += stride;
+        averages.close();
     }
 }
 
-/// The phase at one level in single precision.
-///
-/// # Safety
-/// Launched with `shape` after the phase of the level before; everything that `phase` points to is valid for the game.
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn cfr_thesis_down_f32(phase: Phase<f32>) {
-    // SAFETY: the contract.
-    unsafe { down(phase) }
+macro_rules! kernels {
+    ($($name:ident, $type:ty, $home:expr;)*) => {$(
+        /// The phase at one level; the name says where rows and utilities are kept, and the precision.
+        ///
+        /// # Safety
+        /// Launched with `shape` after the phase of the level before; everything that `phase` points to is valid for the game.
+        #[kernel(max_threads = BLOCK)]
+        pub unsafe fn $name(phase: Phase<$type>) {
+            // SAFETY: the contract.
+            unsafe { down::<$type, { $home }>(phase) }
+        }
+    )*};
 }
 
-/// The phase at one level in double precision.
-///
-/// # Safety
-/// As [`cfr_thesis_down_f32`].
-#[kernel(max_threads = BLOCK)]
-pub unsafe fn cfr_thesis_down_f64(phase: Phase<f64>) {
-    // SAFETY: the contract.
-    unsafe { down(phase) }
+kernels! {
+    cfr_thesis_down_shared_f32, f32, home::SHARED;
+    cfr_thesis_down_shared_f64, f64, home::SHARED;
+    cfr_thesis_down_global_f32, f32, home::GLOBAL;
+    cfr_thesis_down_global_f64, f64, home::GLOBAL;
+    cfr_thesis_down_registers_f32, f32, home::REGISTERS;
+    cfr_thesis_down_registers_f64, f64, home::REGISTERS;
 }

@@ -79,10 +79,33 @@ impl Deal {
 pub mod way {
     /// The deal is among the kernel's parameters, which lie in constant memory; else it is read from global memory.
     pub const CONSTANT: u32 = 1;
-    /// Reaches and utilities of a thread's sequence are kept in shared memory; else in global memory.
-    pub const SHARED: u32 = 2;
-    /// The sequences of a level have consecutive numbers; else a list tells them.
-    pub const RENUMBERED: u32 = 4;
+    /// A list tells the sequences of a level; else they have consecutive numbers.
+    pub const LISTED: u32 = 2;
+    /// The list is read through the path of read-only data (`ld.global.nc`): the texture cache that the paper's texture was read through.
+    pub const READ_ONLY: u32 = 4;
+}
+
+/// Reads element `index` of an array of words that no thread of the launch writes.
+///
+/// # Safety
+/// As [`memory::load`], and nobody writes the array until the launch ends.
+#[inline(always)]
+#[track_caller]
+unsafe fn load_read_only(base: *const u32, index: usize) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let value: u32;
+        // SAFETY: the caller vouches for the element.
+        unsafe {
+            core::arch::asm!("ld.global.nc.b32 {0}, [{1}];", out(reg32) value, in(reg64) base.add(index), options(nostack, preserves_flags, readonly))
+        };
+        value
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller vouches for the element.
+    unsafe {
+        memory::load(base, index)
+    }
 }
 
 /// What a phase works on. `T` is `f32` or `f64`.
@@ -107,7 +130,7 @@ pub struct Phase<T> {
     pub utilities: *mut T,
     /// Sum of the root's utilities over all iterations, `[n_players]`.
     pub sums: *mut f64,
-    /// Sequences level by level, `[n_sequences]`; read only without [`way::RENUMBERED`].
+    /// The paper's sequencesPerLevel: numbers of sequences, level by level, or of this level alone; read with [`way::LISTED`].
     pub order: *const u32,
     /// Deals of the iterations to come.
     pub deals: *const Deal,
@@ -123,7 +146,7 @@ pub struct Phase<T> {
     pub n_ends: u32,
     /// Seats.
     pub n_players: u32,
-    /// First sequence of the level: its number, or its index in `order`.
+    /// First sequence of the level: its number, or its index in `order`, as [`way::LISTED`] says.
     pub first: u32,
     /// Sequences of the level.
     pub n: u32,
@@ -150,8 +173,14 @@ impl<T: Real> Phase<T> {
     #[track_caller]
     pub unsafe fn sequence_at(&self, index: u32) -> u32 {
         let at = self.first + index;
-        // SAFETY: the caller's promise.
-        if self.is(way::RENUMBERED) { at } else { unsafe { memory::load(self.order, at as usize) } }
+        // SAFETY: the caller's promise; no kernel writes the list.
+        unsafe {
+            match (self.is(way::LISTED), self.is(way::READ_ONLY)) {
+                (false, _) => at,
+                (true, false) => memory::load(self.order, at as usize),
+                (true, true) => load_read_only(self.order, at as usize),
+            }
+        }
     }
 
     /// A sequence, by one load.

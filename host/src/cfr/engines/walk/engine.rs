@@ -3,32 +3,28 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpplay_gpu::cfr::beats::MAX_PLAYERS;
 use warpplay_gpu::cfr::walk::walk::{ACTIONS, Change};
 
+use super::cpu::{self, Reading};
+use super::draws::Draws;
 use super::information::Information;
 use super::kernels::{Arrays, BATCHES, Batches, Kernels, LANES, WalkKernels};
 use super::measure::measure;
 use super::plan::Plan;
 use crate::cfr::engines::Solve;
-use crate::cfr::game::dealer::Dealer;
 use crate::cfr::game::game_file::GameDef;
-use crate::cfr::layout::{Measured, Tables, Values};
-use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
+use crate::cfr::layout::{Measured, Tables};
+use crate::cfr::options::{Algorithm, Options, Sampling};
 use crate::{Backend, Buffer, Device, Error, Graph, Memory, Precision, Result, Stream};
 
 /// Iterations of the longer of the two graphs.
 const GRAPH: u32 = 8;
 
 /// Whether the options are those of the walk, and the memory that it needs.
-fn check(device: &Device, plan: &Plan, options: &Options) -> Result<Memory> {
-    if device.backend() == Backend::Cpu {
-        return Err(Error::Unsupported {
-            what: "sampling of batches of deals".into(),
-            backend: device.backend().to_string(),
-            remedy: "use a CUDA device".into(),
-        });
-    }
+///
+/// # Errors
+/// [`Error::Option`] with the option that it cannot do.
+pub(super) fn needed(device: &Device, plan: &Plan, options: &Options) -> Result<Memory> {
     if options.sampling != Sampling::Chance {
         return Err(Error::option("sampling", options.sampling, "chance, where deals are sampled"));
     }
@@ -41,20 +37,23 @@ fn check(device: &Device, plan: &Plan, options: &Options) -> Result<Memory> {
     if !(1..=LANES as u32).contains(&options.batch) {
         return Err(Error::option("batch", options.batch, format!("1 to {LANES} deals")));
     }
-    Ok(plan.memory(options.precision))
+    Ok(match device.backend() {
+        Backend::Cpu => cpu::memory(plan, options),
+        _ => plan.memory(options.precision),
+    })
 }
 
 /// Whether the walk can do it, before memory is taken.
 ///
 /// # Errors
-/// [`Error::Option`] with the option that it cannot do; [`Error::Unsupported`] on the CPU back end.
+/// [`Error::Option`] with the option that it cannot do.
 pub(in crate::cfr) fn fits(
     device: &Device,
     game: &GameDef,
     information: &Information,
     options: &Options,
 ) -> Result<Memory> {
-    check(device, &Plan::of(game, information)?, options)
+    needed(device, &Plan::of(game, information)?, options)
 }
 
 /// The engine of a game.
@@ -73,17 +72,13 @@ pub(in crate::cfr) fn build(
 
 /// The same for a game that is laid out.
 pub(super) fn with_plan(device: &Device, plan: &Arc<Plan>, options: &Options) -> Result<Box<dyn Reading>> {
-    check(device, plan, options)?;
-    Ok(match options.precision {
-        Precision::F64 => Box::new(OnDevice::<f64>::new(device, plan, options)?),
+    needed(device, plan, options)?;
+    Ok(match (device.backend(), options.precision) {
+        (Backend::Cpu, Precision::F64) => Box::new(cpu::OnCpu::<f64>::new(plan, options)?),
+        (Backend::Cpu, _) => Box::new(cpu::OnCpu::<f32>::new(plan, options)?),
+        (_, Precision::F64) => Box::new(OnDevice::<f64>::new(device, plan, options)?),
         _ => Box::new(OnDevice::<f32>::new(device, plan, options)?),
     })
-}
-
-/// An engine whose tables can be read in parts.
-pub(super) trait Reading: Solve {
-    /// Regrets and averages of a row.
-    fn row(&self, row: usize) -> Result<[[f64; ACTIONS]; 2]>;
 }
 
 /// The walk on a device. Field order: the stream last, so that arrays and graphs go before it.
@@ -95,7 +90,7 @@ where
     options: Options,
     kernels: Kernels<T>,
     arrays: Arrays<T>,
-    dealer: Dealer,
+    draws: Draws,
     /// One iteration, and [`GRAPH`] of them.
     graphs: Vec<Graph>,
     iteration: u64,
@@ -113,7 +108,7 @@ where
             options: *options,
             kernels: Kernels::load(device, n_players)?,
             arrays: Arrays::new(&stream, &plan.pieces, n_players, plan.n_slots())?,
-            dealer: Dealer::new(&plan.game, options.seed)?,
+            draws: Draws::new(plan, options)?,
             graphs: Vec::new(),
             iteration: 0,
             stream,
@@ -127,12 +122,8 @@ where
     }
 
     fn record(&mut self, n: u32) -> Result<Graph> {
-        let Self { stream, kernels, arrays, plan, options, .. } = self;
-        let all = (1 << plan.sequences.n_players) - 1;
-        let passes: Vec<u32> = match options.updates {
-            Updates::Simultaneous => vec![all],
-            Updates::Alternating => (0..plan.sequences.n_players).map(|seat| 1 << seat).collect(),
-        };
+        let Self { stream, kernels, arrays, plan, draws, .. } = self;
+        let passes = draws.passes();
         stream.capture(|stream| {
             for _ in 0..n {
                 for (number, &seats) in passes.iter().enumerate() {
@@ -144,76 +135,6 @@ where
             Ok(())
         })
     }
-
-    /// Draws the deals of iterations `first..first + n`.
-    fn draw(&mut self, first: u64, n: usize) -> Batches<T> {
-        let (n_players, n_rounds) = (self.plan.sequences.n_players, self.plan.sequences.n_rounds);
-        let n_slots = self.plan.n_slots();
-        let mut drawn = Batches {
-            buckets: vec![0; n * n_slots * LANES],
-            beats: vec![0; n * n_players * LANES],
-            changes: (first..).take(n).map(|iteration| self.change(iteration)).collect(),
-        };
-        for batch in 0..n {
-            for lane in 0..self.options.batch as usize {
-                let cards = self.dealer.next();
-                let words: [u32; MAX_PLAYERS] = self.dealer.beats(&cards);
-                for (seat, &word) in words.iter().enumerate().take(n_players) {
-                    drawn.beats[(batch * n_players + seat) * LANES + lane] = word;
-                    for round in 0..n_rounds {
-                        let bucket = self.plan.buckets.bucket(round, cards.holes[seat], cards.boards[round]);
-                        drawn.buckets[(batch * n_slots + seat * n_rounds + round) * LANES + lane] = bucket;
-                    }
-                }
-            }
-        }
-        drawn
-    }
-
-    /// What iteration `iteration`, from 0, does with the tables.
-    fn change(&self, iteration: u64) -> Change<T> {
-        let step = self.options.step(iteration + 1);
-        let (gain, negative) = match self.options.algorithm {
-            Algorithm::Lcfr => ((iteration + 1) as f64, 1.0),
-            _ => (1.0, step.negative),
-        };
-        Change {
-            gain: T::from_f64(gain),
-            negative: T::from_f64(negative),
-            weight: T::from_f64(step.weight),
-            reserved: T::ZERO,
-        }
-    }
-
-    /// A table by seat.
-    fn table(&self, buffer: &Buffer<T>) -> Result<Vec<Values>> {
-        let all = self.stream.read(buffer)?;
-        let of_seat = |seat| T::wrap(self.plan.rows(seat).flat_map(|rows| &all[rows]).copied().collect());
-        Ok((0..self.plan.sequences.n_players).map(of_seat).collect())
-    }
-
-    /// The same back in the order of the device.
-    fn device_order(&self, name: &str, table: &[Values]) -> Result<Vec<T>> {
-        let n_players = self.plan.sequences.n_players;
-        if table.len() != n_players {
-            return Err(Error::shape(name, format!("{n_players} seats"), table.len()));
-        }
-        let mut all = vec![T::ZERO; self.arrays.regrets.len()];
-        for (seat, values) in table.iter().enumerate() {
-            let n: usize = self.plan.rows(seat).map(|rows| rows.len()).sum();
-            if values.len() != n {
-                return Err(Error::shape(format!("{name} of seat {seat}"), n, values.len()));
-            }
-            let mut at = 0;
-            for rows in self.plan.rows(seat) {
-                for value in &mut all[rows] {
-                    *value = T::from_f64(values.get(at));
-                    at += 1;
-                }
-            }
-        }
-        Ok(all)
-    }
 }
 
 impl<T: WalkKernels> Solve for OnDevice<T>
@@ -222,7 +143,7 @@ where
 {
     fn run(&mut self, n: u32) -> Result<()> {
         let mut left = n as usize;
-        let mut drawn = self.draw(self.iteration, left.min(BATCHES));
+        let mut drawn: Batches<T> = self.draws.draw(self.iteration, left.min(BATCHES));
         while left > 0 {
             let n = drawn.changes.len();
             self.arrays.set_batches(&self.stream, &drawn)?;
@@ -233,32 +154,29 @@ where
             self.iteration += n as u64;
             left -= n;
             // The next deals are drawn while the device works on these.
-            drawn = self.draw(self.iteration, left.min(BATCHES));
+            drawn = self.draws.draw(self.iteration, left.min(BATCHES));
             self.stream.synchronize()?;
         }
         Ok(())
     }
 
     fn measure(&mut self) -> Result<Measured> {
-        let averages: Vec<f64> = self.stream.read(&self.arrays.averages)?.into_iter().map(T::to_f64).collect();
-        measure(&self.plan, &averages)
+        measure(&self.plan, || Ok(self.stream.read(&self.arrays.averages)?.into_iter().map(T::to_f64).collect()))
     }
 
     fn utilities(&mut self) -> Result<Vec<f64>> {
-        let deals = self.iteration as f64 * f64::from(self.options.batch);
-        let sums = self.stream.read(&self.arrays.sums)?;
-        // The walk counts what is won and put in from the first action on.
-        Ok(sums.iter().zip(&self.plan.sequences.blinds).map(|(sum, blind)| sum - blind * deals).collect())
+        let deals = self.iteration * u64::from(self.options.batch);
+        Ok(self.plan.winnings(&self.stream.read(&self.arrays.sums)?, deals))
     }
 
     fn tables(&mut self) -> Result<Tables> {
         Ok(Tables {
             iteration: self.iteration,
-            regrets: self.table(&self.arrays.regrets)?,
-            averages: self.table(&self.arrays.averages)?,
+            regrets: self.plan.by_seat(&self.stream.read(&self.arrays.regrets)?),
+            averages: self.plan.by_seat(&self.stream.read(&self.arrays.averages)?),
             predictions: Vec::new(),
             utilities: self.stream.read(&self.arrays.sums)?,
-            random: vec![self.dealer.state()],
+            random: vec![self.draws.state()],
         })
     }
 
@@ -267,9 +185,9 @@ where
             return Err(Error::shape("state of the generator", 1, tables.random.len()));
         };
         self.arrays.sums.expect_len("utilities", tables.utilities.len())?;
-        let regrets = self.device_order("regrets", &tables.regrets)?;
-        let averages = self.device_order("averages", &tables.averages)?;
-        self.dealer = Dealer::new(&self.plan.game, state)?;
+        let regrets: Vec<T> = self.plan.in_rows("regrets", &tables.regrets)?;
+        let averages: Vec<T> = self.plan.in_rows("averages", &tables.averages)?;
+        self.draws.set_state(state)?;
         self.stream.write(&mut self.arrays.regrets, 0, &regrets)?;
         self.stream.write(&mut self.arrays.averages, 0, &averages)?;
         self.stream.write(&mut self.arrays.sums, 0, &tables.utilities)?;

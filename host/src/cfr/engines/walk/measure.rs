@@ -40,8 +40,8 @@ fn row(plan: &Plan, key: &str) -> Result<usize> {
     Ok((plan.pieces.rows[sequence as usize] + bucket) as usize)
 }
 
-/// Measures the average whose sums are given, `[row][ACTIONS]`.
-pub(super) fn measure(plan: &Plan, averages: &[f64]) -> Result<Measured> {
+/// Measures the average whose sums `averages` reads, `[row][ACTIONS]`; they are not read for a game that is too large.
+pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) -> Result<Measured> {
     let game = &plan.game;
     let n_cards = f64::from(game.deck.n_cards());
     let n_dealt = game.n_players * game.n_hole_cards + game.n_board_cards.iter().sum::<usize>();
@@ -56,6 +56,7 @@ pub(super) fn measure(plan: &Plan, averages: &[f64]) -> Result<Measured> {
             ),
         });
     }
+    let averages = averages()?;
     let tree = Tree::new(&Poker::new(rules(game)));
     let rows = tree.sets().iter().map(|set| row(plan, &set.key)).collect::<Result<Vec<usize>>>()?;
     // In the order of the tree's tables; the tree knows the allowed actions only, in the same order.

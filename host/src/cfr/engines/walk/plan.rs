@@ -9,6 +9,7 @@ use crate::cfr::game::GameDef;
 use crate::cfr::game::betting::BettingTree;
 use crate::cfr::game::dealer::Buckets;
 use crate::cfr::game::sequences::{ACTIONS, Sequences};
+use crate::cfr::layout::{Number, Values};
 use crate::{Error, Memory, Precision, Result};
 
 /// A game laid out for the walk.
@@ -50,5 +51,43 @@ impl Plan {
         let rows = &self.pieces.rows;
         let own = self.sequences.sequences.iter().enumerate().filter(move |(_, s)| s.seat as usize == seat);
         own.map(|(at, _)| rows[at] as usize * ACTIONS..rows[at + 1] as usize * ACTIONS)
+    }
+
+    /// A table of all rows, `[row][ACTIONS]`, by seat.
+    pub fn by_seat<T: Number>(&self, all: &[T]) -> Vec<Values> {
+        let of_seat = |seat| T::wrap(self.rows(seat).flat_map(|rows| &all[rows]).copied().collect());
+        (0..self.sequences.n_players).map(of_seat).collect()
+    }
+
+    /// The same back in one table.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] names the table, where there are not as many values.
+    pub fn in_rows<T: Number>(&self, name: &str, table: &[Values]) -> Result<Vec<T>> {
+        let n_players = self.sequences.n_players;
+        if table.len() != n_players {
+            return Err(Error::shape(name, format!("{n_players} seats"), table.len()));
+        }
+        let mut all = vec![T::default(); self.n_values()];
+        for (seat, values) in table.iter().enumerate() {
+            let n: usize = self.rows(seat).map(|rows| rows.len()).sum();
+            if values.len() != n {
+                return Err(Error::shape(format!("{name} of seat {seat}"), n, values.len()));
+            }
+            for (at, place) in self.rows(seat).flatten().enumerate() {
+                all[place] = T::rounded(values.get(at));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Values of a table.
+    pub fn n_values(&self) -> usize {
+        self.pieces.rows.last().map_or(0, |&rows| rows as usize * ACTIONS)
+    }
+
+    /// Winnings by seat from the sums of the root's values over so many deals: the walk counts what is won and put in from the first action on.
+    pub fn winnings(&self, sums: &[f64], deals: u64) -> Vec<f64> {
+        sums.iter().zip(&self.sequences.blinds).map(|(sum, blind)| sum - blind * deals as f64).collect()
     }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Reading, with_plan};
+use super::cpu::Reading;
+use super::engine::{needed, with_plan};
 use super::information::Information;
 use super::plan::Plan;
 use crate::cfr::game::cards::set_of;
@@ -84,10 +85,10 @@ impl Sampler {
     ///
     /// # Errors
     /// As [`memory_of`](Self::memory_of); [`Error::Option`] for an option that the walk cannot do; [`Error::OutOfMemory`] with the bytes needed where the
-    /// device has less; [`Error::Unsupported`] on the CPU back end.
+    /// device has less.
     pub fn build(device: &Device, game: &GameDef, information: &Information, options: &Options) -> Result<Self> {
         let plan = Arc::new(Plan::of(game, information)?);
-        let memory = plan.memory(options.precision);
+        let memory = needed(device, &plan, options)?;
         device.expect_memory(&memory)?;
         let engine = with_plan(device, &plan, options)?;
         Ok(Self { plan, engine, memory, batch: options.batch, iterations: 0, seconds: 0.0 })

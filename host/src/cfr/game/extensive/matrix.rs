@@ -62,10 +62,11 @@ impl MatrixGame {
         Self { name: "rock paper scissors".to_string(), actions: vec![actions.clone(), actions], payoffs: lines }
     }
 
-    /// The prisoner's dilemma: years in prison, negative; 1 each if both are silent, 2 each if both confess, 0 and 3 if one does.
+    /// The prisoner's dilemma as in Osborne and Rubinstein, "A Course in Game Theory", 1994, section 2.3 (Reis 2015, figure 3): sentences of 1 year each if both
+    /// are silent, 3 each if both confess, 0 and 4 if one does; payoffs are 4 less the years.
     pub fn prisoners_dilemma() -> Self {
         let actions = ["silent", "confess"].map(str::to_string).to_vec();
-        let payoffs = vec![vec![-1.0, -1.0], vec![-3.0, 0.0], vec![0.0, -3.0], vec![-2.0, -2.0]];
+        let payoffs = vec![vec![3.0, 3.0], vec![0.0, 4.0], vec![4.0, 0.0], vec![1.0, 1.0]];
         Self { name: "prisoner's dilemma".to_string(), actions: vec![actions.clone(), actions], payoffs }
     }
 }

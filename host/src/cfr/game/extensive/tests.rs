@@ -59,7 +59,12 @@ fn other_games_have_their_counts() {
     assert_eq!(tree.sets()[0].actions, ["1", "2"]);
     let tree = Tree::build(&MatrixGame::prisoners_dilemma()).expect("a tree");
     assert_eq!(counts(&tree), (7, 4, vec![1, 1], vec![2, 2], 2));
-    assert_eq!(tree.payoffs_of(4), [-3.0, 0.0]);
+    // Both silent, told on, telling, both confess: 4 less the years (Reis 2015, section 2.1.7).
+    let ends: Vec<Vec<f64>> = (0..tree.n_nodes())
+        .filter(|&node| tree.children(node).is_empty())
+        .map(|node| tree.payoffs_of(node).to_vec())
+        .collect();
+    assert_eq!(ends, [[3.0, 3.0], [0.0, 4.0], [4.0, 0.0], [1.0, 1.0]]);
 }
 
 #[test]

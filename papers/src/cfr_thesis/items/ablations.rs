@@ -1,0 +1,144 @@
+//! Section 4.3.2: every device against slow memory left out by itself; and the threads of a block.
+
+use std::sync::Arc;
+
+use super::counts::known;
+use super::measure::{milliseconds, obstacle};
+use super::thesis::Thesis;
+use crate::cfr_thesis::options::{Lists, Options, Program, Rows};
+use crate::cfr_thesis::published::Variant;
+use crate::cfr_thesis::run::Run as Running;
+use crate::experiment::{Axis, Bar, Chart, Figure, Group, Item, Run, Sheet, Stop, Table};
+
+/// Copies of the lists that a time is the mean of.
+const COPIES: u32 = 20;
+
+/// Iterations before, iterations of a run, runs.
+fn sizes(thesis: &Thesis, variant: Variant, quick: bool) -> (u32, u32, u32) {
+    let repeats = thesis.repeats(quick);
+    match (quick, variant) {
+        (true, Variant::A | Variant::B) => (1, 10, repeats),
+        (true, _) => (1, 2, repeats),
+        (false, Variant::A | Variant::B) => (100, 1_000, repeats),
+        _ => (10, 100, repeats),
+    }
+}
+
+/// What each device brings, on A, C and D.
+pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+    let theirs = Options {
+        program: Program::Levels,
+        rows: Rows::Shared,
+        constant: true,
+        lists: Lists::ReadOnly,
+        flattened: true,
+        renumbered: true,
+        ..thesis.settings.options
+    };
+    let cases = [
+        ("all of them", theirs),
+        ("no flattening: a list and a copy a level", Options { flattened: false, ..theirs }),
+        ("no texture: lists by ordinary loads", Options { lists: Lists::Global, ..theirs }),
+        ("no lists: numbers are computed", Options { lists: Lists::Computed, ..theirs }),
+        ("no shared memory: rows and utilities in global memory", Options { rows: Rows::Global, ..theirs }),
+        ("rows in registers instead of shared memory", Options { rows: Rows::Registers, ..theirs }),
+        ("no constant memory: the deal in global memory", Options { constant: false, ..theirs }),
+        ("no renumbering: depth first", Options { renumbered: false, ..theirs }),
+    ];
+    let mut sheet = Sheet::new(item);
+    for variant in [Variant::A, Variant::C, Variant::D].into_iter().filter(|&variant| thesis.has(variant)) {
+        let plan = Arc::clone(thesis.plan(variant)?);
+        let letter = variant.letter();
+        if let Some(reason) = obstacle(run, &plan, &theirs) {
+            sheet.left_out.push(format!("variant {letter}: {reason}"));
+            continue;
+        }
+        let mut table = Table::new(format!("variant {letter}"))
+            .column("devices")
+            .column("ms an iteration")
+            .column("deviation")
+            .digits("times as long as with all", 3)
+            .column("copies of the lists")
+            .column("ms of these copies");
+        let (mut with_all, mut utilities) = (0.0, Vec::new());
+        for (number, (name, options)) in cases.iter().enumerate() {
+            let key = format!("ablation {letter} {number}");
+            let (won, spread) = milliseconds(&key, &plan, options, sizes(thesis, variant, run.quick()), run)?;
+            if number == 0 {
+                with_all = spread.mean;
+            }
+            utilities.push(won);
+            let copies = if options.flattened { 1 } else { plan.sequences.levels.len() };
+            let copied = match number {
+                0 | 1 => {
+                    run.expect(1);
+                    Some(run.timed(&format!("copies {letter} {number}"), |now| {
+                        let mut running = Running::with_plan(now.device, &plan, options)?;
+                        running.copy_lists(1)?;
+                        Ok(running.copy_lists(COPIES)? * 1e3)
+                    })?)
+                }
+                _ => None,
+            };
+            table.row([
+                (*name).into(),
+                spread.mean.into(),
+                spread.sd.into(),
+                (spread.mean / with_all).into(),
+                copies.into(),
+                known(copied),
+            ]);
+        }
+        let same = utilities.iter().all(|won| *won == utilities[0]);
+        sheet = sheet.table(table).note(format!(
+            "Variant {letter}: the average utilities of all forms are {} to the bit.",
+            if same { "the same" } else { "not the same" }
+        ));
+    }
+    Ok(sheet.note("The dissertation publishes no figures of these. Lists are copied once a solve, so that flattening is in the copies and not in the iterations."))
+}
+
+/// Blocks of 32 to 256 threads.
+pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+    let sizes_of_blocks = [32, 64, 128, 256];
+    let mut table = Table::new("ms an iteration of the program levels").column("variant");
+    for block in sizes_of_blocks {
+        table = table.column(format!("{block} threads"));
+    }
+    table = table.column("best");
+    let (mut sheet, mut groups) = (Sheet::new(item), Vec::new());
+    for &variant in &thesis.settings.variants {
+        let plan = Arc::clone(thesis.plan(variant)?);
+        let letter = variant.letter();
+        let theirs = Options { program: Program::Levels, ..thesis.settings.options };
+        if let Some(reason) = obstacle(run, &plan, &theirs) {
+            sheet.left_out.push(format!("variant {letter}: {reason}"));
+            continue;
+        }
+        let (mut cells, mut bars, mut best) = (vec![letter.into()], Vec::new(), (f64::INFINITY, 0));
+        for block in sizes_of_blocks {
+            let options = Options { block, ..theirs };
+            let key = format!("block {letter} {block}");
+            let (_, spread) = milliseconds(&key, &plan, &options, sizes(thesis, variant, run.quick()), run)?;
+            cells.push(spread.mean.into());
+            let (min, max) = (spread.mean - spread.sd, spread.mean + spread.sd);
+            bars.push(Bar { name: format!("{block} threads"), mean: spread.mean, min, max });
+            if spread.mean < best.0 {
+                best = (spread.mean, block);
+            }
+        }
+        cells.push(best.1.into());
+        table.row(cells);
+        groups.push(Group { name: format!("variant {letter}"), bars });
+    }
+    if !groups.is_empty() {
+        sheet = sheet.figure(Figure {
+            file: item.name.into(),
+            title: "Threads of a block".into(),
+            x: Axis::linear("variant"),
+            y: Axis::log("ms an iteration"),
+            chart: Chart::Bars(groups),
+        });
+    }
+    Ok(sheet.table(table).note("Printed: 64 threads were found to be best; no times are given."))
+}

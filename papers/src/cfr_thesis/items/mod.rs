@@ -1,0 +1,119 @@
+//! The tables, figures and claims of the dissertation, measured anew.
+
+mod ablations;
+mod averages;
+mod counts;
+mod examples;
+mod measure;
+mod phases;
+mod sweeps;
+mod thesis;
+mod times;
+
+use serde_json::{Value, json};
+use warpplay::Result;
+
+pub use self::thesis::{Settings, Thesis};
+use super::published::Variant;
+use crate::experiment::{Item, Paper, Run, Sheet, Stop};
+
+const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
+    Item { name, title, place }
+}
+
+const ITEMS: &[Item] = &[
+    item("dilemma", "the prisoner's dilemma", "section 2.1.7 and figure 3, pp. 8 and 9"),
+    item("regrets", "regrets of rock, paper, scissors", "section 3.1.1 and Table 1, p. 16"),
+    item("figure8", "counterfactual regrets of one information set", "section 3.1.3 and figure 8, pp. 17 and 18"),
+    item("tree", "sequences, reaches, levels, numbers", "figures 10 to 16 and 19, pp. 24 to 30"),
+    item("table2", "game trees of the variants", "Table 2, p. 35"),
+    item("table3", "memory, variant A", "Table 3, p. 36"),
+    item("table4", "memory, variant B", "Table 4, p. 38"),
+    item("table5", "memory, variant C", "Table 5, p. 39"),
+    item("table6", "memory, variant D", "Table 6, p. 41"),
+    item("table7", "recursive program, variant A", "Table 7, p. 52"),
+    item("table8", "iterative program on the CPU, variant A", "Table 8, p. 52"),
+    item("table9", "iterative program on the GPU, variant A", "Table 9, p. 53"),
+    item("table10", "recursive program, variant B", "Table 10, p. 53"),
+    item("table11", "iterative program on the CPU, variant B", "Table 11, p. 54"),
+    item("table12", "iterative program on the GPU, variant B", "Table 12, p. 54"),
+    item("table13", "recursive program, variant C", "Table 13, p. 54"),
+    item("table14", "iterative program on the CPU, variant C", "Table 14, p. 55"),
+    item("table15", "iterative program on the GPU, variant C", "Table 15, p. 55"),
+    item("table16", "recursive program, variant D", "Table 16, p. 56"),
+    item("table17", "iterative program on the CPU, variant D", "Table 17, p. 56"),
+    item("table18", "iterative program on the GPU, variant D", "Table 18, p. 56"),
+    item("figure23", "execution times, variant A", "figure 23, p. 37"),
+    item("figure25", "execution times, variant B", "figure 25, p. 38"),
+    item("figure27", "execution times, variant C", "figure 27, p. 40"),
+    item("figure29", "execution times, variant D", "figure 29, p. 41"),
+    item("figure30", "why the first phase is not faster", "figure 30, p. 43"),
+    item("figure31", "why the second phase is not faster", "figure 31, p. 44"),
+    item("ratios", "ratios of execution times", "chapters 5 and 6, pp. 36 to 46"),
+    item("averages", "where the printed averages come from", "Tables 7 to 18, pp. 52 to 57"),
+    item("ablations", "what each device against slow memory brings", "section 4.3.2, pp. 31 and 32"),
+    item("blocks", "threads of a block", "section 2.3.1, p. 12"),
+    item("sweep", "sequences a level decide", "section 5.5, p. 42"),
+    item("buckets", "buckets do not slow the GPU down", "section 5.5, p. 42"),
+];
+
+/// Names of the items that are of some games alone: their tables and figures, and what is measured on each game by itself.
+pub fn items_of(variants: &[Variant]) -> Vec<&'static str> {
+    let is_of = |item: &&Item| {
+        let name = item.name;
+        let number = |prefix: &str| name.strip_prefix(prefix).and_then(|number| number.parse::<usize>().ok());
+        let of = |at: usize| Variant::ALL.get(at).is_some_and(|variant| variants.contains(variant));
+        match (number("table"), number("figure")) {
+            (Some(2), _) => true,
+            (Some(table @ 3..=6), _) => of(table - 3),
+            (Some(table), _) => of((table - 7) / 3),
+            (_, Some(figure @ 23..=29)) => of((figure - 23) / 2),
+            (_, Some(30 | 31)) => of(2),
+            _ => name == "ablations" || name == "blocks",
+        }
+    };
+    ITEMS.iter().filter(is_of).map(|item| item.name).collect()
+}
+
+impl Paper for Thesis {
+    fn name(&self) -> &'static str {
+        "cfr_thesis"
+    }
+
+    fn items(&self) -> &'static [Item] {
+        ITEMS
+    }
+
+    fn options(&self) -> Result<Value> {
+        let Settings { variants, iterations, repeats, most_seconds, options } = &self.settings;
+        options.check()?;
+        let games: Vec<&str> = variants.iter().map(|variant| variant.letter()).collect();
+        Ok(json!({
+            "games": games, "iterations": iterations, "repeats": repeats, "limit": most_seconds,
+            "threads": options.threads, "block": options.block, "seed": options.seed, "precision": options.precision,
+        }))
+    }
+
+    fn sheet(&self, item: &Item, run: &mut Run<'_>) -> std::result::Result<Sheet, Stop> {
+        let number = |prefix: &str| item.name.strip_prefix(prefix).and_then(|number| number.parse::<u8>().ok());
+        match (item.name, number("table"), number("figure")) {
+            ("dilemma", ..) => examples::dilemma(item, run),
+            ("regrets", ..) => examples::regrets(item, run),
+            ("figure8", ..) => examples::figure8(item, run),
+            ("tree", ..) => examples::tree(item, run),
+            (_, Some(2), _) => counts::table2(self, item, run),
+            (_, Some(table @ 3..=6), _) => counts::memory(self, item, Variant::ALL[usize::from(table) - 3], run),
+            (_, Some(table), _) => times::table(self, item, table, run),
+            (_, _, Some(figure @ 23..=29)) => {
+                times::figure(self, item, Variant::ALL[usize::from((figure - 23) / 2)], run)
+            }
+            (_, _, Some(figure)) => phases::figure(self, item, figure == 30, run),
+            ("ratios", ..) => times::ratios(self, item, run),
+            ("averages", ..) => averages::averages(item),
+            ("ablations", ..) => ablations::ablations(self, item, run),
+            ("blocks", ..) => ablations::blocks(self, item, run),
+            ("sweep", ..) => sweeps::sweep(self, item, run),
+            _ => sweeps::buckets(self, item, run),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The dissertation with its settings, and its games laid out.
+
+use std::sync::{Arc, OnceLock};
+
+use warpplay::Result;
+
+use crate::cfr_thesis::options::Options;
+use crate::cfr_thesis::plan::Plan;
+use crate::cfr_thesis::published::Variant;
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The games.
+    pub variants: Vec<Variant>,
+    /// Numbers of iterations, ascending; empty for those of the dissertation.
+    pub iterations: Vec<u32>,
+    /// Runs of every point. The dissertation's: 5.
+    pub repeats: u32,
+    /// A point that would take a run longer than this many seconds is not run, and that is said.
+    pub most_seconds: f64,
+    /// Options of the programs.
+    pub options: Options,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            variants: Variant::ALL.to_vec(),
+            iterations: Vec::new(),
+            repeats: 5,
+            most_seconds: 120.0,
+            options: Options::default(),
+        }
+    }
+}
+
+/// The dissertation.
+#[derive(Default)]
+pub struct Thesis {
+    pub(super) settings: Settings,
+    /// The four games laid out, each when it is first needed.
+    plans: [OnceLock<Arc<Plan>>; 4],
+}
+
+impl Thesis {
+    /// With these settings.
+    ///
+    /// # Errors
+    /// [`Error::Option`](warpplay::Error::Option) for a value that is not allowed.
+    pub fn new(settings: Settings) -> Result<Self> {
+        settings.options.check()?;
+        Ok(Self { settings, plans: Default::default() })
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A game laid out.
+    pub(super) fn plan(&self, variant: Variant) -> Result<&Arc<Plan>> {
+        let cell = &self.plans[variant as usize];
+        if let Some(plan) = cell.get() {
+            return Ok(plan);
+        }
+        let plan = Arc::new(Plan::of(&variant.game()?)?);
+        Ok(cell.get_or_init(|| plan))
+    }
+
+    /// Runs of a point.
+    pub(super) fn repeats(&self, quick: bool) -> u32 {
+        if quick { self.settings.repeats.min(2) } else { self.settings.repeats }
+    }
+
+    /// Whether a game is among those asked for.
+    pub(super) fn has(&self, variant: Variant) -> bool {
+        self.settings.variants.contains(&variant)
+    }
+}
