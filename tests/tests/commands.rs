@@ -198,11 +198,12 @@ fn lines_of_page(page: &Path) -> Vec<PageLine> {
     found
 }
 
-/// The README and the pages of `docs`.
+/// The README and the pages of `docs` and of its publications.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let docs = std::fs::read_dir(root.join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
-    let mut pages: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let folders = ["docs", "docs/papers"].map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder"));
+    let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
     pages.sort();
     pages.insert(0, root.join("README.md"));
     pages

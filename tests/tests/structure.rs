@@ -350,10 +350,12 @@ fn named_paths(text: &str) -> Vec<String> {
 fn pages_name_files_that_are_there() {
     let mut pages =
         vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].into_iter().map(PathBuf::from).collect::<Vec<_>>();
-    for entry in std::fs::read_dir(root().join("docs")).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(Path::new("docs").join(path.file_name().expect("a name")));
+    for folder in ["docs", "docs/papers"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(Path::new(folder).join(path.file_name().expect("a name")));
+            }
         }
     }
     let mut missing = Vec::new();

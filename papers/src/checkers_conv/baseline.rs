@@ -109,9 +109,9 @@ mod tests {
     #[test]
     fn what_is_no_baseline_is_named() {
         let text = |schema: u32, name: &str, us: &str| {
-            format!(
-                r#"{{"schema":{schema},"library":"l","device":"d","cpu":"c","threads":1,"batch":1,"components":[{{"name":"{name}","gpu_us":[{us}],"cpu_us":[]}}]}}"#
-            )
+            let components = format!(r#"[{{"name":"{name}","gpu_us":[{us}],"cpu_us":[]}}]"#);
+            let head = format!(r#""schema":{schema},"library":"l","device":"d","cpu":"c","threads":1,"batch":1"#);
+            format!(r#"{{{head},"components":{components}}}"#)
         };
         let error = |text: String| Baseline::parse("b.json", &text).expect_err("refused").to_string();
         assert!(Baseline::parse("b.json", &text(1, "Torso Layer", "9, 1.5")).is_ok());

@@ -50,12 +50,20 @@ pub fn claims() -> Vec<Claim> {
         "the flat array has no conflicts, and the padded one has: lanes that read across a row's end meet".into(),
         "item banks; test padding_the_observation_makes_conflicts_and_none_are_there_without",
     );
-    add("III.A", "no two threads of a warp meet in a bank, all reads take a cycle", "the repository's kernel V3 takes two turns a read, V1 and V2 eight; its division by 33 makes the padded array flat".into(), "item banks; tests the_repositorys_input_kernels_read_one_bank_by_several_lanes, the_repositorys_padded_index_is_the_flat_one");
+    add(
+        "III.A",
+        "no two threads of a warp meet in a bank, all reads take a cycle",
+        "the repository's kernel V3 takes two turns a read, V1 and V2 eight; its division by 33 makes \
+         the padded array flat"
+            .into(),
+        "item banks; tests the_repositorys_input_kernels_read_one_bank_by_several_lanes, \
+         the_repositorys_padded_index_is_the_flat_one",
+    );
     add(
         "III.A",
         "45 weights need no padding since 45 is not a multiple of 32",
         "all lanes read one weight at a time, which is a broadcast for any length".into(),
-        "item banks: no form with staged weights has more conflicts than with weights in global memory",
+        "item banks; test padding_the_observation_makes_conflicts_and_none_are_there_without",
     );
     add(
         "III.A",
@@ -75,8 +83,23 @@ pub fn claims() -> Vec<Claim> {
         "none when tiles are read; the repository fills them 32 values of a channel at a time, 32 turns a write".into(),
         "item banks; test the_repositorys_tiles_are_filled_with_31_conflicts_a_write",
     );
-    add("III.B, III.C, Figure 5", "sums in shared memory are slow by bank conflicts", "all lanes add to one address, and an addition of floats there is a loop that a lane leaves at a time; no revision of the repository has this kernel, and the files of Figure 5 are named V3, which reads the boards from global memory".into(), "items banks, figure5; test sums_in_shared_memory_take_32_turns_an_addition");
-    add("III.C", "three kernel calls for three output channels", "three blocks: a launch has a block an output channel, two launches for both heads; the program that was measured has the policy's two channels only".into(), "item fused counts launches; repository: output_conv_cuda.cu, model_par.h");
+    add(
+        "III.B, III.C, Figure 5",
+        "sums in shared memory are slow by bank conflicts",
+        "all lanes add to one address, and an addition of floats there is a loop that a lane leaves at a \
+         time; no revision of the repository has this kernel, and the files of Figure 5 are named V3, \
+         which reads the boards from global memory"
+            .into(),
+        "items banks, figure5; test sums_in_shared_memory_take_32_turns_an_addition",
+    );
+    add(
+        "III.C",
+        "three kernel calls for three output channels",
+        "three blocks: a launch has a block an output channel, two launches for both heads; the program \
+         that was measured has the policy's two channels only"
+            .into(),
+        "item fused counts launches; repository: output_conv_cuda.cu, model_par.h",
+    );
     add(
         "II.C",
         "the layers compute OpenSpiel's convolutions",
@@ -117,7 +140,8 @@ pub fn claims() -> Vec<Claim> {
         "IV.B",
         "mean errors after each block are monitored",
         format!(
-            "none is printed; the repository's files have {:.0}, {:.0} and {:.0} for the model: rounding of the numbers that weights of 0.01 without a norm lead to",
+            "none is printed; the repository's files have {:.0}, {:.0} and {:.0} for the model: rounding of \
+             the numbers that weights of 0.01 without a norm lead to",
             MODEL_MEAN_ERRORS[0], MODEL_MEAN_ERRORS[1], MODEL_MEAN_ERRORS[2]
         ),
         "item errors; test equal_weights_without_norms_make_large_errors_of_rounding",
@@ -183,7 +207,15 @@ pub fn claims() -> Vec<Claim> {
         "libtorch does so in benchmark mode, which is off unless it is asked for".into(),
         "PyTorch's documentation of torch.backends.cudnn.benchmark; repository: no call sets it",
     );
-    add("IV.D, Figure 6", "the player aborts since rounding errors accumulate over thousands of evaluations", "an evaluation begins with the position and keeps nothing: a thousand games end by the rules, and the answers for a position do not change".into(), "item games; tests a_thousand_games_by_a_network_end_by_the_rules, an_evaluation_leaves_nothing_behind");
+    add(
+        "IV.D, Figure 6",
+        "the player aborts since rounding errors accumulate over thousands of evaluations",
+        "an evaluation begins with the position and keeps nothing: a thousand games end by the rules, \
+         and the answers for a position do not change"
+            .into(),
+        "item games; tests a_thousand_games_by_a_network_end_by_the_rules, \
+         an_evaluation_leaves_nothing_behind",
+    );
     add(
         "IV.D, Figure 6",
         "the kernels are integrated",

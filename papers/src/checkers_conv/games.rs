@@ -175,7 +175,7 @@ impl Study {
         let (exact, no_bias) = (converted::<f64>(self.network()), without_bias(self.network()));
         let (mut expected, mut other) = (Pass::default(), Pass::default());
         let mut stretches = Vec::<Stretch>::new();
-        let look = |action: u64, seen: &[f32], masks: &[u8]| {
+        let look = |action: u64, seen: &[f32], masks: &[u8]| -> Result<(), E> {
             go_on()?;
             let positions = masks.len() / N_ACTIONS;
             let at = action as usize / ACTIONS;

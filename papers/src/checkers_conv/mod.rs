@@ -41,6 +41,8 @@ pub mod cache;
 #[cfg(not(target_arch = "nvptx64"))]
 mod claims;
 #[cfg(not(target_arch = "nvptx64"))]
+mod convolutions;
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod errors;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod forms;
@@ -63,6 +65,8 @@ mod model;
 mod options;
 #[cfg(not(target_arch = "nvptx64"))]
 mod paper;
+#[cfg(not(target_arch = "nvptx64"))]
+mod parts;
 #[cfg(not(target_arch = "nvptx64"))]
 mod plan;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -500,6 +500,11 @@ fn padding_the_observation_makes_conflicts_and_none_are_there_without() -> Check
         assert_eq!(padded.requests(), plain.requests());
         assert!(padded.conflicts() > 0, "{padded:?}");
     }
+    // 45 weights in shared memory add none: all lanes read one at a time.
+    for padded in [true, false] {
+        let of = |weights| banks::report(Options { weights, padded, ..Options::default() }, Part::Input);
+        assert_eq!(of(Weights::Shared)?.conflicts(), of(Weights::Global)?.conflicts());
+    }
     Ok(())
 }
 

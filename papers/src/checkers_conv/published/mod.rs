@@ -2,7 +2,7 @@
 
 pub mod runs;
 
-use super::measure::{Level, Part};
+use super::parts::{Level, Part};
 
 /// Milliseconds of one run: the library on the CPU, the library on the GPU, the paper's kernels on the GPU.
 pub type Run = [f64; 3];

@@ -47,7 +47,10 @@ pub fn banks(run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     Ok(sheet
         .table(table)
         .note("The paper says that its padded observation, its weights and its tiles have none.")
-        .note("An addition of a float in shared memory is a loop that one lane leaves at a time: 31 turns where 32 lanes add to one sum."))
+        .note(
+            "An addition of a float in shared memory is a loop that one lane leaves at a time: 31 turns \
+             where 32 lanes add to one sum.",
+        ))
 }
 
 /// Mean error after every block.
@@ -103,8 +106,14 @@ pub fn errors(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
     }
     Ok(sheet
         .table(published)
-        .note("The paper's verdict is atol 1e-5 and rtol 1e-8. Its repository calls allclose(a, b, 1e-5), where the third argument is rtol: the last column.")
-        .note("With all weights 0.01 and no norm a block multiplies its input by about a hundred: a mean error of thousands is rounding of numbers of that size."))
+        .note(
+            "The paper's verdict is atol 1e-5 and rtol 1e-8. Its repository calls allclose(a, b, 1e-5), \
+             where the third argument is rtol: the last column.",
+        )
+        .note(
+            "With all weights 0.01 and no norm a block multiplies its input by about a hundred: a mean error \
+             of thousands is rounding of numbers of that size.",
+        ))
 }
 
 /// An error behind norms.
@@ -140,7 +149,9 @@ pub fn growth(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
     }
     let doubled = found.norms.iter().filter(|row| row.behind_norm >= MEAN_ERROR_GROWTH * MEAN_ERROR).count();
     Ok(sheet.table(norms).table(blocks).note(format!(
-        "The paper says that a mean error grows by a factor of {MEAN_ERROR_GROWTH} or more behind batch norm: behind {doubled} of {} norms it does. A norm multiplies it by the mean of |weight| / deviation, whatever that is.",
+        "The paper says that a mean error grows by a factor of {MEAN_ERROR_GROWTH} or more behind batch \
+         norm: behind {doubled} of {} norms it does. A norm multiplies it by the mean of |weight| / \
+         deviation, whatever that is.",
         found.norms.len()
     )))
 }

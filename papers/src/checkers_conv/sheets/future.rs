@@ -82,5 +82,8 @@ pub fn cache(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
             mb(row.window_bytes).into(),
         ]);
     }
-    Ok(sheet.table(table).note("The cache holds what is read again without being asked to; the window only keeps other data from taking its place."))
+    Ok(sheet.table(table).note(
+        "The cache holds what is read again without being asked to; the window only keeps other data \
+         from taking its place.",
+    ))
 }

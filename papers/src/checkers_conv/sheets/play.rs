@@ -44,10 +44,18 @@ pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
     let all_legal = rows.iter().all(|row| row.legal && row.policy);
     Ok(sheet
         .table(table)
-        .note(format!("The input layer, given {BATCH} positions: {said}. It throws std::invalid_argument, and a program that does not catch it aborts."))
-        .note("The other layers compute the first position and leave zeros for the rest, whose answers do not depend on their boards.")
+        .note(format!(
+            "The input layer, given {BATCH} positions: {said}. It throws std::invalid_argument, and a \
+             program that does not catch it aborts."
+        ))
+        .note(
+            "The other layers compute the first position and leave zeros for the rest, whose answers do not \
+             depend on their boards.",
+        )
         .note(if all_legal {
-            "Every policy is one and every action legal, so these answers cannot be the abort of Figure 6; the exception can, in a player that evaluates leaves in batches. OpenSpiel's player evaluates one at a time unless it is told otherwise."
+            "Every policy is one and every action legal, so these answers cannot be the abort of Figure 6; \
+             the exception can, in a player that evaluates leaves in batches. OpenSpiel's player evaluates \
+             one at a time unless it is told otherwise."
         } else {
             "Some policies are none."
         }))
@@ -111,7 +119,9 @@ pub fn games(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
             Ok(setup.study.drift(now.device, Options::default(), n, calls)?)
         })?;
         sheet = sheet.note(format!(
-            "After {calls} other evaluations by the paper's kernels the logits of the same {n} positions differ by at most {drift:.1e}: nothing is kept from one evaluation to the next, so that no error accumulates."
+            "After {calls} other evaluations by the paper's kernels the logits of the same {n} positions \
+             differ by at most {drift:.1e}: nothing is kept from one evaluation to the next, so that no \
+             error accumulates."
         ));
     }
     Ok(match run.device().backend() {

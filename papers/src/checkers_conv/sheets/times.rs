@@ -83,8 +83,14 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
         sheet = not_offered.into_iter().fold(sheet, Sheet::left_out);
     }
     sheet = sheet
-        .note("Speed-ups are the library's or the reference's time over that of the kernels: above 1 the kernels are faster.")
-        .note("cpu-ref is wall time of this package's plain program; libraries' convolutions are faster than it on a CPU.")
+        .note(
+            "Speed-ups are the library's or the reference's time over that of the kernels: above 1 the \
+             kernels are faster.",
+        )
+        .note(
+            "cpu-ref is wall time of this package's plain program; libraries' convolutions are faster than \
+             it on a CPU.",
+        )
         .note("Ours has no single kernels: a layer is half of what networks of 8 and of 2 blocks differ by, over 12.");
     Ok(with_left_out(setup, run, sheet, &batches))
 }
@@ -243,9 +249,10 @@ pub fn figure_5(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
             }
         }
     }
-    let sheet = drawn
-        .on(sheet, "figure5", title)
-        .note("No revision of the repository has a kernel with sums in shared memory; the files behind this figure are named V3, and its V3 is another kernel.");
+    let sheet = drawn.on(sheet, "figure5", title).note(
+        "No revision of the repository has a kernel with sums in shared memory; the files behind this \
+         figure are named V3, and its V3 is another kernel.",
+    );
     Ok(if has_kernels(run.device()) { sheet } else { sheet.left_out(format!("the kernels: {NO_KERNELS}")) })
 }
 
@@ -287,6 +294,9 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
         sheet = sheet.table(table);
     }
     Ok(sheet
-        .note("The first row of each table is the paper's kernel. Where sums are added up in global memory, the launch that clears them is in the time.")
+        .note(
+            "The first row of each table is the paper's kernel. Where sums are added up in global memory, \
+             the launch that clears them is in the time.",
+        )
         .note(format!("{CPU_1} and {CPU_ALL} are in table1 and the figures.")))
 }
