@@ -91,7 +91,7 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
             "cpu-ref is wall time of this package's plain program; libraries' convolutions are faster than \
              it on a CPU.",
         )
-        .note("Ours has no single kernels: a layer is half of what networks of 8 and of 2 blocks differ by, over 12.");
+        .note("Ours has no single kernels: a layer is a twelfth of what networks of 8 and of 2 blocks differ by.");
     Ok(with_left_out(setup, run, sheet, &batches))
 }
 
