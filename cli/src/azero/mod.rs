@@ -44,8 +44,6 @@ mod train;
 
 pub use args::Args;
 use args::Command;
-#[cfg(feature = "papers")]
-pub use network::check_batch;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {

@@ -117,7 +117,7 @@ pub fn open(device: &Device, network: &Network, options: EvaluatorOptions) -> Re
 
 /// # Errors
 /// [`Error::Option`] for a batch of 0 or too many positions.
-pub fn check_batch(n: usize) -> Result<(), Error> {
+pub(super) fn check_batch(n: usize) -> Result<(), Error> {
     match (1..=MAX_BATCH).contains(&n) {
         true => Ok(()),
         false => Err(Error::option("batch", n, format!("1 to {MAX_BATCH}"))),
