@@ -191,7 +191,6 @@ fn values(path: &Path, name: &str, file: &SafeTensors<'_>) -> Result<Values> {
 mod tests {
     use std::ops::ControlFlow;
 
-    use super::*;
     use crate::Device;
     use crate::cfr::game::GameDef;
     use crate::cfr::options::{Engine, Sampling};
