@@ -284,6 +284,7 @@ mod tests {
             ("--hand", "every hand"),
             ("--spot", "all"),
             ("--hands", "until one leaves"),
+            ("--deals", "a rule"),
             ("--checkpoint-every", "a constant of the library that is not public"),
         ];
         hold::<Args>(&cases, &prose, |args| {

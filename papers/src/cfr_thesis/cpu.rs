@@ -2,30 +2,15 @@
 
 use std::sync::Arc;
 
-use warpplay_cpu_ref::cfr::poker::{Deck, Rules};
+use warpplay_cpu_ref::cfr::poker::Rules;
 use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled, Workspace};
 
 use super::options::{Options, Program};
 use super::plan::{Plan, Profile, Running};
-use warpplay::cfr::GameDef;
+use super::rules::rules;
 use warpplay::cfr::engines::walk::{Checksums, Set};
 use warpplay::cfr::game::ACTIONS;
 use warpplay::{Error, Result};
-
-/// The rules as the plain implementation takes them.
-pub(super) fn rules(game: &GameDef) -> Rules {
-    Rules {
-        no_limit: game.no_limit,
-        stacks: game.stacks.clone(),
-        blinds: game.blinds.clone(),
-        raise_sizes: game.raise_sizes.clone(),
-        first_players: game.first_players.clone(),
-        max_raises: game.max_raises.clone(),
-        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
-        n_hole_cards: game.n_hole_cards,
-        n_board_cards: game.n_board_cards.clone(),
-    }
-}
 
 /// A program on the CPU.
 pub(super) struct OnCpu {

@@ -1,6 +1,6 @@
 //! Tables 7 to 18 (appendix A, pp. 52 to 57): five measurements of every program, game and number of iterations, as printed.
 
-use super::{Measured, Times, Variant};
+use super::types::{Measured, Times, Variant};
 use crate::cfr_thesis::options::Program;
 
 /// A line of a table.

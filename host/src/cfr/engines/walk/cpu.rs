@@ -2,6 +2,8 @@
 //!
 //! Additions are in the order of the kernels: depth first in a piece, and for each row the deals of its bucket by doubling.
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the index of several arrays at a time")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -129,7 +131,7 @@ impl<T: Real, const L: usize> Level<T, L> {
     fn add(&mut self, op: &Op, seat: usize, mut values: [[T; L]; MAX_PLAYERS], n_players: usize) {
         let (action, cost) = (op.action as usize, T::from_f64(f64::from(op.cost)));
         for value in &mut values[seat] {
-            *value = *value - cost;
+            *value -= cost;
         }
         self.actions[action] = values[seat];
         for (sums, values) in self.sums.iter_mut().zip(&values).take(n_players) {
@@ -284,7 +286,7 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
                 kind::PATH => {
                     let strategy = self.strategy(&op);
                     for lane in 0..L {
-                        reaches[seat][lane] = reaches[seat][lane] * strategy[op.action as usize][lane];
+                        reaches[seat][lane] *= strategy[op.action as usize][lane];
                     }
                 }
                 _ => {
@@ -359,7 +361,7 @@ impl<T: Stored, const L: usize> Walk<'_, T, L> {
         for (other, reaches) in reaches.iter().enumerate().take(self.plan.sequences.n_players) {
             if other != seat {
                 for lane in 0..L {
-                    others[lane] = others[lane] * reaches[lane];
+                    others[lane] *= reaches[lane];
                 }
             }
         }
