@@ -362,7 +362,9 @@ fn pages_name_files_that_are_there() {
     for page in pages {
         let text = std::fs::read_to_string(root().join(&page)).expect("a page");
         for path in named_paths(&text) {
-            if !root().join(&path).exists() {
+            // A link is relative to its page.
+            let beside = page.parent().map(|folder| root().join(folder).join(&path));
+            if !root().join(&path).exists() && !beside.is_some_and(|path| path.exists()) {
                 missing.push(format!("{}: {path}", page.display()));
             }
         }

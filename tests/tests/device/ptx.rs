@@ -206,7 +206,14 @@ fn is_double(name: &str) -> bool {
     ];
     let walks = name.starts_with("cfr_walk_") && name != "cfr_walk_links";
     // The objective, whose differences are beyond single precision.
-    let shogi = name.starts_with("shogi_") && !["shogi_material_count", "shogi_sparse_scale"].contains(&name);
+    let counts = [
+        "shogi_material_count",
+        "shogi_sparse_scale",
+        "shogi_sparse_touched",
+        "shogi_sparse_take_rows",
+        "shogi_sparse_put_rows",
+    ];
+    let shogi = name.starts_with("shogi_") && !counts.contains(&name);
     named
         || walks
         || shogi
