@@ -83,8 +83,7 @@ impl Study {
         let stream = device.stream()?;
         let mut model = Model::new(&stream, self.network(), options, n)?;
         change(&mut model, &stream)?;
-        let evaluation = model.evaluate(&stream, &observations, &masks)?;
-        let blocks = model.block_outputs(&stream, &observations)?;
+        let (evaluation, blocks) = model.evaluate_blocks(&stream, &observations, &masks)?;
         let widened = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
         let mut found: Vec<(String, Vec<f64>)> =
             blocks.into_iter().map(|block| (block.name, widened(&block.values))).collect();

@@ -131,30 +131,53 @@ impl Model {
     /// # Errors
     /// [`Error::Shape`] if they are not whole positions of one number, within the capacity; errors of the device.
     pub fn evaluate(&mut self, stream: &Stream, observations: &[f32], masks: &[u8]) -> Result<Evaluation> {
+        self.seen(stream, observations, masks, &mut |_, _, _| Ok(()))
+    }
+
+    /// The same, with what every block leaves behind, `[n, channels, 8, 8]` each.
+    ///
+    /// # Errors
+    /// As [`Model::evaluate`].
+    pub fn evaluate_blocks(
+        &mut self,
+        stream: &Stream,
+        observations: &[f32],
+        masks: &[u8],
+    ) -> Result<(Evaluation, Vec<BlockOutput>)> {
+        let n = self.count(observations)?;
+        let mut blocks = Vec::new();
+        let evaluation = self.seen(stream, observations, masks, &mut |name, buffer, each| {
+            let mut values = vec![0.0; n * each];
+            stream.read_into(buffer, 0, &mut values)?;
+            blocks.push(BlockOutput { name: name.to_string(), values });
+            Ok(())
+        })?;
+        Ok((evaluation, blocks))
+    }
+
+    /// What positions in host memory leave behind after every block.
+    ///
+    /// # Errors
+    /// As [`Model::evaluate`].
+    pub fn block_outputs(&mut self, stream: &Stream, observations: &[f32]) -> Result<Vec<BlockOutput>> {
+        let masks = vec![1u8; self.count(observations)? * self.shape.actions as usize];
+        Ok(self.evaluate_blocks(stream, observations, &masks)?.1)
+    }
+
+    fn seen(&mut self, stream: &Stream, observations: &[f32], masks: &[u8], see: See<'_>) -> Result<Evaluation> {
         let n = self.count(observations)?;
         if masks.len() != n * self.shape.actions as usize {
             return Err(Error::shape("masks", format!("{n} times {} values", self.shape.actions), masks.len()));
         }
         let inputs = Inputs { observations: stream.upload(observations)?, masks: stream.upload(masks)? };
         let mut outputs = Outputs::new(stream, self.shape, n)?;
-        self.enqueue(stream, &inputs, n, &mut outputs)?;
+        self.run(stream, &inputs, n, &mut outputs, see)?;
         let read = |buffer| Ok::<_, Error>(stream.read(buffer)?.into_iter().map(f64::from).collect());
         Ok(Evaluation {
             values: read(&outputs.values)?,
             policy_logits: read(&outputs.policy_logits)?,
             policies: read(&outputs.policies)?,
         })
-    }
-
-    /// What positions in host memory leave behind after every block, `[n, channels, 8, 8]` each.
-    ///
-    /// # Errors
-    /// As [`Model::evaluate`].
-    pub fn block_outputs(&mut self, stream: &Stream, observations: &[f32]) -> Result<Vec<BlockOutput>> {
-        let n = self.count(observations)?;
-        let masks = vec![1u8; n * self.shape.actions as usize];
-        let inputs = Inputs { observations: stream.upload(observations)?, masks: stream.upload(&masks)? };
-        self.blocks(stream, &inputs, n)
     }
 
     /// Gives every weight of a convolution one value and takes its bias and its norm away: the networks of the repository's tests.
@@ -268,18 +291,6 @@ impl Model {
     /// [`Error::Option`] for no position or more than the capacity; [`Error::Shape`] for a buffer that is too short; errors of the launch.
     pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
         self.run(stream, inputs, n, outputs, &mut |_, _, _| Ok(()))
-    }
-
-    fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
-        let mut outputs = Outputs::new(stream, self.shape, n)?;
-        let mut blocks = Vec::new();
-        self.run(stream, inputs, n, &mut outputs, &mut |name, buffer, each| {
-            let mut values = vec![0.0; n * each];
-            stream.read_into(buffer, 0, &mut values)?;
-            blocks.push(BlockOutput { name: name.to_string(), values });
-            Ok(())
-        })?;
-        Ok(blocks)
     }
 
     /// Where the convolutions' weights lie in device memory, in the order in which they were allocated.
