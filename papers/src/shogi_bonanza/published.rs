@@ -312,9 +312,9 @@ mod tests {
     /// Table 3 launches as many blocks along x as there are positions, which that GPU does not do; Table 4 reads two dimensions.
     #[test]
     fn the_grid_of_table_3_is_too_long() {
-        assert!(conditions::CHILDREN > MOST_BLOCKS && progress_run::CHILDREN > MOST_BLOCKS);
+        const { assert!(conditions::CHILDREN > MOST_BLOCKS && progress_run::CHILDREN > MOST_BLOCKS) };
         assert!(conditions::CHILDREN.div_ceil(u64::from(BLOCKS.1)) <= MOST_BLOCKS);
-        assert!(conditions::CHILDREN <= MOST_BLOCKS * MOST_BLOCKS);
+        const { assert!(conditions::CHILDREN <= MOST_BLOCKS * MOST_BLOCKS) };
     }
 
     /// What an MPI_Allgather of ⌈L / P⌉ values from each of P processes writes, beyond the twelve that there is room for.

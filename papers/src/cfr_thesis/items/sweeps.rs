@@ -12,7 +12,10 @@ use crate::cfr_thesis::plan::Plan;
 use crate::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
-/// Milliseconds of programs on a game, `None` where one does not run here, and the reasons.
+/// A game laid out, milliseconds of programs on it, `None` where one does not run here, and the reasons.
+type Times = (Arc<Plan>, Vec<Option<f64>>, Vec<String>);
+
+/// Times programs on a game.
 fn times(
     thesis: &Thesis,
     key: &str,
@@ -20,7 +23,7 @@ fn times(
     programs: &[Program],
     n: u32,
     run: &mut Run<'_>,
-) -> Result<(Arc<Plan>, Vec<Option<f64>>, Vec<String>), Stop> {
+) -> Result<Times, Stop> {
     let plan = Arc::new(Plan::of(game)?);
     let (mut ms, mut reasons) = (Vec::new(), Vec::new());
     for &program in programs {
