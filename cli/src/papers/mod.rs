@@ -29,7 +29,7 @@ pub struct Args {
 pub enum Paper {
     #[cfg(feature = "mcts")]
     #[command(name = "mctsnc")]
-    Mctsnc(mctsnc::Args),
+    Mctsnc(Box<mctsnc::Args>),
     #[cfg(feature = "azero")]
     #[command(name = "checkers_conv")]
     CheckersConv(Box<checkers_conv::Args>),

@@ -177,7 +177,7 @@ fn steps_are_those_of_the_plain_program() {
     let mut rows = Vec::new();
     let n: usize = shards.iter().map(|shard| shard.n_parents()).sum();
     let per_epoch = n.div_ceil(size);
-    assert!(per_epoch > 2 && n % size != 0);
+    assert!(per_epoch > 2 && !n.is_multiple_of(size));
     let steps = 2 * per_epoch + 1;
     for iteration in 0..steps {
         let order = epoch_order(&shards, 11, (iteration / per_epoch) as u64).unwrap();
@@ -218,8 +218,11 @@ fn steps_are_those_of_the_plain_program() {
     for_each_device(run);
 }
 
+/// What was measured at each row, on the games learnt from and on those held out; and the weights' bits.
+type Learnt = (Vec<(Measures, Option<Measures>)>, Vec<u32>);
+
 /// The report without what the clock and the number of ranks say, and the bits of the weights.
-fn learn(builder: LearnerBuilder<'_>, device: &Device) -> Result<(Vec<(Measures, Option<Measures>)>, Vec<u32>)> {
+fn learn(builder: LearnerBuilder<'_>, device: &Device) -> Result<Learnt> {
     let mut learner = builder.build(device)?;
     let report = learner.run(Progress::go_on)?;
     Ok(found(&report, &learner))
@@ -304,7 +307,7 @@ fn a_course_goes_on_in_the_middle_of_an_epoch() {
     let n: usize = train.views().iter().map(|shard| shard.n_parents()).sum();
     let per_epoch = n.div_ceil(6) as u64;
     let stop_at = per_epoch + per_epoch / 2;
-    assert!(stop_at % per_epoch != 0);
+    assert!(!stop_at.is_multiple_of(per_epoch));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let cpu = Device::cpu();
