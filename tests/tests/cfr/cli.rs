@@ -357,9 +357,9 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
         let sum: f64 = utilities.iter().filter_map(Value::as_f64).sum();
         assert!(utilities.len() == seats && sum.abs() < 1e-3, "{utilities:?}");
         // What nobody asked for is not left out.
-        let quiet = scratch.ok(&format!(
-            "solve --resume a.checkpoint --iterations 4 --report none --device cpu --strategy b.strategy --json b.json"
-        ));
+        let quiet = scratch.ok(
+            "solve --resume a.checkpoint --iterations 4 --report none --device cpu --strategy b.strategy --json b.json",
+        );
         assert!(!quiet.contains("left out") && scratch.json("b.json")["left_out"].is_null(), "{quiet}");
         assert_eq!(scratch.json("b.json")["iterations"], 4);
 

@@ -228,7 +228,7 @@ fn learn(builder: LearnerBuilder<'_>, device: &Device) -> Result<Learnt> {
     Ok(found(&report, &learner))
 }
 
-fn found(report: &LearnReport, learner: &Learner<'_>) -> (Vec<(Measures, Option<Measures>)>, Vec<u32>) {
+fn found(report: &LearnReport, learner: &Learner<'_>) -> Learnt {
     let whole = report.whole.unwrap();
     let rows = report.rows.iter().map(|row| (row.train, row.held_out)).chain([(whole.train, whole.held_out)]);
     (rows.collect(), learner.weights().unwrap().values().iter().map(|weight| weight.to_bits()).collect())
