@@ -126,7 +126,7 @@ const NOT_RUN: [(&str, &str); 18] = [
     ("SPOT.json", "data of the reader's"),
     ("--image digit.png", "an image of the reader's"),
     ("--plots FOLDER", "the published kernels under simt: minutes"),
-    ("games.usi.txt.gz --held-out", "data that a clone lacks"),
+    (" games.usi.txt.gz", "data that a clone lacks"),
     ("--games 100 --save-games", "minutes without a GPU"),
     ("azero learn ", "minutes without a GPU"),
     ("verify games.jsonl", "reads the games of the line before"),
