@@ -51,19 +51,20 @@ fn at(axis: &Axis, value: f64) -> Option<f64> {
     }
 }
 
-/// What stands at a place on an axis.
-fn label(axis: &Axis, place: f64) -> String {
+/// What stands at a coordinate on an axis.
+fn label(axis: &Axis, coordinate: f64) -> String {
     match axis.log {
-        true if (place - place.round()).abs() < 1e-9 => format!("1e{place:.0}"),
-        true => format!("{:.1e}", 10f64.powf(place)),
-        false => format!("{place}"),
+        true if (coordinate - coordinate.round()).abs() < 1e-9 => format!("1e{coordinate:.0}"),
+        true => format!("{:.1e}", 10f64.powf(coordinate)),
+        false => format!("{coordinate}"),
     }
 }
 
-/// A range that holds all places, with a margin, never empty.
-fn range(places: impl Iterator<Item = f64>) -> Range<f64> {
-    let (low, high) =
-        places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
+/// A range that holds all coordinates, with a margin, never empty.
+fn range(coordinates: impl Iterator<Item = f64>) -> Range<f64> {
+    let (low, high) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), coordinate| {
+        (low.min(coordinate), high.max(coordinate))
+    });
     if low > high {
         return 0.0..1.0;
     }
@@ -88,8 +89,8 @@ fn draw_lines(area: &Area<'_>, figure: &Figure, lines: &[Line]) -> Drawn {
         .light_line_style(TRANSPARENT)
         .x_desc(&x.label)
         .y_desc(&y.label)
-        .x_label_formatter(&|&place| label(x, place))
-        .y_label_formatter(&|&place| label(y, place))
+        .x_label_formatter(&|&coordinate| label(x, coordinate))
+        .y_label_formatter(&|&coordinate| label(y, coordinate))
         .draw()?;
     for (number, line) in lines.iter().enumerate() {
         let colour = Palette99::pick(number).to_rgba();
@@ -106,8 +107,11 @@ fn draw_lines(area: &Area<'_>, figure: &Figure, lines: &[Line]) -> Drawn {
             chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
         }
         let spans = line.points.iter().zip(&line.band).filter_map(|(point, band)| {
-            let place = at(x, point[0])?;
-            Some(PathElement::new([(place, at(y, band[0])?), (place, at(y, band[1])?)], colour.stroke_width(1)))
+            let coordinate = at(x, point[0])?;
+            Some(PathElement::new(
+                [(coordinate, at(y, band[0])?), (coordinate, at(y, band[1])?)],
+                colour.stroke_width(1),
+            ))
         });
         chart.draw_series(spans)?;
     }
@@ -126,10 +130,10 @@ fn draw_bars(area: &Area<'_>, figure: &Figure, groups: &[Group]) -> Drawn {
         }
     }
     let values = groups.iter().flat_map(|group| &group.bars).flat_map(|bar| [bar.mean, bar.min, bar.max]);
-    let places = range(values.filter_map(|value| at(y, value)));
+    let coordinates = range(values.filter_map(|value| at(y, value)));
     // Bars on an even axis stand on 0; the legend has the upper third.
-    let low = if y.log { places.start } else { places.start.min(0.0) };
-    let high = places.end + (places.end - low) / 2.0;
+    let low = if y.log { coordinates.start } else { coordinates.start.min(0.0) };
+    let high = coordinates.end + (coordinates.end - low) / 2.0;
     let mut chart = ChartBuilder::on(area)
         .caption(&figure.title, ("sans-serif", 16))
         .margin(12)
@@ -138,7 +142,7 @@ fn draw_bars(area: &Area<'_>, figure: &Figure, groups: &[Group]) -> Drawn {
         .build_cartesian_2d(0.0..groups.len().max(1) as f64, low..high)?;
     let mut mesh = chart.configure_mesh();
     mesh.disable_x_mesh().disable_x_axis().light_line_style(TRANSPARENT).y_desc(&y.label);
-    mesh.y_label_formatter(&|&place| label(y, place)).draw()?;
+    mesh.y_label_formatter(&|&coordinate| label(y, coordinate)).draw()?;
     // A fifth of each group stays free.
     let width = 0.8 / names.len().max(1) as f64;
     for (number, &name) in names.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `warpplay papers page`: the tables of runs, written into a page.
 //!
-//! A page is Markdown with places for tables: what stands between a line `<!-- NAME ITEM -->` and the next line `<!-- end -->` is replaced by what the runs have under that name:
+//! A page is Markdown with slots for tables: what stands between a line `<!-- NAME ITEM -->` and the next line `<!-- end -->` is replaced by what the runs have under that name:
 //! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
 
 use std::collections::BTreeMap;
@@ -26,13 +26,13 @@ pub struct Args {
     pub runs: Vec<PathBuf>,
 }
 
-/// Line that ends a place.
+/// Line that ends a slot.
 const END: &str = "<!-- end -->";
 
 /// Runs the command.
 ///
 /// # Errors
-/// Files that cannot be read or written; runs without results; a page without a place for any of them.
+/// Files that cannot be read or written; runs without results; a page without a slot for any of them.
 pub fn run(args: &Args) -> Result<()> {
     let page = fs::read_to_string(&args.page).with_context(|| args.page.display().to_string())?;
     let mut found = BTreeMap::new();
@@ -49,10 +49,10 @@ pub fn run(args: &Args) -> Result<()> {
         return Err(Usage(format!("{}: has no line <!-- NAME --> of {}", args.page.display(), names.join(", "))).into());
     }
     OutputFile::prepare(&args.page)?.write(&filled)?;
-    common::print(format!("{}: {n} places filled\n", args.page.display()))
+    common::print(format!("{}: {n} slots filled\n", args.page.display()))
 }
 
-/// The page with its places filled, and how many.
+/// The page with its slots filled, and how many.
 fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<(String, usize)> {
     let (mut text, mut n) = (String::new(), 0);
     let mut lines = page.lines();
