@@ -6,11 +6,47 @@
 //! Writes  `strategies` and `averages` of the level, `reaches` of the next.
 //! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015, section 4.3.2 and figure 21.
 
-use super::BLOCK;
 use super::kept::{Row, column, home};
-use super::sequence::{ACTIONS, Phase, child, matched};
+use super::sequence::{ACTIONS, Phase, Sequence, child, matched};
+use super::{BLOCK, BLOCKS};
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cuda::{kernel, memory, thread};
+
+/// An action of a sequence: its probability, its share of the average strategy, and the reaches of what it leads to. `own` is the acting seat's reach.
+///
+/// # Safety
+/// As `down`; `number` is this thread's sequence.
+#[inline(always)]
+#[track_caller]
+unsafe fn act<T: Real, const HOME: u32>(
+    phase: &Phase<T>,
+    sequence: &Sequence,
+    number: u32,
+    own: T,
+    averages: &mut Row<T, HOME>,
+    strategy: &[T; ACTIONS],
+    action: usize,
+) {
+    let (probability, code) = (strategy[action], sequence.children[action]);
+    // SAFETY: the caller's promise.
+    unsafe {
+        memory::store(phase.strategies, number as usize * ACTIONS + action, probability);
+        if code == child::NONE {
+            return;
+        }
+        averages.set(action, averages.get(action) + own * probability);
+        // Ends need no reach.
+        if code & child::END == 0 {
+            let mut seat = 0;
+            while seat < phase.n_players {
+                let before = memory::load(phase.reaches, phase.offset(seat, number));
+                let after = if seat == sequence.seat { before * probability } else { before };
+                memory::store(phase.reaches, phase.offset(seat, code), after);
+                seat += 1;
+            }
+        }
+    }
+}
 
 #[inline(always)]
 unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
@@ -21,28 +57,14 @@ unsafe fn down<T: Real, const HOME: u32>(phase: Phase<T>) {
         let number = phase.sequence_at(index);
         let sequence = phase.sequence(number);
         let row = phase.row(number, phase.bucket(sequence.seat));
-        let regrets = Row::open::<HOME>(column, phase.regrets.add(row), 0);
-        let mut averages = Row::open::<HOME>(column, phase.averages.add(row), ACTIONS as u32);
+        let regrets = Row::<T, HOME>::open(column, phase.regrets.add(row), 0);
+        let mut averages = Row::<T, HOME>::open(column, phase.averages.add(row), ACTIONS as u32);
         let strategy = matched([regrets.get(0), regrets.get(1), regrets.get(2)], sequence.children);
         let own = memory::load(phase.reaches, phase.offset(sequence.seat, number));
-        let mut action = 0;
-        while action < ACTIONS {
-            memory::store(phase.strategies, number as usize * ACTIONS + action, strategy[action]);
-            if sequence.children[action] != child::NONE {
-                averages.set(action, averages.get(action) + own * strategy[action]);
-                // Ends need no reach.
-                if sequence.children[action] & child::END == 0 {
-                    let mut seat = 0;
-                    while seat < phase.n_players {
-                        let before = memory::load(phase.reaches, phase.offset(seat, number));
-                        let after = if seat == sequence.seat { before * strategy[action] } else { before };
-                        memory::store(phase.reaches, phase.offset(seat, sequence.children[action]), after);
-                        seat += 1;
-                    }
-                }
-            }
-            action += 1;
-        }
+        // Not a loop: with indices that the compiler knows, rows and strategy stay in registers.
+        act(&phase, &sequence, number, own, &mut averages, &strategy, 0);
+        act(&phase, &sequence, number, own, &mut averages, &strategy, 1);
+        act(&phase, &sequence, number, own, &mut averages, &strategy, 2);
         averages.close();
     }
 }
@@ -53,7 +75,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// Launched with `shape` after the phase of the level before; everything that `phase` points to is valid for the game.
-        #[kernel(max_threads = BLOCK)]
+        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(phase: Phase<$type>) {
             // SAFETY: the contract.
             unsafe { down::<$type, { $home }>(phase) }

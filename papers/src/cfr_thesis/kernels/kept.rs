@@ -35,42 +35,41 @@ fn offset(value: u32) -> u32 {
     value * thread::block_dim_x() + thread::thread_idx_x()
 }
 
-/// A row of a table, while a sequence is worked on.
-#[derive(Clone, Copy)]
-pub enum Row<T> {
-    /// Every use is one of global memory.
-    Global(*mut T),
-    /// Copied to shared memory at the beginning of the kernel and back at its end: the column, and the row's first value there.
-    Shared(*mut T, Shared<T>, u32),
-    /// The same in registers.
-    Registers(*mut T, [T; ACTIONS]),
+/// A row of a table, while a sequence is worked on; `HOME` is one of [`home`].
+pub struct Row<T, const HOME: u32> {
+    row: *mut T,
+    /// This block's shared memory, and the row's first value in the thread's column.
+    column: Option<(Shared<T>, u32)>,
+    /// The values, where they are in registers.
+    values: [T; ACTIONS],
 }
 
-impl<T: Real> Row<T> {
+impl<T: Real, const HOME: u32> Row<T, HOME> {
     /// Copies a row in; `first` is its place in the thread's column.
     ///
     /// # Safety
     /// `row` points to [`ACTIONS`] values that are this thread's alone until the launch ends.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn open<const HOME: u32>(column: Option<Shared<T>>, row: *mut T, first: u32) -> Self {
-        if HOME == home::GLOBAL {
-            return Self::Global(row);
-        }
+    pub unsafe fn open(column: Option<Shared<T>>, row: *mut T, first: u32) -> Self {
         let mut values = [T::ZERO; ACTIONS];
         let mut action = 0;
-        while action < ACTIONS {
+        while HOME != home::GLOBAL && action < ACTIONS {
             // SAFETY: the caller's promise.
             values[action] = unsafe { memory::load(row, action) };
             action += 1;
         }
-        let Some(column) = column.filter(|_| HOME == home::SHARED) else { return Self::Registers(row, values) };
-        action = 0;
-        while action < ACTIONS {
-            column.set(offset(first + action as u32), values[action]);
-            action += 1;
+        if HOME != home::SHARED {
+            return Self { row, column: None, values };
         }
-        Self::Shared(row, column, first)
+        if let Some(column) = column {
+            action = 0;
+            while action < ACTIONS {
+                column.set(offset(first + action as u32), values[action]);
+                action += 1;
+            }
+        }
+        Self { row, column: column.map(|column| (column, first)), values }
     }
 
     /// A value.
@@ -80,11 +79,11 @@ impl<T: Real> Row<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get(&self, action: usize) -> T {
-        match self {
+        match self.column {
+            Some((column, first)) => column.get(offset(first + action as u32)),
+            None if HOME == home::REGISTERS => self.values[action],
             // SAFETY: the caller's promise.
-            Self::Global(row) => unsafe { memory::load(*row, action) },
-            Self::Shared(_, column, first) => column.get(offset(first + action as u32)),
-            Self::Registers(_, values) => values[action],
+            None => unsafe { memory::load(self.row, action) },
         }
     }
 
@@ -95,11 +94,11 @@ impl<T: Real> Row<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set(&mut self, action: usize, value: T) {
-        match self {
+        match self.column {
+            Some((column, first)) => column.set(offset(first + action as u32), value),
+            None if HOME == home::REGISTERS => self.values[action] = value,
             // SAFETY: the caller's promise.
-            Self::Global(row) => unsafe { memory::store(*row, action, value) },
-            Self::Shared(_, column, first) => column.set(offset(*first + action as u32), value),
-            Self::Registers(_, values) => values[action] = value,
+            None => unsafe { memory::store(self.row, action, value) },
         }
     }
 
@@ -110,11 +109,10 @@ impl<T: Real> Row<T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn close(self) {
-        let (Self::Shared(row, ..) | Self::Registers(row, _)) = self else { return };
         let mut action = 0;
-        while action < ACTIONS {
+        while HOME != home::GLOBAL && action < ACTIONS {
             // SAFETY: the caller's promise.
-            unsafe { memory::store(row, action, self.get(action)) };
+            unsafe { memory::store(self.row, action, self.get(action)) };
             action += 1;
         }
     }

@@ -18,6 +18,9 @@ use warpplay_gpu::kernel::{KernelInfo, info};
 /// Most threads of a block.
 pub const BLOCK: u32 = 256;
 
+/// Blocks that a multiprocessor must have room for: without this the assembler aims at more, and spills.
+pub const BLOCKS: u32 = 4;
+
 /// Launch shape of a phase at a level of `n` sequences, by blocks of `block` threads, with values of `value_bytes` in shared memory where `staged`.
 pub const fn shape(n: u32, block: u32, n_players: u32, value_bytes: u32, staged: bool) -> LaunchShape {
     let shape = LaunchShape::linear(n, block);

@@ -6,9 +6,9 @@
 //! Writes  `regrets` and `utilities` of the level; at the root the utilities' sums, and the count of deals.
 //! Twin    `warpplay_cpu_ref::cfr::sampled`.   Source: Reis 2015.
 
-use super::BLOCK;
 use super::kept::{Row, Utilities, column, home};
-use super::sequence::{ACTIONS, Phase, child};
+use super::sequence::{ACTIONS, Phase, Sequence, child};
+use super::{BLOCK, BLOCKS};
 use warpplay_gpu::cfr::beats;
 use warpplay_gpu::cfr::regret::Real;
 use warpplay_gpu::cuda::{kernel, memory, thread};
@@ -30,6 +30,35 @@ unsafe fn after<T: Real>(phase: &Phase<T>, code: u32, seat: u32) -> T {
     }
 }
 
+/// Adds what an action brings to every seat's utility; returns the acting seat's value of it, 0 where the action is not allowed.
+///
+/// # Safety
+/// As `up`; `number` is this thread's sequence.
+#[inline(always)]
+#[track_caller]
+unsafe fn add_up<T: Real>(phase: &Phase<T>, sequence: &Sequence, number: u32, sums: Utilities<T>, action: usize) -> T {
+    let code = sequence.children[action];
+    let mut own = T::ZERO;
+    if code == child::NONE {
+        return own;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let probability = memory::load(phase.strategies, number as usize * ACTIONS + action);
+        let mut seat = 0;
+        while seat < phase.n_players {
+            let value = after(phase, code, seat);
+            if seat == sequence.seat {
+                own = value;
+            }
+            let sum = sums.get(phase, seat, number);
+            sums.set(phase, seat, number, sum + probability * value);
+            seat += 1;
+        }
+    }
+    own
+}
+
 #[inline(always)]
 unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
     let Some(index) = thread::index_1d_below(phase.n) else { return };
@@ -39,25 +68,12 @@ unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
         let number = phase.sequence_at(index);
         let sequence = phase.sequence(number);
         let sums = Utilities::open(&phase, column, number);
-        let mut values = [T::ZERO; ACTIONS];
-        let mut action = 0;
-        while action < ACTIONS {
-            let code = sequence.children[action];
-            if code != child::NONE {
-                let probability = memory::load(phase.strategies, number as usize * ACTIONS + action);
-                let mut seat = 0;
-                while seat < phase.n_players {
-                    let value = after(&phase, code, seat);
-                    if seat == sequence.seat {
-                        values[action] = value;
-                    }
-                    let sum = sums.get(&phase, seat, number);
-                    sums.set(&phase, seat, number, sum + probability * value);
-                    seat += 1;
-                }
-            }
-            action += 1;
-        }
+        // Not a loop: with indices that the compiler knows, the values stay in registers.
+        let values = [
+            add_up(&phase, &sequence, number, sums, 0),
+            add_up(&phase, &sequence, number, sums, 1),
+            add_up(&phase, &sequence, number, sums, 2),
+        ];
         // Counterfactual reach: that of all the others.
         let mut others = T::ONE;
         let mut seat = 0;
@@ -69,8 +85,8 @@ unsafe fn up<T: Real, const HOME: u32>(phase: Phase<T>) {
         }
         let mean = sums.get(&phase, sequence.seat, number);
         let row = phase.row(number, phase.bucket(sequence.seat));
-        let mut regrets = Row::open::<HOME>(column, phase.regrets.add(row), 0);
-        action = 0;
+        let mut regrets = Row::<T, HOME>::open(column, phase.regrets.add(row), 0);
+        let mut action = 0;
         while action < ACTIONS {
             if sequence.children[action] != child::NONE {
                 regrets.set(action, regrets.get(action) + others * (values[action] - mean));
@@ -99,7 +115,7 @@ macro_rules! kernels {
         /// # Safety
         /// Launched with `shape` after the phase of the level behind (of the last one: after the first phase); everything that `phase` points to is valid
         /// for the game.
-        #[kernel(max_threads = BLOCK)]
+        #[kernel(max_threads = BLOCK, min_blocks = BLOCKS)]
         pub unsafe fn $name(phase: Phase<$type>) {
             // SAFETY: the contract.
             unsafe { up::<$type, { $home }>(phase) }
