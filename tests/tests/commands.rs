@@ -211,47 +211,52 @@ fn pages() -> Vec<PathBuf> {
 
 #[test]
 fn lines_of_the_pages_work() {
-    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
-    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
-    let (mut n_run, mut used) = (0, BTreeSet::new());
-    for page in pages() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let run = |arguments: &[String]| {
-            let mut command = Command::new(program);
-            command
-                .current_dir(folder.path())
-                .args(arguments)
-                .stdin(Stdio::null())
-                .output()
-                .expect("the program starts")
-        };
-        for PageLine { at, text, arguments } in lines_of_page(&page) {
-            // Every flag is one that the help shows.
-            let n_words = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
-            let asked: Vec<String> = arguments[..n_words].iter().cloned().chain(["--help".to_string()]).collect();
-            let output = run(&asked);
-            let help = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-            let shown: BTreeSet<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-            for flag in arguments.iter().filter(|word| word.starts_with("--")) {
-                assert!(shown.contains(&flag[..]), "{at}: {text}: `warpplay {}` shows no {flag}", asked.join(" "));
-            }
-            if let Some((part, reason)) = NOT_RUN.iter().find(|(part, _)| text.contains(part)) {
-                println!("not run, {reason}: {text}");
-                used.insert(part);
-                continue;
-            }
-            let arguments: Vec<String> = arguments.iter().map(|word| word.replace("tests/golden", &golden)).collect();
-            let output = run(&arguments);
-            assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
-            println!("run: {text}");
-            n_run += 1;
-        }
-    }
+    // Pages side by side: one takes longer than all others.
+    let pages: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = pages().into_iter().map(|page| scope.spawn(move || run_page(&page))).collect();
+        running.into_iter().map(|page| page.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let n_run: usize = pages.iter().map(|(n_run, _)| n_run).sum();
+    let used: BTreeSet<&str> = pages.into_iter().flat_map(|(_, used)| used).collect();
     assert!(n_run >= 10, "{n_run} lines were run");
     for (part, _) in &NOT_RUN {
         assert!(used.contains(part), "no line of a page that is not run holds {part}");
     }
+}
+
+/// Checks a page's lines against the help, and runs those that can run; how many ran, and what names those that did not.
+fn run_page(page: &Path) -> (usize, BTreeSet<&'static str>) {
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let (mut n_run, mut used) = (0, BTreeSet::new());
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[String]| {
+        let mut command = Command::new(program);
+        command.current_dir(folder.path()).args(arguments).stdin(Stdio::null()).output().expect("the program starts")
+    };
+    for PageLine { at, text, arguments } in lines_of_page(page) {
+        // Every flag is one that the help shows.
+        let n_words = arguments.iter().position(|word| word.starts_with('-')).unwrap_or(arguments.len());
+        let asked: Vec<String> = arguments[..n_words].iter().cloned().chain(["--help".to_string()]).collect();
+        let output = run(&asked);
+        let help = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+        let shown: BTreeSet<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+        for flag in arguments.iter().filter(|word| word.starts_with("--")) {
+            assert!(shown.contains(&flag[..]), "{at}: {text}: `warpplay {}` shows no {flag}", asked.join(" "));
+        }
+        if let Some((part, reason)) = NOT_RUN.iter().find(|(part, _)| text.contains(part)) {
+            println!("not run, {reason}: {text}");
+            used.insert(*part);
+            continue;
+        }
+        let arguments: Vec<String> = arguments.iter().map(|word| word.replace("tests/golden", &golden)).collect();
+        let output = run(&arguments);
+        assert!(output.status.success(), "{at}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+        println!("run: {text}");
+        n_run += 1;
+    }
+    (n_run, used)
 }
 
 /// What a command's JSON holds beside what all hold.

@@ -143,5 +143,5 @@ fn command_line() -> String {
 
 fn list(items: &[Item]) -> String {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    items.iter().map(|item| format!("{:<width$}  {} ({})\n", item.name, item.title, item.place)).collect()
+    items.iter().map(|item| format!("{:<width$}  {} ({})\n", item.name, item.title, item.location)).collect()
 }

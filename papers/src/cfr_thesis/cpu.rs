@@ -7,7 +7,6 @@ use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled, Workspace};
 
 use super::options::{Options, Program};
 use super::plan::{Plan, Profile, Running};
-use super::rules::rules;
 use warpplay::cfr::engines::walk::{Checksums, Set};
 use warpplay::cfr::game::ACTIONS;
 use warpplay::{Error, Result};
@@ -39,7 +38,7 @@ impl OnCpu {
         Ok(Self {
             sampled: Sampled::new(sequences),
             dealer: Dealer::new(options.seed),
-            rules: rules(&plan.game),
+            rules: (&plan.game).into(),
             levels,
         })
     }

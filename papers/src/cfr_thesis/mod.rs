@@ -36,7 +36,6 @@ mod plan;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod published;
 #[cfg(not(target_arch = "nvptx64"))]
-mod rules;
 #[cfg(not(target_arch = "nvptx64"))]
 mod run;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -10,7 +10,6 @@ use warpplay_cpu_ref::cfr::sampled;
 
 use super::launch;
 use super::options::{Options, Program};
-use super::rules::rules;
 
 /// Times of the two phases, the mean of some iterations, by level from the root.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -80,7 +79,7 @@ pub(super) fn on_gpu(program: Program) -> bool {
 impl Plan {
     /// The betting for the programs of the CPU.
     pub fn plain(&self) -> &Arc<sampled::Sequences> {
-        self.plain.get_or_init(|| Arc::new(sampled::Sequences::new(&rules(&self.game))))
+        self.plain.get_or_init(|| Arc::new(sampled::Sequences::new(&(&self.game).into())))
     }
 
     /// Bytes that a program needs.

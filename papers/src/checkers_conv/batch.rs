@@ -27,7 +27,7 @@ pub fn input_layer_accepts(n: usize) -> Result<()> {
 /// A position of a batch, as the layers behind the input would answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its place in the batch.
+    /// Its index in the batch.
     pub position: usize,
     /// The value, in double precision.
     pub expected_value: f64,

@@ -7,7 +7,7 @@ use super::published::{ATOL_RTOL, MEAN_ERROR, MODEL_MEAN_ERRORS, TABLE_1, summar
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Where it stands.
-    pub place: &'static str,
+    pub location: &'static str,
     /// What it says, in other words.
     pub printed: String,
     /// What is so.
@@ -29,8 +29,8 @@ pub fn claims() -> Vec<Claim> {
     let faster_on_gpu: Vec<&str> = means.iter().filter(|(_, cpu, gpu)| gpu < cpu).map(|(name, ..)| *name).collect();
     let medians = [0, 1, 2].map(|column| summary(input.runs, column).median);
     let mut all = Vec::new();
-    let mut add = |place, printed: &str, found: String, evidence| {
-        all.push(Claim { place, printed: printed.to_string(), found, evidence });
+    let mut add = |location, printed: &str, found: String, evidence| {
+        all.push(Claim { location, printed: printed.to_string(), found, evidence });
     };
     add(
         "Abstract",

@@ -9,27 +9,23 @@ use super::plan::Setup;
 use super::sheets::{checks, future, play, times};
 use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 
-const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
-    Item { name, title, place }
-}
-
 /// All items, in the order of the paper.
 const ITEMS: [Item; 15] = [
-    item("kernels", "Every form of the three kernels", "Sections III.A to III.C"),
-    item("banks", "Bank conflicts of every form", "Sections III.A to III.C"),
-    item("errors", "Error after every block", "Section IV.B"),
-    item("growth", "An error behind batch norm", "Section IV.B"),
-    item("mistakes", "What equal weights hide", "Sections IV.A and IV.B"),
-    item("table1", "Mean speed-ups of kernels, layers and model", "Table I, section IV.C"),
-    item("figure2", "Times of the kernels", "Figure 2, section IV.C"),
-    item("figure3", "Times of the layers", "Figure 3, section IV.C"),
-    item("figure4", "Times of the semi-model", "Figure 4, section IV.C"),
-    item("figure5", "Times of the kernels with sums in shared memory", "Figure 5, section IV.C"),
-    item("batch", "More than one position", "Section IV.D, the repository's layers"),
-    item("games", "Games without an abort", "Section IV.D, Figure 6"),
-    item("fused", "Fewer launches", "Section V, first idea"),
-    item("cache", "The second-level cache", "Section V, second idea"),
-    item("claims", "What is wrong in the paper", "All sections"),
+    Item::new("kernels", "Every form of the three kernels", "Sections III.A to III.C"),
+    Item::new("banks", "Bank conflicts of every form", "Sections III.A to III.C"),
+    Item::new("errors", "Error after every block", "Section IV.B"),
+    Item::new("growth", "An error behind batch norm", "Section IV.B"),
+    Item::new("mistakes", "What equal weights hide", "Sections IV.A and IV.B"),
+    Item::new("table1", "Mean speed-ups of kernels, layers and model", "Table I, section IV.C"),
+    Item::new("figure2", "Times of the kernels", "Figure 2, section IV.C"),
+    Item::new("figure3", "Times of the layers", "Figure 3, section IV.C"),
+    Item::new("figure4", "Times of the semi-model", "Figure 4, section IV.C"),
+    Item::new("figure5", "Times of the kernels with sums in shared memory", "Figure 5, section IV.C"),
+    Item::new("batch", "More than one position", "Section IV.D, the repository's layers"),
+    Item::new("games", "Games without an abort", "Section IV.D, Figure 6"),
+    Item::new("fused", "Fewer launches", "Section V, first idea"),
+    Item::new("cache", "The second-level cache", "Section V, second idea"),
+    Item::new("claims", "What is wrong in the paper", "All sections"),
 ];
 
 /// Paul and Xu, with a network and the choices of a run.

@@ -16,7 +16,7 @@
 //!         "squares"
 //!     }
 //!     fn items(&self) -> &'static [Item] {
-//!         &[Item { name: "table1", title: "squares", place: "Table 1" }]
+//!         &[Item::new("table1", "squares", "Table 1")]
 //!     }
 //!     fn options(&self) -> warpplay::Result<serde_json::Value> {
 //!         Ok(serde_json::json!({ "up_to": 3 }))
@@ -62,7 +62,14 @@ pub struct Item {
     /// What it shows.
     pub title: &'static str,
     /// Where it stands in the publication, as `Table 3, p. 36`.
-    pub place: &'static str,
+    pub location: &'static str,
+}
+
+impl Item {
+    /// An item by its name, title and location.
+    pub const fn new(name: &'static str, title: &'static str, location: &'static str) -> Self {
+        Self { name, title, location }
+    }
 }
 
 /// A publication with its items.

@@ -141,8 +141,8 @@ pub struct Sheet {
     pub item: String,
     /// Its title.
     pub title: String,
-    /// Its place in the publication.
-    pub place: String,
+    /// Its location in the publication.
+    pub location: String,
     /// Tables, the published values beside ours.
     pub tables: Vec<Table>,
     /// Figures.
@@ -159,7 +159,7 @@ impl Sheet {
         Self {
             item: item.name.into(),
             title: item.title.into(),
-            place: item.place.into(),
+            location: item.location.into(),
             tables: Vec::new(),
             figures: Vec::new(),
             notes: Vec::new(),
@@ -198,7 +198,7 @@ impl Sheet {
 
 impl fmt::Display for Sheet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{}  {} ({})", self.item, self.title, self.place)?;
+        writeln!(f, "\n{}  {} ({})", self.item, self.title, self.location)?;
         for table in &self.tables {
             write!(f, "\n{table}")?;
         }

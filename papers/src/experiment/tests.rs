@@ -20,10 +20,7 @@ impl Paper for Counted {
     }
 
     fn items(&self) -> &'static [Item] {
-        &[
-            Item { name: "table1", title: "squares", place: "Table 1" },
-            Item { name: "table2", title: "cubes", place: "Table 2" },
-        ]
+        &[Item::new("table1", "squares", "Table 1"), Item::new("table2", "cubes", "Table 2")]
     }
 
     fn options(&self) -> warpplay::Result<serde_json::Value> {

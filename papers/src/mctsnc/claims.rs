@@ -52,7 +52,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
 
     let mut claims = Table::new("claims")
         .column("claim")
-        .column("place")
+        .column("location")
         .digits("published", 2)
         .digits("its tables", 2)
         .digits("ours", 2);

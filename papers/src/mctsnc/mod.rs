@@ -50,28 +50,24 @@ pub struct MctsNc {
     pub options: Options,
 }
 
-const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
-    Item { name, title, place }
-}
-
 /// All items.
 const ITEMS: [Item; 16] = [
-    item("table1", "Kernels, launch shapes, complexities, stage times", "Table 1, Listing 1"),
-    item("bounds", "Spread of the values against playouts and trees", "section 2.5, equations (7) to (9)"),
-    item("figure3", "Scores against the vanilla player, Connect 4", "Fig. 3"),
-    item("figure4", "Playouts a second, Connect 4", "Fig. 4"),
-    item("figure5", "A sample game of Connect 4", "Fig. 5"),
-    item("table2", "Tournament of Connect 4", "Table 2"),
-    item("figure6", "Printout of a search of Gomoku", "Fig. 6"),
-    item("figure7", "A sample game of Gomoku", "Fig. 7"),
-    item("table3", "Tournament of Gomoku", "Table 3"),
-    item("speed", "Settings of the tournaments on the empty board", "Tables 2 and 3"),
-    item("claims", "Claims of the text", "section 4.1"),
-    item("games", "The sample games, move by move", "Figs. 5 and 7"),
-    item("question1", "Playouts against steps at equal time", "section 5, question 1"),
-    item("question2", "Playouts that depend on the depth", "section 5, question 2"),
-    item("question3", "The variant chosen without trying", "section 5, question 3"),
-    item("tableC4", "Parameters of the class", "Table C.4"),
+    Item::new("table1", "Kernels, launch shapes, complexities, stage times", "Table 1, Listing 1"),
+    Item::new("bounds", "Spread of the values against playouts and trees", "section 2.5, equations (7) to (9)"),
+    Item::new("figure3", "Scores against the vanilla player, Connect 4", "Fig. 3"),
+    Item::new("figure4", "Playouts a second, Connect 4", "Fig. 4"),
+    Item::new("figure5", "A sample game of Connect 4", "Fig. 5"),
+    Item::new("table2", "Tournament of Connect 4", "Table 2"),
+    Item::new("figure6", "Printout of a search of Gomoku", "Fig. 6"),
+    Item::new("figure7", "A sample game of Gomoku", "Fig. 7"),
+    Item::new("table3", "Tournament of Gomoku", "Table 3"),
+    Item::new("speed", "Settings of the tournaments on the empty board", "Tables 2 and 3"),
+    Item::new("claims", "Claims of the text", "section 4.1"),
+    Item::new("games", "The sample games, move by move", "Figs. 5 and 7"),
+    Item::new("question1", "Playouts against steps at equal time", "section 5, question 1"),
+    Item::new("question2", "Playouts that depend on the depth", "section 5, question 2"),
+    Item::new("question3", "The variant chosen without trying", "section 5, question 3"),
+    Item::new("tableC4", "Parameters of the class", "Table C.4"),
 ];
 
 impl Paper for MctsNc {

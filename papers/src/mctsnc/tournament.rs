@@ -52,7 +52,7 @@ fn pair<G: KernelSet + Notation>(
 ) -> Result<Vec<Played>, Stop> {
     let quick = run.quick();
     let players = [a, b].map(|row| player(options, table, row, size, quick));
-    let key = format!("{} {}-{} by {by}", table.place, LETTERS[a], LETTERS[b]);
+    let key = format!("{} {}-{} by {by}", table.location, LETTERS[a], LETTERS[b]);
     play_match::<G>(run, &key, &players, size.games, options.seed)
 }
 

@@ -1,4 +1,4 @@
-//! Every number that Ha and Beqaj print, with its place: "GPU-Accelerated MLP for MNIST Classification", technical report, February 2026.
+//! Every number that Ha and Beqaj print, with its location: "GPU-Accelerated MLP for MNIST Classification", technical report, February 2026.
 //!
 //! Times are seconds, accuracies per cent of the 10,000 test images, speed-ups the CPU's time over the GPU's. The device is a Tesla T4 (section 2.5); unless a
 //! table varies it, a network is 784-256-10, the batch 64 and the learning rate 0.01.
@@ -140,13 +140,13 @@ pub struct Collapse {
     /// Accuracy of the GPU program at the same setting.
     pub gpu_accuracy: f64,
     /// Where it is told.
-    pub place: &'static str,
+    pub location: &'static str,
 }
 
 /// Both collapses; 5 epochs.
 pub const COLLAPSES: [Collapse; 2] = [
-    Collapse { batch: 256, rate: 0.01, accuracy: 10.28, gpu_accuracy: 89.11, place: "2.6, key observations" },
-    Collapse { batch: 64, rate: 0.1, accuracy: 9.82, gpu_accuracy: 90.52, place: "2.7, experiment 4" },
+    Collapse { batch: 256, rate: 0.01, accuracy: 10.28, gpu_accuracy: 89.11, location: "2.6, key observations" },
+    Collapse { batch: 64, rate: 0.1, accuracy: 9.82, gpu_accuracy: 90.52, location: "2.7, experiment 4" },
 ];
 
 /// Images of each class 0 to 9 in MNIST's test set. Not of the paper: the files' own.

@@ -15,7 +15,7 @@
 //! | how they are launched | [`Program`], [`PositionEvaluator`] |
 //! | how its learning is divided over ranks | [`reproduce`], [`Split`], [`part`] |
 //! | the same learning by the paper's engines and by the engines of `warpplay` | [`Job`], [`PaperEngine`] |
-//! | all that it printed, with its place | [`published`] |
+//! | all that it printed, with its location | [`published`] |
 //! | its tables, figures, progress lines and claims beside ours | [`experiments`], `warpplay papers shogi_bonanza` |
 //! | what was found wrong in it, and what could not be repeated | `docs/papers/shogi_bonanza.md` |
 

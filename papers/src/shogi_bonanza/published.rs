@@ -1,4 +1,4 @@
-//! All that the paper measured and printed, each with its place, to stand beside what is measured here.
+//! All that the paper measured and printed, each with its location, to stand beside what is measured here.
 //!
 //! Places are sections and tables; the sections begin on pages 3, 4, 6 (MPI), 11 (CUDA), 20 (results) and 24.
 
@@ -170,7 +170,7 @@ pub fn progress_faults(lines: &[Line]) -> Vec<(usize, usize, f64, f64)> {
         for (update, pair) in (0..).zip(lines.windows(2)) {
             let (before, after) = (pair[0].values[value], pair[1].values[value]);
             exact += if after > before { step_at(update) } else { -step_at(update) };
-            // Half a unit of the last place, and the rounding of a sum of a few numbers in binary.
+            // Half a unit of the last digit, and the rounding of a sum of a few numbers in binary.
             if (exact - after).abs() > 0.005 + 1e-9 {
                 faults.push((update as usize + 1, value, exact, after));
             }
@@ -236,10 +236,10 @@ mod tests {
         }
     }
 
-    /// Whether a printed ratio can come of two printed numbers, each rounded to a place.
-    fn can_be(printed: f64, places: f64, above: f64, below: f64, place: f64) -> bool {
+    /// Whether a printed ratio can come of two printed numbers, each rounded to a digit.
+    fn can_be(printed: f64, places: f64, above: f64, below: f64, digit: f64) -> bool {
         let (low, high) =
-            ((above - place / 2.0) / (below + place / 2.0), (above + place / 2.0) / (below - place / 2.0));
+            ((above - digit / 2.0) / (below + digit / 2.0), (above + digit / 2.0) / (below - digit / 2.0));
         printed + places / 2.0 >= low && printed - places / 2.0 <= high
     }
 

@@ -366,7 +366,7 @@ fn a_match_limited_by_time_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut kept, mut kept_again) = (PathBuf::new(), PathBuf::new());
     let (file, again) = (path(&folder, "match.json", &mut kept), path(&folder, "again.json", &mut kept_again));
-    let search = "acp_prodigal,trees=2,playouts=4,seconds=0.004,device=cpu";
+    let search = "acp_prodigal,trees=2,playouts=4,seconds=0.004,memory=0.01,device=cpu";
     let players = ["--a", search, "--b", "vanilla,seconds=0.003"];
     ok(&[&["match", "--games", "2", "--moves", "44", "--seed", "5", "--json", file], &players[..]].concat());
     let recorded = json(Path::new(file));

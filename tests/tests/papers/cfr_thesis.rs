@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use warpplay::cfr::engines::walk::{Checksums, Information, Sampler, Set};
-use warpplay::cfr::{self, Counts, GameDef, Sampling, Updates};
+use warpplay::cfr::{self, Counts, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Precision};
-use warpplay_cpu_ref::cfr::poker::{Deck, Rules};
+use warpplay_cpu_ref::cfr::poker::Rules;
 use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled as Plain, Sequences};
 use warpplay_papers::cfr_thesis::published::{CLAIMS, MEMORY, TIMES, Variant};
 use warpplay_papers::cfr_thesis::statistics::{Origin, Source, Spread, is_rounded};
@@ -101,26 +101,11 @@ fn each_of_its_devices_can_be_left_out() {
     });
 }
 
-/// The rules for the plain implementation.
-fn rules(game: &GameDef) -> Rules {
-    Rules {
-        no_limit: game.no_limit,
-        stacks: game.stacks.clone(),
-        blinds: game.blinds.clone(),
-        raise_sizes: game.raise_sizes.clone(),
-        first_players: game.first_players.clone(),
-        max_raises: game.max_raises.clone(),
-        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
-        n_hole_cards: game.n_hole_cards,
-        n_board_cards: game.n_board_cards.clone(),
-    }
-}
-
 #[test]
 fn every_form_of_the_kernels_has_the_bits_of_the_plain_program() {
     for_each_device(|device| {
         for game in [game("variant_a"), game("kuhn.limit.3p"), sweep_game(4, 2, 5)?] {
-            let rules = rules(&game);
+            let rules = Rules::from(&game);
             let mut plain = Plain::new(Arc::new(Sequences::new(&rules)));
             let mut dealer = Dealer::new(PLAIN.seed);
             (0..20).for_each(|_| plain.recursive(&dealer.deal(&rules)));
@@ -291,7 +276,7 @@ fn every_item_has_a_sheet_on_every_device() {
         assert!(report.complete);
         for sheet in &report.sheets {
             let has = !sheet.tables.is_empty() || !sheet.left_out.is_empty();
-            assert!(has && !sheet.title.is_empty() && !sheet.place.is_empty(), "{sheet}");
+            assert!(has && !sheet.title.is_empty() && !sheet.location.is_empty(), "{sheet}");
         }
         let sheet = |name: &str| report.sheets.iter().find(|sheet| sheet.item == name).expect("an item");
         // What needs kernels says so on the CPU, and its printed columns stand.
@@ -454,7 +439,7 @@ fn printed_percentages_and_ratios_are_computed_again() {
     let wrong: Vec<(&str, f64)> = CLAIMS
         .iter()
         .filter(|claim| !is_rounded(claim.ratio, claim.printed().expect("tables"), claim.digits))
-        .map(|claim| (claim.place, claim.ratio))
+        .map(|claim| (claim.location, claim.ratio))
         .collect();
     // 239.09 by Tables 7 and 9; 2.99 and 1.70 are the CPU's; 3.6 is recursive against iterative.
     assert_eq!(wrong, [("5.1.2, p. 36", 239.06), ("5.5, p. 42", 2.99), ("5.5, p. 42", 1.70), ("6.1, p. 46", 3.6)]);

@@ -651,12 +651,12 @@ fn every_claim_has_evidence() -> Checked {
             // Names of tests have underscores and no point.
             if word.contains('_') && !word.contains('.') && !word.contains("::") {
                 let there = |text: &&str| text.contains(&format!("fn {word}()"));
-                assert!([here].iter().chain(&library).any(there), "{}: no test {word}", claim.place);
+                assert!([here].iter().chain(&library).any(there), "{}: no test {word}", claim.location);
                 known = true;
             }
             known |= names.contains(word);
         }
-        assert!(known, "{}: {}", claim.place, claim.evidence);
+        assert!(known, "{}: {}", claim.location, claim.evidence);
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     assert_eq!(items.len(), 16, "{listed}");
     for item in &items {
         let sheet = sheet(&measured, item);
-        has(sheet, &["title", "place", "tables", "figures", "notes", "left_out"]);
+        has(sheet, &["title", "location", "tables", "figures", "notes", "left_out"]);
         assert!(!rows(sheet, 0).is_empty(), "{item}");
     }
     assert_eq!(rows(sheet(&measured, "table1"), 0).len(), 20, "the kernels");

@@ -8,6 +8,8 @@ mod parse;
 use std::fmt;
 use std::path::Path;
 
+use warpplay_cpu_ref::cfr::poker;
+
 use super::cards::Deck;
 use crate::{Error, Result};
 
@@ -49,6 +51,23 @@ pub const MAX_CHIPS: u32 = i32::MAX as u32;
 pub const MAX_RAISES: u32 = 255;
 /// From this number of seats on, a file must give the stacks.
 pub const STACKS_NEEDED: usize = 5;
+
+/// The rules as the plain implementation takes them.
+impl From<&GameDef> for poker::Rules {
+    fn from(game: &GameDef) -> Self {
+        Self {
+            no_limit: game.no_limit,
+            stacks: game.stacks.clone(),
+            blinds: game.blinds.clone(),
+            raise_sizes: game.raise_sizes.clone(),
+            first_players: game.first_players.clone(),
+            max_raises: game.max_raises.clone(),
+            deck: poker::Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
+            n_hole_cards: game.n_hole_cards,
+            n_board_cards: game.n_board_cards.clone(),
+        }
+    }
+}
 
 impl GameDef {
     /// Reads a file.

@@ -124,7 +124,7 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
 /// Ratios of the most iterations: as claimed, from the printed tables, ours.
 pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let mut table = Table::new("how many times as long the first takes as the second")
-        .column("place")
+        .column("location")
         .column("variant")
         .column("first")
         .column("second")
@@ -153,7 +153,7 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
         let warm = |program| ours(program)?.warm_ms();
         let (printed, of_five) = (claim.printed(), claim.of_all_five());
         table.row([
-            claim.place.into(),
+            claim.location.into(),
             claim.variant.letter().into(),
             claim.slow.name().into(),
             claim.fast.name().into(),

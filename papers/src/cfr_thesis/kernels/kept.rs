@@ -45,7 +45,7 @@ pub struct Row<T, const HOME: u32> {
 }
 
 impl<T: Real, const HOME: u32> Row<T, HOME> {
-    /// Copies a row in; `first` is its place in the thread's column.
+    /// Copies a row in; `first` is its offset in the thread's column.
     ///
     /// # Safety
     /// `row` points to [`ACTIONS`] values that are this thread's alone until the launch ends.

@@ -1,4 +1,4 @@
-//! What the dissertation prints: its tables, and the figures that its text claims, as printed, with their places.
+//! What the dissertation prints: its tables, and the figures that its text claims, as printed, with their locations.
 
 mod times;
 mod types;
@@ -23,8 +23,15 @@ pub const MEMORY: [MemoryUse; 4] = [
     MemoryUse { table: 6, page: 41, kb: [206_552.0, 1_689_908.0, 1_772_470.0], percent: [0.0, 718.15, 758.12] },
 ];
 
-const fn claim(place: &'static str, variant: Variant, slow: Program, fast: Program, ratio: f64, digits: u32) -> Claim {
-    Claim { place, variant, slow, fast, ratio, digits }
+const fn claim(
+    location: &'static str,
+    variant: Variant,
+    slow: Program,
+    fast: Program,
+    ratio: f64,
+    digits: u32,
+) -> Claim {
+    Claim { location, variant, slow, fast, ratio, digits }
 }
 
 /// All ratios of chapters 5 and 6, after the most iterations of each game.

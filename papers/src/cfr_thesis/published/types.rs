@@ -129,7 +129,7 @@ impl Times {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// Where.
-    pub place: &'static str,
+    pub location: &'static str,
     /// The game.
     pub variant: Variant,
     /// The program that is said to take longer.

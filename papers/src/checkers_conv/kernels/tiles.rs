@@ -99,9 +99,9 @@ unsafe fn stage<const LAYOUT: u32, const PER_CHANNEL: u32, const BY_VALUES: bool
     if BY_VALUES {
         let mut value = layer * CHANNELS + lane;
         while value < n_channels * PER_CHANNEL {
-            let place = offset::<LAYOUT, PER_CHANNEL>(value / PER_CHANNEL, value % PER_CHANNEL);
+            let at = offset::<LAYOUT, PER_CHANNEL>(value / PER_CHANNEL, value % PER_CHANNEL);
             // SAFETY: the value is one of the channels'.
-            unsafe { to.set_unchecked(place, memory::load(from, value as usize)) };
+            unsafe { to.set_unchecked(at, memory::load(from, value as usize)) };
             value += layers * CHANNELS;
         }
     } else if lane < n_channels {

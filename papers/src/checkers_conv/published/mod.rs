@@ -1,4 +1,4 @@
-//! What the paper and its repository publish, each with its place.
+//! What the paper and its repository publish, each with its location.
 
 pub mod runs;
 

@@ -186,12 +186,12 @@ pub fn mistakes(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
 /// What is wrong.
 pub fn wrong(sheet: Sheet) -> Sheet {
     let mut table = Table::new("what is printed, and what is so")
-        .column("place")
+        .column("location")
         .column("printed")
         .column("found")
         .column("evidence");
     for claim in claims() {
-        table.row([claim.place.into(), claim.printed.into(), claim.found.into(), claim.evidence.into()]);
+        table.row([claim.location.into(), claim.printed.into(), claim.found.into(), claim.evidence.into()]);
     }
     sheet.table(table)
 }

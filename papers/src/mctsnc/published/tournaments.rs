@@ -19,7 +19,7 @@ pub struct Tournament {
     /// The game.
     pub game: GameId,
     /// Where it is published.
-    pub place: &'static str,
+    pub location: &'static str,
     /// Seconds a move, of every player.
     pub seconds: f64,
     /// Score of the player of the row (A to E) against that of the column; `None` on the diagonal.
@@ -40,7 +40,7 @@ const fn cell(score: f64, first: f64, second: f64) -> Option<Cell> {
 /// Table 2, Connect 4.
 pub const TABLE_2: Tournament = Tournament {
     game: GameId::Connect4,
-    place: "Table 2",
+    location: "Table 2",
     seconds: 5.0,
     cells: [
         [None, cell(4.0, 0.0, 8.0), cell(4.5, 2.0, 7.0), cell(2.0, 0.0, 4.0), cell(1.0, 2.0, 0.0)],
@@ -56,7 +56,7 @@ pub const TABLE_2: Tournament = Tournament {
 /// Table 3, Gomoku.
 pub const TABLE_3: Tournament = Tournament {
     game: GameId::Gomoku,
-    place: "Table 3",
+    location: "Table 3",
     seconds: 30.0,
     cells: [
         [None, cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0), cell(0.0, 0.0, 0.0)],
@@ -104,10 +104,10 @@ mod tests {
             for a in 0..5 {
                 for b in (0..5).filter(|&b| b != a) {
                     let (of_a, of_b) = (table.cells[a][b].expect("a pair"), table.cells[b][a].expect("a pair"));
-                    assert_eq!(of_a.score + of_b.score, 100.0, "{}: {a} {b}", table.place);
+                    assert_eq!(of_a.score + of_b.score, 100.0, "{}: {a} {b}", table.location);
                     // Where one moved first, the other moved second.
-                    assert_eq!(of_a.first + of_b.second, 100.0, "{}: {a} {b}", table.place);
-                    assert_eq!((of_a.first + of_a.second) / 2.0, of_a.score, "{}: {a} {b}", table.place);
+                    assert_eq!(of_a.first + of_b.second, 100.0, "{}: {a} {b}", table.location);
+                    assert_eq!((of_a.first + of_a.second) / 2.0, of_a.score, "{}: {a} {b}", table.location);
                     // Half points of 50 games are whole percents.
                     assert!(of_a.first.fract() == 0.0 && of_a.second.fract() == 0.0);
                 }
@@ -123,11 +123,11 @@ mod tests {
                 let computed = table.average(row);
                 // Player D of Table 2: its cells, and those of its opponents, give 54.75.
                 let expected = if table.game == GameId::Connect4 && row == 3 { 54.75 } else { published };
-                assert_eq!(computed, expected, "{}, row {row}", table.place);
+                assert_eq!(computed, expected, "{}, row {row}", table.location);
             }
             // Five players share the points: averages of 50 in the mean. The published ones of Table 2 are 0.375 above.
             let sum: f64 = table.averages.iter().sum();
-            assert_eq!(sum, if table.game == GameId::Connect4 { 250.375 } else { 250.0 }, "{}", table.place);
+            assert_eq!(sum, if table.game == GameId::Connect4 { 250.375 } else { 250.0 }, "{}", table.location);
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
     fn the_scores_of_the_first_mover_are_those_of_the_text() {
         for table in BOTH {
             let first: f64 = table.cells.iter().flatten().flatten().map(|cell| cell.first).sum();
-            assert!((first / 20.0 - table.first_mover).abs() < 1e-9, "{}: {}", table.place, first / 20.0);
+            assert!((first / 20.0 - table.first_mover).abs() < 1e-9, "{}: {}", table.location, first / 20.0);
         }
     }
 

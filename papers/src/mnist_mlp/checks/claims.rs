@@ -8,7 +8,7 @@ use super::speed::{self, loads};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Sections.
-    pub place: &'static str,
+    pub location: &'static str,
     /// What is claimed, in short.
     pub claim: &'static str,
     /// What holds, computed where it can be.
@@ -22,8 +22,8 @@ pub fn claims() -> Vec<Claim> {
     [design(), work(), results(), experiments(), conclusions()].concat()
 }
 
-fn claim(place: &'static str, claim: &'static str, holds: impl Into<String>, item: Option<&'static str>) -> Claim {
-    Claim { place, claim, holds: holds.into(), item }
+fn claim(location: &'static str, claim: &'static str, holds: impl Into<String>, item: Option<&'static str>) -> Claim {
+    Claim { location, claim, holds: holds.into(), item }
 }
 
 /// Sections 1.1 to 1.5 and 2.2.

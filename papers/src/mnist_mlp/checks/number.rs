@@ -36,7 +36,7 @@ impl Range {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     /// Section, and table or experiment.
-    pub place: &'static str,
+    pub location: &'static str,
     /// What it is.
     pub what: String,
     /// As printed, in `unit`.
@@ -58,10 +58,10 @@ impl Number {
 
 /// A number of which the last printed digit has the value `digit`.
 pub(super) fn number(
-    place: &'static str,
+    location: &'static str,
     what: impl Into<String>,
     (published, digit, unit): (f64, f64, &'static str),
     computed: Range,
 ) -> Number {
-    Number { place, what: what.into(), published, unit, stands_for: Range::printed(published, digit), computed }
+    Number { location, what: what.into(), published, unit, stands_for: Range::printed(published, digit), computed }
 }

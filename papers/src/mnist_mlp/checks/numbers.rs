@@ -12,10 +12,10 @@ pub fn numbers() -> Vec<Number> {
 
 /// Every printed speed-up, from the times beside it.
 fn speed_ups() -> Vec<Number> {
-    let of_table = |place: &'static str, name: &'static str, rows: &[published::Row]| -> Vec<Number> {
+    let of_table = |location: &'static str, name: &'static str, rows: &[published::Row]| -> Vec<Number> {
         let of_row = |row: &published::Row| {
             let what = format!("speed-up, {name} {}", row.value);
-            number(place, what, (row.speed_up, 0.1, "x"), Range::quotient(row.cpu_s, row.gpu_s, 0.01))
+            number(location, what, (row.speed_up, 0.1, "x"), Range::quotient(row.cpu_s, row.gpu_s, 0.01))
         };
         rows.iter().map(of_row).collect()
     };
@@ -84,18 +84,18 @@ fn flop_of(hidden: u32) -> f64 {
 fn operations() -> Vec<Number> {
     let [inputs, hidden, classes] = SIZES.map(f64::from);
     let batch = f64::from(BATCH);
-    let place = "2.3";
+    let location = "2.3";
     let exact = |value: f64| Range::exact(value);
     let (layer_1, layer_2) = (2.0 * batch * inputs * hidden, 2.0 * batch * hidden * classes);
     vec![
-        number(place, "FLOP, forward layer 1", (work::FORWARD_1, 0.1e6, ""), exact(layer_1)),
-        number(place, "FLOP, ReLU", (work::RELU, 0.1e3, ""), exact(batch * hidden)),
-        number(place, "FLOP, forward layer 2", (work::FORWARD_2, 1e3, ""), exact(layer_2)),
-        number(place, "FLOP, softmax at two a value", (work::SOFTMAX, 0.1e3, ""), exact(2.0 * batch * classes)),
-        number(place, "FLOP, loss at one a sample", (work::LOSS, 0.0, ""), exact(batch)),
-        number(place, "FLOP, backward layer 2, W2 alone", (work::BACKWARD_2, 1e3, ""), exact(layer_2)),
-        number(place, "FLOP, backward layer 2, W2 and hidden", (work::BACKWARD_2, 1e3, ""), exact(2.0 * layer_2)),
-        number(place, "FLOP, forward and backward", (work::STEP, 1e6, ""), exact(speed::step_flop(&SIZES, BATCH))),
+        number(location, "FLOP, forward layer 1", (work::FORWARD_1, 0.1e6, ""), exact(layer_1)),
+        number(location, "FLOP, ReLU", (work::RELU, 0.1e3, ""), exact(batch * hidden)),
+        number(location, "FLOP, forward layer 2", (work::FORWARD_2, 1e3, ""), exact(layer_2)),
+        number(location, "FLOP, softmax at two a value", (work::SOFTMAX, 0.1e3, ""), exact(2.0 * batch * classes)),
+        number(location, "FLOP, loss at one a sample", (work::LOSS, 0.0, ""), exact(batch)),
+        number(location, "FLOP, backward layer 2, W2 alone", (work::BACKWARD_2, 1e3, ""), exact(layer_2)),
+        number(location, "FLOP, backward layer 2, W2 and hidden", (work::BACKWARD_2, 1e3, ""), exact(2.0 * layer_2)),
+        number(location, "FLOP, forward and backward", (work::STEP, 1e6, ""), exact(speed::step_flop(&SIZES, BATCH))),
     ]
 }
 
@@ -126,8 +126,8 @@ fn threads() -> Vec<Number> {
 fn bytes() -> Vec<Number> {
     let [inputs, hidden, classes] = SIZES.map(f64::from);
     let batch = f64::from(BATCH);
-    let kilobytes = |place, what, published: f64, digit: f64, bytes: f64| {
-        number(place, what, (published / 1e3, digit, "KB"), Range { low: bytes / 1024.0, high: bytes / 1e3 })
+    let kilobytes = |location, what, published: f64, digit: f64, bytes: f64| {
+        number(location, what, (published / 1e3, digit, "KB"), Range { low: bytes / 1024.0, high: bytes / 1e3 })
     };
     let (w1, w2, biases) = (4.0 * inputs * hidden, 4.0 * hidden * classes, 4.0 * (hidden + classes));
     let (input, values, output) = (4.0 * batch * inputs, 4.0 * batch * hidden, 4.0 * batch * classes);

@@ -48,8 +48,8 @@ pub fn cpu_exponent() -> f64 {
 /// Of section 2.3, 2.4 and 3.5.
 pub(super) fn numbers() -> Vec<Number> {
     let (gpu, cpu) = flops();
-    let of = |place, what: &str, unit, published: f64, stands_for, computed: f64| Number {
-        place,
+    let of = |location, what: &str, unit, published: f64, stands_for, computed: f64| Number {
+        location,
         what: what.to_string(),
         published,
         unit,

@@ -9,7 +9,7 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
     let wrong = numbers.iter().filter(|number| !number.holds()).count();
     let note = format!("{wrong} of {} numbers do not follow from what they are said to follow from", numbers.len());
     let mut table = Table::new("Numbers computed again")
-        .column("place")
+        .column("location")
         .column("what")
         .column("published")
         .column("computed, from")
@@ -17,9 +17,9 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
         .column("unit")
         .column("holds");
     for number in &numbers {
-        let Number { place, what, published, unit, computed, .. } = number;
+        let Number { location, what, published, unit, computed, .. } = number;
         let cells: [Cell; 7] = [
-            (*place).into(),
+            (*location).into(),
             what.clone().into(),
             (*published).into(),
             computed.low.into(),
@@ -30,9 +30,9 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
         table.row(cells);
     }
     let mut claims =
-        Table::new("Claims").column("place").column("claim").column("what holds").column("measured by the item");
+        Table::new("Claims").column("location").column("claim").column("what holds").column("measured by the item");
     for claim in checks::claims() {
-        claims.row([claim.place.into(), claim.claim.into(), claim.holds.into(), Cell::from(claim.item)]);
+        claims.row([claim.location.into(), claim.claim.into(), claim.holds.into(), Cell::from(claim.item)]);
     }
     sheet.table(table).table(claims).note(note)
 }

@@ -85,7 +85,7 @@ fn switch(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     })
 }
 
-/// Order and type of the sums, form of softmax and product, place of the division, double precision.
+/// Order and type of the sums, form of softmax and product, where the division is, double precision.
 fn suspects(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let (plain, base) = (Forms::default(), lab.main());
     let double = Accumulate::F64;

@@ -68,8 +68,8 @@ fn thirteen() -> Table {
     for (at, (name, ours)) in published::DESCRIBED.iter().enumerate() {
         table.row([(*name).into(), format!("1.3, kernel {}", at + 1).into(), Cell::from(*ours)]);
     }
-    for (name, place, ours) in published::IMPLIED {
-        table.row([name.into(), place.into(), Cell::from(ours)]);
+    for (name, location, ours) in published::IMPLIED {
+        table.row([name.into(), location.into(), Cell::from(ours)]);
     }
     table
 }

@@ -41,28 +41,24 @@ pub struct MnistMlp {
     pub repeats: u32,
 }
 
-const fn item(name: &'static str, title: &'static str, place: &'static str) -> Item {
-    Item { name, title, place }
-}
-
 /// All items, in the order of the paper.
 const ITEMS: [Item; 16] = [
-    item("kernels", "each launch of a step: threads, work, time; the forms of the sums", "1.2, 1.3, 2.2"),
-    item("matmul", "plain against tiled product at the shapes of a step", "1.3, kernels 1, 2, 5; 2.2, decision 2"),
-    item("figure1", "copies between host and device in a step", "1.4, Figure 1; 3.5"),
-    item("work", "floating-point operations and threads of a step", "2.3"),
-    item("memory", "memory of weights, values and gradients", "1.4, 2.4"),
-    item("main", "time, accuracy and loss of 10 epochs", "2.5"),
-    item("gap", "where 4.1 points come from: gradient averaged or summed, and what they do not come from", "2.5"),
-    item("batch", "samples of a batch", "2.6"),
-    item("collapses", "both settings at which the CPU program answers one class", "2.6; 2.7, exp. 4"),
-    item("threads1d", "threads of a one-dimensional block", "2.7, exp. 1"),
-    item("threads2d", "side of a two-dimensional block", "2.7, exp. 2"),
-    item("hidden", "hidden units", "2.7, exp. 3"),
-    item("rates", "learning rates, and what could explain their accuracies", "2.7, exp. 4"),
-    item("evaluate", "samples evaluated at once", "2.7, exp. 5"),
-    item("summary", "best setting of each parameter", "2.8"),
-    item("arithmetic", "every number that follows from others, and every claim", "all"),
+    Item::new("kernels", "each launch of a step: threads, work, time; the forms of the sums", "1.2, 1.3, 2.2"),
+    Item::new("matmul", "plain against tiled product at the shapes of a step", "1.3, kernels 1, 2, 5; 2.2, decision 2"),
+    Item::new("figure1", "copies between host and device in a step", "1.4, Figure 1; 3.5"),
+    Item::new("work", "floating-point operations and threads of a step", "2.3"),
+    Item::new("memory", "memory of weights, values and gradients", "1.4, 2.4"),
+    Item::new("main", "time, accuracy and loss of 10 epochs", "2.5"),
+    Item::new("gap", "where 4.1 points come from: gradient averaged or summed, and what they do not come from", "2.5"),
+    Item::new("batch", "samples of a batch", "2.6"),
+    Item::new("collapses", "both settings at which the CPU program answers one class", "2.6; 2.7, exp. 4"),
+    Item::new("threads1d", "threads of a one-dimensional block", "2.7, exp. 1"),
+    Item::new("threads2d", "side of a two-dimensional block", "2.7, exp. 2"),
+    Item::new("hidden", "hidden units", "2.7, exp. 3"),
+    Item::new("rates", "learning rates, and what could explain their accuracies", "2.7, exp. 4"),
+    Item::new("evaluate", "samples evaluated at once", "2.7, exp. 5"),
+    Item::new("summary", "best setting of each parameter", "2.8"),
+    Item::new("arithmetic", "every number that follows from others, and every claim", "all"),
 ];
 
 /// The item that an older name of it means: `warpplay papers mnist_mlp experiments --only NAME` of version 0.1.

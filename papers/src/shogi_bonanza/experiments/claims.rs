@@ -57,10 +57,10 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         (conditions::LEGAL_MOVES + 1.0).into(),
         (paper.children() as f64 / paper.parents().max(1) as f64).into(),
     ]);
-    for (place, stages) in &stages {
+    for (location, stages) in &stages {
         let share = 100.0 * stages.evaluate / (stages.evaluate + stages.sum);
         table.row([
-            format!("share of the values of positions in the time, {place}, %").into(),
+            format!("share of the values of positions in the time, {location}, %").into(),
             "most".into(),
             share.into(),
         ]);

@@ -25,14 +25,14 @@ use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 
 /// All items.
 const ITEMS: &[Item] = &[
-    Item { name: "table2", title: "the learning on one to four processes", place: "Table 2, section 3" },
-    Item { name: "memory", title: "bytes of a position, and how many fit", place: "section 4, under equation (6)" },
-    Item { name: "progress", title: "eleven lines of progress", place: "section 4, after Table 5" },
-    Item { name: "table6", title: "the learning on a CPU and on a GPU", place: "Table 6, section 4" },
-    Item { name: "figure1", title: "convergence from 3", place: "Figure 1, section 5" },
-    Item { name: "figure2", title: "convergence from 5", place: "Figure 2, section 5" },
-    Item { name: "table7", title: "values of the pieces", place: "Table 7, section 5" },
-    Item { name: "claims", title: "what the text says", place: "sections 2 to 6" },
+    Item::new("table2", "the learning on one to four processes", "Table 2, section 3"),
+    Item::new("memory", "bytes of a position, and how many fit", "section 4, under equation (6)"),
+    Item::new("progress", "eleven lines of progress", "section 4, after Table 5"),
+    Item::new("table6", "the learning on a CPU and on a GPU", "Table 6, section 4"),
+    Item::new("figure1", "convergence from 3", "Figure 1, section 5"),
+    Item::new("figure2", "convergence from 5", "Figure 2, section 5"),
+    Item::new("table7", "values of the pieces", "Table 7, section 5"),
+    Item::new("claims", "what the text says", "sections 2 to 6"),
 ];
 
 /// What measurements depend on, beside the positions.

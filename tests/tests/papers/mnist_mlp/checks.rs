@@ -16,7 +16,7 @@ fn printed_numbers_that_do_not_follow_are_these() {
     let found: BTreeSet<(String, String)> = checks::numbers()
         .into_iter()
         .filter(|number| !number.holds())
-        .map(|number| (number.place.to_string(), number.what))
+        .map(|number| (number.location.to_string(), number.what))
         .collect();
     // Each beside why it must be here.
     let expected = [
@@ -59,14 +59,14 @@ fn printed_numbers_that_do_not_follow_are_these() {
         ("3.5", "transfers in the GPU's time, at least"),
         ("2.7, exp. 3", "exponent of the CPU's time in the hidden units"),
     ];
-    let expected: BTreeSet<_> = expected.map(|(place, what)| (place.to_string(), what.to_string())).into();
+    let expected: BTreeSet<_> = expected.map(|(location, what)| (location.to_string(), what.to_string())).into();
     assert_eq!(found, expected);
 }
 
 #[test]
 fn every_printed_speed_up_is_checked_and_all_but_one_hold() {
     let numbers = checks::numbers();
-    let speed_ups = numbers.iter().filter(|number| number.what.starts_with("speed-up, ") && number.place != "2.3");
+    let speed_ups = numbers.iter().filter(|number| number.what.starts_with("speed-up, ") && number.location != "2.3");
     // 17 rows; the main one from rounded seconds, from milliseconds, and against the expectation.
     assert_eq!(speed_ups.count(), 17 + 3);
     let tables = [
@@ -132,7 +132,7 @@ fn claims_name_items_that_there_are() -> Checked {
     let names: BTreeSet<&str> = paper.items().iter().map(|item| item.name).collect();
     let claims = checks::claims();
     assert!(claims.iter().all(|claim| claim.item.is_none_or(|item| names.contains(item))));
-    let find = |part: &str| claims.iter().find(|claim| claim.holds.contains(part)).map(|claim| claim.place);
+    let find = |part: &str| claims.iter().find(|claim| claim.holds.contains(part)).map(|claim| claim.location);
     // Five rows of one setting, by hand from the tables.
     assert_eq!(find("150.9 to 166.44 s on the CPU, 1.16 to 1.29 s on the GPU, 92.1 to 92.4 %"), Some("2.6; 2.7"));
     assert_eq!(find("218 GFLOP/s, 2.7 % of a T4's 8.1 TFLOPS"), Some("2.3"));

@@ -3,7 +3,9 @@
 use std::fs;
 
 use serde_json::Value;
+use warpplay::Backend;
 use warpplay_papers::mnist_mlp::published::{self, Row};
+use warpplay_tests::backends::for_each_device;
 use warpplay_tests::programs::{self, Scratch, has};
 
 fn scratch() -> Scratch {
@@ -117,19 +119,33 @@ fn every_item_has_a_sheet_without_a_gpu() {
 
 #[test]
 fn every_item_has_a_sheet_with_kernels() {
-    let scratch = scratch();
-    scratch.ok("mnist_mlp --device simt --drawn 600 --drawn-test 150 --quick --quiet --repeats 2 --json all.json");
-    let found = scratch.json("all.json");
-    check(&found);
+    for_each_device(|device| {
+        let scratch = scratch();
+        // Simulated, all items would take minutes, and those left out train with the same kernels.
+        let (name, only) =
+            if device.backend() == Backend::Cuda { ("cuda", "") } else { ("simt", "--only kernels,matmul,batch") };
+        let data = "--drawn 600 --drawn-test 150 --quick --quiet --repeats 2";
+        scratch.ok(&format!("mnist_mlp --device {name} {data} {only} --json all.json"));
+        let found = scratch.json("all.json");
+        if only.is_empty() {
+            check(&found);
+        }
+        check_kernels(&found);
+        Ok(())
+    });
+}
+
+/// The columns and rows that only kernels fill.
+fn check_kernels(found: &Value) {
     // Kernels ran: their columns are filled, and each launch of a step is named.
-    let batch = &sheet(&found, "batch")["tables"][0];
+    let batch = &sheet(found, "batch")["tables"][0];
     let column =
         batch["columns"].as_array().expect("columns").iter().position(|column| column["name"] == "paper's kernels, s");
     let column = column.expect("is there");
     for row in batch["rows"].as_array().expect("rows") {
         assert!(row[column].as_f64().is_some_and(|seconds| seconds > 0.0), "{row}");
     }
-    let launches: Vec<Vec<Value>> = rows(sheet(&found, "kernels")).into_iter().filter(|row| row.len() == 15).collect();
+    let launches: Vec<Vec<Value>> = rows(sheet(found, "kernels")).into_iter().filter(|row| row.len() == 15).collect();
     for (name, kernel) in published::DESCRIBED {
         assert_eq!(launches.iter().any(|row| row[1] == kernel), name != "matmul_tiled_kernel", "{kernel}");
     }

@@ -1,31 +1,16 @@
 //! Values and exact best responses of a sampled average, over all deals of a game that is small enough to walk every history of.
 
-use warpplay_cpu_ref::cfr::poker::{Deck, Poker, Rules};
+use warpplay_cpu_ref::cfr::poker::Poker;
 use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 
 use super::plan::Plan;
 use crate::cfr::game::sequences::ACTIONS;
-use crate::cfr::game::{GameDef, set_of};
+use crate::cfr::game::set_of;
 use crate::cfr::layout::Measured;
 use crate::{Error, Result};
 
 /// Most histories that are walked.
 const HISTORIES: f64 = 2e7;
-
-/// The rules as the plain implementation takes them.
-fn rules(game: &GameDef) -> Rules {
-    Rules {
-        no_limit: game.no_limit,
-        stacks: game.stacks.clone(),
-        blinds: game.blinds.clone(),
-        raise_sizes: game.raise_sizes.clone(),
-        first_players: game.first_players.clone(),
-        max_raises: game.max_raises.clone(),
-        deck: Deck { n_suits: game.deck.n_suits, n_ranks: game.deck.n_ranks },
-        n_hole_cards: game.n_hole_cards,
-        n_board_cards: game.n_board_cards.clone(),
-    }
-}
 
 /// Row of the set that a key `seat:hole:board:betting` names.
 fn row(plan: &Plan, key: &str) -> Result<usize> {
@@ -57,7 +42,7 @@ pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) 
         });
     }
     let averages = averages()?;
-    let tree = Tree::new(&Poker::new(rules(game)));
+    let tree = Tree::new(&Poker::new(game.into()));
     let rows = tree.sets().iter().map(|set| row(plan, &set.key)).collect::<Result<Vec<usize>>>()?;
     // In the order of the tree's tables; the tree knows the allowed actions only, in the same order.
     let mut weights: Vec<Vec<f64>> = (0..tree.n_players()).map(|seat| vec![0.0; tree.table_len(seat)]).collect();
