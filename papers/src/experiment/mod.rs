@@ -16,7 +16,7 @@
 //!         "squares"
 //!     }
 //!     fn items(&self) -> &'static [Item] {
-//!         &[Item::new("table1", "squares", "Table 1")]
+//!         const { &[Item::new("table1", "squares", "Table 1")] }
 //!     }
 //!     fn options(&self) -> warpplay::Result<serde_json::Value> {
 //!         Ok(serde_json::json!({ "up_to": 3 }))

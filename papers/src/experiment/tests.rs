@@ -20,7 +20,7 @@ impl Paper for Counted {
     }
 
     fn items(&self) -> &'static [Item] {
-        &[Item::new("table1", "squares", "Table 1"), Item::new("table2", "cubes", "Table 2")]
+        const { &[Item::new("table1", "squares", "Table 1"), Item::new("table2", "cubes", "Table 2")] }
     }
 
     fn options(&self) -> warpplay::Result<serde_json::Value> {
