@@ -10,7 +10,8 @@ use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::learner::{Checkpoint, EarlyStopping, LearnRow, Learner, LearnerBuilder, Options};
 use warpplay::shogi::ranks::{self, Alone, Mpi, Ranks};
 use warpplay::shogi::{FeatureSet, Optimizer};
-use warpplay::{Device, Progress, Result};
+use warpplay::{Backend, Device, Progress, Result};
+use warpplay_tests::backends::gpu;
 use warpplay_tests::learning::few;
 use warpplay_tests::programs::end_of;
 
@@ -35,8 +36,9 @@ fn work(case: &str, folder: &Path, ranks: &dyn Ranks) -> Result<()> {
         "collectives" => collectives(ranks)?,
         #[cfg(feature = "papers")]
         "features" | "data" => format!("{:?}", papers::learn(ranks, case.parse()?)?),
-        "adam" => learn(Optimizer::Adam, None, ranks)?,
-        "lbfgs" => learn(Optimizer::Lbfgs, None, ranks)?,
+        "adam" => learn(Optimizer::Adam, None, ranks, &Device::cpu())?,
+        "lbfgs" => learn(Optimizer::Lbfgs, None, ranks, &Device::cpu())?,
+        "gpu" => learn(Optimizer::Adam, None, ranks, &Device::cuda(0)?)?,
         "dies" => {
             // The checkpoint of step 2 is whole when the process goes down without a word.
             let sets = few();
@@ -50,7 +52,7 @@ fn work(case: &str, folder: &Path, ranks: &dyn Ranks) -> Result<()> {
             })?;
             String::new()
         }
-        "resume" => learn(Optimizer::Adam, Some(Checkpoint::load(folder.join("state"))?), ranks)?,
+        "resume" => learn(Optimizer::Adam, Some(Checkpoint::load(folder.join("state"))?), ranks, &Device::cpu())?,
         "fails" if ranks.rank() == 1 => return Err(warpplay::Error::option("case", case, "one that works")),
         "fails" => {
             ranks.sum(&mut [0])?;
@@ -95,14 +97,19 @@ fn builder(sets: &(Dataset, Dataset), optimizer: Optimizer) -> LearnerBuilder<'_
     })
 }
 
-fn learn(optimizer: Optimizer, checkpoint: Option<Checkpoint>, ranks: &dyn Ranks) -> Result<String> {
+fn learn(optimizer: Optimizer, checkpoint: Option<Checkpoint>, ranks: &dyn Ranks, device: &Device) -> Result<String> {
     let sets = few();
     let mut builder = builder(&sets, optimizer).ranks(ranks);
     if let Some(checkpoint) = checkpoint {
         builder = builder.resume(checkpoint);
     }
-    let mut learner = builder.build(&Device::cpu())?;
-    learner.run(|_| ControlFlow::Continue(()))?;
+    let mut learner = builder.build(device)?;
+    let exchange = learner.run(|_| ControlFlow::Continue(()))?.exchange;
+    // Processes on one GPU read each other's memory.
+    assert_eq!(
+        exchange.is_some_and(|exchange| exchange.on_device),
+        device.backend() == Backend::Cuda && ranks.size() > 1
+    );
     let measures: Vec<_> = learner.rows().iter().map(|row| (row.train, row.held_out)).collect();
     let bits: Vec<u32> = learner.weights()?.values().iter().map(|weight| weight.to_bits()).collect();
     Ok(format!("{measures:?} {bits:?}"))
@@ -176,8 +183,15 @@ fn collectives_are_of_all_ranks() {
 
 #[test]
 fn learning_is_the_same() {
-    expect("adam", &[1, 2, 4], &learn(Optimizer::Adam, None, &Alone).unwrap());
-    expect("lbfgs", &[2], &learn(Optimizer::Lbfgs, None, &Alone).unwrap());
+    expect("adam", &[1, 2, 4], &learn(Optimizer::Adam, None, &Alone, &Device::cpu()).unwrap());
+    expect("lbfgs", &[2], &learn(Optimizer::Lbfgs, None, &Alone, &Device::cpu()).unwrap());
+}
+
+#[test]
+fn processes_on_one_gpu_add_up_there() {
+    if gpu().is_some() {
+        expect("gpu", &[1, 2, 4], &learn(Optimizer::Adam, None, &Alone, &Device::cpu()).unwrap());
+    }
 }
 
 #[test]
@@ -189,7 +203,7 @@ fn a_rank_that_dies_ends_the_others_and_a_restart_goes_on() {
     let checkpoint = Checkpoint::load(folder.path().join("state")).unwrap();
     assert!((2..=3).contains(&checkpoint.iteration()), "{}", checkpoint.iteration());
     assert!(start("resume", 2, folder.path()).success());
-    let expected = learn(Optimizer::Adam, None, &Alone).unwrap();
+    let expected = learn(Optimizer::Adam, None, &Alone, &Device::cpu()).unwrap();
     for rank in 0..2 {
         assert!(std::fs::read_to_string(folder.path().join(format!("rank{rank}"))).unwrap() == expected);
     }

@@ -14,6 +14,8 @@ use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver;
 use crate::runtime::error::{Error, Result};
+#[cfg(feature = "shogi")]
+use crate::runtime::ipc::Imported;
 use crate::runtime::memory::out_of_memory;
 
 /// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
@@ -117,6 +119,8 @@ pub(crate) struct Allocation {
 enum Storage {
     Empty,
     Cuda(CudaBlock),
+    #[cfg(feature = "shogi")]
+    Imported(Imported),
     Host(HostBlock, #[allow(dead_code)] Registration),
 }
 
@@ -149,11 +153,19 @@ impl Allocation {
         Ok(Self { device: device.clone(), storage })
     }
 
+    /// Memory of another process.
+    #[cfg(feature = "shogi")]
+    pub(crate) fn imported(device: &Device, block: Imported) -> Self {
+        Self { device: device.clone(), storage: Storage::Imported(block) }
+    }
+
     /// Address of the first byte for the device; aligned and never followed where there are no bytes.
     pub(crate) fn address(&self) -> *mut u8 {
         match &self.storage {
             Storage::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
             Storage::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
+            #[cfg(feature = "shogi")]
+            Storage::Imported(block) => std::ptr::without_provenance_mut(block.address() as usize),
             Storage::Host(block, _) => block.address.as_ptr(),
         }
     }
@@ -163,6 +175,8 @@ impl Allocation {
         match &self.storage {
             Storage::Empty => 0,
             Storage::Cuda(block) => block.inner.len(),
+            #[cfg(feature = "shogi")]
+            Storage::Imported(block) => block.bytes(),
             Storage::Host(block, _) => block.layout.size(),
         }
     }
@@ -171,7 +185,7 @@ impl Allocation {
     pub(crate) fn host(&self) -> Option<&HostBlock> {
         match &self.storage {
             Storage::Host(block, _) => Some(block),
-            Storage::Empty | Storage::Cuda(_) => None,
+            _ => None,
         }
     }
 }

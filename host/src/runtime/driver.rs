@@ -27,6 +27,9 @@ pub(crate) use types::{
     jit_option,
 };
 
+#[cfg(feature = "shogi")]
+pub(crate) use types::{IPC_LAZY_PEER_ACCESS, IpcHandle};
+
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) const OUT_OF_MEMORY: c_int = 2;
 /// `CUDA_ERROR_STUB_LIBRARY`: the toolkit's stand-in was found in place of the driver.
@@ -303,6 +306,14 @@ own! {
     fn cuGraphExecDestroy(executable: Handle);
     fn cuStreamSetAttribute(stream: Handle, attribute: c_int, value: *const StreamAttribute);
     fn cuCtxResetPersistingL2Cache();
+}
+
+#[cfg(feature = "shogi")]
+own! {
+    fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int);
+    fn cuIpcGetMemHandle(handle: *mut IpcHandle, address: u64);
+    fn cuIpcOpenMemHandle_v2(address: *mut u64, handle: IpcHandle, flags: c_uint);
+    fn cuIpcCloseMemHandle(address: u64);
 }
 
 /// The driver's name of a result code, as `CUDA_ERROR_ILLEGAL_ADDRESS`.

@@ -6,7 +6,7 @@
 //! | `info` | what is known of devices: back end, sizes, limits |
 //! | `device`, `context`, `host_machine`, `driver` | what kernels run on, and how the driver is reached |
 //! | `stream`, `event`, `graph` | work in order, its times, its recordings |
-//! | `buffer`, `pinned` | memory of the device, and of the host for copies |
+//! | `buffer`, `pinned`, `ipc` | memory of the device, of the host for copies, and of the device in other processes |
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
@@ -29,6 +29,9 @@ pub(crate) mod fnv;
 pub(crate) mod graph;
 pub(crate) mod host_machine;
 pub(crate) mod info;
+#[cfg(feature = "shogi")]
+#[allow(unsafe_code)]
+pub(crate) mod ipc;
 pub(crate) mod keep;
 #[allow(unsafe_code)]
 pub(crate) mod launch;

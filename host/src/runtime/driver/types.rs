@@ -10,6 +10,15 @@ pub(crate) const MEM_HOST_ALLOC_PORTABLE: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: a capture forbids nothing to other streams, on this thread or another.
 pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
 
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only flag there is.
+#[cfg(feature = "shogi")]
+pub(crate) const IPC_LAZY_PEER_ACCESS: c_uint = 1;
+/// `CUipcMemHandle`: names memory of a device to other processes of the machine.
+#[cfg(feature = "shogi")]
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct IpcHandle(pub(crate) [u8; 64]);
+
 /// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`: bytes of the second-level cache that are set aside for what is to stay there.
 pub(crate) const LIMIT_PERSISTING_L2_CACHE_SIZE: c_int = 6;
 /// `CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW`.

@@ -45,17 +45,19 @@ pub(in crate::shogi) trait Learn: Send {
     }
     /// Copies the gradient in some rows to memory that other engines on the device can read. What comes back is complete, and not written again.
     fn lend_rows(&mut self, _rows: &[u32]) -> Result<Lent> {
-        Err(Error::Order {
-            what: "gradient of an engine in host memory",
-            reason: "it is not lent: exchange rows".into(),
-        })
+        Err(in_host_memory())
+    }
+    /// The same for engines of other processes on the same GPU: the memory, which is to be kept until they have read it, and its handle.
+    fn export_rows(&mut self, _rows: &[u32]) -> Result<(Lent, Vec<u8>)> {
+        Err(in_host_memory())
+    }
+    /// Adds what engines of other processes exported of the same rows, by their handles. Their memory is no longer read when this returns.
+    fn add_exported(&mut self, _rows: &[u32], _handles: &[&[u8]]) -> Result<()> {
+        Err(in_host_memory())
     }
     /// Adds what other engines on the device lent of the same rows, each named once. They are no longer read when this returns.
     fn add_lent(&mut self, _rows: &[u32], _others: &[Lent]) -> Result<()> {
-        Err(Error::Order {
-            what: "gradient of an engine in host memory",
-            reason: "it is not lent: exchange rows".into(),
-        })
+        Err(in_host_memory())
     }
     /// One step of an optimiser with the gradient divided by `children`. An optimiser that remembers another number of arrays than there are begins with zeros.
     /// Fails where a weight grows to 1,024 or beyond, after which the weights are not to be used.
@@ -66,6 +68,10 @@ pub(in crate::shogi) trait Learn: Send {
     fn memory(&self) -> Result<Vec<Vec<f32>>>;
     /// Puts it back.
     fn set_memory(&mut self, memory: &[Vec<f32>]) -> Result<()>;
+}
+
+fn in_host_memory() -> Error {
+    Error::Order { what: "gradient of an engine in host memory", reason: "it is not lent: exchange rows".into() }
 }
 
 /// Rows of a gradient in a device's memory, for other engines on that device.

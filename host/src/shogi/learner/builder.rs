@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::batch::Batches;
 use super::checkpoint::{Checkpoint, sum_of};
 use super::course::{Course, Status};
-use super::exchange::{Exchange, share_device};
+use super::exchange::{Exchange, Sharing, sharing};
 use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
@@ -330,7 +330,8 @@ impl<'a> LearnerBuilder<'a> {
                 Some(Batches::new(train, options.seed, size, first))
             }
         };
-        let exchange = Exchange { on_device: share_device(ranks, &*engine)?, ..Exchange::default() };
+        let sharing = sharing(ranks, &mut *engine)?;
+        let exchange = Exchange { on_device: sharing != Sharing::Nothing, ..Exchange::default() };
         Ok(Learner::new(Course {
             engine,
             which,
@@ -339,6 +340,7 @@ impl<'a> LearnerBuilder<'a> {
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
             train: share_of_train,
             batches,
+            sharing,
             exchange,
             held_out: share(&held_out, ranks.rank(), ranks.size())?,
             options,

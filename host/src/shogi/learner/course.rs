@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::batch::Batches;
-use super::exchange::{self, Exchange};
+use super::exchange::{self, Exchange, Sharing};
 use super::lbfgs::{Point, Steps};
 use super::options::{Engine, Options};
 use super::report::LearnRow;
@@ -36,6 +36,8 @@ pub(super) struct Course<'a> {
     pub batches: Option<Batches<'a>>,
     /// What ranks have told each other.
     pub exchange: Exchange,
+    /// Where their gradients lie.
+    pub sharing: Sharing,
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
@@ -95,7 +97,7 @@ impl Course<'_> {
         let mut sums = [loss, children.into(), parents.into(), first, first_three];
         sum_wide(self.ranks, &mut sums)?;
         if gradient {
-            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
+            exchange::sum(self.ranks, &mut *self.engine, self.sharing, &mut self.exchange)?;
         }
         let [loss, children, parents, first, first_three] = sums;
         Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })

@@ -323,13 +323,19 @@ impl Kernels {
         stream.read(&words)
     }
 
-    /// The gradient in some rows, on the device.
-    pub fn take_rows(&self, stream: &Stream, parameters: &Parameters, rows: &[u32]) -> Result<Buffer<i64>> {
+    /// The gradient in some rows, on the device, in a buffer of at least `least` values.
+    pub fn take_rows(
+        &self,
+        stream: &Stream,
+        parameters: &Parameters,
+        rows: &[u32],
+        least: usize,
+    ) -> Result<Buffer<i64>> {
         let n = self.n(parameters)?;
         let n_values = n_values(rows, n)?;
-        let (rows, mut values) = (stream.upload(rows)?, stream.alloc(n_values as usize)?);
+        let (rows, mut values) = (stream.upload(rows)?, stream.alloc(least.max(n_values as usize))?);
         let arguments = (&parameters.gradient, &rows, &mut values, n_values, n);
-        // SAFETY: arrays of these lengths, rows of `n` weights: checked by `n_values`. The rows outlive the launch, which is waited for.
+        // SAFETY: arrays of at least these lengths, rows of `n` weights: checked by `n_values`. The rows outlive the launch, which is waited for.
         unsafe { stream.launch(&self.take_rows, exchange::rows_shape(n_values), arguments)? };
         stream.synchronize()?;
         Ok(values)

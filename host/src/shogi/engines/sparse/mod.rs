@@ -8,11 +8,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use warpplay_gpu::shogi::sparse::exchange::ROW;
 use warpplay_gpu::shogi::sparse::update::{Rule, kind, rounded};
 
 use columns::Part;
 use kernels::{Chosen, Kernels, Packed, Parameters, Results};
 
+use crate::runtime::ipc;
 use crate::shogi::engines::learn::{Learn, Lent, check_memory, check_rows, on_the_host, too_large};
 use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
@@ -294,7 +296,7 @@ impl Learn for DeviceEngine {
     }
 
     fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>> {
-        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows)?;
+        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, 0)?;
         self.stream.read(&values)
     }
 
@@ -309,7 +311,21 @@ impl Learn for DeviceEngine {
     }
 
     fn lend_rows(&mut self, rows: &[u32]) -> Result<Lent> {
-        Ok(Arc::new(self.kernels.take_rows(&self.stream, &self.parameters, rows)?))
+        Ok(Arc::new(self.kernels.take_rows(&self.stream, &self.parameters, rows, 0)?))
+    }
+
+    fn export_rows(&mut self, rows: &[u32]) -> Result<(Lent, Vec<u8>)> {
+        let least = ipc::LEAST_BYTES / size_of::<i64>();
+        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, least)?;
+        let handle = ipc::export(&values)?;
+        Ok((Arc::new(values), handle))
+    }
+
+    fn add_exported(&mut self, rows: &[u32], handles: &[&[u8]]) -> Result<()> {
+        let n_values = rows.len() * ROW as usize;
+        let values = handles.iter().map(|handle| ipc::import(&self.device, handle, n_values));
+        let values = values.collect::<Result<Vec<Buffer<i64>>>>()?;
+        self.kernels.put_rows(&self.stream, &mut self.parameters, rows, &values.iter().collect::<Vec<_>>(), true)
     }
 
     fn add_lent(&mut self, rows: &[u32], others: &[Lent]) -> Result<()> {
