@@ -13,16 +13,31 @@ usage() {
     exit 2
 }
 
+# Counts and names what failed, in `failed` of the caller.
+failure() {
+    failed=$((failed + 1))
+    echo "$1: failed" >&2
+}
+
+# Ends the script with 1 if something failed.
+end() {
+    ((failed == 0)) || {
+        echo "$failed failed" >&2
+        exit 1
+    }
+}
+
 run() {
-    local bundle=$1 out=$2 quick=${3:-} device=${DEVICE:-auto} name
+    local bundle=$1 out=$2 quick=${3:-} device=${DEVICE:-auto} name failed=0
     local games=${GAMES:-tests/golden/shogi/first_100.usi.txt.gz}
     local -a few=()
     [[ -z $quick ]] || few=(--quick)
     mkdir -p "$out"
-    # A bench: its name, its package, its own flags. A failed row does not end the others.
+    # A bench: its name, its package, its own flags. One that fails does not end the others.
     bench() {
         [[ " ${BENCHES-mcts azero mlp cfr shogi shogi_bonanza} " == *" $1 "* ]] || return 0
-        "$bundle/bench-$2-$1" --device "$device" "${few[@]}" --json "$out/bench-$1.jsonl" "${@:3}" || echo "bench $1: failed" >&2
+        "$bundle/bench-$2-$1" --device "$device" "${few[@]}" --json "$out/bench-$1.jsonl" "${@:3}" ||
+            failure "bench $1"
     }
     bench mcts warpplay
     bench azero warpplay --seconds 0.25
@@ -36,27 +51,34 @@ run() {
         local kept="$out/$1.journal" keep=--checkpoint
         [[ ! -e $kept ]] || keep=--resume
         "$bundle/program-warpplay-cli-warpplay" papers "$1" --device "$device" "${few[@]}" "$keep" "$kept" --json "$out/$1.json" --plots "$out/$1" "${@:2}" ||
-            echo "publication $1: failed" >&2
+            failure "publication $1"
     }
     for name in mctsnc checkers_conv cfr_thesis; do paper "$name"; done
     paper mnist_mlp ${MNIST:+--data "$MNIST"}
     paper shogi_bonanza --records "$games"
+    end
 }
 
 write() {
-    local out=$1 program=target/release/warpplay file name
+    local out=$1 program=target/release/warpplay file name failed=0
+    # A page and its results. One that fails does not end the others.
+    page() {
+        "$program" papers page "$@" || failure "page $1"
+    }
     # Benches of all families stand on one page.
     local -a benches=("$out"/bench-*.jsonl)
-    [[ ! -e ${benches[0]} ]] || "$program" papers page docs/performance.md "${benches[@]}"
+    [[ ! -e ${benches[0]} ]] || page docs/performance.md "${benches[@]}"
     for file in "$out"/*.json; do
         name=$(basename "$file" .json)
         [[ -e docs/papers/$name.md ]] || continue
-        if [[ -d $out/$name ]]; then
+        local -a figures=("$out/$name"/*.svg)
+        if [[ -e ${figures[0]} ]]; then
             mkdir -p "docs/papers/$name"
-            cp "$out/$name"/*.svg "docs/papers/$name/"
+            cp "${figures[@]}" "docs/papers/$name/"
         fi
-        "$program" papers page "docs/papers/$name.md" "$file"
+        page "docs/papers/$name.md" "$file"
     done
+    end
 }
 
 case "${1:-}" in

@@ -333,11 +333,28 @@ fn nobody_knows_more_than_the_plan_says() {
     }
 }
 
-/// Paths of this repository that a page names between backquotes or as a link.
+/// Files that a page links to, without those elsewhere and the parts of a page.
+fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let files = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
+    files.map(|target| target.split('#').next().unwrap_or(target).to_string()).collect()
+}
+
+/// Paths of this repository that a page names, from its root.
 fn named_paths(text: &str) -> Vec<String> {
     const FOLDERS: [&str; 8] = ["gpu/", "host/", "cpu-ref/", "papers/", "cli/", "tests/", "xtask/", "docs/"];
+    // What stands behind `](` is a link, and relative to its page.
+    let text: String = text
+        .split("](")
+        .enumerate()
+        .map(|(at, part)| match part.split_once(')') {
+            Some((_, rest)) if at > 0 => rest,
+            _ => part,
+        })
+        .collect::<Vec<_>>()
+        .join(" ");
     let words = text.split(|c: char| c.is_whitespace() || "`()[]|,;\"'".contains(c));
-    let paths = words.map(|word| word.trim_start_matches("../").trim_end_matches(['.', ':']));
+    let paths = words.map(|word| word.trim_end_matches(['.', ':']));
     let is_path = |word: &&str| FOLDERS.iter().any(|folder| word.starts_with(folder));
     // Capitals, braces, stars and dots stand for something else.
     let is_plain = |word: &&str| {
@@ -362,10 +379,14 @@ fn pages_name_files_that_are_there() {
     for page in pages {
         let text = std::fs::read_to_string(root().join(&page)).expect("a page");
         for path in named_paths(&text) {
-            // A link is relative to its page.
-            let beside = page.parent().map(|folder| root().join(folder).join(&path));
-            if !root().join(&path).exists() && !beside.is_some_and(|path| path.exists()) {
+            if !root().join(&path).exists() {
                 missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+        let folder = root().join(page.parent().expect("a page lies in a folder"));
+        for link in links(&text) {
+            if !folder.join(&link).exists() {
+                missing.push(format!("{}: link {link}", page.display()));
             }
         }
     }

@@ -236,8 +236,8 @@ pub struct MatchArgs {
     #[arg(value_name = "B")]
     pub b: PathBuf,
 
-    /// Sample so many deals [default: all deals, exactly; of a game of more than 20,000,000 histories that no engine walks, 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    /// Sample so many deals, on the CPU in f64 [default: all deals, exactly; of a game that is too large for that, 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "precision")]
     pub deals: Option<u64>,
 
     #[command(flatten)]

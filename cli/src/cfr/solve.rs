@@ -27,6 +27,8 @@ struct Facts<'a> {
     /// What was asked for and cannot be had, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
+    /// `false` in the file that stands there while the exploitability is found.
+    complete: bool,
     iterations: u64,
     seconds: f64,
     exploitability_seconds: f64,
@@ -53,6 +55,9 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         (None, None) => return Err(common::Usage("a game, or --resume, is needed".into()).into()),
     };
     let plots = &args.report.plots;
+    if plots.plots.is_some() && stops.is_empty() && !measures_end {
+        return Err(common::Usage("--plots: nothing is measured, since --report is none".into()).into());
+    }
     let plot = plots.path(PLOT);
     common::expect_apart(
         &[("FILE.game", args.game.as_deref()), ("--resume", args.checkpoint.resume.as_deref())],
@@ -90,13 +95,13 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     let game = args.game.as_ref().map_or_else(|| solver.report().game, |game| game.display().to_string());
     // A pipe takes one object only: that of the end.
     if let Some(json) = files.json.as_ref().filter(|json| measures_end && json.is_plain()) {
-        write(json, &game, &device, &mut solver)?;
+        write(json, &game, &device, &mut solver, false)?;
     }
     if measures_end {
         solver.measure()?;
     }
     if let Some(json) = &files.json {
-        write(json, &game, &device, &mut solver)?;
+        write(json, &game, &device, &mut solver, true)?;
     }
     let report = solver.report();
     check::trajectory(&report.trajectory, slack(&report))?;
@@ -113,7 +118,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
 }
 
 /// Writes what is known so far.
-fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver) -> Result<()> {
+fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver, complete: bool) -> Result<()> {
     let report = solver.report();
     let counts = match solver.problem() {
         Problem::Poker(game) => Some(Counts::of(game)?),
@@ -125,6 +130,7 @@ fn write(json: &OutputFile, game: &str, device: &Device, solver: &mut Solver) ->
         trajectory: &report.trajectory,
         average_utility: solver.average_utility()?,
         left_out: report.unmeasured.iter().map(|reason| format!("exploitability: {reason}")).collect(),
+        complete,
         iterations: report.iterations,
         seconds: report.seconds,
         exploitability_seconds: report.exploitability_seconds,

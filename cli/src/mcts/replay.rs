@@ -137,7 +137,11 @@ fn parse(text: &str) -> serde_json::Result<Vec<Report>> {
 
 /// The fields that must agree before a search is repeated.
 fn checked(report: &Report) -> Result<()> {
-    ensure!(report.schema == SCHEMA, "field schema: {} is not known, this program reads {SCHEMA}", report.schema);
+    ensure!(
+        (1..=SCHEMA).contains(&report.schema),
+        "field schema: {} is not known, this program reads 1 to {SCHEMA}",
+        report.schema
+    );
     ensure!(report.performance.steps > 0, "field performance.steps: 0 steps cannot be repeated");
     ensure!(
         report.seed == report.options.seed,
@@ -223,6 +227,7 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
     } else {
         found.push(format!("actions: recorded {}, now {}", old.actions.len(), new.actions.len()));
     }
+    let tells_full_trees = old.schema > 1;
     let mut count = |name: &str, old: u64, new: u64| {
         if old != new {
             found.push(format!("{name}: recorded {old}, now {new}"));
@@ -234,8 +239,7 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
     count("performance.trees.count", old.trees.count.into(), new.trees.count.into());
     count("performance.trees.max_depth", old.trees.max_depth.into(), new.trees.max_depth.into());
     count("performance.trees.max_size", old.trees.max_size, new.trees.max_size);
-    // Version 0.1 did not record full trees; where it did not, 0 stands.
-    if old.trees.refused > 0 {
+    if tells_full_trees {
         count("performance.trees.full", old.trees.full.into(), new.trees.full.into());
         count("performance.trees.refused", old.trees.refused, new.trees.refused);
     }

@@ -8,7 +8,6 @@ use warpplay_papers::cfr_thesis::published::Variant;
 use warpplay_papers::cfr_thesis::{Options, Settings, Thesis, items_of};
 
 use super::items::ItemFlags;
-use crate::common::Usage;
 
 /// Repeat the experiments of the dissertation: its programs beside ours, on its four games
 #[derive(clap::Args, Debug)]
@@ -48,9 +47,6 @@ pub struct Args {
 /// Runs the command.
 pub fn run(mut args: Args) -> Result<()> {
     args.items.output.start_log();
-    if !(args.limit.is_finite() && args.limit > 0.0) {
-        return Err(Usage(format!("option limit: {} is not allowed (a finite number above 0)", args.limit)).into());
-    }
     // `--only` once named games; with nothing else it means the items of these.
     let (letters, items): (Vec<String>, Vec<String>) =
         std::mem::take(&mut args.items.only).into_iter().partition(|name| Variant::parse(name).is_ok());

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay_papers::experiment::{Header, Item, Journal, Paper, Report, Run, Sheet, Step, measure};
+use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, measure};
 
 use super::draw;
 use crate::common::flags::{DeviceFlag, PlotsFlag};
+use crate::common::table::count;
 use crate::common::{self, OutputFile, OutputFlags, Record, Usage};
 
 /// Which items are measured, how, and what is kept.
@@ -34,7 +35,7 @@ pub struct ItemFlags {
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
     pub resume: Option<PathBuf>,
 
-    /// Repeat the run of this file (--checkpoint or --json of it) and fail where anything but a time is not the same
+    /// Repeat the run of this file (--checkpoint or --json of it) and fail where anything but a time is not the same or is left out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub replay: Option<PathBuf>,
 
@@ -108,8 +109,10 @@ impl ItemFlags {
             let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
             let go_on = kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()));
             self.output.print(format!("\nended early: {} of {} items{go_on}\n", report.sheets.len(), items.len()))?;
-        } else if self.replay.is_some() {
-            self.output.print(format!("\nthe same: {} measurements\n", report.measurements.len()))?;
+        } else if let Some(Replayed { repeated, taken }) = report.replayed {
+            let taken = if taken == 0 { String::new() } else { format!("; times taken from the file: {taken}") };
+            let repeated = count(repeated, "measurement");
+            self.output.print(format!("\nrepeated and the same: {repeated}{taken}\n"))?;
         }
         Ok(())
     }

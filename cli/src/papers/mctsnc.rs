@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     vanilla_seconds: Option<f64>,
 
-    /// Steps of a move or of a search, of every player, instead of seconds
+    /// Steps of a move or of a search, of every player, instead of seconds; no item then compares by equal time
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "vanilla_seconds"])]
     steps: Option<u64>,
 

@@ -3,7 +3,7 @@
 //! A page is Markdown with slots for tables: what stands between a line `<!-- NAME ITEM -->` and the next line `<!-- end -->` is replaced by what the runs have under that name:
 //! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 use warpplay_papers::experiment::{Report, Sheet};
 
 use super::date;
+use crate::common::table::count;
 use crate::common::{self, OutputFile, Usage};
 
 /// Write the tables of runs into a Markdown page, between the lines that name them
@@ -43,29 +44,63 @@ pub fn run(args: &Args) -> Result<()> {
             found.entry(name).or_insert_with(Vec::new).push(text);
         }
     }
-    let (filled, n) = fill(&page, &found).with_context(|| args.page.display().to_string())?;
-    if n == 0 {
-        let names: Vec<&str> = found.keys().map(String::as_str).collect();
-        return Err(Usage(format!("{}: has no line <!-- NAME --> of {}", args.page.display(), names.join(", "))).into());
+    let filled = fill(&page, &found).with_context(|| args.page.display().to_string())?;
+    if filled.n == 0 {
+        let names = filled.unused.join(", ");
+        return Err(Usage(format!("{}: has no line <!-- NAME --> of {names}", args.page.display())).into());
     }
-    OutputFile::prepare(&args.page)?.write(&filled)?;
-    common::print(format!("{}: {n} slots filled\n", args.page.display()))
+    OutputFile::prepare(&args.page)?.write(&filled.text)?;
+    common::print(format!("{}: {}", args.page.display(), filled.summary()))
 }
 
-/// The page with its slots filled, and how many.
-fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<(String, usize)> {
-    let (mut text, mut n) = (String::new(), 0);
-    let mut lines = page.lines();
-    while let Some(line) = lines.next() {
-        text += line;
-        text.push('\n');
-        let name = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
-        let Some(tables) = name.and_then(|name| found.get(name)) else { continue };
-        anyhow::ensure!(lines.by_ref().any(|line| line == END), "no line {END} after {line}");
-        text += &format!("\n{}\n{END}\n", tables.join("\n"));
-        n += 1;
+/// A page with its slots filled.
+#[derive(Debug, Default, PartialEq)]
+struct Filled {
+    text: String,
+    /// How many slots were filled.
+    n: u64,
+    /// Names of slots without results.
+    empty: Vec<String>,
+    /// Names of results without a slot.
+    unused: Vec<String>,
+}
+
+impl Filled {
+    /// How many slots were filled, and what was not.
+    fn summary(&self) -> String {
+        let mut text = format!("{} filled\n", count(self.n, "slot"));
+        for (what, names) in [("slots without results", &self.empty), ("results without a slot", &self.unused)] {
+            if !names.is_empty() {
+                text += &format!("  {what}: {}\n", names.join(", "));
+            }
+        }
+        text
     }
-    Ok((text, n))
+}
+
+/// Fills the slots of a page.
+fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<Filled> {
+    let mut filled = Filled::default();
+    let mut used = BTreeSet::new();
+    let mut lines = (1_usize..).zip(page.lines());
+    while let Some((number, line)) = lines.next() {
+        filled.text += line;
+        filled.text.push('\n');
+        let name = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
+        let Some(name) = name.filter(|_| line != END) else { continue };
+        let Some(tables) = found.get(name) else {
+            filled.empty.push(name.to_string());
+            continue;
+        };
+        // Another slot before the end: what is between them would be lost.
+        let next = lines.by_ref().map(|(_, line)| line).find(|line| line.starts_with("<!-- "));
+        anyhow::ensure!(next == Some(END), "line {number}: {line} has no line {END}");
+        filled.text += &format!("\n{}\n{END}\n", tables.join("\n"));
+        filled.n += 1;
+        used.insert(name);
+    }
+    filled.unused = found.keys().filter(|name| !used.contains(name.as_str())).cloned().collect();
+    Ok(filled)
 }
 
 /// Names and texts of a file of results. `figures` is the folder of the page's figures.
@@ -74,6 +109,8 @@ fn read(text: &str, figures: &Path) -> Result<Vec<(String, String)>> {
         && let Some(report) = value.get("report")
     {
         let report = Report::deserialize(report).context("no results of a publication")?;
+        // Its times may be of another machine than its header says.
+        anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
         let line = value.get("command_line").and_then(Value::as_str).unwrap_or_default();
         return Ok(report.sheets.iter().map(|sheet| of_sheet(&report, line, sheet, figures)).collect());
     }
@@ -118,6 +155,7 @@ struct BenchTable {
 /// What ran it.
 #[derive(Deserialize)]
 struct About {
+    package: String,
     bench: String,
     started: u64,
     device_name: String,
@@ -130,8 +168,7 @@ fn of_bench(lines: &[Value]) -> Result<Vec<(String, String)>> {
     let section = |name: &'static str| lines.iter().filter(move |line| line["section"] == name);
     let about = section("about").next().context("no line about the machine")?;
     let about = About::deserialize(about).context("the line about the machine")?;
-    let package = if about.bench.contains('_') { "warpplay-papers" } else { "warpplay" };
-    let command = format!("cargo bench -p {package} --bench {} -- {}", about.bench, about.arguments);
+    let command = format!("cargo bench -p {} --bench {} -- {}", about.package, about.bench, about.arguments);
     let head = head(&command, about.started, &about.device_name, &about.cpu_name, about.cpu_threads);
     section("table")
         .map(|line| {
@@ -162,8 +199,8 @@ mod tests {
 
     #[test]
     fn places_are_filled_and_the_rest_stays() {
-        let about = json!({"section": "about", "bench": "mcts", "started": 1_763_769_600, "device_name": "NVIDIA H200", "cpu_name": "Xeon",
-            "cpu_threads": 16, "arguments": "--only searches"});
+        let about = json!({"section": "about", "package": "warpplay", "bench": "mcts", "started": 1_763_769_600, "device_name": "NVIDIA H200",
+            "cpu_name": "Xeon", "cpu_threads": 16, "arguments": "--only searches"});
         let table = json!({"section": "table", "table": "searches", "title": "SEARCHES", "left": 1, "rows": [["game", "steps/s"], ["a|b", "5"]],
             "notes": ["A note."]});
         let bench = format!("{about}\n{table}\n");
@@ -173,13 +210,33 @@ mod tests {
         assert_eq!(found, [("bench mcts searches".to_string(), expected.to_string())]);
         let found: BTreeMap<_, _> = found.into_iter().map(|(name, text)| (name, vec![text])).collect();
         let page = "# Page\n\n<!-- bench mcts searches -->\nold\n<!-- end -->\n\n<!-- other -->\nstays\n<!-- end -->\n";
-        let (filled, n) = fill(page, &found).expect("whole");
-        assert_eq!(n, 1);
-        assert_eq!(filled, page.replace("old\n", &format!("\n{expected}\n")));
+        let filled = fill(page, &found).expect("whole");
+        assert_eq!(filled.text, page.replace("old\n", &format!("\n{expected}\n")));
+        assert_eq!(filled.summary(), "1 slot filled\n  slots without results: other\n");
         // Filled again it is the same.
-        assert_eq!(fill(&filled, &found).expect("whole"), (filled.clone(), 1));
+        assert_eq!(fill(&filled.text, &found).expect("whole"), filled);
         let cut = "<!-- bench mcts searches -->\nold\n";
         assert!(fill(cut, &found).is_err());
         assert!(read("words", Path::new("docs/x")).is_err());
+        // A file of a bench that did not note its package.
+        let old = bench.replace("\"package\"", "\"other\"");
+        let found = read(&old, Path::new("docs/x")).expect_err("no package");
+        assert!(format!("{found:#}").contains("missing field `package`"), "{found:#}");
+    }
+
+    #[test]
+    fn a_slot_without_an_end_takes_no_text_of_the_next() {
+        let found = BTreeMap::from([("paper a".to_string(), vec!["new\n".to_string()])]);
+        let page = "<!-- paper a -->\nprose that must stay\n<!-- paper b -->\n<!-- end -->\n";
+        let refused = fill(page, &found).expect_err("no end").to_string();
+        assert_eq!(refused, "line 1: <!-- paper a --> has no line <!-- end -->");
+    }
+
+    #[test]
+    fn results_without_a_slot_are_named() {
+        let result = |name: &str| (name.to_string(), vec!["new\n".to_string()]);
+        let found = BTreeMap::from(["paper a", "paper b", "paper c"].map(result));
+        let filled = fill("<!-- paper b -->\n<!-- end -->\n", &found).expect("whole");
+        assert_eq!(filled.summary(), "1 slot filled\n  results without a slot: paper a, paper c\n");
     }
 }

@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "WHAT")]
     pub split: Option<Split>,
 
-    /// Learn once, and measure and print Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) of that learning
+    /// Learn once, and print Tables 2 (ranks), 6 (CPU and GPU) and 7 (values) of that learning, each time measured once; the items of the same names repeat the measurements
     #[arg(long)]
     pub tables: bool,
 

@@ -250,10 +250,16 @@ fn end(report: &LearnReport, weights: &Weights) -> String {
     }
     if let Some(exchange) = report.exchange.filter(|exchange| exchange.sums > 0) {
         let bytes = exchange.bytes / exchange.sums;
-        let place = if exchange.on_device { ", added up on the device" } else { "" };
+        let location = match exchange.sharing {
+            learner::Sharing::Threads | learner::Sharing::Processes => ", added up on the device",
+            learner::Sharing::Refused => ", through the host: the processes cannot read each other's memory",
+            learner::Sharing::Apart => "",
+        };
         let rows = thousands(exchange.rows / exchange.sums);
-        notes +=
-            &format!("exchange     {} bytes a sum of gradients, {rows} rows of 16 weights{place}\n", thousands(bytes));
+        notes += &format!(
+            "exchange     {} bytes a sum of gradients, {rows} rows of 16 weights{location}\n",
+            thousands(bytes)
+        );
     }
     format!(
         "\nended        {}, {} in {}{best}; {}\n{notes}\n{}",

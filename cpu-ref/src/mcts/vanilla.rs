@@ -19,7 +19,7 @@ pub const DEFAULT_MAX_NODES: usize = 50_000_000;
 const MAX_DEPTH: u16 = 2048;
 
 /// Steps between two looks at the clock.
-const STEPS_PER_LOOK: u64 = 32;
+pub const STEPS_PER_LOOK: u64 = 32;
 
 /// A search of one position with one tree and one playout a step.
 ///

@@ -61,7 +61,7 @@ impl Flags {
         let (name, cpu) = (device.name(), Device::cpu().name());
         let (seconds, threads) = (self.seconds()?, rayon::current_num_threads());
         let mut about = json!({
-            "section": "about", "bench": env!("CARGO_CRATE_NAME"), "started": started(), "version": env!("CARGO_PKG_VERSION"), "quick": self.quick, "seconds": seconds,
+            "section": "about", "package": env!("CARGO_PKG_NAME"), "bench": env!("CARGO_CRATE_NAME"), "started": started(), "version": env!("CARGO_PKG_VERSION"), "quick": self.quick, "seconds": seconds,
             "device": device.to_string(), "device_name": name, "cpu_name": cpu, "cpu_threads": threads, "arguments": arguments(),
         });
         if let (Some(fields), Value::Object(more)) = (about.as_object_mut(), more) {

@@ -7,7 +7,7 @@ use crate::cfr::engines::walk::{self, Information};
 use crate::cfr::engines::{Solve, cpu, explicit, mccfr, small, street, subset};
 use crate::cfr::game::game_file::GameDef;
 use crate::cfr::game::{BettingTree, Game, Poker, Tree};
-use crate::cfr::layout::{Buckets, Layout, LayoutKind, VectorGame};
+use crate::cfr::layout::{Buckets, Layout, LayoutKind, MOST_MEASURED, VectorGame};
 use crate::cfr::options::{Algorithm, Engine, Options, Sampling};
 use crate::cfr::problem::Problem;
 use crate::{Backend, Device, Error, Memory, Precision, Result};
@@ -154,9 +154,6 @@ pub(in crate::cfr) fn exact_kind(rules: &GameDef, device: &Device) -> Result<Lay
     let by_subsets = device.backend() != Backend::Cpu && is_subset(rules) && n_histories(rules)? > MOST_HISTORIES;
     Ok(if by_subsets { LayoutKind::Buckets } else { LayoutKind::Tree })
 }
-
-/// Most histories of an explicit tree that is written out for the sake of one measurement: a minute, and some gigabytes.
-const MOST_MEASURED: u128 = 20_000_000;
 
 /// Whether some engine walks all deals of a game with tables by hands, within a minute.
 pub(in crate::cfr) fn walks_all_deals(rules: &GameDef, device: &Device) -> Result<bool> {

@@ -68,7 +68,7 @@ impl Solver {
     }
 
     /// Iterates until [`iterations`](SolverBuilder::iterations) are done in all, and finds the exploitability where
-    /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that was measured; where it answers `Break`
+    /// [`measure_at`](SolverBuilder::measure_at) says, else at the end. Calls `watch` about ten times a second, and with every point that is measured after an iteration; where it answers `Break`
     /// the solver stops early, and can be run on.
     ///
     /// The checkpoint is written before the last measurement, and again with its result. Where the engine cannot find the exploitability of the game at all, the
@@ -140,7 +140,8 @@ impl Solver {
                 Ok(None)
             }
             Err(error) => {
-                self.keep_state()?;
+                // Whether or not that can be written, the measurement's error is what is told.
+                let _ = self.keep_state();
                 Err(error)
             }
         }

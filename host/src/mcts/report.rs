@@ -8,8 +8,8 @@ use warpplay_gpu::mcts::select::{mean_value, upper_bound};
 
 use super::options::{Engine, Options};
 
-/// Version of the report's fields.
-pub const SCHEMA: u32 = 1;
+/// Version of the report's fields. Version 1 does not tell full trees.
+pub const SCHEMA: u32 = 2;
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

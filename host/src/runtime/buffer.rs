@@ -14,8 +14,6 @@ use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver;
 use crate::runtime::error::{Error, Result};
-#[cfg(feature = "shogi")]
-use crate::runtime::ipc::Imported;
 use crate::runtime::memory::out_of_memory;
 
 /// Alignment of every buffer in bytes: the driver's, and kept on the CPU too.
@@ -165,7 +163,7 @@ impl Allocation {
             Storage::Empty => std::ptr::without_provenance_mut(ALIGNMENT),
             Storage::Cuda(block) => std::ptr::without_provenance_mut(block.address() as usize),
             #[cfg(feature = "shogi")]
-            Storage::Imported(block) => std::ptr::without_provenance_mut(block.address() as usize),
+            Storage::Imported(block) => std::ptr::without_provenance_mut(block.address as usize),
             Storage::Host(block, _) => block.address.as_ptr(),
         }
     }
@@ -176,7 +174,7 @@ impl Allocation {
             Storage::Empty => 0,
             Storage::Cuda(block) => block.inner.len(),
             #[cfg(feature = "shogi")]
-            Storage::Imported(block) => block.bytes(),
+            Storage::Imported(block) => block.bytes,
             Storage::Host(block, _) => block.layout.size(),
         }
     }
@@ -185,7 +183,9 @@ impl Allocation {
     pub(crate) fn host(&self) -> Option<&HostBlock> {
         match &self.storage {
             Storage::Host(block, _) => Some(block),
-            _ => None,
+            Storage::Empty | Storage::Cuda(_) => None,
+            #[cfg(feature = "shogi")]
+            Storage::Imported(_) => None,
         }
     }
 }
@@ -221,6 +221,37 @@ impl Drop for CudaBlock {
         if self.context.enter().is_ok() {
             // SAFETY: dropped once, here; the field is not used after.
             unsafe { ManuallyDrop::drop(&mut self.inner) };
+        }
+    }
+}
+
+/// Memory of another process, opened by `ipc` and closed on drop.
+#[cfg(feature = "shogi")]
+pub(crate) struct Imported {
+    context: Arc<Context>,
+    /// What was opened; the memory lies behind it.
+    base: u64,
+    address: u64,
+    bytes: usize,
+}
+
+#[cfg(feature = "shogi")]
+impl Imported {
+    pub(crate) fn new(context: Arc<Context>, base: u64, address: u64, bytes: usize) -> Self {
+        Self { context, base, address, bytes }
+    }
+}
+
+#[cfg(feature = "shogi")]
+impl Drop for Imported {
+    fn drop(&mut self) {
+        // The mappings of a dead context go with the context.
+        if self.context.enter().is_ok() {
+            // SAFETY: `ipc` opened it, and it is closed once, here. Whoever launched work with the buffer has waited for it, as for every buffer that is dropped.
+            let code = unsafe { driver::cuIpcCloseMemHandle(self.base) };
+            if let Err(error) = self.context.check("cuIpcCloseMemHandle", code) {
+                tracing::debug!("{error}");
+            }
         }
     }
 }

@@ -311,6 +311,7 @@ own! {
 #[cfg(feature = "shogi")]
 own! {
     fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int);
+    fn cuMemGetAddressRange_v2(base: *mut u64, bytes: *mut usize, address: u64);
     fn cuIpcGetMemHandle(handle: *mut IpcHandle, address: u64);
     fn cuIpcOpenMemHandle_v2(address: *mut u64, handle: IpcHandle, flags: c_uint);
     fn cuIpcCloseMemHandle(address: u64);

@@ -3,14 +3,15 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use crate::runtime::buffer::{Allocation, Buffer};
-use crate::runtime::context::Context;
+use bytemuck::Pod;
+
+use crate::runtime::buffer::{Allocation, Buffer, Imported};
 use crate::runtime::device::Device;
 use crate::runtime::driver::{self, IPC_LAZY_PEER_ACCESS, IpcHandle};
 use crate::runtime::error::{Error, Result};
 
-/// Fewest bytes of a buffer that is exported. The driver puts smaller ones together into blocks of this size, and a handle is one of the whole block.
-pub(crate) const LEAST_BYTES: usize = 2 << 20;
+/// Bytes of a buffer that is exported are a multiple of this: the driver puts other buffers together into blocks of this size, and a handle is one of the whole block.
+pub(crate) const BLOCK_BYTES: usize = 2 << 20;
 
 /// What names the GPU alike in all processes of a machine: the machine since its start, and the driver's number of the GPU. Empty where memory has no handles.
 pub(crate) fn hardware(device: &Device) -> Result<Vec<u8>> {
@@ -29,73 +30,56 @@ pub(crate) fn hardware(device: &Device) -> Result<Vec<u8>> {
     Ok(name)
 }
 
-/// What [`import`] in other processes takes: the driver's handle of a buffer's memory, 64 bytes, and how many bytes it has. The buffer must be kept until they have dropped what they import.
+/// What [`import`] in other processes takes: the driver's handle of the allocation (64 bytes), and offset and length of the buffer in it (8 bytes each).
 ///
 /// # Errors
-/// [`Error::Shape`] for less than [`LEAST_BYTES`] or memory that is no GPU's; errors of the driver.
+/// [`Error::Shape`] for another size than multiples of [`BLOCK_BYTES`] or memory that is no GPU's; errors of the driver.
 pub(crate) fn export<T>(buffer: &Buffer<T>) -> Result<Vec<u8>> {
     let bytes = buffer.allocation().bytes();
-    let Some(context) = buffer.device().context().filter(|_| bytes >= LEAST_BYTES) else {
-        return Err(Error::shape("memory for other processes", format!("{LEAST_BYTES} bytes of a GPU"), bytes));
+    let whole = bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES);
+    let Some(context) = buffer.device().context().filter(|_| whole) else {
+        let expected = format!("a multiple of {BLOCK_BYTES} bytes of a GPU");
+        return Err(Error::shape("memory for other processes", expected, bytes));
     };
     context.enter()?;
-    let mut handle = IpcHandle([0; 64]);
-    // SAFETY: the address is that of an allocation of this context, which the buffer keeps.
-    let code = unsafe { driver::cuIpcGetMemHandle(&mut handle, buffer.as_ptr() as u64) };
+    let address = buffer.as_ptr() as u64;
+    let (mut base, mut size, mut handle) = (0, 0, IpcHandle([0; 64]));
+    // SAFETY: the address is that of an allocation of this context, which the buffer keeps; the driver writes an address and a size.
+    let code = unsafe { driver::cuMemGetAddressRange_v2(&mut base, &mut size, address) };
+    context.check("cuMemGetAddressRange", code)?;
+    // SAFETY: as above; the driver writes one handle.
+    let code = unsafe { driver::cuIpcGetMemHandle(&mut handle, address) };
     context.check("cuIpcGetMemHandle", code)?;
-    Ok([&handle.0[..], &(bytes as u64).to_le_bytes()].concat())
+    Ok([&handle.0[..], &(address - base).to_le_bytes(), &(bytes as u64).to_le_bytes()].concat())
 }
 
-/// The first `len` values of a buffer that another process [`export`]ed. Only to be read, and to be dropped before its owner drops it.
+/// The first `len` values of a buffer that another process [`export`]ed.
+///
+/// # Safety
+/// `exported` comes from [`export`] of a `Buffer<T>` on the GPU that `device` is. Its owner neither writes nor drops that buffer before this one is dropped, and
+/// this one is only read.
 ///
 /// # Errors
 /// [`Error::Shape`] for what is no handle, or one of less memory; errors of the driver, which knows the handles that it gave for this GPU.
-pub(crate) fn import<T>(device: &Device, exported: &[u8], len: usize) -> Result<Buffer<T>> {
-    let parts = exported.split_first_chunk().and_then(|(handle, rest)| Some((*handle, *rest.as_array()?)));
-    let (Some((handle, bytes)), Some(context)) = (parts, device.context()) else {
-        return Err(Error::shape("handle of memory", "72 bytes, on a GPU", exported.len()));
+pub(crate) unsafe fn import<T: Pod>(device: &Device, exported: &[u8], len: usize) -> Result<Buffer<T>> {
+    let parts = exported.split_first_chunk::<64>().and_then(|(handle, rest)| {
+        let (offset, bytes) = rest.split_first_chunk::<8>()?;
+        Some((*handle, u64::from_le_bytes(*offset), u64::from_le_bytes(bytes.try_into().ok()?)))
+    });
+    let (Some((handle, offset, bytes)), Some(context)) = (parts, device.context()) else {
+        return Err(Error::shape("handle of memory", "80 bytes, on a GPU", exported.len()));
     };
-    let (bytes, needed) = (u64::from_le_bytes(bytes), (len * size_of::<T>()) as u64);
+    let needed = (len * size_of::<T>()) as u64;
     if bytes < needed {
         return Err(Error::shape("memory of another process", format!("{needed} bytes"), bytes));
     }
     context.enter()?;
-    let mut address = 0;
+    let mut base = 0;
     // SAFETY: the driver writes one address, and refuses what is no handle of its own.
-    let code = unsafe { driver::cuIpcOpenMemHandle_v2(&mut address, IpcHandle(handle), IPC_LAZY_PEER_ACCESS) };
+    let code = unsafe { driver::cuIpcOpenMemHandle_v2(&mut base, IpcHandle(handle), IPC_LAZY_PEER_ACCESS) };
     context.check("cuIpcOpenMemHandle", code)?;
-    let block = Imported { address, bytes: len * size_of::<T>(), context: Arc::clone(context) };
+    let block = Imported::new(Arc::clone(context), base, base + offset, needed as usize);
     Ok(Buffer::from_allocation(Allocation::imported(device, block), len))
-}
-
-/// Memory that another process owns, closed on drop.
-pub(crate) struct Imported {
-    address: u64,
-    bytes: usize,
-    context: Arc<Context>,
-}
-
-impl Imported {
-    pub(crate) fn address(&self) -> u64 {
-        self.address
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Imported {
-    fn drop(&mut self) {
-        // The mappings of a dead context go with the context.
-        if self.context.enter().is_ok() {
-            // SAFETY: opened in `import`, closed once, here. The driver waits for work that uses it.
-            let code = unsafe { driver::cuIpcCloseMemHandle(self.address) };
-            if let Err(error) = self.context.check("cuIpcCloseMemHandle", code) {
-                tracing::debug!("{error}");
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -106,11 +90,12 @@ mod tests {
     fn memory_of_the_host_has_no_handles() {
         for device in [Device::simt(), Device::cpu()] {
             assert_eq!(hardware(&device).expect("known"), [0; 0]);
-            let buffer =
-                Buffer::<i64>::from_allocation(Allocation::new(&device, LEAST_BYTES, 8).expect("memory"), LEAST_BYTES);
+            let allocation = Allocation::new(&device, BLOCK_BYTES, 8).expect("memory");
+            let buffer = Buffer::<i64>::from_allocation(allocation, BLOCK_BYTES);
             let error = export(&buffer).expect_err("no GPU").to_string();
             assert!(error.contains("memory for other processes"), "{error}");
-            let error = import::<i64>(&device, &[0; 72], 1).expect_err("no GPU").to_string();
+            // SAFETY: nothing is opened without a GPU.
+            let error = unsafe { import::<i64>(&device, &[0; 80], 1) }.expect_err("no GPU").to_string();
             assert!(error.contains("handle of memory"), "{error}");
         }
     }

@@ -1,5 +1,8 @@
 //! Chooses which engine runs; nothing else does.
 
+use warpplay_gpu::shogi::sparse::exchange::ROW;
+
+use crate::runtime::ipc;
 use crate::shogi::engines::cpu::fit::Cpu;
 use crate::shogi::engines::cpu::learn::CpuEngine;
 use crate::shogi::engines::fit::Fit;
@@ -113,10 +116,17 @@ pub(in crate::shogi) fn learn(
     })
 }
 
-/// Memory of weights, their gradient, and what an optimiser remembers. Positions come on top as far as there is room: the others are copied in every pass.
-pub(in crate::shogi) fn memory_of_learn(features: FeatureSet, optimizer: Option<Optimizer>) -> Memory {
+/// Bytes that one of several ranks takes for rows of the gradient: at most all, and their numbers.
+pub(in crate::shogi) fn bytes_of_rows(features: FeatureSet) -> u64 {
+    let n = features.len() as u64;
+    8 * n.next_multiple_of((ipc::BLOCK_BYTES / 8) as u64) + 4 * n.div_ceil(ROW.into())
+}
+
+/// Memory of weights, their gradient, what an optimiser remembers, and what so many ranks exchange. Positions come on top as far as there is room: the others are copied in every pass.
+pub(in crate::shogi) fn memory_of_learn(features: FeatureSet, optimizer: Option<Optimizer>, n_ranks: usize) -> Memory {
     let n = features.len() as u64;
     let memory = Memory::default().on_device("weights and gradient", 12 * n);
+    let memory = if n_ranks > 1 { memory.on_device("rows of gradients", bytes_of_rows(features)) } else { memory };
     match optimizer.map_or(0, Optimizer::n_memory) {
         0 => memory,
         arrays => memory.on_device("memory of the optimiser", u64::from(arrays) * 4 * n),

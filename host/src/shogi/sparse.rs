@@ -38,7 +38,7 @@ impl SparseBuilder {
     /// # Errors
     /// None: every device has all sets of features.
     pub fn memory_needed(&self, _device: &Device) -> Result<Memory> {
-        Ok(dispatch::memory_of_learn(self.features, None))
+        Ok(dispatch::memory_of_learn(self.features, None, 1))
     }
 
     /// Takes the memory on a device: 12 bytes a weight, and the optimiser's when it is first used. All weights are 0.

@@ -99,7 +99,7 @@ impl<T: Number> OnDevice<T> {
         Ok(deals)
     }
 
-    /// Place of a set's first action in the tables.
+    /// Offset of a set's first action in the tables.
     fn row(&self, sequence: u32, bucket: u32) -> usize {
         let (sequence_stride, bucket_stride) = self.arrays.strides(self.ways);
         let number = u64::from(self.numbers[sequence as usize]);

@@ -1,8 +1,8 @@
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization", 2015: its three programs, and ours of the same iteration.
 //!
 //! One deal of the cards an iteration, all seats updated in one pass from the same strategies. [`Program`] names the programs, [`Run`] runs one, [`Options`]
-//! sets threads, blocks and each of the devices against slow memory that the paper describes; [`Thesis`] measures its tables, figures and claims anew, beside
-//! [what it prints](published).
+//! sets threads, blocks and each of the memory optimisations of section 4.3.2; [`Thesis`] measures the tables, figures and claims anew, beside
+//! [what is printed](published) and [what others measured](peers).
 //!
 //! | program | where | how |
 //! | --- | --- | --- |
@@ -32,10 +32,11 @@ mod launch;
 #[cfg(not(target_arch = "nvptx64"))]
 mod options;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod peers;
+#[cfg(not(target_arch = "nvptx64"))]
 mod plan;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod published;
-#[cfg(not(target_arch = "nvptx64"))]
 #[cfg(not(target_arch = "nvptx64"))]
 mod run;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,5 +1,7 @@
 //! Means, deviations, and how the printed ones came about.
 
+use crate::experiment::statistics::{deviation, mean};
+
 /// Mean and standard deviation of some values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Spread {
@@ -10,12 +12,9 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of some values; 0 for none.
+    /// Of some values; NaN for none.
     pub fn of(values: &[f64]) -> Self {
-        let n = values.len().max(1) as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self { mean, sd: if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 } }
+        Self { mean: mean(values), sd: deviation(values) }
     }
 
     /// The standard deviation of the values themselves instead of a sample, from `n` values.

@@ -26,6 +26,14 @@ pub struct Row {
     pub mean_size: f64,
 }
 
+impl Row {
+    /// Whether a second measurement may come to `now`: the same block with the same verdicts, and errors that [agree](Errors::agrees).
+    pub fn agrees(&self, now: &Self) -> bool {
+        let exact = |row: &Self| (row.program.clone(), row.after.clone(), row.repository_verdict, row.mean_size);
+        exact(self) == exact(now) && self.errors.agrees(&now.errors)
+    }
+}
+
 /// Names of the kernels that are compared.
 const PROGRAMS: [&str; 3] = ["paper", "paper, no bias", "repository"];
 

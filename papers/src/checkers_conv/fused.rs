@@ -18,8 +18,8 @@ pub struct Row {
     pub program: String,
     /// Positions of a call.
     pub batch: usize,
-    /// Launches of an evaluation, of the published kernels; ours do not tell.
-    pub launches: Option<u64>,
+    /// Kernel launches of an evaluation. Ours of engine `layers` are recorded on a GPU and replayed by one call of the driver.
+    pub launches: u64,
     /// Microseconds.
     pub us: f64,
 }
@@ -40,7 +40,7 @@ impl Study {
         for program in [Program::Paper, Program::Repository] {
             let mut model = Model::new(&stream, self.network(), program.options(), n)?;
             model.enqueue(&stream, &inputs, n, &mut outputs)?;
-            let launches = Some(model.launched());
+            let launches = model.launched();
             let us = least_us(&stream, runs, calls, || model.enqueue(&stream, &inputs, n, &mut outputs))?;
             rows.push(Row { program: format!("{program}, a kernel a step"), batch: n, launches, us });
         }
@@ -49,9 +49,10 @@ impl Study {
                 let program = format!("ours {precision}, {how}");
                 match self.engine(&stream, engine, precision, n) {
                     Ok(mut evaluator) => {
+                        let launches = recorded(&stream, &mut evaluator, &inputs, n, &mut outputs)?;
                         let us =
                             least_us(&stream, runs, calls, || evaluator.enqueue(&stream, &inputs, n, &mut outputs))?;
-                        rows.push(Row { program, batch: n, launches: None, us });
+                        rows.push(Row { program, batch: n, launches, us });
                     }
                     Err(error) => not_offered.push(format!("{program}: {error}")),
                 }
@@ -60,7 +61,31 @@ impl Study {
         Ok((rows, not_offered))
     }
 
+    /// Launches of an evaluation of the first `n` positions by one of our engines. It is recorded and not run.
+    ///
+    /// # Errors
+    /// As [`EvaluatorBuilder::build`](warpplay::azero::EvaluatorBuilder::build); errors of the device.
+    pub fn launches_of_ours(&self, device: &Device, engine: Engine, precision: Precision, n: usize) -> Result<u64> {
+        let stream = device.stream()?;
+        let mut evaluator = self.engine(&stream, engine, precision, n)?;
+        let (observations, masks) = self.first(n);
+        let inputs = Inputs { observations: stream.upload(&observations)?, masks: stream.upload(&masks)? };
+        let mut outputs = Outputs::new(&stream, self.network().shape(), n)?;
+        recorded(&stream, &mut evaluator, &inputs, n, &mut outputs)
+    }
+
     fn engine(&self, stream: &Stream, engine: Engine, precision: Precision, n: usize) -> Result<Evaluator> {
         Evaluator::builder(self.network()).engine(engine).precision(precision).max_batch(n).build(stream.device())
     }
+}
+
+/// Launches that an evaluation adds to a recording.
+fn recorded(
+    stream: &Stream,
+    evaluator: &mut Evaluator,
+    inputs: &Inputs,
+    n: usize,
+    outputs: &mut Outputs,
+) -> Result<u64> {
+    Ok(stream.capture(|stream| evaluator.enqueue(stream, inputs, n, outputs))?.n_launches() as u64)
 }

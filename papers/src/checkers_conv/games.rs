@@ -10,6 +10,7 @@ use warpplay::mcts::Game;
 use warpplay::{Device, Error, Precision, Result};
 use warpplay_cpu_ref::azero::{Parallel, Pass};
 
+use super::measure::BOUND;
 use super::reference::{converted, without_bias};
 use super::study::Draw;
 use super::{Model, Options, Study};
@@ -20,6 +21,9 @@ pub const ACTIONS: usize = 25;
 const SAMPLE: usize = 4;
 /// How far a policy's sum may be from 1: each share is rounded once to f32, by at most half of this machine epsilon.
 const SUM_BOUND: f64 = N_ACTIONS as f64 * f32::EPSILON as f64;
+
+/// How far a logit may be from what an earlier evaluation of the same position gave: both are within the absolute part of [`BOUND`] of the exact value.
+pub const DRIFT_BOUND: f64 = 2.0 * BOUND;
 
 /// What games came to. Where all is well, `ended` is `games`, and both faults are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,6 +42,13 @@ pub struct Played {
     pub illegal_actions: u64,
     /// The first fault in words.
     pub first_fault: Option<String>,
+}
+
+impl Played {
+    /// Whether every game came to an end by the rules, and every policy and action was right.
+    pub fn is_faultless(&self) -> bool {
+        (self.ended, self.wrong_policies, self.illegal_actions) == (self.games, 0, 0)
+    }
 }
 
 /// What one stretch of the games showed.
@@ -201,12 +212,13 @@ impl Study {
         Ok((played, stretches))
     }
 
-    /// How much the answers for the first `n` positions change after `calls` other evaluations by the published kernels: the largest change of a logit. Each
-    /// evaluation begins with the position, so that nothing but the order of the atomic additions can differ.
+    /// How much the answers for the first `n` positions change after `calls` other evaluations by the published kernels: the largest change of a logit; none
+    /// if a logit is not finite. Each evaluation begins with the position, so that nothing but the order of the atomic additions can differ: by no more than
+    /// [`DRIFT_BOUND`].
     ///
     /// # Errors
     /// As [`Model::new`]; errors of the device.
-    pub fn drift(&self, device: &Device, options: Options, n: usize, calls: usize) -> Result<f64> {
+    pub fn drift(&self, device: &Device, options: Options, n: usize, calls: usize) -> Result<Option<f64>> {
         let stream = device.stream()?;
         let mut model = Model::new(&stream, self.network(), options, n)?;
         let (observations, masks) = self.first(n);
@@ -217,7 +229,9 @@ impl Study {
             model.evaluate(&stream, &turned, &masks)?;
         }
         let after = model.evaluate(&stream, &observations, &masks)?;
-        Ok(largest(&after.policy_logits, &before.policy_logits))
+        let (before, after) = (&before.policy_logits, &after.policy_logits);
+        let finite = before.iter().chain(after).all(|logit| logit.is_finite());
+        Ok(finite.then(|| largest(after, before)))
     }
 
     fn evaluator_for_games(&self, device: &Device, precision: Precision, n: usize) -> Result<Evaluator> {
@@ -248,10 +262,11 @@ mod tests {
     fn faults_of_an_evaluation_are_counted() {
         let right = played(|_, _| ());
         assert_eq!((right.games, right.ended, right.wrong_policies, right.illegal_actions), (3, 3, 0, 0));
-        assert!(right.positions > 3 && right.longest > 1 && right.first_fault.is_none());
+        assert!(right.positions > 3 && right.longest > 1 && right.first_fault.is_none() && right.is_faultless());
         // Not a number: no action can be drawn, as in the paper's player.
         let nan = played(|policies, _| policies.fill(f64::NAN));
         assert!(nan.wrong_policies >= 3 && nan.ended == 0 && nan.illegal_actions == 3, "{nan:?}");
+        assert!(!nan.is_faultless());
         // All on an illegal action.
         let illegal = played(|policies, masks| {
             for (policy, mask) in policies.chunks_exact_mut(N_ACTIONS).zip(masks.chunks_exact(N_ACTIONS)) {

@@ -8,20 +8,21 @@ use super::Study;
 use super::published::MEAN_ERROR;
 use super::reference::{blocks_of, converted};
 use super::study::Draw;
+use crate::experiment::statistics;
 
 /// Squares of the board.
 const CELLS: usize = 64;
 
-/// A convolution's batch norm and rectifier.
+/// A convolution's batch norm and what follows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NormRow {
-    /// The convolution.
+    /// The convolution, by the block that its rectifier gives: of a block of the torso the first is `torso_0_mid`, the second `torso_0`.
     pub conv: String,
     /// Mean over the channels of |weight| / √(variance + ε): what a norm multiplies a mean error by.
     pub factor: f64,
     /// Mean absolute error behind the norm, of [`MEAN_ERROR`] before it.
     pub behind_norm: f64,
-    /// Behind the rectifier.
+    /// Behind the rectifier; of a block's second convolution the block's input is added before it.
     pub behind_relu: f64,
 }
 
@@ -63,16 +64,30 @@ impl Study {
         let mut pass = Pass::default();
         let exact: Vec<f64> = observations.iter().map(|&value| value.into()).collect();
         network.forward::<Parallel>(&exact, &masks, &mut pass);
-        let depth = network.shape().depth;
-        let mut convs = vec![("input".to_string(), &pass.input_conv, tensor_index::INPUT_NORM)];
-        for (block, values) in pass.torso.iter().enumerate() {
-            convs.push((format!("torso_{block}_mid"), &values.conv_1, tensor_index::torso(block)[2]));
+        // Each convolution's values, and what is added to them behind the norm.
+        let mut convs: Vec<(&[f64], Option<&[f64]>)> = vec![(&pass.input_conv, None)];
+        let mut before: &[f64] = &pass.input;
+        for block in &pass.torso {
+            convs.push((&block.conv_1, None));
+            convs.push((&block.conv_2, Some(before)));
+            before = &block.out;
         }
-        convs.push(("value_head_plane".to_string(), &pass.value_conv, tensor_index::value(depth)[1]));
-        convs.push(("policy_head_planes".to_string(), &pass.policy_conv, tensor_index::policy(depth)[1]));
+        convs.push((&pass.value_conv, None));
+        convs.push((&pass.policy_conv, None));
         let mut draw = Draw::new(27);
-        let norms = convs.into_iter().map(|(conv, values, norm)| behind(conv, values, network.norm(norm), &mut draw));
+        let norms = norms(network.shape().depth).into_iter().zip(convs);
+        let norms = norms.map(|((conv, norm), (values, beside))| {
+            let (factor, [behind_norm, behind_relu]) =
+                (factor(network.norm(norm)), behind(values, beside, network.norm(norm), &mut draw));
+            NormRow { conv, factor, behind_norm, behind_relu }
+        });
         Growth { norms: norms.collect(), blocks: self.spread(&network, &pass.input_conv, &observations, &masks) }
+    }
+
+    /// What each norm of the network multiplies a mean error by, in the order of [`Growth::norms`].
+    pub fn norm_factors(&self) -> Vec<f64> {
+        let network = converted::<f64>(self.network());
+        norms(network.shape().depth).into_iter().map(|(_, norm)| factor(network.norm(norm))).collect()
     }
 
     /// An error of the first convolution, made by its weights, so that it differs from square to square, followed through the network.
@@ -105,13 +120,34 @@ fn add(values: &mut [f64], errors: &[f64]) {
     values.iter_mut().zip(errors).for_each(|(value, error)| *value += error);
 }
 
-/// An error on `conv`, `[n, channels, 8, 8]`, behind its norm.
-fn behind(name: String, conv: &[f64], norm: pieces::Norm<'_, f64>, draw: &mut Draw) -> NormRow {
+/// All norms of a network of `depth` blocks: the name of what their rectifier gives, and their index.
+fn norms(depth: usize) -> Vec<(String, usize)> {
+    let mut all = vec![("input".to_string(), tensor_index::INPUT_NORM)];
+    for block in 0..depth {
+        let [_, _, norm_1, norm_2] = tensor_index::torso(block);
+        all.extend([(format!("torso_{block}_mid"), norm_1), (format!("torso_{block}"), norm_2)]);
+    }
+    let ([_, value_norm, ..], [_, policy_norm, _]) = (tensor_index::value(depth), tensor_index::policy(depth));
+    all.extend([("value_head_plane".to_string(), value_norm), ("policy_head_planes".to_string(), policy_norm)]);
+    all
+}
+
+/// Mean over the channels of |weight| / √(variance + ε).
+fn factor(norm: pieces::Norm<'_, f64>) -> f64 {
+    let channels = norm.weight.iter().zip(norm.variance);
+    let factors: Vec<f64> = channels.map(|(weight, variance)| weight.abs() / (variance + EPSILON).sqrt()).collect();
+    statistics::mean(&factors)
+}
+
+/// Mean absolute errors that one on `conv`, `[n, channels, 8, 8]`, comes to behind its norm, and behind the rectifier of it and of what is `beside` it.
+fn behind(conv: &[f64], beside: Option<&[f64]>, norm: pieces::Norm<'_, f64>, draw: &mut Draw) -> [f64; 2] {
     let mut errors: Vec<f64> = conv.iter().map(|_| 2.0 * draw.share() - 1.0).collect();
     scaled(&mut errors);
     let each = norm.weight.len() * CELLS;
+    let beside = beside.map_or_else(|| vec![0.0; conv.len()], <[f64]>::to_vec);
     let (mut behind_norm, mut behind_relu) = (0.0, 0.0);
-    for (x, errors) in conv.chunks_exact(each).zip(errors.chunks_exact(each)) {
+    let positions = conv.chunks_exact(each).zip(errors.chunks_exact(each)).zip(beside.chunks_exact(each));
+    for ((x, errors), beside) in positions {
         let mut wrong = x.to_vec();
         add(&mut wrong, errors);
         let normed = |x: &[f64]| {
@@ -121,13 +157,12 @@ fn behind(name: String, conv: &[f64], norm: pieces::Norm<'_, f64>, draw: &mut Dr
         };
         let (mut right, mut wrong) = (normed(x), normed(&wrong));
         behind_norm += mean_difference(&wrong, &right);
-        pieces::relu(&mut right);
-        pieces::relu(&mut wrong);
+        for values in [&mut right, &mut wrong] {
+            add(values, beside);
+            pieces::relu(values);
+        }
         behind_relu += mean_difference(&wrong, &right);
     }
     let n = (conv.len() / each).max(1) as f64;
-    let factors =
-        norm.weight.iter().zip(norm.variance).map(|(weight, variance)| weight.abs() / (variance + EPSILON).sqrt());
-    let factor = factors.sum::<f64>() / norm.weight.len() as f64;
-    NormRow { conv: name, factor, behind_norm: behind_norm / n, behind_relu: behind_relu / n }
+    [behind_norm / n, behind_relu / n]
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 use warpplay::Result;
 use warpplay::azero::Network;
 
-use super::Plan;
 use super::plan::Setup;
 use super::sheets::{checks, future, play, times};
+use super::{Baseline, Plan};
 use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 
 /// All items, in the order of the paper.
@@ -69,8 +69,15 @@ impl Paper for CheckersConv {
     }
 
     fn options(&self) -> Result<serde_json::Value> {
-        let Plan { weights, batch, games, .. } = &self.setup.plan;
-        Ok(json!({ "weights": weights, "batch": batch, "games": games }))
+        let Plan { weights, batch, games, baseline } = &self.setup.plan;
+        // A name does not say what is in a file.
+        Ok(json!({
+            "weights": weights,
+            "parameters": parameters(self.setup.study.network()),
+            "batch": batch,
+            "games": games,
+            "baseline": baseline.as_ref().map(times_of_library),
+        }))
     }
 
     fn sheet(&self, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
@@ -88,7 +95,67 @@ impl Paper for CheckersConv {
             "games" => play::games(setup, run, sheet),
             "fused" => future::fused(setup, run, sheet),
             "cache" => future::cache(setup, run, sheet),
-            _ => Ok(checks::wrong(sheet)),
+            _ => checks::wrong(setup, run, sheet),
         }
+    }
+}
+
+/// Checksum of a network: its shape, the meaning of its inputs and outputs, and all tensors.
+fn parameters(network: &Network) -> String {
+    let meaning = format!("{:?} {:?} {:?}", network.shape(), network.observation(), network.value_of());
+    let mut bytes = meaning.into_bytes();
+    network.visit(|name, _, values| {
+        bytes.extend(name.bytes());
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    });
+    checksum(&bytes)
+}
+
+/// Checksum of all that a baseline says; numbers are written so that different ones differ.
+fn times_of_library(baseline: &Baseline) -> String {
+    checksum(format!("{baseline:?}").as_bytes())
+}
+
+/// FNV-1a of Fowler, Noll and Vo, 64 bits, in hexadecimal digits.
+fn checksum(bytes: &[u8]) -> String {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+    format!("{:016x}", bytes.iter().fold(0xCBF2_9CE4_8422_2325, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use warpplay::azero::NetworkShape;
+
+    use super::*;
+
+    fn options(seed: u64, us: Option<f64>) -> serde_json::Value {
+        let shape = NetworkShape { width: 2, depth: 1, value_hidden: 4, ..NetworkShape::default() };
+        let baseline = us.map(|us| {
+            let head = r#""schema":1,"library":"l","device":"d","cpu":"c","threads":1,"batch":1"#;
+            let text = format!(r#"{{{head},"components":[{{"name":"Model","gpu_us":[9.0,{us:?}],"cpu_us":[]}}]}}"#);
+            Baseline::parse("torch.json", &text).expect("read")
+        });
+        let plan = Plan { weights: "weights.pt".into(), baseline, ..Plan::default() };
+        CheckersConv::new(Network::seeded(shape, seed).expect("allowed"), plan)
+            .expect("for checkers")
+            .options()
+            .expect("allowed")
+    }
+
+    /// A journal is gone on with, and a run replayed, only where all measurements are of the same network and library.
+    #[test]
+    fn files_of_one_name_and_other_content_are_other_options() {
+        assert_eq!(options(1, Some(2.5)), options(1, Some(2.5)));
+        let (weights, other_weights) = (options(1, None), options(2, None));
+        assert_eq!(weights["weights"], other_weights["weights"]);
+        assert_ne!(weights["parameters"], other_weights["parameters"]);
+        let [none, some, other] = [None, Some(2.5), Some(2.75)].map(|us| options(1, us)["baseline"].clone());
+        assert!(none.is_null() && some != none && other != none && some != other, "{none} {some} {other}");
+    }
+
+    #[test]
+    fn checksums_are_the_published_ones() {
+        let of = |text: &str| checksum(text.as_bytes());
+        assert_eq!([of(""), of("a"), of("foobar")], ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
     }
 }

@@ -18,7 +18,7 @@ const BATCHES: [usize; 3] = [1, 8, 128];
 /// Choices for the items.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// What the network is called: part of the options that a run is recorded with.
+    /// What the network is called: with a checksum of its parameters part of the options that a run is recorded with.
     pub weights: String,
     /// Positions of a call in the tables of times; empty: 1 and 128, on `simt` and in a quick run 1.
     pub batch: Vec<usize>,
@@ -83,7 +83,7 @@ impl Setup {
     }
 }
 
-/// Runs after the first: the paper's 20, in a quick run 3, on `simt` 1.
+/// Runs after the first: 19, as the paper's, in a quick run 3, on `simt` 1.
 pub(super) fn runs(device: &Device, quick: bool) -> usize {
     match device.backend() {
         Backend::Simt => 1,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warpplay::azero::{Evaluator, Inputs, Network, NetworkShape, Outputs};
 use warpplay::{Backend, Device, Precision, Result};
 
-use super::forms::{forms, programs};
+use super::forms::{PAPER, forms, programs};
 use super::measure::{self, Errors, Level, Part, Times, least_us};
 use super::reference::Reference;
 use super::study::PRECISIONS;
@@ -12,7 +12,7 @@ use super::{Model, Options, Study};
 
 /// Runs of the CPU on more than one position: they take seconds, and differ little.
 const CPU_RUNS: usize = 3;
-/// Evaluations between two events, where ours are timed without copies.
+/// Calls between two events, where they are timed back to back.
 const CALLS: u32 = 100;
 /// Program of the plain reference on one thread.
 pub const CPU_1: &str = "cpu-ref, 1 thread";
@@ -32,11 +32,22 @@ pub struct Row {
     pub errors: Option<Errors>,
 }
 
+/// One program's least time of a call among calls back to back, which has no start of a first launch in it as a single call between two events has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BackToBack {
+    /// Whose, as in [`Row`].
+    pub program: String,
+    /// Microseconds; none where it would be the difference of two networks' times, and the deeper network took no longer.
+    pub us: Option<f64>,
+}
+
 /// All programs' times of one component.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
     /// The rows.
     pub rows: Vec<Row>,
+    /// Of a layer and a block of the torso: ours have no single kernels and are known by the difference of two networks alone, so the paper's are timed likewise.
+    pub back_to_back: Vec<BackToBack>,
     /// What the device does not offer, and why.
     pub not_offered: Vec<String>,
 }
@@ -46,6 +57,38 @@ impl Rows {
     pub fn times(&self, program: &str) -> Option<&Times> {
         self.rows.iter().find(|row| row.program == program && !row.copies).map(|row| &row.times)
     }
+
+    /// Least time of a program's call among calls back to back, in microseconds.
+    pub fn back_to_back_us(&self, program: &str) -> Option<f64> {
+        self.back_to_back.iter().find(|row| row.program == program)?.us
+    }
+
+    /// Whether a second measurement may come to `now`: the same programs with errors that [agree](Errors::agrees), at any times.
+    pub fn agrees(&self, now: &Self) -> bool {
+        let row_agrees = |(row, now): (&Row, &Row)| {
+            let errors = match (&row.errors, &now.errors) {
+                (Some(errors), Some(now)) => errors.agrees(now),
+                (errors, now) => errors == now,
+            };
+            errors && row.program == now.program && row.copies == now.copies
+        };
+        let programs = |rows: &Self| rows.back_to_back.iter().map(|row| row.program.clone()).collect::<Vec<_>>();
+        self.rows.len() == now.rows.len()
+            && self.rows.iter().zip(&now.rows).all(row_agrees)
+            && programs(self) == programs(now)
+            // A reason may name the memory that is free.
+            && self.not_offered.len() == now.not_offered.len()
+    }
+}
+
+/// Whether ours are known by the difference of two networks alone.
+fn by_difference(level: Level, part: Part) -> bool {
+    matches!((level, part), (Level::Layer | Level::Block, Part::Torso))
+}
+
+/// Calls back to back; under `simt` one takes seconds.
+fn calls(device: &Device) -> u32 {
+    if device.backend() == Backend::Simt { 1 } else { CALLS }
 }
 
 impl Study {
@@ -104,11 +147,17 @@ impl Study {
                 found.rows.push(Row { program: program.clone(), copies, times: run.times, errors });
             }
         }
+        if by_difference(level, part) {
+            model.set_options(Options::default())?;
+            let (x, calls) = (reference.operand(part), calls(device));
+            let us = measure::back_to_back_us(&stream, &mut model, level, part, x, runs, calls)?;
+            found.back_to_back.push(BackToBack { program: PAPER.to_string(), us: Some(us) });
+        }
         Ok(found)
     }
 
-    /// Device times of our kernels: the network as it is, and a block or a layer by the difference of two depths, since ours have no single kernels. None of
-    /// the other components.
+    /// Device times of our kernels: the network as it is, and a block or a layer of the torso back to back, by the difference of two depths. None of the other
+    /// components.
     ///
     /// # Errors
     /// Errors of the device, but for precisions that it does not offer.
@@ -120,7 +169,7 @@ impl Study {
         reference: &Reference,
     ) -> Result<Rows> {
         let mut found = Rows::default();
-        let difference = matches!((level, part), (Level::Layer | Level::Block, Part::Torso));
+        let difference = by_difference(level, part);
         if !difference && part != Part::Network {
             return Ok(found);
         }
@@ -136,8 +185,7 @@ impl Study {
             if difference {
                 let layers = if level == Level::Block { 1.0 } else { 2.0 };
                 let us = self.block_us(device, precision, runs, reference.n())? / layers;
-                let times = Times { first_us: us, runs_us: vec![us] };
-                found.rows.push(Row { program, copies: false, times, errors: None });
+                found.back_to_back.push(BackToBack { program, us: (us > 0.0).then_some(us) });
                 continue;
             }
             for copies in [false, true] {
@@ -206,7 +254,33 @@ impl Ready {
     /// Least device time of a call in microseconds, back to back with others.
     fn least(&mut self, runs: usize) -> Result<f64> {
         let Self { evaluator, stream, inputs, outputs, n, .. } = self;
-        let calls = if stream.device().backend() == Backend::Simt { 1 } else { CALLS };
-        least_us(stream, runs, calls, || evaluator.enqueue(stream, inputs, *n, outputs))
+        least_us(stream, runs, calls(stream.device()), || evaluator.enqueue(stream, inputs, *n, outputs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(error: f64, us: f64) -> Rows {
+        let times = Times { first_us: us, runs_us: vec![us, us] };
+        let errors = Some(Errors::between(&[1.0 + error], &[1.0]));
+        let back_to_back = vec![BackToBack { program: "ours f32".into(), us: Some(us) }];
+        Rows {
+            rows: vec![Row { program: PAPER.into(), copies: false, times, errors }],
+            back_to_back,
+            ..Rows::default()
+        }
+    }
+
+    /// A replay takes the times as they were and compares the errors, which came with them.
+    #[test]
+    fn rows_agree_by_their_errors_and_not_by_their_times() {
+        let recorded = rows(1e-6, 10.0);
+        assert!(recorded.agrees(&rows(2e-6, 20.0)));
+        assert!(!recorded.agrees(&rows(0.1, 10.0)));
+        assert!(!recorded.agrees(&Rows::default()));
+        assert_eq!(recorded.back_to_back_us("ours f32"), Some(10.0));
+        assert_eq!(recorded.back_to_back_us("ours f16"), None);
     }
 }

@@ -12,7 +12,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An even axis.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), log: false }
     }

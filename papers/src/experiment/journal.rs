@@ -2,24 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay::{Device, Error, Result};
+use warpplay_gpu::ptx::embedded;
 
 /// Version of a journal's lines.
 const SCHEMA: u32 = 1;
 
-/// What a run was of, and where.
+/// Publication, options and machine of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The publication.
     pub paper: String,
     /// Version of this crate.
     pub version: String,
+    /// Checksum of the version and of all kernels of the program: builds of one version may differ in their kernels. Empty in files of builds that did not note it.
+    #[serde(default)]
+    pub build: String,
     /// The device, as `cuda:0`.
     pub device: String,
     /// Its name.
@@ -42,6 +48,7 @@ impl Header {
         Self {
             paper: paper.to_string(),
             version: env!("CARGO_PKG_VERSION").to_string(),
+            build: build().to_string(),
             device: device.to_string(),
             device_name: device.name(),
             cpu_name: Device::cpu().name(),
@@ -52,14 +59,17 @@ impl Header {
         }
     }
 
-    /// The first thing in which another run differs, with both values: publication, version, sizes and options, and with `machine` the device too.
-    pub(super) fn difference(&self, other: &Self, machine: bool) -> Option<String> {
+    /// The first thing in which another run differs, with both values: publication, version, sizes and options. What goes on with the other run (`resumes`) must also be of
+    /// the same build and machine.
+    pub(super) fn difference(&self, other: &Self, resumes: bool) -> Option<String> {
         let named = |name: &str, ours: &dyn ToString, theirs: &dyn ToString| {
             let (ours, theirs) = (ours.to_string(), theirs.to_string());
             (ours != theirs).then(|| format!("{name} {theirs}, and this run has {ours}"))
         };
-        let machines = || {
-            named("device", &self.device, &other.device)
+        let known = |header: &Self| if header.build.is_empty() { "unknown".to_string() } else { header.build.clone() };
+        let origins = || {
+            named("build", &known(self), &known(other))
+                .or_else(|| named("device", &self.device, &other.device))
                 .or_else(|| named("device", &self.device_name, &other.device_name))
                 .or_else(|| named("processor", &self.cpu_name, &other.cpu_name))
                 .or_else(|| named("threads", &self.cpu_threads, &other.cpu_threads))
@@ -68,8 +78,25 @@ impl Header {
             .or_else(|| named("version", &self.version, &other.version))
             .or_else(|| named("quick", &self.quick, &other.quick))
             .or_else(|| options_difference(&self.options, &other.options))
-            .or_else(|| machine.then(machines).flatten())
+            .or_else(|| resumes.then(origins).flatten())
     }
+}
+
+/// The checksum of [`Header::build`], computed once.
+fn build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let mut sum = DefaultHasher::new();
+        env!("CARGO_PKG_VERSION").hash(&mut sum);
+        for set in embedded::ALL.iter().chain(crate::ptx::ALL) {
+            set.name.hash(&mut sum);
+            for image in set.images {
+                // A damaged text is an error where it is loaded.
+                (image.arch, image.text().unwrap_or_default()).hash(&mut sum);
+            }
+        }
+        format!("{:016x}", sum.finish())
+    })
 }
 
 /// The first option that differs, by name where both are objects.
@@ -91,8 +118,14 @@ fn options_difference(ours: &Value, theirs: &Value) -> Option<String> {
 pub struct Record {
     /// What is the same whenever it is measured.
     pub exact: Value,
+    /// What is nearly the same.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub near: Value,
     /// What is not: times.
     pub timed: Value,
+    /// Name of the item that it was first measured for; empty in files of builds that did not note it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub item: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -146,7 +179,7 @@ impl Journal {
     /// Goes on with a file. A last line that a kill cut off is removed.
     ///
     /// # Errors
-    /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, device or set of options: both values are named.
+    /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, build, device or set of options: both values are named.
     pub fn resume(path: &Path, header: &Header) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;

@@ -2,7 +2,7 @@
 //!
 //! An [`Item`] is a table, a figure or a claim of the paper. [`Paper::sheet`] makes its [`Sheet`]: the published values beside ours. Every measurement goes through
 //! the [`Run`], which keeps it in a [`Journal`]: a run that was killed goes on where it ended, and a [replay](Run::replay) measures everything that is not a time anew
-//! and fails where it is not the same.
+//! and fails where it is not the same, or is left out.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -44,6 +44,7 @@ mod journal;
 mod report;
 mod run;
 mod sheet;
+pub mod statistics;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -51,7 +52,7 @@ mod text;
 pub use figure::{Axis, Bar, Chart, Figure, Group, Line};
 pub use journal::{Header, Journal, Record};
 pub use report::{Report, measure};
-pub use run::{Measurement, Run, Step, Stop};
+pub use run::{Measurement, Replayed, Run, Step, Stop};
 pub use sheet::{Cell, Column, Sheet, Table};
 
 /// A table, a figure or a claim of a publication.

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Header, Item, Paper, Record, Run, Sheet, Stop};
+use super::{Header, Item, Paper, Record, Replayed, Run, Sheet, Stop};
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What it was of, and where.
+    /// Publication, options and machine.
     pub header: Header,
     /// Whether all items are there; not so in a run that was ended early.
     pub complete: bool,
@@ -21,12 +21,16 @@ pub struct Report {
     pub sheets: Vec<Sheet>,
     /// What was measured, by key.
     pub measurements: BTreeMap<String, Record>,
+    /// What a replay repeated; its times are those of the file that it repeats, which another machine may have measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
 }
 
 /// Measures `items` of a paper; `on_sheet` sees each when it is ready, and may end the run.
 ///
 /// # Errors
 /// What [`Paper::sheet`] says, but for an end on request: the report then has the sheets that are ready, and is not [complete](Report::complete).
+/// [`Stop::NotReached`] if a replay left out recorded measurements of these items.
 pub fn measure(
     paper: &dyn Paper,
     items: &[Item],
@@ -40,6 +44,7 @@ pub fn measure(
     };
     let mut sheets = Vec::new();
     for item in items {
+        run.begin(item.name);
         match paper.sheet(item, &mut run) {
             Ok(sheet) => sheets.push(sheet),
             Err(Stop::Interrupted) => break,
@@ -49,11 +54,18 @@ pub fn measure(
             break;
         }
     }
+    let complete = sheets.len() == items.len();
+    if complete {
+        // An older file does not say which item a measurement is of: all items together reach all of them.
+        let all = items.len() == paper.items().len();
+        run.expect_reached(|of| if of.is_empty() { all } else { items.iter().any(|item| item.name == of) })?;
+    }
     Ok(Report {
         header,
-        complete: sheets.len() == items.len(),
+        complete,
         seconds: start.elapsed().as_secs_f64(),
         sheets,
+        replayed: run.replayed(),
         measurements: run.into_journal().records().clone(),
     })
 }

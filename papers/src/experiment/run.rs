@@ -1,9 +1,10 @@
 //! A run: what it measures on, what it has measured, who watches it.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay::{Device, Error};
 
@@ -33,6 +34,24 @@ pub enum Stop {
     NotRecorded {
         /// The measurement.
         key: String,
+    },
+    /// A replay left out what the file holds of its items, as one on another device may.
+    #[error(
+        "{key}: in the file that is replayed, and not measured by this replay ({n} such measurements); does it run on the same kind of device?"
+    )]
+    NotReached {
+        /// The first such measurement.
+        key: String,
+        /// How many there are.
+        n: usize,
+    },
+    /// A measurement that was kept cannot be read as what it is now.
+    #[error("{key}: cannot be read: {reason}")]
+    NotRead {
+        /// The measurement.
+        key: String,
+        /// Why.
+        reason: String,
     },
     /// A value does not survive being written and read, as NaN does not.
     #[error("{key}: cannot be kept: {reason}")]
@@ -84,12 +103,31 @@ impl<E> Measurement<'_, E> {
     }
 }
 
+/// What a replay came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// Measurements that were repeated and found the same.
+    pub repeated: u64,
+    /// Measurements of times alone, which were taken from the file.
+    pub taken: u64,
+}
+
+/// What a run repeats, and how far it is.
+struct Replay {
+    recorded: Journal,
+    /// Keys that were asked for.
+    reached: BTreeSet<String>,
+    replayed: Replayed,
+}
+
 /// A run of a publication's items.
 pub struct Run<'a> {
     device: Device,
     quick: bool,
     journal: Journal,
-    replayed: Option<Journal>,
+    replay: Option<Replay>,
+    /// Name of the item that is measured.
+    item: String,
     watch: Watch<'a>,
     done: u64,
     expected: u64,
@@ -103,13 +141,13 @@ impl<'a> Run<'a> {
         journal: Journal,
         watch: &'a mut (dyn FnMut(&Step<'_>) -> ControlFlow<()> + Send),
     ) -> Self {
-        Self { device, quick, journal, replayed: None, watch, done: 0, expected: 0 }
+        Self { device, quick, journal, replay: None, item: String::new(), watch, done: 0, expected: 0 }
     }
 
-    /// Makes it a replay: everything but times is measured again and held against `recorded`; what is a time alone is taken from there.
+    /// Makes it a replay: everything but times is measured again and held against `recorded`. All times are those of `recorded`, so that what is decided by them is decided as before.
     ///
     /// # Errors
-    /// [`Error::Option`] if `recorded` is of another publication, version, size or set of options: both values are named.
+    /// [`Error::Option`] if `recorded` is of another publication, version, size or set of options: both values are named. Another build or device may repeat a run.
     pub fn replay(mut self, recorded: Journal, header: &Header) -> Result<Self, Stop> {
         if let Some(difference) = recorded.header().and_then(|found| header.difference(found, false)) {
             return Err(Error::option(
@@ -119,7 +157,7 @@ impl<'a> Run<'a> {
             )
             .into());
         }
-        self.replayed = Some(recorded);
+        self.replay = Some(Replay { recorded, reached: BTreeSet::new(), replayed: Replayed::default() });
         Ok(self)
     }
 
@@ -143,12 +181,6 @@ impl<'a> Run<'a> {
         self.expected += n;
     }
 
-    /// Asks whether to go on.
-    pub fn interrupted(&mut self) -> bool {
-        let step = Step { key: "", done: self.done, expected: self.expected.max(self.done) };
-        (self.watch)(&step).is_break()
-    }
-
     /// A measurement whose result is the same whenever it is made.
     ///
     /// # Errors
@@ -161,6 +193,29 @@ impl<'a> Run<'a> {
         Ok(self.both(key, |now| Ok((measure(now)?, ())))?.0)
     }
 
+    /// A measurement whose result differs a little from run to run, as sums by atomic additions do. A replay measures it again, and `same`, given what is recorded and what is found
+    /// now, decides. What is recorded is returned.
+    ///
+    /// # Errors
+    /// As [`both`](Self::both).
+    pub fn near<T: Serialize + DeserializeOwned>(
+        &mut self,
+        key: &str,
+        measure: impl FnOnce(&mut Measurement<'_, T>) -> Result<T, Stop>,
+        same: impl FnOnce(&T, &T) -> bool,
+    ) -> Result<T, Stop> {
+        let record = self.kept::<T>(
+            key,
+            |record| &record.near,
+            |now| Ok(Record { near: encoded(key, &measure(now)?)?, ..Record::default() }),
+            |recorded, now| {
+                let is_same = same(&decoded(key, &recorded.near)?, &decoded(key, &now.near)?);
+                if is_same { Ok(()) } else { Err(differs(key, &recorded.near, &now.near)) }
+            },
+        )?;
+        decoded(key, &record.near)
+    }
+
     /// A measurement of times, which differ whenever they are measured. A replay takes them as they were.
     ///
     /// # Errors
@@ -170,19 +225,29 @@ impl<'a> Run<'a> {
         key: &str,
         measure: impl FnOnce(&mut Measurement<'_, ()>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
-        if let Some(recorded) = &self.replayed {
-            let record = recorded.get(key).ok_or_else(|| Stop::NotRecorded { key: key.into() })?.clone();
-            if self.journal.get(key).is_none() {
-                self.journal.insert(key, record)?;
+        if self.journal.get(key).is_none()
+            && let Some(record) = self.recorded(key)?
+        {
+            self.keep(key, record)?;
+            if let Some(replay) = &mut self.replay {
+                replay.replayed.taken += 1;
             }
         }
-        Ok(self.both(key, |now| Ok(((), measure(now)?)))?.1)
+        let record = self.kept::<()>(
+            key,
+            |record| &record.exact,
+            |now| Ok(Record { timed: encoded(key, &measure(now)?)?, ..Record::default() }),
+            |_, _| Ok(()),
+        )?;
+        decoded(key, &record.timed)
     }
 
-    /// One measurement with results that are the same whenever it is made, and times. It is taken from the journal if it is there; else it is made and kept.
+    /// One measurement with results that are the same whenever it is made, and times. It is taken from the journal if it is there; else it is made and kept. A replay measures it again and
+    /// returns what is recorded, the times too.
     ///
     /// # Errors
-    /// [`Stop::Interrupted`] if the watcher wants an end; what `measure` says; [`Stop::Differs`] in a replay; [`Error::File`] if the journal cannot be written.
+    /// [`Stop::Interrupted`] if the watcher wants an end; what `measure` says; [`Stop::Differs`] and [`Stop::NotRecorded`] in a replay; [`Stop::NotKept`] for a value that is not finite;
+    /// [`Stop::NotRead`] if the file holds something else under this key; [`Error::File`] if the journal cannot be written.
     pub fn both<E, T>(
         &mut self,
         key: &str,
@@ -192,44 +257,99 @@ impl<'a> Run<'a> {
         E: Serialize + DeserializeOwned,
         T: Serialize + DeserializeOwned,
     {
+        let record = self.kept::<E>(
+            key,
+            |record| &record.exact,
+            |now| {
+                let (exact, timed) = measure(now)?;
+                Ok(Record { exact: encoded(key, &exact)?, timed: encoded(key, &timed)?, ..Record::default() })
+            },
+            |recorded, now| {
+                if recorded.exact == now.exact { Ok(()) } else { Err(differs(key, &recorded.exact, &now.exact)) }
+            },
+        )?;
+        Ok((decoded(key, &record.exact)?, decoded(key, &record.timed)?))
+    }
+
+    /// A measurement's record: from the journal if it is there; else it is measured, in a replay compared by `same` with what is recorded, and kept. `before` is the part of what is recorded
+    /// that `measure` is given.
+    fn kept<B: DeserializeOwned>(
+        &mut self,
+        key: &str,
+        before: fn(&Record) -> &Value,
+        measure: impl FnOnce(&mut Measurement<'_, B>) -> Result<Record, Stop>,
+        same: impl FnOnce(&Record, &Record) -> Result<(), Stop>,
+    ) -> Result<Record, Stop> {
         let expected = self.expected.max(self.done + 1);
         let step = Step { key, done: self.done, expected };
         let wants_end = (self.watch)(&step).is_break();
         self.done += 1;
         self.expected = expected;
+        if let Some(replay) = &mut self.replay {
+            replay.reached.insert(key.to_string());
+        }
         if let Some(record) = self.journal.get(key) {
-            return Ok((decoded(key, &record.exact)?, decoded(key, &record.timed)?));
+            return Ok(record.clone());
         }
         if wants_end {
             return Err(Stop::Interrupted);
         }
-        let recorded = match &self.replayed {
-            Some(recorded) => Some(recorded.get(key).ok_or_else(|| Stop::NotRecorded { key: key.into() })?),
-            None => None,
-        };
-        let before: Option<E> = recorded.map(|record| decoded(key, &record.exact)).transpose()?;
+        let recorded = self.recorded(key)?;
+        let earlier: Option<B> = recorded.as_ref().map(|record| decoded(key, before(record))).transpose()?;
         let mut now = Measurement {
             device: &self.device,
             quick: self.quick,
-            before: before.as_ref(),
+            before: earlier.as_ref(),
             step,
             watch: &mut *self.watch,
         };
-        let (exact, timed) = measure(&mut now)?;
-        let record = Record { exact: encoded(key, &exact)?, timed: encoded(key, &timed)? };
-        if let Some(recorded) = recorded
-            && recorded.exact != record.exact
-        {
-            let (recorded, now) = difference(&recorded.exact, &record.exact);
-            return Err(Stop::Differs { key: key.into(), recorded, now });
+        let measured = measure(&mut now)?;
+        let Some(recorded) = recorded else { return self.keep(key, measured) };
+        same(&recorded, &measured)?;
+        if let Some(replay) = &mut self.replay {
+            replay.replayed.repeated += 1;
         }
-        // What cannot be read again would spoil the journal; a run that goes on must see the same values.
-        if encoded(key, &decoded::<E>(key, &record.exact)?)? != record.exact {
-            return Err(Stop::NotKept { key: key.into(), reason: "it is another value when it is read".into() });
+        self.keep(key, recorded)
+    }
+
+    /// In a replay, what the file holds of a measurement.
+    fn recorded(&self, key: &str) -> Result<Option<Record>, Stop> {
+        let Some(replay) = &self.replay else { return Ok(None) };
+        let record = replay.recorded.get(key).ok_or_else(|| Stop::NotRecorded { key: key.into() })?;
+        Ok(Some(record.clone()))
+    }
+
+    /// Puts a record into the journal; it is of the item that is measured unless it says another.
+    fn keep(&mut self, key: &str, mut record: Record) -> Result<Record, Stop> {
+        if record.item.is_empty() {
+            record.item.clone_from(&self.item);
         }
-        decoded::<T>(key, &record.timed)?;
-        self.journal.insert(key, record)?;
-        Ok((exact, timed))
+        self.journal.insert(key, record.clone())?;
+        Ok(record)
+    }
+
+    /// What is measured from now on is of this item.
+    pub(super) fn begin(&mut self, item: &str) {
+        self.item = item.to_string();
+    }
+
+    /// What a replay has repeated so far; nothing of another run.
+    pub fn replayed(&self) -> Option<Replayed> {
+        self.replay.as_ref().map(|replay| replay.replayed)
+    }
+
+    /// In a replay, holds that every recorded measurement was asked for whose item is among those asked for.
+    ///
+    /// # Errors
+    /// [`Stop::NotReached`] names the first that was not.
+    pub(super) fn expect_reached(&self, is_asked_for: impl Fn(&str) -> bool) -> Result<(), Stop> {
+        let Some(replay) = &self.replay else { return Ok(()) };
+        let records = replay.recorded.records().iter();
+        let mut left = records.filter(|(key, record)| is_asked_for(&record.item) && !replay.reached.contains(*key));
+        match left.next() {
+            Some((key, _)) => Err(Stop::NotReached { key: key.clone(), n: 1 + left.count() }),
+            None => Ok(()),
+        }
     }
 
     /// The measurements, when all is done.
@@ -238,12 +358,32 @@ impl<'a> Run<'a> {
     }
 }
 
-fn encoded(key: &str, value: &impl Serialize) -> Result<Value, Stop> {
-    serde_json::to_value(value).map_err(|error| Stop::NotKept { key: key.into(), reason: error.to_string() })
+/// A value as it is kept. What cannot be read again would spoil the journal, and a run that goes on must see the same values.
+fn encoded<T: Serialize + DeserializeOwned>(key: &str, value: &T) -> Result<Value, Stop> {
+    let not_kept = |reason: String| Stop::NotKept { key: key.into(), reason };
+    let written = |value: &T| serde_json::to_value(value).map_err(|error| not_kept(error.to_string()));
+    let kept = written(value)?;
+    let read = T::deserialize(&kept).map_err(|error| {
+        let text = error.to_string();
+        // JSON has neither NaN nor infinities: serde_json writes null for them, and null is then read as no number.
+        not_kept(match text.starts_with("invalid type: null") {
+            true => "it holds a value that is not finite (NaN or infinite)".into(),
+            false => text,
+        })
+    })?;
+    if written(&read)? != kept {
+        return Err(not_kept("it is another value when it is read".into()));
+    }
+    Ok(kept)
 }
 
 fn decoded<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, Stop> {
-    T::deserialize(value).map_err(|error| Stop::NotKept { key: key.into(), reason: error.to_string() })
+    T::deserialize(value).map_err(|error| Stop::NotRead { key: key.into(), reason: error.to_string() })
+}
+
+fn differs(key: &str, recorded: &Value, now: &Value) -> Stop {
+    let (recorded, now) = difference(recorded, now);
+    Stop::Differs { key: key.into(), recorded, now }
 }
 
 /// The first parts in which two values differ, with the way to them.

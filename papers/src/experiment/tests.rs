@@ -4,10 +4,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use warpplay::Device;
+use serde_json::{Value, json};
+use warpplay::{Backend, Device};
 
-use super::{Cell, Header, Item, Journal, Paper, Report, Run, Sheet, Step, Stop, Table, measure};
+use super::{Cell, Header, Item, Journal, Paper, Record, Replayed, Report, Run, Sheet, Step, Stop, Table, measure};
 
 /// A publication that counts its measurements.
 struct Counted {
@@ -38,6 +38,64 @@ impl Paper for Counted {
         }
         Ok(Sheet::new(item).table(table))
     }
+}
+
+/// A publication whose further measurements are decided by times, and one of whose items needs kernels.
+struct Deciding {
+    seconds: f64,
+}
+
+impl Paper for Deciding {
+    fn name(&self) -> &'static str {
+        "deciding"
+    }
+
+    fn items(&self) -> &'static [Item] {
+        const { &[Item::new("times", "what is fast goes on", "Table 1"), Item::new("kernels", "kernels", "Table 2")] }
+    }
+
+    fn options(&self) -> warpplay::Result<Value> {
+        Ok(json!({}))
+    }
+
+    fn sheet(&self, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
+        let sheet = Sheet::new(item);
+        if item.name == "times" {
+            let (_, both) = run.both("both", |_| Ok((1_u32, self.seconds)))?;
+            let timed = run.timed("timed", |_| Ok(self.seconds))?;
+            for (key, seconds) in [("after both", both), ("after timed", timed)] {
+                if seconds < 1.0 {
+                    run.exact(key, |_| Ok(4_u32))?;
+                }
+            }
+            return Ok(sheet.note(format!("{both} s, {timed} s")));
+        }
+        if run.device().backend() == Backend::Cpu {
+            return Ok(sheet.left_out("needs kernels"));
+        }
+        for key in ["kernel 1", "kernel 2"] {
+            run.exact(key, |_| Ok(8_u32))?;
+        }
+        Ok(sheet)
+    }
+}
+
+/// Measures the items of these names, all without a name, or repeats these records.
+fn decided(seconds: f64, device: Device, only: &[&str], recorded: Option<&Report>) -> Result<Report, Stop> {
+    let paper = Deciding { seconds };
+    let is_wanted = |item: &&Item| only.is_empty() || only.contains(&item.name);
+    let items: Vec<Item> = paper.items().iter().filter(is_wanted).copied().collect();
+    let header = Header::new(paper.name(), paper.options()?, &device, true);
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let mut run = Run::new(device, true, Journal::in_memory(), &mut watch);
+    if let Some(report) = recorded {
+        let mut journal = Journal::in_memory();
+        for (key, record) in &report.measurements {
+            journal.insert(key, record.clone())?;
+        }
+        run = run.replay(journal, &header)?;
+    }
+    measure(&paper, &items, run, |_| ControlFlow::Continue(()))
 }
 
 fn path(name: &str) -> PathBuf {
@@ -107,7 +165,10 @@ fn a_replay_finds_what_is_not_the_same() {
                 .expect("of the same options");
             let found = measure(&paper, paper.items(), replay, |_| ControlFlow::Continue(()));
             match found {
-                Ok(report) => assert!(!differs && report.sheets == whole.sheets),
+                Ok(report) => {
+                    assert!(!differs && report.sheets == whole.sheets);
+                    assert_eq!(report.replayed, Some(Replayed { repeated: 6, taken: 0 }));
+                }
                 Err(stop) => assert_eq!((differs, stop.to_string().as_str()), (true, "table1 1: 2 now, 1 recorded")),
             }
         }
@@ -115,6 +176,95 @@ fn a_replay_finds_what_is_not_the_same() {
     for file in [file, json] {
         fs::remove_file(file).expect("there");
     }
+}
+
+#[test]
+fn a_replay_decides_by_the_recorded_times() {
+    let whole = decided(0.5, Device::cpu(), &[], None).expect("measured");
+    assert_eq!((whole.measurements.len(), whole.replayed), (4, None));
+    // Slower than it was, it would leave out what came after: the recorded times count.
+    let again = decided(2.0, Device::cpu(), &[], Some(&whole)).expect("the same");
+    assert_eq!((&again.sheets, &again.measurements), (&whole.sheets, &whole.measurements));
+    assert_eq!(again.replayed, Some(Replayed { repeated: 3, taken: 1 }));
+    // Faster than it was, it would ask for what was not recorded.
+    let slow = decided(2.0, Device::cpu(), &[], None).expect("measured");
+    assert_eq!(slow.measurements.len(), 2);
+    let again = decided(0.5, Device::cpu(), &[], Some(&slow)).expect("the same");
+    assert_eq!(again.replayed, Some(Replayed { repeated: 1, taken: 1 }));
+}
+
+#[test]
+fn a_replay_that_leaves_out_recorded_measurements_fails() {
+    let whole = decided(0.5, Device::simt(), &[], None).expect("measured");
+    let items: Vec<&str> = whole.measurements.values().map(|record| record.item.as_str()).collect();
+    assert_eq!(items, ["times", "times", "times", "kernels", "kernels", "times"], "in the order of the keys");
+    let same = decided(0.5, Device::simt(), &[], Some(&whole)).expect("the same");
+    assert_eq!(same.replayed, Some(Replayed { repeated: 5, taken: 1 }));
+    let all: &[&str] = &[];
+    for only in [all, &["kernels"]] {
+        let stop = decided(0.5, Device::cpu(), only, Some(&whole)).expect_err("without kernels");
+        assert!(matches!(&stop, Stop::NotReached { key, n: 2 } if key == "kernel 1"), "{stop}");
+    }
+    // What is not asked for is not missed.
+    let times = decided(0.5, Device::cpu(), &["times"], Some(&whole)).expect("the same");
+    assert_eq!(times.replayed, Some(Replayed { repeated: 3, taken: 1 }));
+    // A file that does not say of which items its measurements are: all items together reach all of them.
+    let mut old = whole.clone();
+    old.measurements.values_mut().for_each(|record| record.item.clear());
+    let stop = decided(0.5, Device::cpu(), &[], Some(&old)).expect_err("without kernels");
+    assert!(matches!(&stop, Stop::NotReached { n: 2, .. }), "{stop}");
+    assert!(decided(0.5, Device::cpu(), &["times"], Some(&old)).is_ok());
+    let again = decided(0.5, Device::simt(), &[], Some(&old)).expect("the same");
+    assert_eq!(again.measurements, whole.measurements);
+}
+
+#[test]
+fn what_differs_a_little_is_compared_by_its_own_rule() {
+    let header = header(&Counted { offset: 0 });
+    let close = |recorded: &f64, now: &f64| (recorded - now).abs() < 1e-3;
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let mut first = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+    assert_eq!(first.near("sum", |_| Ok(1.5), close).expect("measured"), 1.5);
+    let record = first.journal().get("sum").cloned().expect("kept");
+    assert_eq!(record, Record { near: json!(1.5), ..Record::default() });
+    for (now, differs) in [(1.5001, None), (1.75, Some("sum: 1.75 now, 1.5 recorded"))] {
+        let mut recorded = Journal::in_memory();
+        recorded.insert("sum", record.clone()).expect("in memory");
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        let mut run = run.replay(recorded, &header).expect("of the same options");
+        let measured = |measurement: &mut super::Measurement<'_, f64>| {
+            assert_eq!(measurement.before, Some(&1.5));
+            Ok(now)
+        };
+        match run.near("sum", measured, close) {
+            Ok(value) => assert_eq!((value, differs), (1.5, None), "what is recorded counts"),
+            Err(stop) => assert_eq!(Some(stop.to_string().as_str()), differs),
+        }
+    }
+}
+
+#[test]
+fn a_journal_of_another_build_is_refused() {
+    let (paper, file) = (Counted { offset: 0 }, path("build"));
+    let ours = header(&paper);
+    let refused = || Journal::resume(&file, &ours).expect_err("another build").to_string();
+    let other = Header { build: "other".into(), ..ours.clone() };
+    drop(Journal::create(&file, other).expect("new"));
+    let said = refused();
+    assert!(said.contains(&format!("build other, and this run has {}", ours.build)), "{said}");
+    // One that does not say which build measured it.
+    let mut line: Value = serde_json::from_str(&text(&file)).expect("the first line");
+    let removed = line["header"].as_object_mut().and_then(|header| header.remove("build"));
+    assert_eq!(removed, Some(json!("other")));
+    fs::write(&file, format!("{line}\n")).expect("written");
+    let said = refused();
+    assert!(said.contains("build unknown, and this run has"), "{said}");
+    // Another build may repeat what this one measured.
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+    assert!(run.replay(Journal::read(&file).expect("a journal"), &ours).is_ok());
+    fs::remove_file(&file).expect("there");
 }
 
 #[test]
@@ -138,6 +288,8 @@ fn a_value_that_cannot_be_kept_is_an_error() {
     let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
     let mut run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
     let found = run.exact("mean", |_| Ok(f64::NAN)).expect_err("no JSON").to_string();
-    assert!(found.starts_with("mean: cannot be kept"), "{found}");
+    assert_eq!(found, "mean: cannot be kept: it holds a value that is not finite (NaN or infinite)");
+    let found = run.timed("times", |_| Ok(vec![1.0, f64::INFINITY])).expect_err("no JSON").to_string();
+    assert_eq!(found, "times: cannot be kept: it holds a value that is not finite (NaN or infinite)");
     assert!(run.journal().records().is_empty());
 }

@@ -1,14 +1,17 @@
 //! What the text claims beside its tables, and the settings of the tournaments on the empty board.
 
+use warpplay::mcts::contest::wilson_percent;
 use warpplay::mcts::{Connect4, Gomoku, Variant};
 
 use super::matches::scores;
-use super::options::{Experiment, Options, shrunk};
+use super::options::{Experiment, Options, counted, shrunk};
 use super::published::tournaments::TABLE_2;
-use super::published::{EIGHT_TREES_COST_PERCENT, GRID_PLAYOUTS, GRID_TREES, GameId, PRODIGAL_STEPS, TOURNAMENTS};
+use super::published::{
+    EIGHT_TREES_COST_PERCENT, GAMES, GRID_PLAYOUTS, GRID_TREES, GameId, PRODIGAL_STEPS, TOURNAMENTS,
+};
 use super::searches::{playouts_per_second, search, steps_per_second};
 use super::tournament;
-use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table};
+use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table, statistics};
 
 /// Section 4.1: steps of prodigal and thrifty searches, of many trees and one; and who wins.
 pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
@@ -29,8 +32,8 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
             for &variant in Variant::ALL {
                 let key = format!("claims {variant} m {m} T {n_trees}");
                 let search_options = options.search(variant, n_trees, m, limits);
-                let (found, timed) = search(run, &key, &Connect4::new(), &search_options, false)?;
-                of.push((variant, n_trees, steps_per_second(&found, &timed)));
+                let (result, timed) = search(run, &key, &Connect4::new(), &search_options, false)?;
+                of.push((variant, n_trees, steps_per_second(&result, &timed)));
             }
             let rate = |variant| of.iter().find(|rate| rate.0 == variant).map_or(f64::NAN, |rate| rate.2);
             let mut row: Vec<Cell> = vec![m.into(), n_trees.into()];
@@ -43,7 +46,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     }
     let mean = |wanted: &dyn Fn(Variant, u32) -> bool| {
         let of: Vec<f64> = rates.iter().filter(|rate| wanted(rate.0, rate.1)).map(|rate| rate.2).collect();
-        of.iter().sum::<f64>() / of.len() as f64
+        statistics::mean(&of)
     };
     let prodigal = mean(&|variant, _| !variant.is_thrifty()) / mean(&|variant, _| variant.is_thrifty());
     let cost = 100.0 * (1.0 - mean(&|_, n_trees| n_trees == 8) / mean(&|_, n_trees| n_trees == 1));
@@ -80,11 +83,8 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         direct.b.score_percent.into(),
     ]);
     let mut sheet = Sheet::new(item).table(claims).table(table);
-    if let Some([low, high]) = direct.b.interval_percent {
-        sheet = sheet.note(format!(
-            "ACP-PRODIGAL against OCP-PRODIGAL: 95 % interval of ours {low:.1} to {high:.1} % over {} games; of the published 56.5 % over 100 games it holds 50 % too.",
-            games.len()
-        ));
+    if let (Some(ours), Some(cell)) = (direct.b.interval_percent, cell) {
+        sheet = sheet.note(direct_note(ours, games.len() as u64, cell.score));
     }
     sheet = sheet.note("`its tables` is what the steps of Table 2 give: 6.2 / 4.5 and 5.4 / 3.9.");
     if run.device().backend() == warpplay::Backend::Cpu {
@@ -93,6 +93,26 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         );
     }
     Ok(sheet)
+}
+
+/// What the direct match says about ACP-PRODIGAL against OCP-PRODIGAL: the 95 % interval of our score over `games`, and of the published score in percent.
+fn direct_note(ours: [f64; 2], games: u64, published: f64) -> String {
+    let words = |[low, high]: [f64; 2]| {
+        let verdict = match (low > 50.0, high < 50.0) {
+            (true, _) => "is above 50 %",
+            (_, true) => "is below 50 %",
+            _ => "holds 50 %",
+        };
+        format!("{low:.1} to {high:.1} %, which {verdict}")
+    };
+    // A hundred games: there is an interval.
+    let theirs = wilson_percent(published, GAMES.into()).unwrap_or_default();
+    format!(
+        "ACP-PRODIGAL against OCP-PRODIGAL, 95 % intervals: ours over {} {}; the published {published:.1} % over {GAMES} games {}.",
+        counted(games, "game", "games"),
+        words(ours),
+        words(theirs)
+    )
 }
 
 /// The settings of Tables 2 and 3 on the empty board.
@@ -125,7 +145,7 @@ pub(super) fn speed(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
             GameId::Connect4 => ("connect4", format!("speed connect4 {}", published.variant)),
             GameId::Gomoku => ("gomoku", format!("speed gomoku {}", published.variant)),
         };
-        let (found, timed) = match published.game {
+        let (result, timed) = match published.game {
             GameId::Connect4 => search(run, &key, &Connect4::new(), &search_options, false)?,
             GameId::Gomoku => search(run, &key, &Gomoku::new(), &search_options, false)?,
         };
@@ -136,15 +156,47 @@ pub(super) fn speed(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
             limits.text().into(),
         ];
         for (theirs, ours) in [
-            (published.steps_per_second(), steps_per_second(&found, &timed)),
-            (published.playouts_per_second(), playouts_per_second(&found, &timed)),
+            (published.steps_per_second(), steps_per_second(&result, &timed)),
+            (published.playouts_per_second(), playouts_per_second(&result, &timed)),
         ] {
             row.extend([theirs.into(), ours.into(), (ours / theirs).into()]);
         }
-        row.extend([published.mean_depth.into(), found.trees.mean_depth.into()]);
-        row.extend([published.max_depth.into(), found.trees.max_depth.into()]);
-        row.extend([found.trees.full.into(), timed.engine.to_string().into()]);
+        row.extend([published.mean_depth.into(), result.trees.mean_depth.into()]);
+        row.extend([published.max_depth.into(), result.trees.max_depth.into()]);
+        row.extend([result.trees.full.into(), timed.engine.to_string().into()]);
         table.row(row);
     }
     Ok(Sheet::new(item).table(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_on_the_direct_match_follows_from_both_intervals() {
+        // Wilson's interval of 56.5 % of 100 games is 46.7 to 65.8 %, of 84 % 75.6 to 89.9 %, of 16 % its mirror image.
+        let cases = [
+            (
+                [40.0, 70.0],
+                6,
+                56.5,
+                "over 6 games 40.0 to 70.0 %, which holds 50 %",
+                "46.7 to 65.8 %, which holds 50 %",
+            ),
+            (
+                [51.0, 90.0],
+                1,
+                84.0,
+                "over 1 game 51.0 to 90.0 %, which is above",
+                "75.6 to 89.9 %, which is above 50 %",
+            ),
+            ([5.0, 49.0], 9, 16.0, "over 9 games 5.0 to 49.0 %, which is below", "10.1 to 24.4 %, which is below 50 %"),
+        ];
+        for (ours, games, published, of_ours, of_published) in cases {
+            let note = direct_note(ours, games, published);
+            assert!(note.contains(of_ours), "{note}");
+            assert!(note.ends_with(&format!("{published:.1} % over 100 games {of_published}.")), "{note}");
+        }
+    }
 }

@@ -4,11 +4,11 @@ use warpplay::mcts::contest::{Played, Side};
 use warpplay::mcts::{Connect4, Variant};
 
 use super::matches::{play_match, playouts_per_second, reached_cells, score_cells, scores};
-use super::options::{Experiment, Options};
+use super::options::{Experiment, Options, counted};
 use super::published::{
     EIGHT_TREES_COST_PERCENT, FIGURE_3_VANILLA, GRID_PLAYOUTS, GRID_TREES, PRODIGAL_STEPS, VANILLA,
 };
-use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table, statistics};
 
 /// Settings of the grid: trees and playouts; few and small ones in a quick run.
 fn grid(quick: bool) -> ([u32; 2], Vec<u32>, Vec<u32>) {
@@ -49,7 +49,7 @@ fn play(run: &mut Run<'_>, options: &Options, variants: &[Variant]) -> Result<Ve
 /// Mean over settings of a value, where each has one.
 fn mean<'a>(settings: impl Iterator<Item = &'a Setting>, of: impl Fn(&Setting) -> Option<f64>) -> f64 {
     let values: Vec<f64> = settings.filter_map(of).collect();
-    values.iter().sum::<f64>() / values.len() as f64
+    statistics::mean(&values)
 }
 
 fn steps(setting: &Setting) -> Option<f64> {
@@ -61,10 +61,10 @@ pub(super) fn figure3(item: &Item, run: &mut Run<'_>, options: &Options) -> Resu
     let size = options.size(Experiment::Grid, run.quick());
     let settings = play(run, options, Variant::ALL)?;
     let mut table = Table::new(format!(
-        "scores of the searches ({} a move) against the vanilla player ({} a move), {} games each",
+        "scores of the searches ({} a move) against the vanilla player ({} a move), {} each",
         size.limits.text(),
         size.vanilla.text(),
-        size.games
+        counted(size.games.into(), "game", "games")
     ))
     .column("variant")
     .column("m")

@@ -39,7 +39,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let limits = options.size(Experiment::Gomoku, quick).limits;
     let search_options = options.search(Variant::AcpProdigal, n_trees, n_playouts, limits);
     run.expect(1);
-    let (found, timed) = search(run, "Fig. 6 search", &position, &search_options, true)?;
+    let (result, timed) = search(run, "Fig. 6 search", &position, &search_options, true)?;
     let (m, trees) = published::SHAPE;
     let mut table = Table::new(format!(
         "a search of Gomoku by acp_prodigal: published (T = {trees}, m = {m}, 30 s, A100) and ours (T = {n_trees}, m = {n_playouts}, {})",
@@ -47,41 +47,51 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     ))
     .column("")
     .column("published")
+    .column("as read")
     .column("ours");
     let stages = published::MEAN_STAGE_MS;
-    let steps = found.steps as f64;
+    let steps = result.steps as f64;
     let ms = &timed.ms;
     let rows: [(&str, Cell, Cell); 23] = [
-        ("steps", published::STEPS.into(), found.steps.into()),
-        ("steps a second", published::STEPS_PER_SECOND.into(), steps_per_second(&found, &timed).into()),
-        ("playouts (n_root)", published::N_ROOT.into(), found.playouts.into()),
-        ("playouts a second", published::PLAYOUTS_PER_SECOND.into(), playouts_per_second(&found, &timed).into()),
+        ("steps", published::STEPS.into(), result.steps.into()),
+        ("steps a second", published::STEPS_PER_SECOND.into(), steps_per_second(&result, &timed).into()),
+        ("playouts", published::N_ROOT.into(), result.playouts.into()),
+        ("playouts a second", published::PLAYOUTS_PER_SECOND.into(), playouts_per_second(&result, &timed).into()),
         (
             "children of an expansion",
             ((published::SIZE.0 - 1.0) / published::STEPS as f64).into(),
-            found.branching().into(),
+            result.branching().into(),
         ),
         ("total, ms", published::MS.0.into(), ms.total.into()),
         ("loop, ms", published::MS.1.into(), ms.loop_.into()),
-        ("mean step, ms", (published::MS.1 / published::STEPS as f64).into(), (ms.loop_ / steps).into()),
+        ("mean step, ms", published::MEAN_STEP_MS.into(), (ms.loop_ / steps).into()),
         ("mean select, ms", stages[0].into(), ms.mean_select.into()),
         ("mean expand, ms", stages[1].into(), ms.mean_expand.into()),
         ("mean playout, ms", stages[2].into(), ms.mean_playout.into()),
         ("mean backup, ms", stages[3].into(), ms.mean_backup.into()),
         ("reduce over trees, ms", published::REDUCE_OVER_TREES_MS.into(), ms.reduce_over_trees.into()),
         ("reduce over actions, ms", Cell::Empty, ms.reduce_over_actions.into()),
-        ("mean depth", published::DEPTH.0.into(), found.trees.mean_depth.into()),
-        ("max depth", published::DEPTH.1.into(), found.trees.max_depth.into()),
-        ("mean size", published::SIZE.0.into(), found.trees.mean_size.into()),
-        ("max size", published::SIZE.1.into(), found.trees.max_size.into()),
-        ("trees", trees.into(), found.trees.count.into()),
-        ("best action", published::BEST.name.into(), found.best.name.clone().into()),
-        ("its n", published::BEST.n.into(), found.best.n.into()),
-        ("its q", published::BEST.q.into(), found.best.q.map(f64::from).into()),
-        ("its ucb", published::BEST.ucb.into(), found.best.ucb.map(f64::from).into()),
+        ("mean depth", published::DEPTH.0.into(), result.trees.mean_depth.into()),
+        ("max depth", published::DEPTH.1.into(), result.trees.max_depth.into()),
+        ("mean size", published::SIZE.0.into(), result.trees.mean_size.into()),
+        ("max size", published::SIZE.1.into(), result.trees.max_size.into()),
+        ("trees", trees.into(), result.trees.count.into()),
+        ("best action", published::BEST.name.into(), result.best.name.clone().into()),
+        ("its n", published::BEST.n.into(), result.best.n.into()),
+        ("its q", published::BEST.q.into(), result.best.q.map(f64::from).into()),
+        ("its ucb", published::BEST.ucb.into(), result.best.ucb.map(f64::from).into()),
     ];
     for (name, theirs, ours) in rows {
-        table.row([name.into(), theirs, ours]);
+        let misread = published::MISREAD.iter().find(|misread| misread.what == name);
+        table.row([name.into(), theirs, misread.map(|misread| misread.as_read).into(), ours]);
+    }
+    let mut corrected = Table::new("numbers that the text at hand has wrong")
+        .column("number")
+        .column("as read")
+        .column("follows")
+        .column("from");
+    for misread in &published::MISREAD {
+        corrected.row([misread.what.into(), misread.as_read.into(), misread.follows.into(), misread.from.into()]);
     }
     let mut actions =
         Table::new("actions with most playouts").column("action").column("index").column("n").column("wins");
@@ -95,7 +105,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         best.q.into(),
         best.ucb.into(),
     ]);
-    let mut ranked: Vec<_> = found.actions.iter().collect();
+    let mut ranked: Vec<_> = result.actions.iter().collect();
     ranked.sort_by_key(|action| std::cmp::Reverse((action.n, action.wins)));
     for action in ranked.into_iter().take(6) {
         actions.row([
@@ -110,9 +120,10 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let moves: String = moves.iter().map(|&action| Gomoku::action_name(action)).collect();
     Ok(Sheet::new(item)
         .table(table)
+        .table(corrected)
         .table(actions)
         .note(format!("Ours searches the position after {moves}."))
         .note(format!("Stage times of ours: {}; engine {}.", timed.stage_times_from, timed.engine))
-        .note("Playouts a second and mean step as published follow from its other numbers; the text prints 17,718,604.5 and 8.652 ms, a digit of each misread.")
+        .note("`published` has the numbers that fit together; `as read` has those of the text at hand, which was read by a machine from a small print, where they are others.")
         .left_out("The published position: the board cannot be read from the text. Ours has as many stones (73), which the published counts give."))
 }

@@ -38,8 +38,8 @@ pub(super) fn play_match<G: KernelSet + Notation>(
         .collect()
 }
 
-/// Seed of a player in a game: 53 bits that depend on all of these.
-fn game_seed(seed: u64, key: &str, side: Side) -> u64 {
+/// Seed of a player in a game: 53 bits that depend on all of these. Every `seed` is allowed.
+pub(super) fn game_seed(seed: u64, key: &str, side: Side) -> u64 {
     // FNV-1a (Fowler, Noll and Vo) over the key, then SplitMix64's finaliser.
     let hash = key
         .bytes()
@@ -70,8 +70,8 @@ pub(super) fn reached_cells(score: &Score) -> [Cell; 4] {
 pub(super) fn playouts_per_second(games: &[Played], side: Side) -> Option<f64> {
     let moves = games.iter().flat_map(|played| played.record.moves.iter().zip(&played.seconds));
     let (playouts, seconds) = moves
-        .filter(|(found, _)| found.side == side)
-        .fold((0.0, 0.0), |(playouts, sum), (found, seconds)| (playouts + found.playouts as f64, sum + seconds));
+        .filter(|(turn, _)| turn.side == side)
+        .fold((0.0, 0.0), |(playouts, sum), (turn, seconds)| (playouts + turn.playouts as f64, sum + seconds));
     (seconds > 0.0).then(|| playouts / seconds)
 }
 
@@ -83,12 +83,12 @@ mod tests {
     fn seeds_differ_by_game_side_and_seed() {
         let mut seeds: Vec<u64> = ["table2 B-C game 1", "table2 B-C game 2", "table3 B-C game 1"]
             .iter()
-            .flat_map(|key| [0, 1].map(|seed| (key, seed)))
+            .flat_map(|key| [0, 1, u64::MAX].map(|seed| (key, seed)))
             .flat_map(|(key, seed)| Side::BOTH.map(|side| game_seed(seed, key, side)))
             .collect();
         seeds.sort_unstable();
         seeds.dedup();
-        assert_eq!(seeds.len(), 12);
+        assert_eq!(seeds.len(), 18);
         assert!(seeds.iter().all(|seed| seed >> 53 == 0));
     }
 }

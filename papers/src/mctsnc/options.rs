@@ -64,10 +64,15 @@ impl Limits {
         Self { steps: Some(steps), seconds: None }
     }
 
+    /// What limits a move, as in "by equal time".
+    pub const fn kind(&self) -> &'static str {
+        if self.steps.is_some() { "steps" } else { "time" }
+    }
+
     /// In words.
     pub fn text(&self) -> String {
         match (self.steps, self.seconds) {
-            (Some(steps), _) => format!("{steps} steps"),
+            (Some(steps), _) => counted(steps, "step", "steps"),
             (None, Some(seconds)) => format!("{seconds} s"),
             (None, None) => "no limit".into(),
         }
@@ -159,6 +164,11 @@ impl Options {
     }
 }
 
+/// A number with its noun: `1 game`, `6 games`.
+pub(super) fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// Trees and playouts, T and m, of a `quick` run: few enough for a CPU.
 pub(super) fn shrunk([n_trees, n_playouts]: [u32; 2], quick: bool) -> [u32; 2] {
     if quick { [n_trees.div_ceil(4), n_playouts.div_ceil(128)] } else { [n_trees, n_playouts] }
@@ -186,6 +196,14 @@ mod tests {
         let given = Options { steps: Some(7), games: Some(3), ..options };
         let size = given.size(Experiment::Grid, true);
         assert_eq!((size.games, size.limits, size.vanilla), (3, Limits::of_steps(7), Limits::of_steps(7)));
+    }
+
+    #[test]
+    fn one_of_a_kind_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "game", "games")), ["0 games", "1 game", "2 games"]);
+        let limits = [Limits::of_steps(1), Limits { steps: None, seconds: Some(0.5) }];
+        assert_eq!(limits.map(|limits| limits.text()), ["1 step", "0.5 s"]);
+        assert_eq!(limits.map(|limits| limits.kind()), ["steps", "time"]);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use warpplay::mcts::{Connect4, Variant};
 
 use super::matches::{play_match, reached_cells, score_cells, scores};
-use super::options::{Experiment, Options, shrunk};
+use super::options::{Experiment, Options, counted, shrunk};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// Playouts that are tried.
 const PLAYOUTS: [u32; 5] = [2, 8, 32, 128, 512];
 
-/// m against steps at equal time, against one and the same opponent.
+/// m against steps by equal time, against one and the same opponent.
 pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result<Sheet, Stop> {
     let quick = run.quick();
     let size = options.size(Experiment::Connect4, quick);
@@ -18,9 +18,9 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let opponent = options.player(Variant::AcpProdigal, n_trees, n_playouts, size.limits);
     run.expect(2 * playouts.len() as u64 * u64::from(size.games));
     let mut table = Table::new(format!(
-        "Connect 4, T = {n_trees}, {} a move for both, {} games each, against acp_prodigal with m = {n_playouts}",
+        "Connect 4, T = {n_trees}, {} a move for both, {} each, against acp_prodigal with m = {n_playouts}",
         size.limits.text(),
-        size.games
+        counted(size.games.into(), "game", "games")
     ))
     .column("variant")
     .column("m");
@@ -64,11 +64,13 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     }
     let figure = Figure {
         file: item.name.into(),
-        title: "score against playouts a step, at equal time".into(),
+        title: format!("score against playouts a step, by equal {}", size.limits.kind()),
         x: Axis::log("playouts, m"),
         y: Axis::linear("score, %"),
         chart: Chart::Lines(lines),
     };
     let sheet = best.into_iter().fold(Sheet::new(item).table(table).figure(figure), Sheet::note);
+    let sheet =
+        if options.steps.is_some() { sheet.left_out("Equal time: --steps limits every search.") } else { sheet };
     Ok(sheet.left_out("A published answer: the paper asks the question."))
 }

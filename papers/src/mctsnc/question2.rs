@@ -4,11 +4,12 @@
 //! (OCP), on the games of this library; both players have the same number of playouts a move, which is what their time is spent on.
 
 use serde::{Deserialize, Serialize};
-use warpplay::mcts::contest::wilson_percent;
+use warpplay::mcts::contest::{Side, wilson_percent};
 use warpplay::mcts::{Adapted, Connect4};
 use warpplay_cpu_ref::mcts::{Game, GameResult, Stream, Streams, q, ucb};
 
-use super::options::Options;
+use super::matches::game_seed;
+use super::options::{Options, counted};
 use crate::experiment::{Item, Run, Sheet, Stop, Table};
 
 /// How many playouts a child at this depth (from 1) gets.
@@ -143,12 +144,12 @@ struct Played {
     max_depths: [u64; 2],
 }
 
-/// Plays a game of the schedules; the one of `first` begins.
+/// Plays a game of the schedules, each with its seed; the one of `first` begins.
 fn play(
     schedules: [Schedule; 2],
     budget: u64,
     first: usize,
-    seed: u64,
+    seeds: [u64; 2],
     check: &mut dyn FnMut() -> Result<(), Stop>,
 ) -> Result<Played, Stop> {
     let mut position = Adapted(Connect4::new());
@@ -156,7 +157,7 @@ fn play(
     let mut to_move = first;
     while position.result().is_none() {
         check()?;
-        let mut tree = Tree::new(position, 2 * seed + to_move as u64);
+        let mut tree = Tree::new(position, seeds[to_move]);
         let (action, steps) = tree.search(schedules[to_move], budget);
         position.apply(action);
         played.moves[to_move] += 1;
@@ -181,7 +182,8 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
     let games = u64::from(options.games.unwrap_or(games));
     run.expect(SCHEDULES.len() as u64 * games);
     let mut table = Table::new(format!(
-        "Connect 4, one tree on the CPU, {budget} playouts a move for both, {games} games each, against constant 16"
+        "Connect 4, one tree on the CPU, {budget} playouts a move for both, {} each, against constant 16",
+        counted(games, "game", "games")
     ))
     .column("playouts by depth");
     for (head, digits) in
@@ -195,7 +197,8 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         for game in 0..games {
             let key = format!("question 2 {name} game {}", game + 1);
             let played = run.exact(&key, |now| {
-                play([schedule, CONSTANT], budget, (game % 2) as usize, options.seed + game, &mut || now.check())
+                let seeds = Side::BOTH.map(|side| game_seed(options.seed, &key, side));
+                play([schedule, CONSTANT], budget, (game % 2) as usize, seeds, &mut || now.check())
             })?;
             sum.score += played.score;
             for side in 0..2 {
@@ -219,7 +222,7 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         let verdict = match (low > 50.0, high < 50.0) {
             (true, _) => "better than the same number at every depth",
             (_, true) => "worse than the same number at every depth",
-            _ => "not told apart from the same number at every depth by so many games",
+            _ => "the games do not tell it from the same number at every depth",
         };
         sheet = sheet.note(format!("{name}: {verdict}."));
     }
@@ -230,9 +233,13 @@ pub(super) fn sheet(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
+    use warpplay::Device;
     use warpplay_cpu_ref::mcts::vanilla::Vanilla;
 
     use super::*;
+    use crate::experiment::{Journal, Step};
 
     #[test]
     fn with_one_playout_at_every_depth_it_is_the_vanilla_search() {
@@ -245,6 +252,22 @@ mod tests {
         let ours: Vec<(u64, u64)> = tree.nodes.iter().map(|node| (node.n, node.wins)).collect();
         let theirs: Vec<(u64, u64)> = vanilla.nodes().iter().map(|node| (node.n, node.wins)).collect();
         assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn every_seed_is_allowed() {
+        let item = Item::new("question2", "Playouts that depend on the depth", "section 5, question 2");
+        let measured = [0, u64::MAX].map(|seed| {
+            let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+            let mut run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+            let options = Options { seed, games: Some(1), ..Options::default() };
+            let sheet = sheet(&item, &mut run, &options).expect("three games");
+            assert_eq!((sheet.tables[0].rows.len(), sheet.notes.len()), (3, 3));
+            assert!(sheet.tables[0].title.contains("1 game each"), "{}", sheet.tables[0].title);
+            run.journal().records().clone()
+        });
+        assert_eq!(measured.each_ref().map(|records| records.len()), [3, 3]);
+        assert_ne!(measured[0], measured[1], "other seeds, other games");
     }
 
     #[test]

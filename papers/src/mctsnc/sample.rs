@@ -4,9 +4,9 @@ use warpplay::mcts::contest::{GameResult, Played, PlayerOptions, Side};
 use warpplay::mcts::{Connect4, Game, Gomoku, KernelSet, Notation, Variant};
 
 use super::matches::play_match;
-use super::options::{Experiment, Options, shrunk};
+use super::options::{Experiment, Options, counted, shrunk};
 use super::published::{FIGURE_7_ENLARGED, GameId};
-use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table, statistics};
 
 /// The players of the sample game: all children played prodigally, T = 4, m = 256, against the vanilla player in Connect 4, against the thrifty form in Gomoku.
 fn players(options: &Options, game: GameId, quick: bool) -> [PlayerOptions; 2] {
@@ -48,7 +48,7 @@ pub(super) fn figure(item: &Item, run: &mut Run<'_>, options: &Options, game: Ga
     let players = players(options, game, run.quick());
     let played = play(run, options, game)?;
     let enlarged = if game == GameId::Gomoku { FIGURE_7_ENLARGED } else { 1.0 };
-    let of = |side: Side| (1u32..).zip(&played.record.moves).filter(move |(_, found)| found.side == side);
+    let of = |side: Side| (1u32..).zip(&played.record.moves).filter(move |(_, turn)| turn.side == side);
     let mut values = Vec::new();
     let mut depths = Vec::new();
     let mut table = Table::new("means over the moves of the game").column("player").digits("q", 4).digits("ucb - q", 6);
@@ -56,8 +56,8 @@ pub(super) fn figure(item: &Item, run: &mut Run<'_>, options: &Options, game: Ga
     for side in Side::BOTH {
         let player = name(&players[side.index()]);
         let rows: Vec<[f64; 4]> = of(side)
-            .filter_map(|(ply, found)| {
-                let (q, ucb) = (f64::from(found.q?), f64::from(found.ucb?));
+            .filter_map(|(ply, turn)| {
+                let (q, ucb) = (f64::from(turn.q?), f64::from(turn.ucb?));
                 Some([f64::from(ply), q, q + enlarged * (ucb - q), ucb - q])
             })
             .collect();
@@ -69,20 +69,19 @@ pub(super) fn figure(item: &Item, run: &mut Run<'_>, options: &Options, game: Ga
         });
         let line = |name: &str, depth: &dyn Fn(&warpplay::mcts::contest::MoveRecord) -> f64| Line {
             name: format!("{side}: {name}"),
-            points: of(side).map(|(ply, found)| [f64::from(ply), depth(found)]).collect(),
+            points: of(side).map(|(ply, turn)| [f64::from(ply), depth(turn)]).collect(),
             ..Line::default()
         };
-        depths.push(line("mean depth", &|found| found.mean_depth));
-        depths.push(line("max depth", &|found| f64::from(found.max_depth)));
-        let mean = |value: &dyn Fn(usize) -> f64, n: usize| (0..n).map(value).sum::<f64>() / n.max(1) as f64;
-        let moves: Vec<_> = of(side).map(|(_, found)| found).collect();
+        depths.push(line("mean depth", &|turn| turn.mean_depth));
+        depths.push(line("max depth", &|turn| f64::from(turn.max_depth)));
+        let mean = |values: Vec<f64>| Cell::from((!values.is_empty()).then(|| statistics::mean(&values)));
         table.row([
             Cell::from(format!("{side}: {player}")),
-            mean(&|at| rows[at][1], rows.len()).into(),
-            mean(&|at| rows[at][3], rows.len()).into(),
-            mean(&|at| moves[at].mean_depth, moves.len()).into(),
-            mean(&|at| f64::from(moves[at].max_depth), moves.len()).into(),
-            moves.len().into(),
+            mean(rows.iter().map(|row| row[1]).collect()),
+            mean(rows.iter().map(|row| row[3]).collect()),
+            mean(of(side).map(|(_, turn)| turn.mean_depth).collect()),
+            mean(of(side).map(|(_, turn)| f64::from(turn.max_depth)).collect()),
+            of(side).count().into(),
         ]);
     }
     let chart = |file: String, title: String, y: &str, lines| Figure {
@@ -105,8 +104,8 @@ pub(super) fn figure(item: &Item, run: &mut Run<'_>, options: &Options, game: Ga
         .figure(top)
         .figure(bottom)
         .note(format!(
-            "{} moves; {}. The game itself is in the item games.",
-            played.record.moves.len(),
+            "{}; {}. The game itself is in the item games.",
+            counted(played.record.moves.len() as u64, "move", "moves"),
             result(&played)
         ))
         .left_out("The published curves: a picture of one game, without its moves or numbers."))
@@ -136,18 +135,18 @@ pub(super) fn games(item: &Item, run: &mut Run<'_>, options: &Options) -> Result
         }
         table = table.digits("q", 5).digits("ucb", 5).column("n").column("playouts").column("steps");
         table = table.digits("mean depth", 2).column("max depth").digits("ms", 2);
-        for ((ply, found), seconds) in (1u32..).zip(&played.record.moves).zip(&played.seconds) {
+        for ((ply, turn), seconds) in (1u32..).zip(&played.record.moves).zip(&played.seconds) {
             table.row([
                 ply.into(),
-                found.side.to_string().into(),
-                found.name.clone().into(),
-                found.q.map(f64::from).into(),
-                found.ucb.map(f64::from).into(),
-                found.n.into(),
-                found.playouts.into(),
-                found.steps.into(),
-                found.mean_depth.into(),
-                found.max_depth.into(),
+                turn.side.to_string().into(),
+                turn.name.clone().into(),
+                turn.q.map(f64::from).into(),
+                turn.ucb.map(f64::from).into(),
+                turn.n.into(),
+                turn.playouts.into(),
+                turn.steps.into(),
+                turn.mean_depth.into(),
+                turn.max_depth.into(),
                 (1e3 * seconds).into(),
             ]);
         }
@@ -171,10 +170,10 @@ fn sgf<G: KernelSet + Notation>(players: &[PlayerOptions; 2], played: &Played) -
         _ => "W+",
     };
     let mut text = format!("(;FF[4]GN[{}]PB[{black}]PW[{white}]RE[{result}]", G::NAME);
-    for found in &record.moves {
-        let colour = if found.side == record.first { 'B' } else { 'W' };
-        let value = found.q.map_or(String::new(), |q| format!("V[{q:.5}]"));
-        text += &format!(";{colour}[{}]{value}C[steps {} playouts {}]", found.name, found.steps, found.playouts);
+    for turn in &record.moves {
+        let colour = if turn.side == record.first { 'B' } else { 'W' };
+        let value = turn.q.map_or(String::new(), |q| format!("V[{q:.5}]"));
+        text += &format!(";{colour}[{}]{value}C[steps {} playouts {}]", turn.name, turn.steps, turn.playouts);
     }
     text + ")"
 }

@@ -9,9 +9,9 @@ use warpplay::{Backend, Progress};
 
 use crate::experiment::{Run, Stop};
 
-/// What a search finds again when its steps are repeated.
+/// What a search comes to; a repetition with the same steps comes to the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub steps: u64,
     pub playouts: u64,
     pub best: ActionReport,
@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub trees: TreesReport,
 }
 
-/// How long it took.
+/// How long it took, and with which engine: a repetition may use another engine and comes to the same result, so the engine stands with the times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Timed {
     pub engine: Engine,
@@ -29,7 +29,7 @@ pub(super) struct Timed {
     pub stage_times_from: String,
 }
 
-impl Found {
+impl SearchResult {
     /// Children that an expansion made, in the mean over steps and trees: the branching factor where leaves were not terminal.
     pub fn branching(&self) -> f64 {
         (self.trees.mean_size - 1.0) / self.steps as f64
@@ -43,11 +43,11 @@ pub(super) fn search<G: KernelSet + Notation>(
     position: &G,
     options: &SearchOptions,
     keep_actions: bool,
-) -> Result<(Found, Timed), Stop> {
+) -> Result<(SearchResult, Timed), Stop> {
     run.both(key, |now| {
         let mut options = options.clone();
         if let Some(before) = now.before {
-            let before: &Found = before;
+            let before: &SearchResult = before;
             (options.steps, options.seconds) = (Some(before.steps), None);
         }
         let mut search = Search::<G>::builder().options(options).action_names(G::action_name).build(now.device)?;
@@ -63,7 +63,7 @@ pub(super) fn search<G: KernelSet + Notation>(
             return Err(Stop::Interrupted);
         }
         let Report { engine, seconds, best, actions, performance, .. } = report;
-        let found = Found {
+        let result = SearchResult {
             steps: performance.steps,
             playouts: performance.playouts,
             best,
@@ -71,16 +71,16 @@ pub(super) fn search<G: KernelSet + Notation>(
             trees: performance.trees,
         };
         let timed = Timed { engine, seconds, ms: performance.ms, stage_times_from: performance.stage_times_from };
-        Ok((found, timed))
+        Ok((result, timed))
     })
 }
 
 /// Steps a second of a search.
-pub(super) fn steps_per_second(found: &Found, timed: &Timed) -> f64 {
-    found.steps as f64 / timed.seconds.max(1e-9)
+pub(super) fn steps_per_second(result: &SearchResult, timed: &Timed) -> f64 {
+    result.steps as f64 / timed.seconds.max(1e-9)
 }
 
 /// Playouts a second of a search.
-pub(super) fn playouts_per_second(found: &Found, timed: &Timed) -> f64 {
-    found.playouts as f64 / timed.seconds.max(1e-9)
+pub(super) fn playouts_per_second(result: &SearchResult, timed: &Timed) -> f64 {
+    result.playouts as f64 / timed.seconds.max(1e-9)
 }

@@ -1,10 +1,10 @@
-//! Tables 2 and 3: the tournaments, by equal time as published and by equal steps beside it.
+//! Tables 2 and 3: the tournaments, by equal time as published and by equal steps beside it; with `--steps` by equal steps alone.
 
 use warpplay::mcts::contest::{Played, PlayerOptions, Score, wilson_percent};
 use warpplay::mcts::{KernelSet, Notation};
 
 use super::matches::{play_match, reached_cells, score_cells, scores};
-use super::options::{Experiment, Limits, Options, Size};
+use super::options::{Experiment, Limits, Options, Size, counted};
 use super::published::tournaments::{LETTERS, Tournament};
 use super::published::{GAMES, GameId};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Run, Sheet, Stop, Table};
@@ -23,8 +23,8 @@ fn name(table: &Tournament, row: usize) -> String {
     format!("{} {variant}", LETTERS[row])
 }
 
-/// The sizes of a tournament: by time, and by steps.
-fn sizes(options: &Options, table: &Tournament, quick: bool) -> [(&'static str, Size); 2] {
+/// The sizes of a tournament: by time, and by steps. Where the caller limits steps there is nothing by time.
+fn sizes(options: &Options, table: &Tournament, quick: bool) -> Vec<(&'static str, Size)> {
     let experiment = match table.game {
         GameId::Connect4 => Experiment::Connect4,
         GameId::Gomoku => Experiment::Gomoku,
@@ -39,7 +39,8 @@ fn sizes(options: &Options, table: &Tournament, quick: bool) -> [(&'static str, 
         (GameId::Gomoku, ..) => 100,
     };
     let limits = Limits::of_steps(options.steps.unwrap_or(steps));
-    [("time", time), ("steps", Size { limits, vanilla: limits, ..time })]
+    let by_steps = ("steps", Size { limits, vanilla: limits, ..time });
+    if options.steps.is_some() { vec![by_steps] } else { vec![("time", time), by_steps] }
 }
 
 /// The games of two players: `a` before `b`; `by` is `time` or `steps`.
@@ -56,7 +57,7 @@ fn pair<G: KernelSet + Notation>(
     play_match::<G>(run, &key, &players, size.games, options.seed)
 }
 
-/// The direct match of two players by equal time, for a claim about them: the same games as the tournament's.
+/// The direct match of two players, for a claim about them: games of the tournament, by equal time if there are such.
 pub(super) fn direct<G: KernelSet + Notation>(
     run: &mut Run<'_>,
     options: &Options,
@@ -142,33 +143,44 @@ pub(super) fn sheet<G: KernelSet + Notation>(
 ) -> Result<Sheet, Stop> {
     let sizes = sizes(options, table, run.quick());
     run.expect(sizes.iter().map(|(_, size)| 10 * u64::from(size.games)).sum());
-    let time = Results::play::<G>(run, options, table, sizes[0])?;
-    let steps = Results::play::<G>(run, options, table, sizes[1])?;
-    let limits = sizes.map(|(_, size)| size.limits.text());
-    let games = sizes[0].1.games;
+    let mut measured = Vec::new();
+    for &(by, size) in &sizes {
+        measured.push((by, Results::play::<G>(run, options, table, (by, size))?));
+    }
+    // By time where there are such games: as published.
+    let (by, main) = &measured[0];
+    let ours: Vec<String> = sizes
+        .iter()
+        .map(|(by, size)| {
+            format!("by equal {by} ({}, {} a move)", counted(size.games.into(), "game", "games"), size.limits.text())
+        })
+        .collect();
     let mut cells = Table::new(format!(
-        "scores in %: published ({GAMES} games, {} s a move), ours by equal time ({games} games, {} a move) and by equal steps ({} a move)",
-        table.seconds, limits[0], limits[1]
+        "scores in %: published ({GAMES} games, {} s a move), ours {}",
+        table.seconds,
+        ours.join(" and ")
     ))
     .column("player")
     .column("against");
     for head in ["published", "low", "high", "first", "second"] {
         cells = cells.digits(head, 1);
     }
-    for kind in ["time", "steps"] {
+    for (by, _) in &measured {
         for head in ["ours", "low", "high", "first", "second"] {
-            cells = cells.digits(format!("{head}, {kind}"), 1);
+            cells = cells.digits(format!("{head}, {by}"), 1);
         }
     }
-    for (of_time, of_steps) in time.against.iter().zip(&steps.against) {
-        let [a, b] = of_time.rows;
+    for (at, against) in main.against.iter().enumerate() {
+        let [a, b] = against.rows;
         let mut row: Vec<Cell> = vec![name(table, a).into(), name(table, b).into()];
         let published = table.cells[a][b];
         row.push(published.map(|cell| cell.score).into());
         let interval = published.and_then(|cell| wilson_percent(cell.score, GAMES.into()));
         row.extend([0, 1].map(|at| Cell::from(interval.map(|bounds| bounds[at]))));
         row.extend([published.map(|cell| cell.first).into(), published.map(|cell| cell.second).into()]);
-        for score in [&of_time.score, &of_steps.score] {
+        for (_, results) in &measured {
+            // Sorted by their rows in all results.
+            let score = &results.against[at].score;
             row.extend(score_cells(score));
             row.extend([score.as_first_percent.into(), score.as_second_percent.into()]);
         }
@@ -181,11 +193,11 @@ pub(super) fn sheet<G: KernelSet + Notation>(
     {
         players = players.digits(format!("{head}, published"), digits);
     }
-    for kind in ["time", "steps"] {
+    for (by, _) in &measured {
         for (head, digits) in
             [("score", 1), ("low", 1), ("high", 1), ("playouts", 0), ("steps", 0), ("mean depth", 2), ("max depth", 2)]
         {
-            players = players.digits(format!("{head}, {kind}"), digits);
+            players = players.digits(format!("{head}, {by}"), digits);
         }
     }
     for row in 0..5 {
@@ -196,37 +208,47 @@ pub(super) fn sheet<G: KernelSet + Notation>(
         let mut line: Vec<Cell> = vec![name(table, row).into(), settings.into()];
         line.extend([table.averages[row].into(), table.average(row).into()]);
         line.extend(table.reached(row).map(Cell::from));
-        for results in [&time, &steps] {
+        for (_, results) in &measured {
             line.extend(score_cells(&results.players[row]));
             line.extend(reached_cells(&results.players[row]));
         }
         players.row(line);
     }
 
-    let percent = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2} %"));
+    let first_movers: Vec<String> = measured
+        .iter()
+        .map(|(by, results)| {
+            let percent = results.first_mover().map_or("-".into(), |value| format!("{value:.2} %"));
+            format!("{percent} by {by}")
+        })
+        .collect();
     let mut sheet = Sheet::new(item)
         .note(format!(
-            "Mean score of the first mover: published {:.2} %; ours {} by time, {} by steps.",
+            "Mean score of the first mover: published {:.2} %; ours {}.",
             table.first_mover,
-            percent(time.first_mover()),
-            percent(steps.first_mover())
+            first_movers.join(", ")
         ))
         .note("low and high are the ends of the 95 % interval (Wilson); of the published scores too, which the paper gives without.")
-        .note(outside(&time, table));
-    let full: u64 = [&time, &steps].iter().flat_map(|of| &of.players).map(|of| of.searches_with_full_trees).sum();
+        .note(outside(by, main, table));
+    let full: u64 =
+        measured.iter().flat_map(|(_, results)| &results.players).map(|of| of.searches_with_full_trees).sum();
     if full > 0 {
-        sheet = sheet.note(format!("Trees were full in {full} searches: more --memory lets them grow."));
+        sheet = sheet
+            .note(format!("Trees were full in {}: more --memory lets them grow.", counted(full, "search", "searches")));
+    }
+    if options.steps.is_some() {
+        sheet = sheet.left_out("Games by equal time: --steps limits every search.");
     }
     if run.quick() {
         sheet = sheet
             .left_out("The published T and m: a quick run has a quarter of the trees and a 128th of the playouts.");
     }
-    sheet = sheet.figure(heat(item, table, &time));
+    sheet = sheet.figure(heat(item, table, by, main));
     Ok(sheet.table(cells).table(players))
 }
 
-/// Where ours and the published score cannot be the same.
-fn outside(ours: &Results, table: &Tournament) -> String {
+/// Where ours and the published score cannot be the same; `by` says how ours were limited.
+fn outside(by: &str, ours: &Results, table: &Tournament) -> String {
     let differ = |against: &&Against| {
         let [a, b] = against.rows;
         let published = table.cells[a][b].and_then(|cell| wilson_percent(cell.score, GAMES.into()));
@@ -237,15 +259,15 @@ fn outside(ours: &Results, table: &Tournament) -> String {
         .map(|against| against.rows.map(|row| LETTERS[row].to_string()).join("-"))
         .collect();
     match pairs.is_empty() {
-        true => "By equal time the intervals of ours and of the published score meet in all ten pairs.".into(),
+        true => format!("By equal {by} the intervals of ours and of the published score meet in all ten pairs."),
         false => format!(
-            "By equal time the intervals of ours and of the published score do not meet in {}.",
+            "By equal {by} the intervals of ours and of the published score do not meet in {}.",
             pairs.join(", ")
         ),
     }
 }
 
-fn heat(item: &Item, table: &Tournament, results: &Results) -> Figure {
+fn heat(item: &Item, table: &Tournament, by: &str, results: &Results) -> Figure {
     let names: Vec<String> = (0..5).map(|row| name(table, row)).collect();
     let (mut values, mut texts) = (vec![vec![None; 5]; 5], vec![vec![String::new(); 5]; 5]);
     for against in &results.against {
@@ -262,7 +284,7 @@ fn heat(item: &Item, table: &Tournament, results: &Results) -> Figure {
     }
     Figure {
         file: item.name.into(),
-        title: format!("{}: score of the row's player against the column's, by equal time", item.title),
+        title: format!("{}: score of the row's player against the column's, by equal {by}", item.title),
         x: Axis::linear("opponent"),
         y: Axis::linear("player"),
         chart: Chart::Heat { x: names.clone(), y: names, values, texts },

@@ -1,4 +1,5 @@
-//! Every number that Ha and Beqaj print, with its location: "GPU-Accelerated MLP for MNIST Classification", technical report, February 2026.
+//! Every number that Ha and Beqaj print of their program, its work and its measurements, with its location: "GPU-Accelerated MLP for MNIST Classification", technical
+//! report, February 2026. Left out are indices within formulas and kernel listings, and the worked example `exp(1000)` (section 1.3, kernel 3).
 //!
 //! Times are seconds, accuracies per cent of the 10,000 test images, speed-ups the CPU's time over the GPU's. The device is a Tesla T4 (section 2.5); unless a
 //! table varies it, a network is 784-256-10, the batch 64 and the learning rate 0.01.
@@ -10,6 +11,22 @@ pub const DEVICE_GB: f64 = 15.64;
 /// Its multiprocessors, section 2.5.
 pub const MULTIPROCESSORS: u32 = 40;
 
+/// Its compute capability, section 2.5.
+pub const COMPUTE_CAPABILITY: f64 = 7.5;
+/// Threads of a warp, section 2.8.
+pub const WARP: u32 = 32;
+/// The most threads of a block, sections 2.7 (experiment 2) and 2.8.
+pub const MAX_BLOCK: u32 = 1024;
+
+/// Threads of a one-dimensional block, section 1.3, kernels 3, 4, 6 and 7.
+pub const BLOCK_1D: u32 = 256;
+/// Side of a two-dimensional block and of a tile, section 1.3, kernels 1, 2 and 5.
+pub const SIDE: u32 = 16;
+/// Sides of two-dimensional blocks whose threads are printed, with these, section 2.7, experiment 2.
+pub const BLOCKS_2D: [(u32, u32); 2] = [(32, 1024), (8, 64)];
+
+/// Side of an image, section 1.1.
+pub const IMAGE_SIDE: u32 = 28;
 /// Widths of the network, sections 1.1 and 2.5.
 pub const SIZES: [u32; 3] = [784, 256, 10];
 /// Samples of a batch, section 2.5.
@@ -25,6 +42,10 @@ pub const TEST_SAMPLES: u32 = 10_000;
 pub mod main_run {
     /// Epochs.
     pub const EPOCHS: u32 = 10;
+    /// Seconds of the training on the CPU.
+    pub const CPU_S: f64 = 298.62;
+    /// Seconds of the training on the GPU.
+    pub const GPU_S: f64 = 2.25;
     /// Milliseconds of the training on the CPU.
     pub const CPU_MS: f64 = 298_617.53;
     /// Milliseconds of the training on the GPU.
@@ -121,12 +142,77 @@ pub struct EvaluateRow {
     pub micros: f64,
 }
 
+/// Training and evaluation batch of the example of section 1.4.
+pub const RESIZED: (u32, u32) = (64, 256);
+
 /// Samples evaluated at once, experiment 5 of section 2.7.
 pub const EVALUATE: [EvaluateRow; 3] = [
     EvaluateRow { batch: 64, train_s: 1.18, accuracy: 92.37, micros: 7.4 },
     EvaluateRow { batch: 256, train_s: 1.24, accuracy: 92.40, micros: 12.4 },
     EvaluateRow { batch: 512, train_s: 1.16, accuracy: 92.50, micros: 11.6 },
 ];
+
+/// A least and a largest value that the text quotes of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quoted {
+    /// Where it is quoted.
+    pub location: &'static str,
+    /// Of what.
+    pub what: &'static str,
+    /// The least and the largest.
+    pub range: (f64, f64),
+    /// Value of the last printed digit.
+    pub digit: f64,
+}
+
+const fn quoted(location: &'static str, what: &'static str, range: (f64, f64), digit: f64) -> Quoted {
+    Quoted { location, what, range, digit }
+}
+
+/// Accuracies on the GPU that the text quotes of 1D threads, of 2D threads, of hidden units, and of evaluation batches, each exactly (section 2.7) and rounded (section 2.8).
+pub const ACCURACIES: [[Quoted; 2]; 4] = [
+    [
+        quoted("2.7, exp. 1", "1D threads", (92.10, 92.51), 0.01),
+        quoted("2.8", "1D threads, rounded", (92.1, 92.5), 0.1),
+    ],
+    [
+        quoted("2.7, exp. 2", "2D threads", (92.28, 92.40), 0.01),
+        quoted("2.8", "2D threads, rounded", (92.3, 92.4), 0.1),
+    ],
+    [
+        quoted("2.7, exp. 3", "hidden units", (92.13, 92.35), 0.01),
+        quoted("2.8", "hidden units, rounded", (92.1, 92.4), 0.1),
+    ],
+    [
+        quoted("2.7, exp. 5", "evaluation batches", (92.37, 92.50), 0.01),
+        quoted("2.8", "evaluation batches, rounded", (92.4, 92.5), 0.1),
+    ],
+];
+
+/// The best accuracy of the rates, section 2.8.
+pub const BEST_RATE_ACCURACY: f64 = 92.4;
+/// Seconds of the CPU at the smallest and at the largest batch, section 2.6.
+pub const BATCH_CPU_S: (f64, f64) = (141.0, 174.0);
+/// Speed-ups that the text quotes: of batch 256 (section 2.6), and of 128, 512 and 1024 hidden units (2.7, experiment 3, and 2.8).
+pub const QUOTED_SPEED_UPS: [f64; 4] = [195.0, 80.0, 335.0, 458.0];
+/// Seconds within which the GPU times of 1D threads are, section 2.7, experiment 1.
+pub const THREADS_1D_RANGE_S: f64 = 0.05;
+/// The same as a share of the time on either side in per cent, section 2.8.
+pub const THREADS_1D_VARIANCE: f64 = 2.3;
+/// Per cent by which blocks of 16 x 16 are faster than those of 32 x 32, section 2.8.
+pub const SIDE_GAIN: f64 = 21.0;
+/// Times that FLOP are said to grow from 128 hidden units to 256 and to 512, section 2.7, experiment 3.
+pub const HIDDEN_FLOP: [f64; 2] = [4.0, 16.0];
+/// Times that GPU times are said to grow with them.
+pub const HIDDEN_GPU_TIMES: [f64; 2] = [1.16, 1.63];
+/// Power of the hidden units with which the CPU's time is said to grow, section 2.7, experiment 3.
+pub const HIDDEN_CPU_POWER: f64 = 2.0;
+/// Minutes of the CPU at 1024 hidden units, section 2.7, experiment 3.
+pub const HIDDEN_CPU_MIN: f64 = 20.0;
+/// Seconds of the training between which evaluation batches are, section 2.7, experiment 5.
+pub const EVALUATE_TRAIN_S: (f64, f64) = (1.16, 1.24);
+/// Microseconds a sample of an evaluation, least and most, section 2.8.
+pub const EVALUATE_MICROS: (f64, f64) = (7.4, 12.4);
 
 /// A setting at which the CPU program answers one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -178,6 +264,18 @@ pub mod work {
     pub const SOFTMAX_THREADS: f64 = 64.0;
     /// Threads of the weights' updates, section 1.2.
     pub const UPDATE_THREADS: f64 = 203_264.0;
+    /// Gradient elements of kernel 4, section 1.3.
+    pub const GRADIENT_ELEMENTS: f64 = 640.0;
+    /// Blocks of kernel 6 for the bias gradients of layer 1 and of layer 2, section 1.3.
+    pub const COLUMN_BLOCKS: (f64, f64) = (256.0, 10.0);
+    /// Threads and outputs whose contention limits the atomic additions, section 2.2, decision 3.
+    pub const CONTENTION: (f64, f64) = (256.0, 10.0);
+    /// Blocks of kernel 7 for W1 and for W2, section 1.3.
+    pub const UPDATE_BLOCKS: (f64, f64) = (784.0, 10.0);
+    /// Gradient computations of the backward pass, section 2.1.
+    pub const GRADIENTS: f64 = 5.0;
+    /// Threads that "modern GPUs support" at once, "10,000+", section 3.3.
+    pub const CONCURRENT_THREADS: f64 = 10_000.0;
     /// Operations a second of "a modern GPU (e.g. A100)", named FP32.
     pub const A100_FLOPS: f64 = 312e12;
     /// Seconds of a step at that rate, as printed: 0.083 ms.
@@ -192,6 +290,8 @@ pub mod memory {
     pub const INPUT: f64 = 200e3;
     /// Labels of a batch, section 1.4.
     pub const LABELS: f64 = 256.0;
+    /// Input, labels and loss of a batch, sections 1.4 and 3.5.
+    pub const COPIED: f64 = 200e3;
     /// The loss, sections 1.4 and 2.2.
     pub const LOSS: f64 = 4.0;
     /// W1.
@@ -226,6 +326,12 @@ pub mod memory {
     pub const TILED_GAIN: (f64, f64) = (5.0, 8.0);
     /// Times that a value of a tile is used, section 1.3.
     pub const TILE_REUSE: f64 = 16.0;
+    /// Times that shared memory is faster than global memory, section 1.3, kernel 2.
+    pub const SHARED_FASTER: f64 = 100.0;
+    /// Shared memory of a block, section 3.3.
+    pub const SHARED_OF_BLOCK: f64 = 16e3;
+    /// Gain of coalesced access in effective bandwidth, least and most, section 3.3.
+    pub const COALESCED_GAIN: (f64, f64) = (8.0, 16.0);
 }
 
 /// Kernels that section 3.4 counts.
@@ -259,10 +365,56 @@ pub mod makers {
     pub const T4_BANDWIDTH: f64 = 320e9;
     /// T4, bus: PCI Express 3.0 x16, 8 GT/s · 16 lanes · 128/130 / 8 bits.
     pub const T4_BUS: f64 = 15.75e9;
+    /// T4, CUDA cores: the same sheet.
+    pub const T4_CORES: f64 = 2560.0;
+    /// CUDA cores of a multiprocessor of compute capability 7.5: NVIDIA Turing GPU Architecture whitepaper.
+    pub const TURING_CORES: f64 = 64.0;
+    /// Most threads that a multiprocessor of compute capability 7.5 holds at once: NVIDIA CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+    pub const T4_THREADS: f64 = 1024.0;
+    /// Bytes of shared memory that a multiprocessor reads in a clock, 32 banks of 4 bytes: the same guide, "Shared Memory".
+    pub const SHARED_BYTES: f64 = 128.0;
+    /// Bytes of the least transaction with global memory: NVIDIA CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
+    pub const SECTOR_BYTES: f64 = 32.0;
     /// A100, single precision outside tensor cores: NVIDIA A100 Tensor Core GPU data sheet, 19.5 TFLOPS.
     pub const A100_FP32: f64 = 19.5e12;
     /// A100, TF32 on tensor cores: the same sheet, 156 TFLOPS, and 312 with structured sparsity.
     pub const A100_TF32: f64 = 156e12;
     /// A100, half precision on tensor cores: the same sheet, 312 TFLOPS without sparsity.
     pub const A100_FP16: f64 = 312e12;
+
+    /// Single-precision operations and bytes a second of a card.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Peak {
+        /// The whole name that the driver gives the card.
+        pub card: &'static str,
+        /// Operations a second outside tensor cores.
+        pub flops: f64,
+        /// Bytes a second of its memory.
+        pub bytes: f64,
+    }
+
+    const fn card(card: &'static str, flops: f64, bytes: f64) -> Peak {
+        Peak { card, flops, bytes }
+    }
+
+    /// Cards whose figures are known: "FP32" and "GPU memory bandwidth" of the makers' data sheets. Cards of one family differ, as H100 SXM and PCIe do.
+    pub const PEAKS: [Peak; 8] = [
+        // NVIDIA H200 Tensor Core GPU data sheet, H200 SXM.
+        card("NVIDIA H200", 67e12, 4.8e12),
+        // NVIDIA H100 Tensor Core GPU data sheet, H100 SXM and H100 PCIe.
+        card("NVIDIA H100 80GB HBM3", 67e12, 3.35e12),
+        card("NVIDIA H100 PCIe", 51e12, 2e12),
+        // NVIDIA A100 Tensor Core GPU data sheet; of the cards with 40 GB its edition of 2020.
+        card("NVIDIA A100-SXM4-40GB", A100_FP32, 1.555e12),
+        card("NVIDIA A100-PCIE-40GB", A100_FP32, 1.555e12),
+        card("NVIDIA A100-SXM4-80GB", A100_FP32, 2.039e12),
+        card("NVIDIA A100 80GB PCIe", A100_FP32, 1.935e12),
+        // NVIDIA T4 data sheet.
+        card("Tesla T4", T4_FLOPS, T4_BANDWIDTH),
+    ];
+
+    /// The figures of a card of this name, if they are known.
+    pub fn peak(name: &str) -> Option<Peak> {
+        PEAKS.into_iter().find(|peak| peak.card == name)
+    }
 }

@@ -1,6 +1,7 @@
 //! The paper's job by any engine: the paper's, or one of `warpplay`.
 
 use std::ops::{ControlFlow, Range};
+use std::time::Instant;
 
 use serde::Serialize;
 use warpplay::shogi::material::Material;
@@ -114,6 +115,21 @@ impl Reproducible for Job {
             Work::Engine(material) => material.children(),
         }
     }
+}
+
+/// Seconds of a learning on this rank alone, from when all positions are there.
+///
+/// # Errors
+/// Those of [`Job::new`] and of [`Job::run`].
+pub(super) fn seconds(device: &Device, shards: &[&Shard], options: &Options) -> Result<f64> {
+    let mut job = Job::new(device, shards, options)?;
+    // The first run on a device loads what it needs.
+    if device.backend() != Backend::Cpu {
+        job.sums(&options.init, 0..12)?;
+    }
+    let start = Instant::now();
+    job.run(options, |_| ControlFlow::Continue(()))?;
+    Ok(start.elapsed().as_secs_f64())
 }
 
 /// The paper's learning by all ranks of a group: all rows, the same on every rank.

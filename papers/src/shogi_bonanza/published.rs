@@ -1,6 +1,6 @@
 //! All that the paper measured and printed, each with its location, to stand beside what is measured here.
 //!
-//! Places are sections and tables; the sections begin on pages 3, 4, 6 (MPI), 11 (CUDA), 20 (results) and 24.
+//! Locations are sections and tables; the sections begin on pages 3, 4, 6 (MPI), 11 (CUDA), 20 (results) and 24.
 
 use serde::Serialize;
 
@@ -79,8 +79,6 @@ pub const MPI: (u32, f64) = (TABLE2[3].processes, TABLE2[3].speed_up);
 
 /// Names of the kinds as Table 7 has them, the pawn first.
 pub const KINDS: [&str; 13] = ["歩", "香", "桂", "銀", "金", "角", "飛", "と", "成香", "成桂", "成銀", "馬", "龍"];
-/// Updates at which the values of Figures 1 and 2 are told as numbers.
-pub const FIGURE_STOPS: [usize; 5] = [10, 20, 50, 75, 100];
 /// Table 7 (section 5): the values after 100 updates, where a pawn is 100; from 300, and from 500.
 pub const TABLE7: [[u32; 13]; 2] = [
     [100, 190, 201, 221, 227, 267, 289, 481, 354, 336, 339, 394, 424],
@@ -179,47 +177,6 @@ pub fn progress_faults(lines: &[Line]) -> Vec<(usize, usize, f64, f64)> {
     faults
 }
 
-/// One line of Table 6.
-#[derive(Clone, Debug, Serialize)]
-pub struct Time {
-    /// What ran.
-    pub engine: String,
-    /// Where.
-    pub device: String,
-    /// Threads of the CPU, 0 on a GPU.
-    pub threads: usize,
-    /// Updates that were measured.
-    pub iterations: u32,
-    /// Evaluations of a position that they stand for.
-    pub evaluations: f64,
-    /// Time.
-    pub seconds: f64,
-}
-
-impl Time {
-    /// Positions a second.
-    pub fn rate(&self) -> f64 {
-        self.evaluations / self.seconds.max(1e-12)
-    }
-}
-
-/// One line of Table 2.
-#[derive(Clone, Debug, Serialize)]
-pub struct RankTime {
-    /// Processes, or threads that act as such.
-    pub ranks: u32,
-    /// Time.
-    pub seconds: f64,
-    /// Against one.
-    pub speed_up: f64,
-    /// (L + 1) / (L / P + 1).
-    pub ideal: f64,
-    /// The same with whole values.
-    pub ideal_of_whole: f64,
-    /// Positions a second.
-    pub rate: f64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,9 +227,9 @@ mod tests {
         assert!(parents < conditions::PARENTS_BELOW as f64 && parents > 0.97 * conditions::PARENTS_BELOW as f64);
     }
 
-    /// The lines stand under the call of the CUDA program: but its time is that of one core, and its memory is not 108 bytes a position.
+    /// The lines stand under the call of the CUDA program, but their rate is near that of one core, and their memory is not 108 bytes a position.
     #[test]
-    fn the_progress_run_was_not_one_on_the_gpu() {
+    fn the_progress_lines_fit_the_rate_of_one_core() {
         let (gpu, cpu) = (EVALUATIONS / GPU_SECONDS, EVALUATIONS / CPU_SECONDS);
         let rate = progress_run::CHILDREN as f64 * 13.0 * 11.0 / progress_run::SECONDS;
         assert!(rate < gpu / 9.0 && rate < 1.3 * cpu && rate > cpu, "{rate}, {gpu}, {cpu}");

@@ -256,7 +256,7 @@ fn matrix_games_end_where_the_books_say() {
         for probability in matrix(&scratch, "rock-paper-scissors", seat) {
             assert!((probability - 1.0 / 3.0).abs() < 0.02, "{probability}");
         }
-        // Whoever is asked confesses: of the two actions one is played.
+        // Both players confess at equilibrium.
         let dilemma = matrix(&scratch, "prisoners-dilemma", seat);
         assert!(dilemma[1] > 0.99, "{dilemma:?}");
         // Matching pennies with one side worth twice: 2/5 and 3/5 by indifference.

@@ -6,7 +6,7 @@ use warpplay::cfr::engines::walk::{Information, Sampler, Set};
 use warpplay::cfr::{
     self, Algorithm, Checkpoint, Engine, GameDef, Sampling, Solver, Updates, head_to_head, head_to_head_sampled,
 };
-use warpplay::{Backend, Device, Precision};
+use warpplay::{Backend, Device, Precision, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::cfr::{SAMPLED as DOUBLE, follow_sampled, game};
@@ -151,7 +151,7 @@ fn sampled_matches_come_near_the_exact_value() -> Checked {
     for name in ["kuhn.limit.3p", "kuhn.limit.2p"] {
         let (good, poor) = (solve(name, 100)?, solve(name, 1)?);
         let exact = head_to_head(&device, &good, &poor, Precision::F64)?;
-        let sampled = head_to_head_sampled(&good, &poor, 20_000, 3)?;
+        let sampled = head_to_head_sampled(&good, &poor, 20_000, 3, Progress::go_on)?;
         let found = sampled.sampled.as_ref().expect("sampled");
         // Six standard errors: once in 500 million seeds.
         for seat in 0..exact.values.len() {
@@ -159,8 +159,20 @@ fn sampled_matches_come_near_the_exact_value() -> Checked {
             assert!(away < 6.0 * found.standard_errors[seat], "{name}, seat {seat}: {away} away, {found:?}");
         }
         assert!((sampled.value - exact.value).abs() < 6.0 * found.standard_error, "{name}: {sampled:?} {exact:?}");
-        assert_eq!(sampled, head_to_head_sampled(&good, &poor, 20_000, 3)?, "the same seed, the same deals");
-        assert!(head_to_head_sampled(&good, &poor, 1, 3).expect_err("one deal").to_string().contains("deals"));
+        assert_eq!(
+            sampled,
+            head_to_head_sampled(&good, &poor, 20_000, 3, Progress::go_on)?,
+            "the same seed, the same deals"
+        );
+        let stopped = head_to_head_sampled(&good, &poor, 20_000, 3, |_| ControlFlow::Break(()))?;
+        let deals = stopped.sampled.map_or(0, |sampled| sampled.deals);
+        assert!((2..20_000).contains(&deals), "{deals}");
+        assert!(
+            head_to_head_sampled(&good, &poor, 1, 3, Progress::go_on)
+                .expect_err("one deal")
+                .to_string()
+                .contains("deals")
+        );
     }
     Ok(())
 }

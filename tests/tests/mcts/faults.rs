@@ -150,7 +150,7 @@ fn full_trees_alias_no_children_and_are_played_out_again() {
                     }
                 }
                 assert!(replayed > 0, "capacity {capacity} is meant to be too small");
-                // Nobody is so deep here that another reason could keep a leaf from growing.
+                // No leaf is at the greatest depth, so want of nodes is the only reason for a refusal.
                 assert_eq!((counted, expected.statistics().trees.refused), (replayed, replayed), "each is counted");
                 forest::compare(&forest, &expected)?;
                 let mut fused = Forest::new(device, shape, &Connect4::new())?;

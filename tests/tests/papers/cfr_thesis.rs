@@ -91,7 +91,7 @@ fn the_published_program_follows_the_reference() {
 }
 
 #[test]
-fn each_of_its_devices_can_be_left_out() {
+fn each_memory_optimisation_can_be_left_out() {
     for_each_device(|device| {
         for options in forms() {
             follow(device, "variant_a", &options, 100)?;
@@ -244,6 +244,58 @@ fn what_cannot_be_done_is_said() {
     }
     let refused = Thesis::new(Settings { options: Options { block: 1, ..PLAIN }, ..Settings::default() });
     assert!(refused.err().expect("refused").to_string().contains("block"));
+    let sizes = |iterations: &[u32], repeats, most_seconds| {
+        let settings = Settings { iterations: iterations.to_vec(), repeats, most_seconds, ..Settings::default() };
+        Thesis::new(settings).err().map(|error| error.to_string())
+    };
+    let ascending = |given: &str| {
+        Some(format!("option iterations: {given} is not allowed (numbers of 1 or more, ascending, each once)"))
+    };
+    assert_eq!(sizes(&[1, 3], 1, 1.0), None);
+    assert_eq!(sizes(&[0], 1, 1.0), ascending("[0]"));
+    assert_eq!(sizes(&[3, 1], 1, 1.0), ascending("[3, 1]"));
+    assert_eq!(sizes(&[2, 2], 1, 1.0), ascending("[2, 2]"));
+    assert_eq!(sizes(&[], 0, 1.0), Some("option repeats: 0 is not allowed (1 or more)".into()));
+    for (limit, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (0.0, "0")] {
+        let expected = format!("option limit: {shown} is not allowed (a finite number above 0)");
+        assert_eq!(sizes(&[], 1, limit), Some(expected));
+    }
+}
+
+/// Runs of other forms of the programs do not go on with each other's journals.
+#[test]
+fn the_forms_of_the_programs_are_options_of_a_journal() {
+    let of = |options| {
+        let thesis = Thesis::new(Settings { options, ..Settings::default() }).expect("allowed");
+        thesis.options().expect("allowed")
+    };
+    let plain = of(PLAIN);
+    for other in [
+        Options { rows: Rows::Global, ..PLAIN },
+        Options { constant: false, ..PLAIN },
+        Options { lists: Lists::Global, ..PLAIN },
+        Options { flattened: false, ..PLAIN },
+        Options { renumbered: false, ..PLAIN },
+    ] {
+        assert_ne!(of(other), plain, "{other:?}");
+    }
+    assert_eq!(of(PLAIN), plain);
+}
+
+#[test]
+fn a_point_beyond_the_limit_is_left_out() {
+    // Every point takes longer than this; the first is run all the same, since no time is known before it.
+    let settings = Settings { most_seconds: f64::MIN_POSITIVE, ..small(&[Variant::A]) };
+    let report = measured(&Device::cpu(), settings, &["table7"]).unwrap_or_else(|stop| panic!("{stop}"));
+    let sheet = &report.sheets[0];
+    let expected = ["program recursive, 3 iterations: longer", "program recursive, warm: longer"];
+    assert_eq!(sheet.left_out.len(), 2, "{sheet}");
+    assert!(sheet.left_out.iter().zip(expected).all(|(found, start)| found.starts_with(start)), "{sheet}");
+    // Every decision is kept: a replay, whose times are others, takes them from the file.
+    let kept = |key: &str| report.measurements[key].exact.as_bool();
+    let keys = ["a recursive 1 too long", "a recursive 3 too long", "a recursive warm too long"];
+    assert_eq!(keys.map(kept), [Some(false), Some(true), Some(true)]);
+    assert!(report.measurements["a recursive obstacle"].exact.is_null());
 }
 
 /// All items of the dissertation with small sizes.
@@ -285,6 +337,13 @@ fn every_item_has_a_sheet_on_every_device() {
         assert_eq!(levels.tables[0].rows.len(), 12 - 2 * usize::from(device.backend() == Backend::Cpu), "{levels}");
         assert_eq!(sheet("figure23").figures.len(), 1);
         assert!(sheet("figure25").left_out[0].contains("not among the games"), "{}", sheet("figure25"));
+        // Others' times stand beside those of C and D, whether ours are measured here or not.
+        let peers = &sheet("ratios").tables[1];
+        let elsewhere: Vec<&Cell> = peers.rows.iter().map(|row| &row[5]).filter(|cell| **cell != Cell::Empty).collect();
+        assert_eq!(elsewhere, [&Cell::from("3.9 to 5.8 ms"), &Cell::from("57 to 91 ms")], "{peers}");
+        let printed = |row: usize| peers.rows[row][2].clone();
+        let of = |variant: Variant, program| Cell::from(variant.times(program).expect("a table").last().milliseconds());
+        assert_eq!([printed(0), printed(6)], [of(Variant::C, Program::Recursive), of(Variant::D, Program::Levels)]);
         let ablations = sheet("ablations");
         if device.backend() == Backend::Cpu {
             assert!(ablations.left_out.iter().all(|what| what.contains("kernels")), "{ablations}");

@@ -2,23 +2,23 @@
 
 use std::ops::ControlFlow;
 
-use warpplay::azero::{Conv, Linear, Network, NetworkShape, Norm};
+use warpplay::azero::{Conv, Engine, Linear, Network, NetworkShape, Norm};
 use warpplay::{Backend, BankReport, Device, Error, Precision, Stream};
 use warpplay_cpu_ref::azero::{self as plain, Pass, Sequential, pieces};
 use warpplay_gpu::mlp::random;
 use warpplay_gpu::simt::Access;
 
 use warpplay_papers::checkers_conv::batch::input_layer_accepts;
-use warpplay_papers::checkers_conv::games::Played;
-use warpplay_papers::checkers_conv::measure::{Level, Part};
+use warpplay_papers::checkers_conv::games::{DRIFT_BOUND, Played};
+use warpplay_papers::checkers_conv::measure::{BOUND, Level, Part};
 use warpplay_papers::checkers_conv::published::{
-    ATOL_RTOL, FIGURE_5, MEAN_ERROR, MEAN_ERROR_GROWTH, TABLE_1, mean_ratios, summary,
+    ATOL_RTOL, FIGURE_5, MEAN_ERROR, MEAN_ERROR_GROWTH, Summary, TABLE_1, mean_ratios, summary,
 };
 use warpplay_papers::checkers_conv::{
     Affine, Baseline, CheckersConv, InputForm, Kernels, Model, NormArrays, Options, OutputForm, Plan, Program, Study,
     Sums, TorsoForm, Weights, banks, claims,
 };
-use warpplay_papers::experiment::{Cell, Journal, Paper, Report, Run, Step, measure};
+use warpplay_papers::experiment::{Cell, Header, Journal, Paper, Report, Run, Step, Stop, measure};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::golden::{self, Tensors};
@@ -27,7 +27,7 @@ use warpplay_tests::tolerance::{Tolerance, close, same, widened};
 /// Rounding of sums of up to 1,170 products of numbers below 1.
 const SUMS: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
 /// The bound that every block's output is held to.
-const BLOCKS: Tolerance = Tolerance { abs: 1e-5, rel: 1e-5 };
+const BLOCKS: Tolerance = Tolerance { abs: BOUND, rel: BOUND };
 /// Squares of the board.
 const CELLS: usize = 64;
 /// Values behind those that a kernel may touch.
@@ -610,16 +610,16 @@ fn medians_of_the_published_runs() {
     assert!((gpu.median / kernels.median / input.vs_gpu - 1.0).abs() < 0.1, "{gpu:?} {kernels:?}");
 }
 
-/// Section IV.C says that the library is always faster on the CPU for kernels and layers.
+/// Section IV.C says that the library is always faster on the CPU for kernels and layers. The input kernel's mean on the CPU is one of outliers.
 #[test]
 fn where_the_library_is_faster_on_the_gpu() {
-    let faster: Vec<&str> = TABLE_1
-        .iter()
-        .filter(|component| component.level != Level::Model)
-        .filter(|component| summary(component.runs, 1).mean < summary(component.runs, 0).mean)
-        .map(|component| component.name)
-        .collect();
-    assert_eq!(faster, ["Input Kernel", "Torso Layer"]);
+    let faster = |of: fn(&Summary) -> f64| {
+        let parts = TABLE_1.iter().filter(|component| component.level != Level::Model);
+        let faster = parts.filter(|part| of(&summary(part.runs, 1)) < of(&summary(part.runs, 0)));
+        faster.map(|part| part.name).collect::<Vec<_>>()
+    };
+    assert_eq!(faster(|runs| runs.mean), ["Input Kernel", "Torso Layer"]);
+    assert_eq!(faster(|runs| runs.median), ["Torso Layer"]);
 }
 
 /// Section IV.C: the first run is the slowest. In the published runs it is.
@@ -663,9 +663,13 @@ fn every_claim_has_evidence() -> Checked {
 
 #[test]
 fn batch_norm_multiplies_an_error_by_weight_over_deviation() -> Checked {
-    let growth = Study::new(little(32, 2)?, 4).growth(4);
+    let study = Study::new(little(32, 2)?, 4);
+    let growth = study.growth(4);
+    // Every norm of the network: two of each block.
     let convs: Vec<&str> = growth.norms.iter().map(|row| row.conv.as_str()).collect();
-    assert_eq!(convs, ["input", "torso_0_mid", "torso_1_mid", "value_head_plane", "policy_head_planes"]);
+    let torso = ["torso_0_mid", "torso_0", "torso_1_mid", "torso_1"];
+    assert_eq!(convs, [&["input"][..], &torso, &["value_head_plane", "policy_head_planes"]].concat());
+    assert_eq!(growth.norms.iter().map(|row| row.factor).collect::<Vec<_>>(), study.norm_factors());
     for row in &growth.norms {
         // The mean of 64 squares of 4 positions is one of 256 draws a channel, of a relative deviation of 0.58: 6 of its deviations for a single channel.
         let factor = row.behind_norm / MEAN_ERROR;
@@ -696,9 +700,10 @@ fn equal_weights_without_norms_make_large_errors_of_rounding() {
         }
         // The paper's verdict is lost by rounding alone: half a unit of the last place of numbers of this size is above the absolute tolerance.
         assert!(second.mean_size * f64::from(f32::EPSILON) / 2.0 > ATOL_RTOL.0, "{second:?}");
-        assert!(!second.errors.within && second.errors.mean > 0.0, "{second:?}");
+        assert!(!second.errors.within && second.errors.mean.is_some_and(|mean| mean > 0.0), "{second:?}");
         // The sums of 1,152 products are right all the same.
-        assert!(second.errors.largest <= 1152.0 * f64::from(f32::EPSILON) * 4.0 * second.mean_size, "{second:?}");
+        let largest = second.errors.largest.expect("finite");
+        assert!(largest <= 1152.0 * f64::from(f32::EPSILON) * 4.0 * second.mean_size, "{second:?}");
         Ok(())
     });
 }
@@ -710,9 +715,9 @@ fn an_evaluation_leaves_nothing_behind() {
         let study = Study::new(little(8, 2)?, 2);
         let calls = if device.backend() == Backend::Simt { [1, 12] } else { [1, 1000] };
         for calls in calls {
-            let drift = study.drift(device, Options::default(), 2, calls)?;
+            let drift = study.drift(device, Options::default(), 2, calls)?.expect("finite");
             // Only the order of the atomic additions differs.
-            assert!(drift <= 2.0 * BLOCKS.abs, "{drift} after {calls} calls");
+            assert!(drift <= DRIFT_BOUND, "{drift} after {calls} calls");
         }
         Ok(())
     });
@@ -806,6 +811,58 @@ fn every_item_has_a_sheet_on_every_device() {
     });
 }
 
+/// A replay on `simt` of one item whose records were changed in between.
+fn replayed(item: &str, change: impl Fn(&str) -> String) -> Result<Report, Stop> {
+    let paper = CheckersConv::new(little(2, 1)?, Plan::default())?;
+    let items: Vec<_> = paper.items().iter().filter(|found| found.name == item).copied().collect();
+    let header = Header::new(paper.name(), paper.options()?, &Device::simt(), true);
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let run = Run::new(Device::simt(), true, Journal::in_memory(), &mut watch);
+    let whole = measure(&paper, &items, run, |_| ControlFlow::Continue(()))?;
+    let mut recorded = Journal::in_memory();
+    for (key, record) in &whole.measurements {
+        let text = serde_json::to_string(record).expect("written");
+        recorded.insert(key, serde_json::from_str(&change(&text)).expect("read"))?;
+    }
+    let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+    let run = Run::new(Device::simt(), true, Journal::in_memory(), &mut watch).replay(recorded, &header)?;
+    measure(&paper, &items, run, |_| ControlFlow::Continue(()))
+}
+
+/// Verdicts and launches are measured with times, or with errors whose last bits differ; a replay compares them all the same.
+#[test]
+fn a_replay_finds_other_verdicts_and_launches() {
+    for (item, recorded, other) in [
+        ("errors", r#""repository_verdict":true"#, r#""repository_verdict":false"#),
+        ("kernels", r#""within":true"#, r#""within":false"#),
+        ("fused", r#""launches":"#, r#""launches":1"#),
+    ] {
+        replayed(item, str::to_string).unwrap_or_else(|stop| panic!("{item}: {stop}"));
+        let changed = replayed(item, |text| text.replace(recorded, other));
+        assert!(matches!(changed, Err(Stop::Differs { .. })), "{item}: {changed:?}");
+    }
+}
+
+/// The launches of our engines: a convolution each, heads in two and for short formats the observation's packing; or all convolutions at once, with the heads or
+/// before them.
+#[test]
+fn launches_of_our_engines_are_counted() {
+    for_each_device(|device| {
+        let depth = 2;
+        let study = Study::new(little(128, depth)?, 1);
+        for (precision, packing) in [(Precision::F32, 0), (Precision::Bf16, 1)] {
+            let layers = study.launches_of_ours(device, Engine::Layers, precision, 1)?;
+            assert_eq!(layers, u64::from(1 + 2 * depth) + 2 + packing, "{precision}");
+            match study.launches_of_ours(device, Engine::Fused, precision, 1) {
+                Ok(fused) => assert!((1..=2).contains(&fused), "{precision}: {fused}"),
+                // It needs compute capability 9.0; `simt` has it.
+                Err(error) => assert!(device.backend() == Backend::Cuda, "{error}"),
+            }
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn the_librarys_times_stand_beside_ours() {
     let text = r#"{"schema":1,"library":"torch 2.8","device":"a GPU","cpu":"a CPU","threads":2,"batch":1,
@@ -819,11 +876,17 @@ fn the_librarys_times_stand_beside_ours() {
         Cell::Number(value) => Some(*value),
         _ => None,
     };
-    let [gpu, cpu] = ["GPU", "CPU"].map(|device| of(0, &format!("paper's kernels vs library, {device}")));
-    // 3 s and 6 s over the same time.
-    let ratio = cpu.expect("measured") / gpu.expect("measured");
-    assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
-    assert_eq!(of(1, "paper's kernels vs library, GPU"), None);
+    // Medians and means of 3 s and 6 s over the same time. On `simt` one run is timed, which is its own median.
+    for statistic in ["mean / mean", "median / median"] {
+        let [gpu, cpu] = ["GPU", "CPU"].map(|device| of(0, &format!("{device}: here, {statistic}")));
+        let ratio = cpu.expect("measured") / gpu.expect("measured");
+        assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+    }
+    assert_eq!(of(1, "GPU: here, mean / mean"), None);
+    // The published runs by the same statistics stand beside, and the printed number, which is a mean of ratios.
+    let (library, kernels) = (summary(TABLE_1[0].runs, 0), summary(TABLE_1[0].runs, 2));
+    assert_eq!(of(0, "CPU: published, mean / mean"), Some(library.mean / kernels.mean));
+    assert_eq!(of(0, "CPU: published, mean of ratios"), Some(TABLE_1[0].vs_cpu));
     assert!(report.sheets[0].notes.iter().any(|note| note.contains("torch 2.8")), "{:?}", report.sheets[0].notes);
     let programs: Vec<_> = report.sheets[1].tables[0].rows.iter().map(|row| row[1].clone()).collect();
     assert!(programs.contains(&Cell::from("torch 2.8, a GPU")), "{programs:?}");

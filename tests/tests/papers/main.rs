@@ -5,3 +5,4 @@ mod checkers_conv;
 mod mctsnc;
 mod mnist_mlp;
 mod shogi_bonanza;
+mod slots;

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use warpplay_papers::experiment::Paper;
+use warpplay_papers::mctsnc::MctsNc;
 use warpplay_papers::mctsnc::published::kernels::TABLE_1;
+use warpplay_papers::mctsnc::published::printout::MISREAD;
 use warpplay_tests::programs::{self, has};
 
 fn mctsnc(arguments: &[&str]) -> Output {
@@ -37,6 +40,30 @@ fn rows(sheet: &Value, table: usize) -> &Vec<Value> {
     sheet["tables"][table]["rows"].as_array().unwrap_or_else(|| panic!("no table {table} in {sheet}"))
 }
 
+/// Names of the columns of a sheet's table.
+fn columns(sheet: &Value, table: usize) -> Vec<String> {
+    let columns = sheet["tables"][table]["columns"].as_array().expect("columns");
+    columns.iter().map(|column| column["name"].as_str().expect("a name").to_string()).collect()
+}
+
+/// The column "published" of Fig. 6 has numbers that follow from each other; what the text at hand has otherwise is beside them.
+fn published_numbers_of_figure_6_fit_together(figure6: &Value) {
+    let row = |name: &str| {
+        rows(figure6, 0).iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no row {name} in {figure6}"))
+    };
+    let published = |name: &str| row(name)[1].as_f64().unwrap_or_else(|| panic!("no number of {name}"));
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    assert!(near(published("playouts a second"), published("playouts") / published("total, ms") * 1e3));
+    assert!(near(published("mean step, ms"), published("loop, ms") / published("steps")));
+    let stages = ["mean select, ms", "mean expand, ms", "mean playout, ms", "mean backup, ms"];
+    assert!(stages.map(published).iter().sum::<f64>() <= published("mean step, ms"), "parts of the step");
+    for misread in MISREAD.iter().filter(|misread| !misread.what.starts_with("n_root")) {
+        let as_read = row(misread.what)[2].as_f64().unwrap_or_else(|| panic!("nothing as read of {}", misread.what));
+        assert!(near(as_read, misread.as_read), "{misread:?}");
+    }
+    assert!(row("steps")[2].is_null(), "read as printed");
+}
+
 #[test]
 fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -66,6 +93,14 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     {
         assert!(plots.join(format!("{figure}.svg")).is_file(), "{figure}");
     }
+    let figure6 = sheet(&measured, "figure6");
+    published_numbers_of_figure_6_fit_together(figure6);
+    assert_eq!(rows(figure6, 1).len(), MISREAD.len());
+    // The rules of question 3 speak of blocks, which a CPU does not have.
+    let notes = sheet(&measured, "question3")["notes"].to_string();
+    assert_eq!((notes.matches("no game decides it").count(), notes.contains("right for")), (2, false), "{notes}");
+    let columns = columns(sheet(&measured, "table2"), 0);
+    assert!(columns.contains(&"ours, time".into()) && columns.contains(&"ours, steps".into()), "{columns:?}");
     // Searches that time ended, here after a step or some, are repeated by their steps.
     let again = path("again.json");
     ok(&[&QUICK[..], &["--games", "1", "--replay", json_name, "--json", again.to_str().expect("UTF-8")]].concat());
@@ -94,9 +129,16 @@ fn a_tournament_that_was_killed_goes_on_with_the_next_game() {
     let arguments = [&QUICK[..], &["--only", "table2", "--steps", "1", "--games", "1"]].concat();
     ok(&[&arguments[..], &["--checkpoint", &journal, "--json", &json]].concat());
     let whole = report(Path::new(&json));
+    // Nothing of it is called equal time.
+    let table2 = sheet(&whole, "table2");
+    assert!(!columns(table2, 0).iter().any(|name| name.contains("time")), "{table2}");
+    let title = table2["tables"][0]["title"].as_str().expect("a title");
+    assert!(title.ends_with("ours by equal steps (1 game, 1 step a move)"), "{title}");
+    let figure = table2["figures"][0]["title"].as_str().expect("a title");
+    assert!(figure.ends_with("by equal steps"), "{figure}");
     // What a kill leaves: the first five games, and half a line.
     let lines: Vec<String> = std::fs::read_to_string(&journal).expect("there").lines().map(String::from).collect();
-    assert_eq!(lines.len(), 1 + 20, "a line a game, ten pairs by time and by steps");
+    assert_eq!(lines.len(), 1 + 10, "a line a game, ten pairs; with --steps there are no games by time");
     std::fs::write(&journal, format!("{}\n{}", lines[..6].join("\n"), &lines[6][..lines[6].len() / 2])).expect("there");
     ok(&[&arguments[..], &["--resume", &journal, "--json", &json]].concat());
     let resumed = report(Path::new(&json));
@@ -114,6 +156,18 @@ fn the_kernels_of_table_1_are_entries_of_the_module() {
     for kernel in TABLE_1 {
         let name = kernel.ours;
         assert!(page.contains(name), "{name} is no entry of instantiate.rs");
+    }
+}
+
+#[test]
+fn every_item_has_a_slot_on_its_page() {
+    let page = include_str!("../../../docs/papers/mctsnc.md");
+    let paper = MctsNc::default();
+    for item in paper.items() {
+        let slot = format!("<!-- mctsnc {} -->", item.name);
+        let behind = page.split_once(&slot).unwrap_or_else(|| panic!("no slot {slot}")).1;
+        let end = behind.find("<!-- end -->").unwrap_or_else(|| panic!("{slot} has no end"));
+        assert!(!behind[..end].contains("<!-- mctsnc "), "{slot} ends behind the next one begins");
     }
 }
 

@@ -721,6 +721,11 @@ fn copies_between_host_and_device_are_counted() -> Checked {
         let found = resident.traffic();
         assert_eq!((found.steps, found.copies_out, found.bytes_out), (10, 10, 40), "a loss a step");
         assert_eq!((found.copies_in, found.bytes_in), (2, 2 * 4 * 23), "an order an epoch");
+        // Read every second step, and at the end of an epoch: in 3 copies.
+        let mut seldom = Program::new(device, &set, &Options { read_every: 2, ..options.clone() })?;
+        seldom.run(None, Progress::go_on)?;
+        let found = seldom.traffic();
+        assert_eq!((found.steps, found.copies_out, found.bytes_out), (10, 6, 40), "read every second step");
         let mut copied = Program::new(device, &set, &Options { stream: Residence::Host, ..options })?;
         copied.run(None, Progress::go_on)?;
         let found = copied.traffic();

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use warpplay::shogi::learner::{
     Checkpoint, EarlyStopping, LearnReport, LearnRow, Learner, LearnerBuilder, Measures, Options, epoch_order,
+    siblings_seed,
 };
 use warpplay::shogi::ranks::{Ranks, Threads};
 use warpplay::shogi::{FeatureSet, Loss, Optimizer, Selection, Shard, Sparse, SparseOptions, StoppedBy, Totals};
@@ -160,8 +161,8 @@ fn bad_parents_are_named() {
             sparse.pass_some(&[part], &Loss::default(), true).unwrap_err().to_string()
         };
         assert!(error(&[0, 5]).contains("below 5"), "{device}: {}", error(&[0, 5]));
-        assert!(error(&[1, 1]).starts_with("parents of a"), "{device}: {}", error(&[1, 1]));
-        assert!(error(&[2, 1]).starts_with("parents of a"), "{device}");
+        assert!(error(&[1, 1]).starts_with("parents of a selection"), "{device}: {}", error(&[1, 1]));
+        assert!(error(&[2, 1]).starts_with("parents of a selection"), "{device}");
         let nothing = Selection { shard: shards[0], parents: Some(&[]) };
         assert_eq!(sparse.pass_some(&[nothing], &Loss::default(), true).unwrap(), Totals::default());
     }
@@ -180,9 +181,10 @@ fn steps_are_those_of_the_plain_program() {
     assert!(per_epoch > 2 && !n.is_multiple_of(size));
     let steps = 2 * per_epoch + 1;
     for iteration in 0..steps {
-        let order = epoch_order(&shards, 11, (iteration / per_epoch) as u64).unwrap();
+        let epoch = (iteration / per_epoch) as u64;
+        let order = epoch_order(&shards, 11, epoch).unwrap();
         let batch = order.chunks(size).nth(iteration % per_epoch).unwrap();
-        let loss = Loss { siblings: 20, seed: 11, ..Loss::default() };
+        let loss = Loss { siblings: 20, seed: siblings_seed(11, epoch), ..Loss::default() };
         let (totals, gradient) = plain(features, &weights, &Rows::of(&shards, batch), &loss);
         rows.push((totals.children, totals.parents, totals.loss));
         let update = reference::Update {
@@ -216,6 +218,22 @@ fn steps_are_those_of_the_plain_program() {
     };
     run(&Device::cpu()).unwrap();
     for_each_device(run);
+}
+
+/// Each epoch counts other siblings, and as many.
+#[test]
+fn siblings_are_drawn_anew_each_epoch() {
+    let (train, _) = few();
+    let shards = train.views();
+    let weights = FeatureSet::PieceSquare.weights_of(&[3.0; 12]);
+    let order = epoch_order(&shards, 11, 0).unwrap();
+    let of_epoch = |epoch| {
+        let loss = Loss { siblings: 3, seed: siblings_seed(11, epoch), ..Loss::default() };
+        plain(FeatureSet::PieceSquare, &weights, &Rows::of(&shards, &order), &loss)
+    };
+    let [(first, gradient), (second, other)] = [0, 1].map(of_epoch);
+    assert_eq!((first.children, first.parents), (second.children, second.parents));
+    assert!(gradient != other);
 }
 
 /// What was measured at each row, on the games learnt from and on those held out; and the weights' bits.

@@ -1,13 +1,14 @@
 //! Ranks add up the rows of the gradient that one of them has touched, through host memory or on the device they share: the bits of one rank, and as many bytes as rows.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warpplay::shogi::learner::{Exchange, Learner, Options};
+use warpplay::shogi::learner::{Exchange, Learner, Options, Sharing};
 use warpplay::shogi::ranks::{Ranks, Threads, share};
 use warpplay::shogi::{FeatureSet, Loss, Optimizer, Shard, Sparse};
-use warpplay::{Device, Progress, Result};
+use warpplay::{Device, Error, Progress, Result};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::learning::{dataset, few};
 
@@ -48,7 +49,7 @@ fn check(features: FeatureSet, sizes: &[usize]) {
         for ((bits, exchange), own) in runs.iter().zip(&touched) {
             assert!(*bits == alone, "{features}, {size} ranks");
             let bytes = (4 * own.len() + 8 * ROW * all.len()) as u64;
-            let expected = Exchange { sums: 1, rows: all.len() as u64, bytes, on_device: false };
+            let expected = Exchange { sums: 1, rows: all.len() as u64, bytes, sharing: Sharing::Apart };
             assert_eq!(*exchange, Some(expected), "{features}, {size} ranks");
         }
     }
@@ -116,7 +117,7 @@ fn ranks_on_one_device_add_up_there() {
                 for (bits, exchange) in &runs {
                     assert!(*bits == alone, "{optimizer} on {device}");
                     let exchange = exchange.unwrap();
-                    assert_eq!(exchange.on_device, on_device);
+                    assert_eq!(exchange.on_device(), on_device);
                     assert!(exchange.sums >= 3 && exchange.rows > 0);
                     bytes.push((exchange.rows, exchange.bytes));
                 }
@@ -139,7 +140,7 @@ fn ranks_on_several_devices_do_not_share_memory() {
     let alone = run(builder(), &Device::cpu()).unwrap().0;
     let devices = [Device::simt(), Device::cpu()];
     let runs = Threads::run(2, |ranks| run(builder().ranks(ranks), &devices[ranks.rank()])).unwrap();
-    assert!(runs.iter().all(|(bits, exchange)| *bits == alone && !exchange.unwrap().on_device));
+    assert!(runs.iter().all(|(bits, exchange)| *bits == alone && !exchange.unwrap().on_device()));
 }
 
 #[test]
@@ -152,4 +153,69 @@ fn threads_lend_and_others_do_not() {
     assert_eq!(lent.unwrap(), [[0, 1, 2]; 3]);
     let none = Threads::run(2, |ranks| Ok(Apart(ranks).lend(Arc::new(0))?.is_none()));
     assert_eq!(none.unwrap(), [true, true]);
+}
+
+/// A rank whose calls of the group fail after so many.
+struct Failing<'a> {
+    ranks: &'a Threads,
+    left: Cell<usize>,
+}
+
+impl Failing<'_> {
+    fn call(&self) -> Result<()> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| Error::option("calls", 0, "more"))?;
+        self.left.set(left);
+        Ok(())
+    }
+}
+
+impl Ranks for Failing<'_> {
+    fn rank(&self) -> usize {
+        self.ranks.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.ranks.size()
+    }
+
+    fn sum(&self, values: &mut [i64]) -> Result<()> {
+        self.call().and_then(|()| self.ranks.sum(values))
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>> {
+        self.call().and_then(|()| self.ranks.gather(values))
+    }
+
+    fn gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.call().and_then(|()| self.ranks.gather_bytes(bytes))
+    }
+
+    fn lend(&self, value: Arc<dyn Any + Send + Sync>) -> Result<Option<Vec<Arc<dyn Any + Send + Sync>>>> {
+        self.call().and_then(|()| self.ranks.lend(value))
+    }
+
+    fn abort(&self, reason: &str) {
+        self.ranks.abort(reason);
+    }
+}
+
+/// Wherever a rank fails, building or in a step, the others end too: none waits for ever.
+#[test]
+fn a_rank_that_fails_ends_all() {
+    let (train, _) = few();
+    let device = Device::cpu();
+    let calls = |n: usize| {
+        Threads::run(3, |ranks| {
+            let failing = Failing { ranks, left: Cell::new(if ranks.rank() == 1 { n } else { usize::MAX }) };
+            let builder = Learner::builder(&train).features(FeatureSet::PieceSquare).optimizer(Optimizer::Gd);
+            run(builder.iterations(1).ranks(&failing), &device)?;
+            Ok(failing.left.get())
+        })
+    };
+    let needed = usize::MAX - calls(usize::MAX).unwrap()[1];
+    assert!(needed > 10, "{needed} calls");
+    for n in 0..needed {
+        assert!(calls(n).unwrap_err().to_string().contains("option calls"), "after {n} calls");
+    }
+    calls(needed).unwrap();
 }

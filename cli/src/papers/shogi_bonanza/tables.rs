@@ -1,7 +1,7 @@
 //! The paper's tables as text.
 
-use warpplay_papers::shogi_bonanza::published::{self, Time};
-use warpplay_papers::shogi_bonanza::tables::Tables;
+use warpplay_papers::shogi_bonanza::published;
+use warpplay_papers::shogi_bonanza::tables::{Tables, Time};
 
 use crate::common::table::{grid, seconds, thousands};
 use crate::shogi::table::of_values;
@@ -9,7 +9,7 @@ use crate::shogi::table::of_values;
 /// The tables as text.
 pub fn text(tables: &Tables) -> String {
     let mut text = format!(
-        "\nTable 2  ranks ({}) that share the changed values, the plain engine on one core each\n",
+        "\nTable 2  ranks ({}) that share the changed values, the paper's program on one core each, measured once\n",
         tables.ranks_as
     );
     let ranks = tables.ranks.iter().map(|row| {
@@ -25,7 +25,7 @@ pub fn text(tables: &Tables) -> String {
     });
     let head = ["ranks", "time", "positions/s", "speed-up", "(L+1)/(L/P+1)", "of whole values", "paper"];
     text += &grid(&head, &ranks.collect::<Vec<_>>());
-    text += "\nTable 6  CPU and GPU\n";
+    text += "\nTable 6  CPU and GPU, each engine measured once\n";
     let first = tables.times.first().map_or(f64::NAN, Time::rate);
     let mut rows: Vec<Vec<String>> = tables
         .times
@@ -58,7 +58,7 @@ pub fn text(tables: &Tables) -> String {
         ]);
     }
     text += &grid(&["engine", "where", "time", "positions/s", "ratio", "6.3 M x 50 x 13"], &rows);
-    text += "\nTable 7  values\n";
+    text += "\nTable 7  values of this learning\n";
     let mut columns = vec![("learnt".to_string(), tables.values)];
     columns.extend(tables.values_with_quiescence.map(|values| ("with quiescence".to_string(), values)));
     text + &of_values(&columns)

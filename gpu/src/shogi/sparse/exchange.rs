@@ -84,7 +84,7 @@ pub unsafe fn shogi_sparse_take_rows(gradient: *const i64, rows: *const u32, val
     }
 }
 
-/// Puts rows into the gradient, in place of what is there or added to it (wrapping); what lies beyond the last weight is left out.
+/// Replaces rows of the gradient, or adds to them with wrapping; what lies beyond the last weight is left out.
 ///
 /// * `gradient`, `rows`, `values`: as for [`shogi_sparse_take_rows`]
 /// * `adds`: 1 to add

@@ -37,3 +37,6 @@ pub(in crate::cfr) use number::Number;
 pub(in crate::cfr) use row::Row;
 pub(in crate::cfr) use tables::{Measured, Tables, Values};
 pub(in crate::cfr) use terminals::{Removal, Shown, showdown};
+
+/// Most histories that are written out for the sake of one measurement: a minute, and some gigabytes.
+pub(in crate::cfr) const MOST_MEASURED: u128 = 20_000_000;

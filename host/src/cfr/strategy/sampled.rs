@@ -1,5 +1,8 @@
 //! Two strategies against each other over sampled deals, for games whose deals are too many to walk.
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use rayon::prelude::*;
 use warpplay_gpu::cfr::beats::{self, MAX_PLAYERS};
 
@@ -11,18 +14,26 @@ use crate::cfr::game::dealer::{Cards, Dealer};
 use crate::cfr::game::sequences::{ACTIONS, Child, Sequences};
 use crate::cfr::layout::{Buckets, Layout, LayoutKind};
 use crate::cfr::problem::Problem;
-use crate::{Error, Result};
+use crate::{Error, Progress, Result};
 
 /// Deals that are drawn at a time: their values are added in their order, whatever thread found them.
-const PART: u64 = 64;
+const PART: u64 = 16;
 
 /// The value of A against B over `deals` deals from `seed`, with its standard error: A sits at each seat in turn, B at all others. Of every deal all lines of
-/// betting are walked, so that chance is all that is sampled. In the pool that the caller installed, else on all cores.
+/// betting are walked, so that chance is all that is sampled. On the CPU, in the pool that the caller installed, else on all cores.
+///
+/// `watch` is asked every few deals; where it answers `Break`, the value is that of the deals so far.
 ///
 /// # Errors
 /// [`Error::Option`] names `deals`, unless they are at least 2, or the strategies, unless they are of a game of poker with one size of raise at a time;
 /// [`Error::Shape`] where the two are not strategies of one game.
-pub fn head_to_head_sampled(a: &Strategy, b: &Strategy, deals: u64, seed: u64) -> Result<HeadToHead> {
+pub fn head_to_head_sampled(
+    a: &Strategy,
+    b: &Strategy,
+    deals: u64,
+    seed: u64,
+    mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<HeadToHead> {
     if deals < 2 {
         return Err(Error::option("deals", deals, "at least 2, which an error can be told from"));
     }
@@ -37,21 +48,27 @@ pub fn head_to_head_sampled(a: &Strategy, b: &Strategy, deals: u64, seed: u64) -
     let mut dealer = Dealer::new(rules, seed)?;
     let n_players = sequences.n_players;
     let mut sums = vec![Sum::default(); n_players + 1];
-    let mut left = deals;
-    while left > 0 {
-        let drawn: Vec<(Cards, [u32; MAX_PLAYERS])> = (0..left.min(PART))
+    let (began, mut done) = (Instant::now(), 0);
+    while done < deals {
+        let drawn: Vec<(Cards, [u32; MAX_PLAYERS])> = (0..(deals - done).min(PART))
             .map(|_| {
                 let cards = dealer.next();
                 let words = dealer.beats(&cards);
                 (cards, words)
             })
             .collect();
-        left -= drawn.len() as u64;
+        done += drawn.len() as u64;
         let values: Vec<Vec<f64>> =
             drawn.par_iter().map(|(cards, words)| values(&sequences, [&a, &b], cards, words)).collect();
         for of_deal in values {
             let mean = of_deal.iter().sum::<f64>() / n_players as f64;
             of_deal.iter().chain([&mean]).zip(&mut sums).for_each(|(&value, sum)| sum.add(value));
+        }
+        let progress =
+            Progress { steps: done, n_steps: Some(deals), elapsed: began.elapsed(), time_limit: None, latest: None };
+        // One deal has no error.
+        if watch(&progress).is_break() && done > 1 {
+            break;
         }
     }
     let (of_seats, of_all) = sums.split_at(n_players);
@@ -59,7 +76,7 @@ pub fn head_to_head_sampled(a: &Strategy, b: &Strategy, deals: u64, seed: u64) -
         values: of_seats.iter().map(|sum| sum.mean).collect(),
         value: of_all[0].mean,
         sampled: Some(SampledDeals {
-            deals,
+            deals: done,
             seed,
             standard_errors: of_seats.iter().map(Sum::standard_error).collect(),
             standard_error: of_all[0].standard_error(),

@@ -7,9 +7,7 @@ use warpplay_gpu::mcts::{KernelSet, Notation, Outcome};
 
 use super::player::Contestant;
 use super::record::{GameRecord, GameResult, MoveRecord, Side};
-#[cfg(doc)]
-use crate::Error;
-use crate::{Progress, Result};
+use crate::{Error, Progress, Result};
 
 /// A game and how long it took.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +24,7 @@ pub struct Played {
 /// recorded move, the steps are those of the last. `watch` sees the progress of each search; `None` when it stopped one.
 ///
 /// # Errors
-/// As [`Contestant::think`]; [`Error::Finished`] for a position in which nobody can move.
+/// As [`Contestant::think`]; [`Error::Finished`] for a position in which nobody can move; [`Error::Moves`] for a player that finds no legal move.
 pub fn play_game<G: KernelSet + Notation>(
     players: &mut [Contestant<G>; 2],
     start: &G,
@@ -48,6 +46,10 @@ pub fn play_game<G: KernelSet + Notation>(
         let begun = Instant::now();
         let Some(found) = players[side.index()].think(&position, side, steps, &mut watch)? else { return Ok(None) };
         seconds.push(begun.elapsed().as_secs_f64());
+        if found.action >= G::MAX_ACTIONS || !position.is_legal(found.action) {
+            let reason = format!("move {} by {side}: action {} is illegal", moves.len() + 1, found.action);
+            return Err(Error::Moves { game: G::NAME, reason });
+        }
         position.apply(found.action);
         moves.push(found);
         let result = match position.outcome() {

@@ -4,19 +4,17 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use warpplay_cpu_ref::mcts as reference;
-use warpplay_cpu_ref::mcts::vanilla::Vanilla;
+use warpplay_cpu_ref::mcts::vanilla::{STEPS_PER_LOOK, Vanilla};
 use warpplay_gpu::mcts::{KernelSet, Notation};
 
 use super::record::{MoveRecord, Side};
-#[cfg(doc)]
-use crate::Error;
 use crate::mcts::clock::Clock;
 use crate::mcts::engines::cpu::Adapted;
 use crate::mcts::options::Options;
 use crate::mcts::position::check_playable;
 use crate::mcts::report::StoppedBy;
 use crate::mcts::search::Search;
-use crate::{Device, Progress, Result};
+use crate::{Device, Error, Progress, Result};
 
 /// The single-thread search of the CPU reference, one playout a step: [`Vanilla`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +67,8 @@ impl PlayerOptions {
     }
 }
 
-/// What thinks.
-enum Mind<G: KernelSet> {
+/// What finds a player's moves.
+enum Thinker<G: KernelSet> {
     Search(Box<Search<G>>),
     Vanilla { seed: u64 },
 }
@@ -79,7 +77,7 @@ enum Mind<G: KernelSet> {
 pub struct Contestant<G: KernelSet> {
     /// Limits and constants, the player's own.
     options: Options,
-    mind: Mind<G>,
+    thinker: Thinker<G>,
 }
 
 impl<G: KernelSet + Notation> Contestant<G> {
@@ -90,21 +88,21 @@ impl<G: KernelSet + Notation> Contestant<G> {
     pub fn new(player: &PlayerOptions, device: &Device) -> Result<Self> {
         player.check::<G>()?;
         let options = player.as_search();
-        let mind = match player {
+        let thinker = match player {
             PlayerOptions::Search(options) => {
                 let builder = Search::builder().options(options.clone()).action_names(G::action_name).profile_steps(0);
-                Mind::Search(Box::new(builder.build(device)?))
+                Thinker::Search(Box::new(builder.build(device)?))
             }
-            PlayerOptions::Vanilla(_) => Mind::Vanilla { seed: 0 },
+            PlayerOptions::Vanilla(_) => Thinker::Vanilla { seed: 0 },
         };
-        Ok(Self { options, mind })
+        Ok(Self { options, thinker })
     }
 
     /// Begins a game with this seed.
     pub fn begin(&mut self, game_seed: u64) {
-        match &mut self.mind {
-            Mind::Search(search) => search.set_seed(game_seed),
-            Mind::Vanilla { seed } => *seed = game_seed,
+        match &mut self.thinker {
+            Thinker::Search(search) => search.set_seed(game_seed),
+            Thinker::Vanilla { seed } => *seed = game_seed,
         }
     }
 
@@ -124,8 +122,8 @@ impl<G: KernelSet + Notation> Contestant<G> {
             Some(steps) => (Some(steps), None),
             None => (self.options.steps, self.options.seconds),
         };
-        match &mut self.mind {
-            Mind::Search(search) => {
+        match &mut self.thinker {
+            Thinker::Search(search) => {
                 search.set_limits(limits.0, limits.1)?;
                 let report = search.run(position, watch)?;
                 let (best, performance) = (report.best, report.performance);
@@ -146,7 +144,7 @@ impl<G: KernelSet + Notation> Contestant<G> {
                 };
                 Ok((report.stopped_by != StoppedBy::Request).then_some(found))
             }
-            Mind::Vanilla { seed } => {
+            Thinker::Vanilla { seed } => {
                 check_playable(position)?;
                 let options = Options { steps: limits.0, seconds: limits.1, ..self.options.clone() };
                 options.check()?;
@@ -154,13 +152,21 @@ impl<G: KernelSet + Notation> Contestant<G> {
                 let mut clock = Clock::new(&options, &mut watch);
                 let mut search = Vanilla::new(Adapted(*position), ucb_c, draw_value, *seed);
                 while clock.goes_on(search.steps()) {
-                    search.step();
+                    let left = limits.0.map_or(u64::MAX, |steps| steps.saturating_sub(search.steps()));
+                    for _ in 0..left.min(STEPS_PER_LOOK) {
+                        search.step();
+                    }
                 }
                 if clock.stopped_by == StoppedBy::Request {
                     return Ok(None);
                 }
                 let found = search.statistics();
-                Ok(found.actions.iter().find(|action| action.action == found.best).map(|best| MoveRecord {
+                let best =
+                    found.actions.iter().find(|action| action.action == found.best).ok_or_else(|| Error::Moves {
+                        game: G::NAME,
+                        reason: format!("action {} is not among those that were searched", found.best),
+                    })?;
+                Ok(Some(MoveRecord {
                     side,
                     action: best.action as u32,
                     name: G::action_name(best.action as u32),

@@ -39,6 +39,8 @@ pub(in crate::shogi) trait Learn: Send {
     fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>>;
     /// Replaces the gradient in some rows, each named once, by `[rows.len() * ROW]` numbers.
     fn set_rows(&mut self, rows: &[u32], values: &[i64]) -> Result<()>;
+    /// Leaves so many bytes of the device's memory free for rows of gradients.
+    fn reserve(&mut self, _bytes: u64) {}
     /// The device whose memory holds the gradient, where [`lend_rows`](Self::lend_rows) works.
     fn lends_on(&self) -> Option<Device> {
         None

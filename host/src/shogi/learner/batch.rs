@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// comes first, of equal lots the parent with the smaller number.
 ///
 /// # Errors
-/// [`Error::Shape`] for 2³² parents and more.
+/// [`Error::Shape`] for 2³² parents and more, or a shard that has not a game and a half-move for each.
 pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>> {
     let n: u64 = shards.iter().map(|shard| shard.n_parents() as u64).sum();
     if u32::try_from(n).is_err() {
@@ -21,6 +21,11 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
     let of_epoch = mixed(mixed(seed).wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
     let mut lots: Vec<(u64, u32)> = Vec::with_capacity(n as usize);
     for shard in shards {
+        let (games, plies, parents) = (shard.games.len(), shard.plies.len(), shard.n_parents());
+        if (games, plies) != (parents, parents) {
+            let (expected, found) = (format!("{parents} of both"), format!("{games} and {plies}"));
+            return Err(Error::shape("games and half-moves of a shard", expected, found));
+        }
         let first = lots.len() as u32;
         let columns = shard.games.iter().zip(shard.plies.iter()).zip(first..);
         lots.extend(
@@ -29,6 +34,11 @@ pub fn epoch_order(shards: &[&Shard], seed: u64, epoch: u64) -> Result<Vec<u32>>
     }
     lots.par_sort_unstable();
     Ok(lots.into_iter().map(|(_, parent)| parent).collect())
+}
+
+/// The seed of the siblings that count in the steps of an epoch ([`Loss::seed`](crate::shogi::Loss::seed)), so that each epoch draws others: the finaliser of SplitMix64 over seed and epoch.
+pub fn siblings_seed(seed: u64, epoch: u64) -> u64 {
+    mixed(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 
 /// The batches of a course, as one rank sees them.
@@ -56,6 +66,11 @@ impl<'a> Batches<'a> {
     /// Steps of an epoch.
     pub fn per_epoch(&self) -> u64 {
         (self.n.div_ceil(self.size) as u64).max(1)
+    }
+
+    /// The seed of the siblings that count in the step after so many.
+    pub fn siblings_seed(&self, iteration: u32) -> u64 {
+        siblings_seed(self.seed, u64::from(iteration) / self.per_epoch())
     }
 
     /// Whether the step after so many begins an epoch.
@@ -116,6 +131,9 @@ mod tests {
             assert!(sorted.into_iter().eq(0..154));
         }
         assert!(orders[0] != orders[1] && orders[0] != orders[2] && orders[1] != orders[2]);
+        let torn = Shard { plies: vec![40; 3].into(), ..shard(0..2) };
+        let error = epoch_order(&[&torn], 1, 1).unwrap_err().to_string();
+        assert_eq!(error, "games and half-moves of a shard: expected 4 of both, got 4 and 3");
         // Shards do not matter: the same games in one.
         assert_eq!(epoch_order(&[&shard(0..77)], 1, 1).unwrap(), orders[1]);
         // As the definition says, of the first two.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::batch::Batches;
 use super::checkpoint::{Checkpoint, sum_of};
 use super::course::{Course, Status};
-use super::exchange::{Exchange, Sharing, sharing};
+use super::exchange::{Exchange, sharing};
 use super::options::{EarlyStopping, Engine, Options, Quiet};
 use super::run::Learner;
 use super::weights::Weights;
@@ -50,9 +50,9 @@ struct Opened {
     memory: Memory,
 }
 
-/// Memory that weights, gradient and optimiser take.
-fn memory_of(options: &Options, train: &[&Shard]) -> Memory {
-    let mut memory = dispatch::memory_of_learn(options.features, Some(options.optimizer));
+/// Memory that weights, gradient, optimiser and exchange take.
+fn memory_of(options: &Options, train: &[&Shard], n_ranks: usize) -> Memory {
+    let mut memory = dispatch::memory_of_learn(options.features, Some(options.optimizer), n_ranks);
     if options.batch > 0 {
         // A lot and a number for each, while they are sorted; then the number.
         let n: u64 = train.iter().map(|shard| shard.n_parents() as u64).sum();
@@ -224,7 +224,7 @@ impl<'a> LearnerBuilder<'a> {
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.merged()?;
         dispatch::chosen_learner(device, options.engine)?;
-        Ok(memory_of(&options, &self.train))
+        Ok(memory_of(&options, &self.train, self.ranks.size()))
     }
 
     /// Checks everything, takes the device's memory and sets the first weights.
@@ -236,7 +236,10 @@ impl<'a> LearnerBuilder<'a> {
     pub fn build(self, device: &Device) -> Result<Learner<'a>> {
         let opened = self.merged().and_then(|options| {
             self.check(&options)?;
-            let (which, memory) = (dispatch::chosen_learner(device, options.engine)?, memory_of(&options, &self.train));
+            let (which, memory) = (
+                dispatch::chosen_learner(device, options.engine)?,
+                memory_of(&options, &self.train, self.ranks.size()),
+            );
             let engine = dispatch::learn(device, options.features, &options.sparse(), &memory)?;
             Ok((options, Opened { engine, which, memory }))
         });
@@ -330,8 +333,10 @@ impl<'a> LearnerBuilder<'a> {
                 Some(Batches::new(train, options.seed, size, first))
             }
         };
-        let sharing = sharing(ranks, &mut *engine)?;
-        let exchange = Exchange { on_device: sharing != Sharing::Nothing, ..Exchange::default() };
+        if ranks.size() > 1 {
+            engine.reserve(dispatch::bytes_of_rows(options.features));
+        }
+        let exchange = Exchange { sharing: sharing(ranks, &mut *engine)?, ..Exchange::default() };
         Ok(Learner::new(Course {
             engine,
             which,
@@ -340,7 +345,6 @@ impl<'a> LearnerBuilder<'a> {
             has_held_out: held_out.iter().any(|shard| shard.n_parents() > 0),
             train: share_of_train,
             batches,
-            sharing,
             exchange,
             held_out: share(&held_out, ranks.rank(), ranks.size())?,
             options,

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::batch::Batches;
-use super::exchange::{self, Exchange, Sharing};
+use super::exchange::{self, Exchange};
 use super::lbfgs::{Point, Steps};
 use super::options::{Engine, Options};
 use super::report::LearnRow;
 use crate::runtime::keep::Keep;
 use crate::shogi::engines::learn::Learn;
-use crate::shogi::loss::Totals;
+use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
 use crate::shogi::selection::Selection;
 use crate::shogi::shard::Shard;
@@ -36,8 +36,6 @@ pub(super) struct Course<'a> {
     pub batches: Option<Batches<'a>>,
     /// What ranks have told each other.
     pub exchange: Exchange,
-    /// Where their gradients lie.
-    pub sharing: Sharing,
     /// Whether any rank has held-out positions.
     pub has_held_out: bool,
     pub fingerprint: u64,
@@ -87,9 +85,8 @@ pub(super) struct Best {
 
 impl Course<'_> {
     /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
-    pub fn totals(&mut self, parts: &[Selection<'_>], gradient: bool) -> Result<Totals> {
-        let loss = self.options.loss();
-        let totals = agree(self.ranks, self.engine.pass(parts, &loss, gradient))?;
+    pub fn totals(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
+        let totals = agree(self.ranks, self.engine.pass(parts, loss, gradient))?;
         if self.ranks.size() == 1 {
             return Ok(totals);
         }
@@ -97,7 +94,7 @@ impl Course<'_> {
         let mut sums = [loss, children.into(), parents.into(), first, first_three];
         sum_wide(self.ranks, &mut sums)?;
         if gradient {
-            exchange::sum(self.ranks, &mut *self.engine, self.sharing, &mut self.exchange)?;
+            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
         }
         let [loss, children, parents, first, first_three] = sums;
         Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })

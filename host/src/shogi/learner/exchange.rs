@@ -10,6 +10,21 @@ use crate::shogi::engines::learn::{Learn, Lent};
 use crate::shogi::ranks::{Ranks, agree};
 use crate::{Device, Error, Result};
 
+/// Where the gradients of ranks lie, and so where they are added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// On several devices, or in host memory: added up there.
+    #[default]
+    Apart,
+    /// On one GPU, in processes that cannot read each other's memory, as those of different containers: added up in host memory.
+    Refused,
+    /// On one device, in one process: added up on the device.
+    Threads,
+    /// On one GPU, in processes that read each other's memory: added up on the GPU.
+    Processes,
+}
+
 /// What one rank handed to the others while gradients were added up. A position touches few weights of a large set, so only rows of 16 weights beside each other are exchanged that are
 /// not all 0 on some rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,55 +33,69 @@ pub struct Exchange {
     pub sums: u64,
     /// Rows that some rank had touched, added over all sums.
     pub rows: u64,
-    /// Bytes that this rank handed over through host memory or the network: 4 for each row of its own, and 128 for each row of all where they do not share a device, or 72 where processes do.
+    /// Bytes that this rank handed over through host memory or the network: 4 for each row of its own. Added up in host memory, 128 for each row of all come on top; between processes on
+    /// a GPU, 80 a sum.
     pub bytes: u64,
-    /// Whether the ranks share a device, and the rows were added up there.
-    pub on_device: bool,
+    /// Where the gradients lie.
+    pub sharing: Sharing,
 }
 
-/// Where the ranks' gradients lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sharing {
-    /// On one device, in one process.
-    Threads,
-    /// On one GPU, in processes that read each other's memory.
-    Processes,
-    /// Apart.
-    Nothing,
+impl Exchange {
+    /// Whether the rows are added up on a device.
+    pub fn on_device(&self) -> bool {
+        matches!(self.sharing, Sharing::Threads | Sharing::Processes)
+    }
 }
 
-/// Finds out where the ranks' gradients lie.
+/// Finds out where the ranks' gradients lie. The engine's gradient is 0, before and after.
 pub(super) fn sharing(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<Sharing> {
     let device = engine.lends_on();
     if let Some(devices) = ranks.lend(Arc::new(device.clone()))? {
         let devices: Vec<_> = devices.iter().filter_map(|device| device.downcast_ref::<Option<Device>>()).collect();
         let one =
             devices.len() == ranks.size() && devices.iter().all(|device| device.is_some() && *device == devices[0]);
-        return Ok(if one { Sharing::Threads } else { Sharing::Nothing });
+        return Ok(if one { Sharing::Threads } else { Sharing::Apart });
     }
     if ranks.size() == 1 {
-        return Ok(Sharing::Nothing);
+        return Ok(Sharing::Apart);
     }
-    let name = agree(ranks, device.map_or(Ok(vec![]), |device| ipc::hardware(&device)))?;
+    // A GPU that has no name, as with an old driver, is nobody else's.
+    let name = device.and_then(|device| ipc::hardware(&device).ok()).unwrap_or_default();
     let names = ranks.gather_bytes(&name)?;
     if names.iter().any(|other| other.is_empty() || *other != name) {
-        return Ok(Sharing::Nothing);
+        return Ok(Sharing::Apart);
     }
-    // Whether processes may read each other's memory depends on how they were started: it is tried.
-    let tried = match agree(ranks, engine.export_rows(&[0])) {
-        Ok((_kept, handle)) => {
-            let handles = ranks.gather_bytes(&handle)?;
-            agree(ranks, engine.add_exported(&[0], &others(ranks, &handles)))
+    // Whether processes may read each other's memory depends on how they were started: it is tried, with a number of each rank in the first row.
+    let number = ranks.rank() as i64 + 1;
+    agree(ranks, engine.set_rows(&[0], &[number; ROW as usize]))?;
+    let read = reads_others(ranks, engine);
+    let found = agree(ranks, engine.rows(&[0]))?.first().copied();
+    agree(ranks, engine.set_rows(&[0], &[0; ROW as usize]))?;
+    let expected: i64 = (1..=ranks.size() as i64).sum();
+    let works = read? && found == Some(expected);
+    let all = ranks.gather_bytes(&[u8::from(works)])?;
+    Ok(if all.iter().all(|works| works[..] == [1]) { Sharing::Processes } else { Sharing::Refused })
+}
+
+/// Adds the other processes' first row to this engine's, where all can read each other's memory.
+fn reads_others(ranks: &dyn Ranks, engine: &mut dyn Learn) -> Result<bool> {
+    let (_kept, handle) = agree(ranks, allowed(engine.export_rows(&[0])))?.unzip();
+    let handles = ranks.gather_bytes(&handle.unwrap_or_default())?;
+    if handles.iter().any(Vec::is_empty) {
+        return Ok(false);
+    }
+    Ok(agree(ranks, allowed(engine.add_exported(&[0], &others(ranks, &handles))))?.is_some())
+}
+
+/// `None` where the driver refuses memory of other processes; other errors stay.
+fn allowed<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(Error::Driver { call, name, .. }) if call.starts_with("cuIpc") => {
+            tracing::debug!("ranks on one GPU exchange their gradients through the host: {call} failed: {name}");
+            Ok(None)
         }
-        Err(error) => Err(error),
-    };
-    Ok(match tried {
-        Ok(()) => Sharing::Processes,
-        Err(error) => {
-            tracing::debug!("ranks on one GPU exchange their gradients through the host: {error}");
-            Sharing::Nothing
-        }
-    })
+        result => result.map(Some),
+    }
 }
 
 /// What the other ranks gathered.
@@ -76,21 +105,24 @@ fn others<'a>(ranks: &dyn Ranks, gathered: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
 }
 
 /// Adds up the gradients of all ranks, which all get the sum; notes what was exchanged.
-pub(super) fn sum(ranks: &dyn Ranks, engine: &mut dyn Learn, sharing: Sharing, noted: &mut Exchange) -> Result<()> {
+pub(super) fn sum(ranks: &dyn Ranks, engine: &mut dyn Learn, noted: &mut Exchange) -> Result<()> {
     let own = agree(ranks, engine.touched())?;
     let bytes: Vec<u8> = own.iter().flat_map(|row| row.to_le_bytes()).collect();
     let rows = union(&ranks.gather_bytes(&bytes)?);
     noted.sums += 1;
     noted.rows += rows.len() as u64;
     noted.bytes += bytes.len() as u64;
-    if sharing == Sharing::Processes {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    if noted.sharing == Sharing::Processes {
         let (_kept, handle) = agree(ranks, engine.export_rows(&rows))?;
         let handles = ranks.gather_bytes(&handle)?;
         noted.bytes += handle.len() as u64;
         // All have read when all have agreed.
         return agree(ranks, engine.add_exported(&rows, &others(ranks, &handles)));
     }
-    if sharing == Sharing::Threads {
+    if noted.sharing == Sharing::Threads {
         let mine = agree(ranks, engine.lend_rows(&rows))?;
         let lent = ranks.lend(mine)?.ok_or_else(|| Error::Order {
             what: "rows of a gradient",
@@ -109,13 +141,10 @@ pub(super) fn sum(ranks: &dyn Ranks, engine: &mut dyn Learn, sharing: Sharing, n
 /// The rows of all lists, ascending.
 fn union(lists: &[Vec<u8>]) -> Vec<u32> {
     let rows = |list: &Vec<u8>| -> Vec<u32> { list.as_chunks().0.iter().map(|&row| u32::from_le_bytes(row)).collect() };
-    let lists: Vec<Vec<u32>> = lists.iter().map(rows).collect();
-    let n = lists.iter().filter_map(|list| list.last()).max().map_or(0, |&last| last as usize + 1);
-    let mut touched = vec![false; n];
-    for row in lists.into_iter().flatten() {
-        if let Some(touched) = touched.get_mut(row as usize) {
-            *touched = true;
-        }
+    let rows: Vec<u32> = lists.iter().flat_map(rows).collect();
+    let mut touched = vec![false; rows.iter().max().map_or(0, |&last| last as usize + 1)];
+    for row in rows {
+        touched[row as usize] = true;
     }
     (0..).zip(touched).filter_map(|(row, touched)| touched.then_some(row)).collect()
 }
@@ -129,7 +158,7 @@ mod tests {
     #[test]
     fn unions_name_every_row_once() {
         let list = |rows: &[u32]| rows.iter().flat_map(|row| row.to_le_bytes()).collect::<Vec<u8>>();
-        assert_eq!(union(&[list(&[1, 5, 9]), list(&[]), list(&[0, 5])]), [0, 1, 5, 9]);
+        assert_eq!(union(&[list(&[1, 9, 5]), list(&[]), list(&[0, 5])]), [0, 1, 5, 9]);
         assert_eq!(union(&[list(&[]), list(&[])]), [0; 0]);
     }
 }

@@ -52,3 +52,15 @@ impl Leaves {
         parents.iter().filter_map(number).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_behind_those_that_are_gone_have_smaller_numbers() {
+        let leaves = Leaves { train: vec![], held_out: vec![], left_out: 2, gone: vec![vec![], vec![1, 4]] };
+        assert_eq!(leaves.numbers(0, &[0, 1, 5]), [0, 1, 5]);
+        assert_eq!(leaves.numbers(1, &[0, 1, 2, 4, 5, 6]), [0, 1, 3, 4]);
+    }
+}

@@ -20,10 +20,10 @@ mod report;
 mod run;
 mod weights;
 
-pub use batch::epoch_order;
+pub use batch::{epoch_order, siblings_seed};
 pub use builder::LearnerBuilder;
 pub use checkpoint::{Checkpoint, State};
-pub use exchange::Exchange;
+pub use exchange::{Exchange, Sharing};
 pub use export::{rust_constant, table};
 pub use options::{EarlyStopping, Engine, Options, Quiet};
 pub use report::{LearnReport, LearnRow, Measures, Whole};

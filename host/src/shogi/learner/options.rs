@@ -79,7 +79,7 @@ pub struct Options {
     pub a: f64,
     /// Siblings whose evaluation differs by more pawns from the played child's do not count; `None` for all. Default: `None`.
     pub window: Option<f64>,
-    /// Most siblings of a parent that count; 0 for all. Default: 0.
+    /// Most siblings of a parent that count, with mini-batches others in each epoch ([`siblings_seed`](super::siblings_seed)); 0 for all. Default: 0.
     pub siblings: u32,
     /// Seed of their draw, and of the order of mini-batches. Default: 0.
     pub seed: u64,

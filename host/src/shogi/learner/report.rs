@@ -25,6 +25,13 @@ pub struct Measures {
     pub parents: u64,
 }
 
+impl Measures {
+    /// `None` where no child counts, as on held-out games whose quiet leaves were all left out.
+    pub(super) fn of(totals: &Totals) -> Option<Self> {
+        (totals.children > 0).then(|| totals.into())
+    }
+}
+
 impl From<&Totals> for Measures {
     /// All 0 where no child counts, which is so of a mini-batch whose quiet leaves were all left out.
     fn from(totals: &Totals) -> Self {

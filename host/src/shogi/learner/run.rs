@@ -182,7 +182,7 @@ impl<'a> Learner<'a> {
         if self.course.batches.is_some() && self.whole.is_none() {
             let train = Measures::from(&self.totals_of(Which::Train, false)?);
             let held_out = match self.course.has_held_out {
-                true => Some(Measures::from(&self.totals_of(Which::HeldOut, false)?)),
+                true => Measures::of(&self.totals_of(Which::HeldOut, false)?),
                 false => None,
             };
             self.whole = Some(Whole { train, held_out });
@@ -241,7 +241,7 @@ impl<'a> Learner<'a> {
     /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
     pub fn measure(&mut self, shards: &[&Shard]) -> Result<Measures> {
         let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
-        let totals = self.course.totals(&whole, false)?;
+        let totals = self.course.totals(&whole, &self.course.options.loss(), false)?;
         // They may be gone before the next pass.
         agree(self.course.ranks, self.course.engine.forget())?;
         if totals.children == 0 {
@@ -311,7 +311,7 @@ impl<'a> Learner<'a> {
         let start = Instant::now();
         let measures = self.course.batches.as_ref().is_none_or(|batches| batches.begins_epoch(self.iteration()));
         let held_out = match self.course.has_held_out && measures {
-            true => Some(Measures::from(&self.totals_of(Which::HeldOut, false)?)),
+            true => Measures::of(&self.totals_of(Which::HeldOut, false)?),
             false => None,
         };
         let totals = match &self.present {
@@ -319,6 +319,9 @@ impl<'a> Learner<'a> {
             None => self.evaluate(gradient)?,
         };
         let course = &self.course;
+        if totals.children == 0 && course.batches.is_none() {
+            return Err(Error::shape("children that count", "1 or more", 0));
+        }
         let values = agree(course.ranks, course.engine.values())?;
         Ok(LearnRow {
             iteration: course.status.iteration,
@@ -348,9 +351,13 @@ impl<'a> Learner<'a> {
         let Self { course, leaves, .. } = self;
         let iteration = course.status.iteration;
         let lengths: Vec<usize> = course.train.iter().map(|shard| shard.n_parents()).collect();
+        let mut loss = course.options.loss();
         let mut lists = match (&mut course.batches, which) {
             // Every rank has all games, and finds the same.
-            (Some(batches), Which::Step) => Some(batches.of(iteration, lengths.into_iter())?),
+            (Some(batches), Which::Step) => {
+                loss.seed = batches.siblings_seed(iteration);
+                Some(batches.of(iteration, lengths.into_iter())?)
+            }
             _ => None,
         };
         if let (Some(lists), Some(leaves)) = (&mut lists, &*leaves) {
@@ -368,7 +375,7 @@ impl<'a> Learner<'a> {
         };
         let parents = |at: usize| lists.as_ref().map(|lists| lists.get(at).map_or(&[][..], Vec::as_slice));
         let part = |(at, shard)| Selection { shard, parents: parents(at) };
-        let totals = course.totals(&shards.into_iter().enumerate().map(part).collect::<Vec<_>>(), gradient);
+        let totals = course.totals(&shards.into_iter().enumerate().map(part).collect::<Vec<_>>(), &loss, gradient);
         (course.train, course.held_out) = (train, held_out);
         totals
     }

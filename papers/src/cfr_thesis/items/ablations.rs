@@ -1,13 +1,14 @@
-//! Section 4.3.2: every device against slow memory left out by itself; and the threads of a block.
+//! Section 4.3.2: each memory optimisation left out by itself; and the threads of a block.
 
 use std::sync::Arc;
 
-use super::counts::known;
 use super::measure::{milliseconds, obstacle};
 use super::thesis::Thesis;
 use crate::cfr_thesis::options::{Lists, Options, Program, Rows};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::run::Run as Running;
+use crate::cfr_thesis::statistics::Spread;
+use crate::experiment::statistics::{least, mean, most};
 use crate::experiment::{Axis, Bar, Chart, Figure, Group, Item, Run, Sheet, Stop, Table};
 
 /// Copies of the lists that a time is the mean of.
@@ -24,7 +25,7 @@ fn sizes(thesis: &Thesis, variant: Variant, quick: bool) -> (u32, u32, u32) {
     }
 }
 
-/// What each device brings, on A, C and D.
+/// What each memory optimisation brings, on A, C and D.
 pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let theirs = Options {
         program: Program::Levels,
@@ -49,12 +50,12 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
     for variant in [Variant::A, Variant::C, Variant::D].into_iter().filter(|&variant| thesis.has(variant)) {
         let plan = Arc::clone(thesis.plan(variant)?);
         let letter = variant.letter();
-        if let Some(reason) = obstacle(run, &plan, &theirs) {
+        if let Some(reason) = obstacle(&format!("{letter} {}", theirs.program), &plan, &theirs, run)? {
             sheet.left_out.push(format!("variant {letter}: {reason}"));
             continue;
         }
         let mut table = Table::new(format!("variant {letter}"))
-            .column("devices")
+            .column("optimisation")
             .column("ms an iteration")
             .column("deviation")
             .digits("times as long as with all", 3)
@@ -63,7 +64,8 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
         let (mut with_all, mut utilities) = (0.0, Vec::new());
         for (number, (name, options)) in cases.iter().enumerate() {
             let key = format!("ablation {letter} {number}");
-            let (won, spread) = milliseconds(&key, &plan, options, sizes(thesis, variant, run.quick()), run)?;
+            let (won, values) = milliseconds(&key, &plan, options, sizes(thesis, variant, run.quick()), run)?;
+            let spread = Spread::of(&values);
             if number == 0 {
                 with_all = spread.mean;
             }
@@ -86,7 +88,7 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
                 spread.sd.into(),
                 (spread.mean / with_all).into(),
                 copies.into(),
-                known(copied),
+                copied.into(),
             ]);
         }
         let same = utilities.iter().all(|won| *won == utilities[0]);
@@ -96,6 +98,11 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
         ));
     }
     Ok(sheet.note("The dissertation publishes no figures of these. Lists are copied once a solve, so that flattening is in the copies and not in the iterations."))
+}
+
+/// The bar of a size of blocks, from the milliseconds of its runs.
+fn bar(block: u32, values: &[f64]) -> Bar {
+    Bar { name: format!("{block} threads"), mean: mean(values), min: least(values), max: most(values) }
 }
 
 /// Blocks of 32 to 256 threads.
@@ -111,7 +118,7 @@ pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
         let plan = Arc::clone(thesis.plan(variant)?);
         let letter = variant.letter();
         let theirs = Options { program: Program::Levels, ..thesis.settings.options };
-        if let Some(reason) = obstacle(run, &plan, &theirs) {
+        if let Some(reason) = obstacle(&format!("{letter} {}", theirs.program), &plan, &theirs, run)? {
             sheet.left_out.push(format!("variant {letter}: {reason}"));
             continue;
         }
@@ -119,13 +126,13 @@ pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
         for block in sizes_of_blocks {
             let options = Options { block, ..theirs };
             let key = format!("block {letter} {block}");
-            let (_, spread) = milliseconds(&key, &plan, &options, sizes(thesis, variant, run.quick()), run)?;
-            cells.push(spread.mean.into());
-            let (min, max) = (spread.mean - spread.sd, spread.mean + spread.sd);
-            bars.push(Bar { name: format!("{block} threads"), mean: spread.mean, min, max });
-            if spread.mean < best.0 {
-                best = (spread.mean, block);
+            let (_, values) = milliseconds(&key, &plan, &options, sizes(thesis, variant, run.quick()), run)?;
+            let bar = bar(block, &values);
+            cells.push(bar.mean.into());
+            if bar.mean < best.0 {
+                best = (bar.mean, block);
             }
+            bars.push(bar);
         }
         cells.push(best.1.into());
         table.row(cells);
@@ -141,4 +148,16 @@ pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
         });
     }
     Ok(sheet.table(table).note("Printed: 64 threads were found to be best; no times are given."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean and deviation are 4 and 5.2: a bar of mean and deviation would begin below 0, where a logarithmic axis has nothing.
+    #[test]
+    fn a_bar_ends_at_its_least_and_largest_value() {
+        let Bar { name, mean, min, max } = bar(64, &[1.0, 10.0, 1.0]);
+        assert_eq!((name.as_str(), mean, min, max), ("64 threads", 4.0, 1.0, 10.0));
+    }
 }

@@ -7,7 +7,7 @@ use super::thesis::Thesis;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::statistics::is_rounded;
-use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table};
+use crate::experiment::{Item, Run, Sheet, Stop, Table};
 
 /// Bytes of a kilobyte, as operating systems tell them.
 const KB: f64 = 1024.0;
@@ -135,9 +135,4 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         sheet = sheet.note("The GPU's program needs every array of the CPU's: its reduction means that the CPU's has values of another size or arrays that are not described.");
     }
     Ok(sheet)
-}
-
-/// Empty where a number is not known.
-pub fn known(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Empty, Cell::from)
 }

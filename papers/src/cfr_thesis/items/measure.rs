@@ -97,20 +97,49 @@ pub fn device_of(device: &Device, program: Program) -> Device {
     if on_gpu(program) { device.clone() } else { Device::cpu() }
 }
 
-/// Why a program is not run on a game here, if so.
-pub fn obstacle(run: &Run<'_>, plan: &Plan, options: &Options) -> Option<String> {
+/// Why something is left out, if it is: the device cannot run it, or memory is `short`. Free memory differs from run to run, so the decision is kept, and a replay
+/// takes it as it was taken.
+fn kept_obstacle(
+    key: &str,
+    unsupported: Option<String>,
+    short: impl FnOnce(&Device) -> Option<String>,
+    run: &mut Run<'_>,
+) -> Result<Option<String>, Stop> {
+    run.expect(1);
+    let kept: Option<String> = run.exact(&format!("{key} obstacle"), |now| {
+        Ok(now.before.cloned().unwrap_or_else(|| unsupported.clone().or_else(|| short(now.device))))
+    })?;
+    // A replay on another device may not be able to run what was run.
+    Ok(kept.or(unsupported))
+}
+
+/// Why a program is not run on a game here, if so. `key` names the game and the program.
+///
+/// # Errors
+/// As [`Run::exact`].
+pub fn obstacle(key: &str, plan: &Plan, options: &Options, run: &mut Run<'_>) -> Result<Option<String>, Stop> {
     let program = options.program;
-    if on_gpu(program) && run.device().backend() == Backend::Cpu {
-        return Some(format!("program {program}: it runs kernels, which needs the device cuda or simt"));
-    }
     let n = plan.sequences.sequences.len();
-    if on_gpu(program) && run.device().backend() == Backend::Simt && n > MOST_UNDER_SIMT {
-        return Some(format!(
-            "program {program}: {n} sequences under simt, which takes at most {MOST_UNDER_SIMT} here"
-        ));
-    }
-    let short = device_of(run.device(), program).expect_memory(&plan.memory(options)).err();
-    short.map(|error| format!("program {program}: {error}"))
+    let unsupported = match run.device().backend() {
+        Backend::Cpu if on_gpu(program) => {
+            Some(format!("program {program}: it runs kernels, which needs the device cuda or simt"))
+        }
+        Backend::Simt if on_gpu(program) && n > MOST_UNDER_SIMT => {
+            Some(format!("program {program}: {n} sequences under simt, which takes at most {MOST_UNDER_SIMT} here"))
+        }
+        _ => None,
+    };
+    let short = |device: &Device| {
+        let error = device_of(device, program).expect_memory(&plan.memory(options)).err()?;
+        Some(format!("program {program}: {error}"))
+    };
+    kept_obstacle(key, unsupported, short, run)
+}
+
+/// Whether something that would take so many seconds is left out. Times differ from run to run, so the decision is kept.
+fn too_long(key: &str, seconds: f64, most_seconds: f64, run: &mut Run<'_>) -> Result<bool, Stop> {
+    run.expect(1);
+    run.exact(&format!("{key} too long"), |now| Ok(now.before.copied().unwrap_or(seconds > most_seconds)))
 }
 
 /// All points of a program on a game, from the journal where they are there.
@@ -120,22 +149,23 @@ pub fn obstacle(run: &Run<'_>, plan: &Plan, options: &Options) -> Option<String>
 pub fn program(thesis: &Thesis, variant: Variant, program: Program, run: &mut Run<'_>) -> Result<Timed, Stop> {
     let options = Options { program, ..thesis.settings.options };
     let plan = Arc::clone(thesis.plan(variant)?);
-    if let Some(reason) = obstacle(run, &plan, &options) {
+    let letter = variant.letter();
+    if let Some(reason) = obstacle(&format!("{letter} {program}"), &plan, &options, run)? {
         return Ok(Timed { left_out: vec![reason], ..Timed::default() });
     }
     let (quick, repeats) = (run.quick(), thesis.repeats(run.quick()));
     let grid = grid(thesis, variant, quick);
     run.expect(grid.len() as u64 + 1);
+    let limit = thesis.settings.most_seconds;
+    // Seconds an iteration; 0 before the first point, which is always run.
     let (mut timed, mut rate) = (Timed::default(), 0.0);
-    let letter = variant.letter();
     for &n in &grid {
-        if rate * f64::from(n) > thesis.settings.most_seconds {
-            let limit = thesis.settings.most_seconds;
+        let key = format!("{letter} {program} {n}");
+        if too_long(&key, rate * f64::from(n), limit, run)? {
             timed.left_out.push(format!("program {program}, {n} iterations: longer than the limit of {limit} s"));
             continue;
         }
         // Runs of one seed play the same deals, so what they win is the same.
-        let key = format!("{letter} {program} {n}");
         let (_, seconds): (Vec<f64>, Vec<f64>) = run.both(&key, |now| {
             let (mut seconds, mut utilities) = (Vec::new(), Vec::new());
             for _ in 0..repeats {
@@ -152,11 +182,13 @@ pub fn program(thesis: &Thesis, variant: Variant, program: Program, run: &mut Ru
         timed.points.push(point);
     }
     let (before, n) = warm_grid(thesis, variant, quick);
-    if rate * f64::from(before + n * repeats) > 4.0 * thesis.settings.most_seconds {
+    let iterations = u64::from(before) + u64::from(n) * u64::from(repeats);
+    let key = format!("{letter} {program} warm");
+    if too_long(&key, rate * iterations as f64, 4.0 * limit, run)? {
         timed.left_out.push(format!("program {program}, warm: longer than four times the limit"));
         return Ok(timed);
     }
-    timed.warm = run.timed(&format!("{letter} {program} warm"), |now| {
+    timed.warm = run.timed(&key, |now| {
         let mut running = Running::with_plan(&device_of(now.device, program), &plan, &options)?;
         running.iterate(before)?;
         let mut seconds = Vec::new();
@@ -202,18 +234,18 @@ pub fn walk(thesis: &Thesis, variant: Variant, run: &mut Run<'_>) -> Result<std:
     };
     let plan = thesis.plan(variant)?;
     let n_sequences = plan.sequences.sequences.len();
-    if run.device().backend() == Backend::Simt && n_sequences > MOST_UNDER_SIMT {
-        return Ok(Err(format!(
-            "walk: {n_sequences} sequences under simt, which takes at most {MOST_UNDER_SIMT} here"
-        )));
-    }
+    let is_too_large = run.device().backend() == Backend::Simt && n_sequences > MOST_UNDER_SIMT;
+    let unsupported = is_too_large
+        .then(|| format!("walk: {n_sequences} sequences under simt, which takes at most {MOST_UNDER_SIMT} here"));
     let needed = Sampler::memory_of(&plan.game, &Information::Unordered, &options)?;
-    if let Err(error) = run.device().expect_memory(&needed) {
-        return Ok(Err(format!("walk: {error}")));
+    let short = |device: &Device| Some(format!("walk: {}", device.expect_memory(&needed).err()?));
+    let key = format!("{} walk", variant.letter());
+    if let Some(reason) = kept_obstacle(&key, unsupported, short, run)? {
+        return Ok(Err(reason));
     }
     run.expect(1);
     let repeats = thesis.repeats(run.quick());
-    let walked = run.timed(&format!("{} walk", variant.letter()), |now| {
+    let walked = run.timed(&key, |now| {
         let mut sampler = Sampler::build(now.device, &plan.game, &Information::Unordered, &options)?;
         let mut run = || {
             let start = Instant::now();
@@ -231,7 +263,7 @@ pub fn walk(thesis: &Thesis, variant: Variant, run: &mut Run<'_>) -> Result<std:
     Ok(Ok(walked))
 }
 
-/// Milliseconds an iteration of one way to run a game, warm, and the utilities that it ends with, which the same order of additions gives the same bits.
+/// Milliseconds an iteration of each run of one form of a program, warm, and the average utilities that it ends with: the same bits in every form that adds in the same order.
 ///
 /// # Errors
 /// As [`Run::both`].
@@ -241,9 +273,9 @@ pub fn milliseconds(
     options: &Options,
     (before, n, repeats): (u32, u32, u32),
     run: &mut Run<'_>,
-) -> Result<(Vec<f64>, Spread), Stop> {
+) -> Result<(Vec<f64>, Vec<f64>), Stop> {
     run.expect(1);
-    let (utilities, values): (Vec<f64>, Vec<f64>) = run.both(key, |now| {
+    run.both(key, |now| {
         let mut running = Running::with_plan(&device_of(now.device, options.program), plan, options)?;
         running.iterate(before)?;
         let mut values = Vec::new();
@@ -254,6 +286,53 @@ pub fn milliseconds(
             values.push((running.seconds() - start) * 1e3 / f64::from(n));
         }
         Ok((running.average_utilities()?, values))
-    })?;
-    Ok((utilities, Spread::of(&values)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cfr_thesis::sweep::sweep_game;
+    use crate::experiment::{Header, Journal, Record, Step};
+
+    /// What `decide` decides in a run that measures anew, or in a replay of a file that holds one measurement.
+    fn decided<T>(recorded: Option<(&str, Value)>, decide: impl FnOnce(&mut Run<'_>) -> Result<T, Stop>) -> T {
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let mut run = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        if let Some((key, exact)) = recorded {
+            let mut file = Journal::in_memory();
+            file.insert(key, Record { exact, ..Record::default() }).expect("in memory");
+            let header = Header::new("cfr_thesis", Value::Null, &Device::cpu(), true);
+            run = run.replay(file, &header).expect("a file without a header");
+        }
+        decide(&mut run).expect("decided")
+    }
+
+    #[test]
+    fn a_replay_leaves_out_what_was_left_out() {
+        let plan = Plan::of(&sweep_game(2, 1, 4).expect("a game")).expect("laid out");
+        let options = |program| Options { program, ..Options::default() };
+        let of = |recorded: Option<(&'static str, Value)>, program: Program| {
+            decided(recorded, |run| obstacle(&format!("game {program}"), &plan, &options(program), run))
+        };
+        // This game fits into any memory; the file says that it did not.
+        assert_eq!(of(None, Program::Recursive), None);
+        let reason = "program recursive: too little memory";
+        let recorded = of(Some(("game recursive obstacle", json!(reason))), Program::Recursive);
+        assert_eq!(recorded.as_deref(), Some(reason));
+        // What was run elsewhere and cannot be run on this device is left out here.
+        let kernels = of(Some(("game levels obstacle", Value::Null)), Program::Levels);
+        assert!(kernels.is_some_and(|reason| reason.contains("runs kernels")));
+        // By its own times each of these decides otherwise than the file.
+        let of = |recorded: Option<(&'static str, Value)>, seconds: f64| {
+            decided(recorded, |run| too_long("game", seconds, 2.0, run))
+        };
+        assert_eq!((of(None, 3.0), of(None, 1.0)), (true, false));
+        assert!(of(Some(("game too long", json!(true))), 1.0));
+        assert!(!of(Some(("game too long", json!(false))), 3.0));
+    }
 }

@@ -61,11 +61,11 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
     let ncu = "ncu --section WarpStateStats --section MemoryWorkloadAnalysis --kernel-name regex:cfr_thesis_ --launch-skip 84 --launch-count 42 \
                warpplay papers cfr_thesis --only table15 --iterations 10 --repeats 1";
     sheet = sheet.note(format!("Printed: shares of stall reasons from a profiler. They need one here too: {ncu}"));
-    if let Some(reason) = obstacle(run, &plan, &options) {
+    let (quick, letter) = (run.quick(), variant.letter());
+    if let Some(reason) = obstacle(&format!("{letter} {}", options.program), &plan, &options, run)? {
         return Ok(sheet.left_out(reason));
     }
     run.expect(1);
-    let (quick, letter) = (run.quick(), variant.letter());
     let measured: Measured = run.timed(&format!("{letter} phases"), |now| {
         let mut running = Running::with_plan(now.device, &plan, &options)?;
         running.iterate(if quick { 1 } else { 100 })?;

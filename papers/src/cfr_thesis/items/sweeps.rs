@@ -10,6 +10,7 @@ use super::thesis::Thesis;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::plan::Plan;
 use crate::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
+use crate::experiment::statistics::mean;
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// A game laid out, milliseconds of programs on it, `None` where one does not run here, and the reasons.
@@ -28,14 +29,15 @@ fn times(
     let (mut ms, mut reasons) = (Vec::new(), Vec::new());
     for &program in programs {
         let options = Options { program, ..thesis.settings.options };
-        if let Some(reason) = obstacle(run, &plan, &options) {
+        let key = format!("{key} {program}");
+        if let Some(reason) = obstacle(&key, &plan, &options, run)? {
             ms.push(None);
             reasons.push(reason);
             continue;
         }
         let sizes = (n.div_ceil(10), n, thesis.repeats(run.quick()));
-        let (_, spread) = milliseconds(&format!("{key} {program}"), &plan, &options, sizes, run)?;
-        ms.push(Some(spread.mean));
+        let (_, values) = milliseconds(&key, &plan, &options, sizes, run)?;
+        ms.push(Some(mean(&values)));
     }
     Ok((plan, ms, reasons))
 }

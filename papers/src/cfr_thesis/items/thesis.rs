@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use warpplay::Result;
+use warpplay::{Error, Result};
 
 use crate::cfr_thesis::options::Options;
 use crate::cfr_thesis::plan::Plan;
@@ -13,11 +13,11 @@ use crate::cfr_thesis::published::Variant;
 pub struct Settings {
     /// The games.
     pub variants: Vec<Variant>,
-    /// Numbers of iterations, ascending; empty for those of the dissertation.
+    /// Numbers of iterations, 1 or more, ascending without repetitions; empty for those of the dissertation.
     pub iterations: Vec<u32>,
-    /// Runs of every point. The dissertation's: 5.
+    /// Runs of every point, 1 or more. The dissertation's: 5.
     pub repeats: u32,
-    /// A point that would take a run longer than this many seconds is not run, and that is said.
+    /// The longest run in seconds, above 0. Points that would take longer are not run, and are listed as left out.
     pub most_seconds: f64,
     /// Options of the programs.
     pub options: Options,
@@ -35,6 +35,22 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    fn check(&self) -> Result<()> {
+        if self.iterations.contains(&0) || !self.iterations.is_sorted_by(|one, next| one < next) {
+            let allowed = "numbers of 1 or more, ascending, each once";
+            return Err(Error::option("iterations", format!("{:?}", self.iterations), allowed));
+        }
+        if self.repeats == 0 {
+            return Err(Error::option("repeats", self.repeats, "1 or more"));
+        }
+        if !(self.most_seconds.is_finite() && self.most_seconds > 0.0) {
+            return Err(Error::option("limit", self.most_seconds, "a finite number above 0"));
+        }
+        self.options.check()
+    }
+}
+
 /// The dissertation.
 #[derive(Default)]
 pub struct Thesis {
@@ -47,9 +63,9 @@ impl Thesis {
     /// With these settings.
     ///
     /// # Errors
-    /// [`Error::Option`](warpplay::Error::Option) for a value that is not allowed.
+    /// [`Error::Option`] for a value that is not allowed; [`Settings::most_seconds`] is named `limit`, as on the command line.
     pub fn new(settings: Settings) -> Result<Self> {
-        settings.options.check()?;
+        settings.check()?;
         Ok(Self { settings, plans: Default::default() })
     }
 

@@ -1,11 +1,12 @@
 //! Tables 7 to 18, figures 23, 25, 27 and 29, and the ratios that are claimed of them.
 
-use super::counts::known;
 use super::measure::{self, Timed};
 use super::thesis::Thesis;
 use crate::cfr_thesis::options::Program;
+use crate::cfr_thesis::peers::PEERS;
 use crate::cfr_thesis::published::{CLAIMS, TIMES, Variant};
 use crate::cfr_thesis::statistics::{Spread, is_rounded};
+use crate::experiment::statistics::{least, most};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// The programs of the dissertation, in the order of its tables, and ours.
@@ -13,6 +14,16 @@ const PROGRAMS: [Program; 4] = [Program::Recursive, Program::Iterative, Program:
 
 fn not_asked(item: &Item, variant: Variant) -> Sheet {
     Sheet::new(item).left_out(format!("variant {}: not among the games asked for", variant.letter()))
+}
+
+/// With the time of another's program on the same game, where one is known.
+fn with_peer(sheet: Sheet, variant: Variant) -> Sheet {
+    match variant.peer() {
+        Some(peer) => {
+            sheet.note(format!("For comparison: {}, {} an iteration ({}).", peer.name, peer.range(), peer.source))
+        }
+        None => sheet,
+    }
 }
 
 /// One of Tables 7 to 18.
@@ -43,15 +54,15 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
         let (printed, point) = (theirs.rows.iter().find(|row| row.iterations == n), ours.at(n));
         let spread = point.map(|point| point.spread());
         let mut cells: Vec<Cell> = vec![n.into()];
-        cells.extend((0..5).map(|at| known(printed.map(|row| row.seconds[at]))));
+        cells.extend((0..5).map(|at| Cell::from(printed.map(|row| row.seconds[at]))));
         cells.extend([
-            known(printed.map(|row| row.average)),
-            known(printed.map(|row| row.deviation)),
-            known(spread.map(|spread| spread.mean)),
-            known(spread.map(|spread| spread.sd)),
-            known(printed.map(|row| row.milliseconds())),
-            known(point.map(|point| point.milliseconds())),
-            known(printed.zip(point).map(|(row, point)| row.milliseconds() / point.milliseconds())),
+            Cell::from(printed.map(|row| row.average)),
+            Cell::from(printed.map(|row| row.deviation)),
+            Cell::from(spread.map(|spread| spread.mean)),
+            Cell::from(spread.map(|spread| spread.sd)),
+            Cell::from(printed.map(|row| row.milliseconds())),
+            Cell::from(point.map(|point| point.milliseconds())),
+            Cell::from(printed.zip(point).map(|(row, point)| row.milliseconds() / point.milliseconds())),
         ]);
         table.row(cells);
     }
@@ -64,7 +75,7 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
             sheet.note(format!("On tables that have been used before: {warm:.4} ms an iteration, deviation {sd:.4}."));
     }
     sheet.left_out.extend(ours.left_out);
-    Ok(sheet)
+    Ok(with_peer(sheet, theirs.variant))
 }
 
 /// One of figures 23, 25, 27 and 29.
@@ -88,17 +99,15 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         let ours = measure::program(thesis, variant, program, run)?;
         let points: Vec<[f64; 2]> =
             ours.points.iter().map(|point| [f64::from(point.iterations), point.spread().mean]).collect();
-        let least = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = |seconds: &[f64]| seconds.iter().copied().fold(0.0, f64::max);
         let band = ours.points.iter().map(|point| [least(&point.seconds), most(&point.seconds)]).collect();
         if !points.is_empty() {
             lines.push(Line { name: format!("{program}, ours"), points, band, published: false });
         }
         table.row([
             program.name().into(),
-            known(variant.times(program).map(|times| times.last().milliseconds())),
-            known(ours.points.last().map(|point| point.milliseconds())),
-            known(ours.warm_ms()),
+            Cell::from(variant.times(program).map(|times| times.last().milliseconds())),
+            Cell::from(ours.points.last().map(|point| point.milliseconds())),
+            Cell::from(ours.warm_ms()),
         ]);
         sheet.left_out.extend(ours.left_out);
     }
@@ -118,7 +127,7 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         y: Axis::log("seconds"),
         chart: Chart::Lines(lines),
     };
-    Ok(sheet.table(table).figure(figure))
+    Ok(with_peer(sheet.table(table).figure(figure), variant))
 }
 
 /// Ratios of the most iterations: as claimed, from the printed tables, ours.
@@ -158,20 +167,45 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             claim.slow.name().into(),
             claim.fast.name().into(),
             claim.ratio.into(),
-            known(printed),
-            known(of_five),
+            Cell::from(printed),
+            Cell::from(of_five),
             Cell::from(match printed {
                 Some(printed) if is_rounded(claim.ratio, printed, claim.digits) => "yes",
                 _ => "no",
             }),
-            known(cold(claim.slow).zip(cold(claim.fast)).map(|(slow, fast)| slow / fast)),
-            known(warm(claim.slow).zip(warm(claim.fast)).map(|(slow, fast)| slow / fast)),
+            Cell::from(cold(claim.slow).zip(cold(claim.fast)).map(|(slow, fast)| slow / fast)),
+            Cell::from(warm(claim.slow).zip(warm(claim.fast)).map(|(slow, fast)| slow / fast)),
         ]);
+    }
+    let mut peers = Table::new("milliseconds an iteration, beside other programs")
+        .column("variant")
+        .column("program")
+        .column("printed")
+        .column("ours, new tables")
+        .column("ours, used tables")
+        .column("measured elsewhere");
+    for peer in &PEERS {
+        let letter = peer.variant.letter();
+        for program in [Program::Recursive, Program::Iterative, Program::Levels] {
+            let printed = peer.variant.times(program).map(|times| times.last().milliseconds());
+            let found = measured.iter().find(|(variant, of, _)| (*variant, *of) == (peer.variant, program));
+            let ours = found.map(|(.., timed)| timed);
+            peers.row([
+                letter.into(),
+                program.name().into(),
+                printed.into(),
+                ours.and_then(|timed| Some(timed.points.last()?.milliseconds())).into(),
+                ours.and_then(Timed::warm_ms).into(),
+            ]);
+        }
+        peers.row([letter.into(), peer.name.into(), Cell::Empty, Cell::Empty, Cell::Empty, peer.range().into()]);
+        sheet = sheet.note(format!("Variant {letter}, measured elsewhere: {}.", peer.source));
     }
     sheet.left_out.sort();
     sheet.left_out.dedup();
     Ok(sheet
         .table(table)
+        .table(peers)
         .note("Section 5.5 says 2.99 and 1.70 of the GPU: these are the ratios of the iterative program on the CPU, as section 5.1.2 and 5.2.2 have them.")
         .note("Section 6.1 says that the GPU is 3.6 times as fast as the iterative program on the CPU: 3.6 is the ratio of the recursive one to the iterative one."))
 }

@@ -6,7 +6,7 @@ use warpplay_gpu::cuda::memory;
 use warpplay_gpu::cuda::shared::{self, Shared};
 use warpplay_gpu::cuda::thread;
 
-/// Where: a kernel for each.
+/// Storage of a thread's rows; one kernel per choice.
 pub mod home {
     /// Rows of the tables are copied to shared memory at the beginning and back at the end, and utilities are added up there.
     pub const SHARED: u32 = 0;

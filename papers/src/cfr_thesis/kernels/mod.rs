@@ -1,7 +1,7 @@
 //! The published program: chance-sampled regret minimisation on a betting tree, level by level, in two phases.
 //!
 //! One deal of the cards an iteration. Down the levels every sequence turns the regrets of the acting seat's bucket into a strategy and hands the reaches on
-//! ([`down`]); up the levels it adds up utilities and regrets ([`up`]). The paper's devices against slow memory (section 4.3.2) can each be left out, to see what it
+//! ([`down`]); up the levels it adds up utilities and regrets ([`up`]). The memory optimisations of section 4.3.2 can each be left out, to measure what it
 //! brings ([`sequence::way`]): rows of the tables and utilities in shared memory while they are worked on ([`kept`], a kernel for each way), the list of a level's sequences in a texture,
 //! what is small and only read in constant memory (kernel parameters lie there), sequences numbered level by level.
 

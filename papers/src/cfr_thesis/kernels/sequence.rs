@@ -235,13 +235,13 @@ impl<T: Real> Phase<T> {
         unsafe { memory::load(self.deal_at().cast::<u32>(), MAX_PLAYERS + seat as usize) }
     }
 
-    /// Place of the first action of a set in both tables.
+    /// Offset of the first action of a set in both tables.
     #[inline(always)]
     pub fn row(&self, sequence: u32, bucket: u32) -> usize {
         (sequence as u64 * self.sequence_stride + bucket as u64 * self.bucket_stride) as usize
     }
 
-    /// Place of a seat and sequence in `reaches` and `utilities`.
+    /// Offset of a seat and sequence in `reaches` and `utilities`.
     #[inline(always)]
     pub fn offset(&self, seat: u32, sequence: u32) -> usize {
         seat as usize * self.n_sequences as usize + sequence as usize

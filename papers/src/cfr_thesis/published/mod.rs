@@ -6,6 +6,7 @@ mod types;
 pub use self::times::TIMES;
 pub use self::types::{Claim, Measured, MemoryUse, Times, TreeCounts, Variant};
 use super::options::Program;
+use crate::experiment::statistics::mean;
 
 /// Table 2, p. 35, by game.
 pub const TABLE2: [TreeCounts; 4] = [
@@ -76,7 +77,7 @@ impl Claim {
 
     /// The ratio by the means of all five measurements.
     pub fn of_all_five(&self) -> Option<f64> {
-        let of = |program| self.variant.times(program).map(|times| times.last().seconds.iter().sum::<f64>() / 5.0);
+        let of = |program| self.variant.times(program).map(|times| mean(&times.last().seconds));
         Some(of(self.slow)? / of(self.fast)?)
     }
 }

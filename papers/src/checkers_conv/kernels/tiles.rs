@@ -74,7 +74,7 @@ pub(super) struct Arrays {
     pub sums: Option<Shared<f32>>,
 }
 
-/// Place of value `at` of a channel, of `PER_CHANNEL` each.
+/// Offset of value `at` of a channel, of `PER_CHANNEL` each.
 #[inline(always)]
 pub(super) fn offset<const LAYOUT: u32, const PER_CHANNEL: u32>(channel: u32, at: u32) -> u32 {
     if LAYOUT == BANKED {

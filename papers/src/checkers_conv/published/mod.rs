@@ -3,6 +3,7 @@
 pub mod runs;
 
 use super::parts::{Level, Part};
+use crate::experiment::statistics;
 
 /// Milliseconds of one run: the library on the CPU, the library on the GPU, the paper's kernels on the GPU.
 pub type Run = [f64; 3];
@@ -51,7 +52,7 @@ pub const FIGURE_5: [(&str, Part, &[Run; 20]); 2] =
 /// Whose times a column of [`Run`] are.
 pub const COLUMNS: [&str; 3] = ["library, CPU", "library, GPU", "paper's kernels, GPU"];
 
-/// Section IV.A: runs of each component; means leave the first out.
+/// Section IV.A: runs of each component, the first among them; means leave it out.
 pub const N_RUNS: usize = 20;
 /// Section IV.B: `atol` and `rtol` of the verdict.
 pub const ATOL_RTOL: (f64, f64) = (1e-5, 1e-8);
@@ -84,22 +85,20 @@ pub struct Summary {
 
 /// Sums up one column of [`COLUMNS`].
 pub fn summary(runs: &[Run; 20], column: usize) -> Summary {
-    let mut others: Vec<f64> = runs[1..].iter().map(|run| run[column]).collect();
-    let mean = others.iter().sum::<f64>() / others.len() as f64;
-    others.sort_by(f64::total_cmp);
+    let others: Vec<f64> = runs[1..].iter().map(|run| run[column]).collect();
     Summary {
         first: runs[0][column],
-        mean,
-        min: others[0],
-        max: others[others.len() - 1],
-        median: others[others.len() / 2],
+        mean: statistics::mean(&others),
+        min: statistics::least(&others),
+        max: statistics::most(&others),
+        median: statistics::median(&others),
     }
 }
 
 /// How Table I is made of the runs: the mean of each run's ratio of the library's time to the paper's, without the first run; against GPU and CPU.
 pub fn mean_ratios(runs: &[Run; 20]) -> (f64, f64) {
-    let mean = |column: usize| runs[1..].iter().map(|run| run[column] / run[2]).sum::<f64>() / (N_RUNS - 1) as f64;
-    (mean(1), mean(0))
+    let ratios = |column: usize| runs[1..].iter().map(|run| run[column] / run[2]).collect::<Vec<_>>();
+    (statistics::mean(&ratios(1)), statistics::mean(&ratios(0)))
 }
 
 #[cfg(test)]

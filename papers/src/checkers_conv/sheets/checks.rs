@@ -9,8 +9,8 @@ use super::super::measure::Part;
 use super::super::mistakes::Row as MistakeRow;
 use super::super::plan::Setup;
 use super::super::published::{KERNEL_MEAN_ERRORS, MEAN_ERROR, MEAN_ERROR_GROWTH, MODEL_MEAN_ERRORS};
-use super::{NO_KERNELS, has_kernels};
-use crate::experiment::{Run, Sheet, Stop, Table};
+use super::{NO_KERNELS, error, has_kernels, positions, times, verdict};
+use crate::experiment::{Run, Sheet, Stop, Table, statistics};
 use warpplay::Backend;
 
 /// Bank conflicts.
@@ -64,15 +64,20 @@ pub fn errors(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
         _ if run.quick() => 8,
         _ => 64,
     };
-    // Sums by atomic additions have other last bits each time.
+    // Sums by atomic additions have other last bits each time: a replay compares errors within the bound of rounding, and verdicts.
+    let agree = |recorded: &Vec<ErrorRow>, now: &Vec<ErrorRow>| {
+        recorded.len() == now.len() && recorded.iter().zip(now).all(|(recorded, now)| recorded.agrees(now))
+    };
     let network: Vec<ErrorRow> =
-        run.timed(&format!("errors: {n} positions"), |now| Ok(setup.study.errors(now.device, n)?))?;
-    let constant: Vec<ErrorRow> = run.timed(&format!("errors: all weights 0.01, {n} positions"), |now| {
-        Ok(setup.study.constant_errors(now.device, n)?)
-    })?;
+        run.near(&format!("errors: {n} positions"), |now| Ok(setup.study.errors(now.device, n)?), agree)?;
+    let constant: Vec<ErrorRow> = run.near(
+        &format!("errors: all weights 0.01, {n} positions"),
+        |now| Ok(setup.study.constant_errors(now.device, n)?),
+        agree,
+    )?;
     let mut sheet = sheet;
     for (title, rows) in [("the network", network), ("all weights 0.01, no bias, no norm", constant)] {
-        let mut table = Table::new(format!("against double precision, {n} positions: {title}"))
+        let mut table = Table::new(format!("against double precision, {}: {title}", positions(n)))
             .column("kernels")
             .column("after")
             .column("mean size")
@@ -81,13 +86,12 @@ pub fn errors(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
             .column("atol 1e-5, rtol 1e-8")
             .column("atol 1e-8, rtol 1e-5");
         for row in rows {
-            let verdict = |within| if within { "within" } else { "beyond" };
             table.row([
                 row.program.into(),
                 row.after.into(),
                 row.mean_size.into(),
-                row.errors.mean.into(),
-                row.errors.largest.into(),
+                error(row.errors.mean),
+                error(row.errors.largest),
                 verdict(row.errors.within).into(),
                 verdict(row.repository_verdict).into(),
             ]);
@@ -121,7 +125,7 @@ pub fn growth(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
     run.expect(1);
     let n = if run.quick() { 2 } else { 16 };
     let found: Growth = run.exact(&format!("growth: {n} positions"), |_| Ok(setup.study.growth(n)))?;
-    let mut norms = Table::new(format!("a mean error of {MEAN_ERROR} on a convolution, {n} positions"))
+    let mut norms = Table::new(format!("a mean error of {MEAN_ERROR} on a convolution, {}", positions(n)))
         .column("convolution of")
         .column("behind its norm")
         .column("behind the rectifier")
@@ -147,12 +151,15 @@ pub fn growth(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
     for row in &found.blocks {
         blocks.row([row.after.clone().into(), row.mean.into(), row.mean_size.into(), (row.mean / MEAN_ERROR).into()]);
     }
+    let factors: Vec<f64> = found.norms.iter().map(|row| row.factor).collect();
     let doubled = found.norms.iter().filter(|row| row.behind_norm >= MEAN_ERROR_GROWTH * MEAN_ERROR).count();
     Ok(sheet.table(norms).table(blocks).note(format!(
         "The paper says that a mean error grows by a factor of {MEAN_ERROR_GROWTH} or more behind batch \
          norm: behind {doubled} of {} norms it does. A norm multiplies it by the mean of |weight| / \
-         deviation, whatever that is.",
-        found.norms.len()
+         deviation, here by {:.3} to {:.3}.",
+        factors.len(),
+        statistics::least(&factors),
+        statistics::most(&factors)
     )))
 }
 
@@ -161,7 +168,7 @@ pub fn mistakes(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
     run.expect(1);
     let n = if run.quick() { 8 } else { 64 };
     let rows: Vec<MistakeRow> = run.exact(&format!("mistakes: {n} positions"), |_| Ok(setup.study.mistakes(n)))?;
-    let mut table = Table::new(format!("largest change over {n} positions, double precision"))
+    let mut table = Table::new(format!("largest change over {}, double precision", positions(n)))
         .column("mistake in every convolution")
         .column("weights")
         .column("first convolution by")
@@ -183,8 +190,8 @@ pub fn mistakes(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
     ))
 }
 
-/// What is wrong.
-pub fn wrong(sheet: Sheet) -> Sheet {
+/// What is wrong, with what this network and this run have to say about it.
+pub fn wrong(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     let mut table = Table::new("what is printed, and what is so")
         .column("location")
         .column("printed")
@@ -193,5 +200,12 @@ pub fn wrong(sheet: Sheet) -> Sheet {
     for claim in claims() {
         table.row([claim.location.into(), claim.printed.into(), claim.found.into(), claim.evidence.into()]);
     }
-    sheet.table(table)
+    let factors = setup.study.norm_factors();
+    let sheet = sheet.table(table).note(format!(
+        "The {} norms of this network multiply a mean error by {:.3} to {:.3}.",
+        factors.len(),
+        statistics::least(&factors),
+        statistics::most(&factors)
+    ));
+    Ok(times::shared_sums_measured(setup, run)?.into_iter().fold(sheet, Sheet::note))
 }

@@ -3,14 +3,26 @@
 use super::super::forms::{PAPER, SHARED_SUMS};
 use super::super::measure::{Level, Part, Times};
 use super::super::plan::{Setup, runs};
-use super::super::published::{COLUMNS, Component, FIGURE_5, TABLE_1, summary};
+use super::super::published::{COLUMNS, Component, FIGURE_5, Run as Published, TABLE_1, summary};
 use super::super::table::{CPU_1, CPU_ALL, Rows};
 use super::super::{Baseline, Program};
-use super::{NO_KERNELS, has_kernels};
+use super::{NO_KERNELS, error, has_kernels, positions, verdict};
 use crate::experiment::{Axis, Bar, Cell, Chart, Figure, Group, Run, Sheet, Stop, Table};
+use warpplay::Backend;
 
 /// Measurements of a component.
 const MEASUREMENTS: u64 = 3;
+
+/// How most times are measured: the title of a table says it, since a call among others back to back takes less.
+const SINGLE: &str = "each call alone between two events";
+/// What the column of times back to back holds.
+const BACK_TO_BACK: &str = "Back to back: the least device time of a call where calls follow without a gap. Ours has no single kernels, and is timed so alone: a block is a \
+     sixth, a layer a twelfth of what networks of 8 and of 2 blocks differ by. The paper's kernels are timed likewise beside it.";
+
+/// The measurement of the published kernels' times of a component.
+fn kernels_key((level, part): (Level, Part), n: usize) -> String {
+    format!("kernels: {level} {part}, {n} positions")
+}
 
 /// All programs' times of a component.
 fn component(setup: &Setup, run: &mut Run<'_>, what: (Level, Part), n: usize) -> Result<Rows, Stop> {
@@ -21,14 +33,20 @@ fn component(setup: &Setup, run: &mut Run<'_>, what: (Level, Part), n: usize) ->
     if !has_kernels(run.device()) {
         return Ok(found);
     }
-    let kernels: Rows = run.timed(&format!("kernels: {name}"), |now| {
-        Ok(study.kernel_times(now.device, what, runs(now.device, now.quick), false, &reference())?)
-    })?;
-    let ours: Rows = run.timed(&format!("ours: {name}"), |now| {
-        Ok(study.our_times(now.device, what, runs(now.device, now.quick), &reference())?)
-    })?;
+    // With the times come errors, which a replay compares: atomic additions decide their last bits.
+    let kernels: Rows = run.near(
+        &kernels_key(what, n),
+        |now| Ok(study.kernel_times(now.device, what, runs(now.device, now.quick), false, &reference())?),
+        Rows::agrees,
+    )?;
+    let ours: Rows = run.near(
+        &format!("ours: {name}"),
+        |now| Ok(study.our_times(now.device, what, runs(now.device, now.quick), &reference())?),
+        Rows::agrees,
+    )?;
     for part in [kernels, ours] {
         found.rows.extend(part.rows);
+        found.back_to_back.extend(part.back_to_back);
         found.not_offered.extend(part.not_offered);
     }
     Ok(found)
@@ -39,8 +57,14 @@ fn baseline(setup: &Setup, n: usize) -> Option<&Baseline> {
     setup.plan.baseline.as_ref().filter(|baseline| baseline.batch == n)
 }
 
-fn ratio(library: Option<&Times>, times: Option<&Times>) -> Option<f64> {
-    Some(library?.mean() / times?.mean())
+/// How often a program's times go into a library's: mean into mean, and median into median. Their runs were timed independently, so that a mean of the runs' ratios
+/// would pair runs that have nothing to do with each other.
+fn ratios(library: Option<&Times>, times: Option<&Times>) -> [Option<f64>; 2] {
+    let both = library.zip(times);
+    [
+        both.map(|(library, times)| library.mean() / times.mean()),
+        both.map(|(library, times)| library.median() / times.median()),
+    ]
 }
 
 /// Table I.
@@ -48,38 +72,62 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
     let batches = setup.batches(run.device(), run.quick());
     run.expect(batches.len() as u64 * (TABLE_1.len() as u64 + 2) * MEASUREMENTS);
     for &n in &batches {
-        let mut table = Table::new(format!("mean speed-ups without the first run, {n} positions a call"))
-            .column("component")
-            .digits("published vs GPU", 3)
-            .digits("published vs CPU", 3)
-            .digits("their runs' medians vs GPU", 3)
-            .digits("their runs' medians vs CPU", 3)
-            .digits("paper's kernels vs library, GPU", 3)
-            .digits("paper's kernels vs library, CPU", 3)
-            .digits("paper's kernels vs cpu-ref, 1 thread", 3)
-            .digits("repository's kernels vs cpu-ref, 1 thread", 3)
-            .digits("ours f32 vs paper's kernels", 3);
+        let mut table = Table::new(format!(
+            "Table I: library / paper's kernels, without the first run, {}, {SINGLE}",
+            positions(n)
+        ))
+        .column("component");
+        for device in ["GPU", "CPU"] {
+            table = table
+                .digits(format!("{device}: published, mean of ratios"), 3)
+                .digits(format!("{device}: published, mean / mean"), 3)
+                .digits(format!("{device}: here, mean / mean"), 3)
+                .digits(format!("{device}: published, median / median"), 3)
+                .digits(format!("{device}: here, median / median"), 3);
+        }
+        let mut others = Table::new(format!(
+            "the paper's kernels here beside other programs, without the first run, {}",
+            positions(n)
+        ))
+        .column("component")
+        .digits("cpu-ref, 1 thread / paper, mean / mean", 3)
+        .digits("cpu-ref, 1 thread / paper, median / median", 3)
+        .digits("cpu-ref, 1 thread / repository, mean / mean", 3)
+        .digits("cpu-ref, 1 thread / repository, median / median", 3)
+        .digits("paper / ours f32, both back to back", 3);
         let mut not_offered = Vec::new();
         for published in &TABLE_1 {
             let found = component(setup, run, (published.level, published.part), n)?;
             let (gpu, cpu) = baseline(setup, n).map_or((None, None), |baseline| baseline.times(published.name));
-            let [on_cpu, on_gpu, theirs] = [0, 1, 2].map(|column| summary(published.runs, column).median);
+            let [on_cpu, on_gpu, theirs] = [0, 1, 2].map(|column| summary(published.runs, column));
             let (paper, reference) = (found.times(PAPER), found.times(CPU_1));
-            table.row([
+            let mut cells: Vec<Cell> = vec![Cell::from(published.name)];
+            for (printed, library, here) in [(published.vs_gpu, on_gpu, gpu), (published.vs_cpu, on_cpu, cpu)] {
+                let [mean, median] = ratios(here.as_ref(), paper);
+                cells.extend([
+                    Cell::from(printed),
+                    Cell::from(library.mean / theirs.mean),
+                    Cell::from(mean),
+                    Cell::from(library.median / theirs.median),
+                    Cell::from(median),
+                ]);
+            }
+            table.row(cells);
+            let [mean, median] = ratios(reference, paper);
+            let [repository_mean, repository_median] = ratios(reference, found.times(Program::Repository.name()));
+            let ours = found.back_to_back_us(PAPER).zip(found.back_to_back_us("ours f32"));
+            others.row([
                 published.name.into(),
-                published.vs_gpu.into(),
-                published.vs_cpu.into(),
-                (on_gpu / theirs).into(),
-                (on_cpu / theirs).into(),
-                ratio(gpu.as_ref(), paper).into(),
-                ratio(cpu.as_ref(), paper).into(),
-                ratio(reference, paper).into(),
-                ratio(reference, found.times(Program::Repository.name())).into(),
-                ratio(paper, found.times("ours f32")).into(),
+                mean.into(),
+                median.into(),
+                repository_mean.into(),
+                repository_median.into(),
+                ours.map(|(paper, ours)| paper / ours).into(),
             ]);
+            sheet = not_above_0(sheet, published.name, &found);
             not_offered.extend(found.not_offered);
         }
-        sheet = sheet.table(table).table(whole(setup, run, n)?);
+        sheet = whole(setup, run, sheet.table(table).table(others), n)?;
         sheet = not_offered.into_iter().fold(sheet, Sheet::left_out);
     }
     sheet = sheet
@@ -88,16 +136,32 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
              kernels are faster.",
         )
         .note(
+            "Mean of ratios is Table I's definition: each published run has a time of the library and one of the \
+             kernels. Here both were timed independently, so that only means and medians can be compared; the \
+             published runs have them beside.",
+        )
+        .note(
             "cpu-ref is wall time of this package's plain program; libraries' convolutions are faster than \
              it on a CPU.",
         )
-        .note("Ours has no single kernels: a layer is a twelfth of what networks of 8 and of 2 blocks differ by.");
+        .note(BACK_TO_BACK);
     Ok(with_left_out(setup, run, sheet, &batches))
 }
 
+/// Says where the difference of two networks gave no time.
+fn not_above_0(sheet: Sheet, component: &str, found: &Rows) -> Sheet {
+    let without = found.back_to_back.iter().filter(|row| row.us.is_none());
+    without.fold(sheet, |sheet, row| {
+        sheet.note(format!(
+            "{component}, {}: the network of 8 blocks took no longer than that of 2, so that there is no time of one.",
+            row.program
+        ))
+    })
+}
+
 /// What Table I has not: a residual block, and the network with both heads, with and without the copies.
-fn whole(setup: &Setup, run: &mut Run<'_>, n: usize) -> Result<Table, Stop> {
-    let mut table = Table::new(format!("block and whole network, us, {n} positions a call"))
+fn whole(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet, n: usize) -> Result<Sheet, Stop> {
+    let mut table = Table::new(format!("block and whole network, us, {}, {SINGLE}", positions(n)))
         .column("component")
         .column("program")
         .column("copies")
@@ -105,25 +169,41 @@ fn whole(setup: &Setup, run: &mut Run<'_>, n: usize) -> Result<Table, Stop> {
         .digits("mean", 1)
         .digits("min", 1)
         .digits("max", 1)
+        .digits("back to back", 1)
         .column("largest error")
         .column("verdict");
     for what in [(Level::Block, Part::Torso), (Level::Model, Part::Network)] {
-        for row in component(setup, run, what, n)?.rows {
+        let (name, found) = (format!("{} {}", what.0, what.1), component(setup, run, what, n)?);
+        sheet = not_above_0(sheet, &name, &found);
+        for row in found.rows {
             let [first, mean, min, max] = numbers(&row.times);
             table.row([
-                format!("{} {}", what.0, what.1).into(),
+                name.clone().into(),
                 row.program.into(),
                 if row.copies { "with" } else { "without" }.into(),
                 first,
                 mean,
                 min,
                 max,
-                row.errors.map(|errors| errors.largest).into(),
-                row.errors.map(|errors| if errors.within { "within" } else { "beyond" }).into(),
+                Cell::Empty,
+                row.errors.map(|errors| error(errors.largest)).into(),
+                row.errors.map(|errors| verdict(errors.within)).into(),
+            ]);
+        }
+        for row in found.back_to_back {
+            table.row([
+                name.clone().into(),
+                row.program.into(),
+                "without".into(),
+                Cell::Empty,
+                Cell::Empty,
+                Cell::Empty,
+                Cell::Empty,
+                row.us.into(),
             ]);
         }
     }
-    Ok(table)
+    Ok(sheet.table(table))
 }
 
 fn with_left_out(setup: &Setup, run: &Run<'_>, sheet: Sheet, batches: &[usize]) -> Sheet {
@@ -149,8 +229,8 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new(title: String) -> Self {
-        let table = Table::new(title)
+    fn new(title: &str) -> Self {
+        let table = Table::new(format!("{title}, us, {}, {SINGLE}", positions(1)))
             .column("component")
             .column("program")
             .digits("first", 1)
@@ -190,6 +270,14 @@ impl Drawn {
         self.bar(program, [times.first_us, times.mean(), times.min(), times.max()]);
     }
 
+    /// A time of a call among others, which has no first, least and largest run.
+    fn back_to_back(&mut self, program: &str, us: Option<f64>) {
+        let (Some(group), Some(us)) = (self.groups.last_mut(), us) else { return };
+        let program = format!("{program}, back to back");
+        self.table.row([group.name.clone().into(), program.clone().into(), Cell::Empty, us.into()]);
+        group.bars.push(Bar { name: program, mean: us, min: us, max: us });
+    }
+
     fn on(self, sheet: Sheet, file: &str, title: &str) -> Sheet {
         let figure = Figure {
             file: file.to_string(),
@@ -214,7 +302,7 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
     let n = 1;
     let components: Vec<&Component> = TABLE_1.iter().filter(|component| component.level == level).collect();
     run.expect(components.len() as u64 * MEASUREMENTS);
-    let mut drawn = Drawn::new(format!("{title}, us, {n} position a call"));
+    let (mut drawn, mut sheet) = (Drawn::new(title), sheet);
     for published in components {
         let found = component(setup, run, (level, published.part), n)?;
         drawn.group(published.name);
@@ -229,8 +317,16 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
         for row in found.rows.iter().filter(|row| !row.copies && row.program != SHARED_SUMS) {
             drawn.times(row.program.clone(), &row.times);
         }
+        for row in &found.back_to_back {
+            drawn.back_to_back(&row.program, row.us);
+        }
+        sheet = not_above_0(sheet, published.name, &found);
     }
     let sheet = drawn.on(sheet, name, title);
+    let sheet = match level {
+        Level::Layer => sheet.note(BACK_TO_BACK).note("A time back to back stands in the column of means."),
+        _ => sheet,
+    };
     Ok(with_left_out(setup, run, sheet, &[n]))
 }
 
@@ -238,7 +334,7 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
 pub fn figure_5(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     run.expect(FIGURE_5.len() as u64 * MEASUREMENTS);
     let title = "Sums in shared memory";
-    let mut drawn = Drawn::new(format!("{title}, us, 1 position a call"));
+    let (mut drawn, mut notes) = (Drawn::new(title), Vec::new());
     for (name, part, runs) in FIGURE_5 {
         let found = component(setup, run, (Level::Kernel, part), 1)?;
         drawn.group(name);
@@ -248,12 +344,46 @@ pub fn figure_5(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
                 drawn.times(program.to_string(), times);
             }
         }
+        if is_timed(run) {
+            notes.extend(shared_sums(name, part, runs, &found));
+        }
     }
     let sheet = drawn.on(sheet, "figure5", title).note(
         "No revision of the repository has a kernel with sums in shared memory; the files behind this \
          figure are named V3, and its V3 is another kernel.",
     );
+    let sheet = notes.into_iter().fold(sheet, Sheet::note);
     Ok(if has_kernels(run.device()) { sheet } else { sheet.left_out(format!("the kernels: {NO_KERNELS}")) })
+}
+
+/// Whether times are those of a GPU: under `simt` they are those of the CPU that plays the kernels.
+fn is_timed(run: &Run<'_>) -> bool {
+    run.device().backend() == Backend::Cuda
+}
+
+/// What sums in shared memory cost here beside those in global memory, and what in the published runs.
+fn shared_sums(name: &str, part: Part, shared: &[Published; 20], found: &Rows) -> Option<String> {
+    let global = TABLE_1.iter().find(|component| (component.level, component.part) == (Level::Kernel, part))?;
+    let published = summary(shared, 2).mean / summary(global.runs, 2).mean;
+    let (shared, global) = (found.times(SHARED_SUMS)?.mean(), found.times(PAPER)?.mean());
+    let so = if shared > global { "they are slower here too" } else { "that they are slower is not repeated here" };
+    Some(format!(
+        "{name} of 128 x 8 threads: sums in shared memory take {shared:.1} us on this device, {:.2} times those in \
+         global memory ({global:.1} us); in the published runs {published:.2} times: {so}.",
+        shared / global
+    ))
+}
+
+/// The same of the times that this run has already; nothing is measured for it.
+pub fn shared_sums_measured(setup: &Setup, run: &mut Run<'_>) -> Result<Vec<String>, Stop> {
+    let mut notes = Vec::new();
+    for (name, part, shared) in FIGURE_5 {
+        let what = (Level::Kernel, part);
+        if is_timed(run) && run.journal().get(&kernels_key(what, 1)).is_some() {
+            notes.extend(shared_sums(name, part, shared, &component(setup, run, what, 1)?));
+        }
+    }
+    Ok(notes)
 }
 
 /// Every form of every kernel.
@@ -265,11 +395,15 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
     run.expect(parts.len() as u64);
     let mut sheet = sheet;
     for part in parts {
-        let found: Rows = run.timed(&format!("forms: {part}"), |now| {
-            let runs = runs(now.device, now.quick);
-            Ok(setup.study.kernel_times(now.device, (Level::Kernel, part), runs, true, &setup.reference(1))?)
-        })?;
-        let mut table = Table::new(format!("{part} kernel, us, 1 position"))
+        let found: Rows = run.near(
+            &format!("forms: {part}"),
+            |now| {
+                let runs = runs(now.device, now.quick);
+                Ok(setup.study.kernel_times(now.device, (Level::Kernel, part), runs, true, &setup.reference(1))?)
+            },
+            Rows::agrees,
+        )?;
+        let mut table = Table::new(format!("{part} kernel, us, {}, {SINGLE}", positions(1)))
             .column("form")
             .digits("first", 1)
             .digits("mean", 1)
@@ -286,9 +420,9 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
                 mean,
                 min,
                 max,
-                row.errors.map(|errors| errors.mean).into(),
-                row.errors.map(|errors| errors.largest).into(),
-                row.errors.map(|errors| if errors.within { "within" } else { "beyond" }).into(),
+                row.errors.map(|errors| error(errors.mean)).into(),
+                row.errors.map(|errors| error(errors.largest)).into(),
+                row.errors.map(|errors| verdict(errors.within)).into(),
             ]);
         }
         sheet = sheet.table(table);
@@ -299,4 +433,61 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
              the launch that clears them is in the time.",
         )
         .note(format!("{CPU_1} and {CPU_ALL} are in table1 and the figures.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::table::{BackToBack, Row};
+    use super::*;
+    use crate::experiment::Item;
+
+    /// The sentence about Figure 5 follows the measurement, kernel by kernel.
+    #[test]
+    fn sums_in_shared_memory_are_called_slower_where_they_are() {
+        let rows = |global: f64, shared: f64| {
+            let row = |(program, us): (&str, f64)| Row {
+                program: program.to_string(),
+                copies: false,
+                times: Times { first_us: us, runs_us: vec![us; 3] },
+                errors: None,
+            };
+            Rows { rows: [(PAPER, global), (SHARED_SUMS, shared)].map(row).to_vec(), ..Rows::default() }
+        };
+        let (name, part, shared) = FIGURE_5[0];
+        let of = |found: &Rows| shared_sums(name, part, shared, found).expect("both are measured");
+        let slower = of(&rows(20.0, 30.0));
+        assert!(slower.contains("1.50 times") && slower.ends_with("slower here too."), "{slower}");
+        let faster = of(&rows(20.0, 10.0));
+        assert!(faster.contains("0.50 times") && faster.ends_with("is not repeated here."), "{faster}");
+        assert_eq!(shared_sums(name, part, shared, &Rows::default()), None);
+    }
+
+    #[test]
+    fn a_difference_that_is_not_above_0_is_no_time() {
+        let row = |program: &str, us| BackToBack { program: program.to_string(), us };
+        let back_to_back = vec![row(PAPER, Some(50.0)), row("ours f32", Some(3.0)), row("ours f16", None)];
+        let found = Rows { back_to_back, ..Rows::default() };
+        let sheet = not_above_0(Sheet::new(&Item::new("figure3", "times", "Figure 3")), "Torso Layer", &found);
+        assert_eq!(sheet.notes.len(), 1, "{:?}", sheet.notes);
+        assert!(sheet.notes[0].starts_with("Torso Layer, ours f16: "), "{:?}", sheet.notes);
+
+        let mut drawn = Drawn::new("layers");
+        drawn.group("Torso Layer");
+        for row in &found.back_to_back {
+            drawn.back_to_back(&row.program, row.us);
+        }
+        // A derived number has neither first nor least nor largest run.
+        let program = Cell::from("ours f32, back to back");
+        let derived = [Cell::from("Torso Layer"), program, Cell::Empty, Cell::from(3.0), Cell::Empty, Cell::Empty];
+        assert_eq!((drawn.table.rows.len(), &drawn.table.rows[1][..]), (2, &derived[..]));
+        assert_eq!(drawn.groups[0].bars.len(), 2);
+    }
+
+    #[test]
+    fn ratios_are_of_means_and_of_medians() {
+        let times = |runs_us: &[f64]| Times { first_us: 1e6, runs_us: runs_us.to_vec() };
+        let (library, kernels) = (times(&[1.0, 2.0, 9.0]), times(&[1.0, 1.0, 1.0]));
+        assert_eq!(ratios(Some(&library), Some(&kernels)), [Some(4.0), Some(2.0)]);
+        assert_eq!(ratios(None, Some(&kernels)), [None, None]);
+    }
 }

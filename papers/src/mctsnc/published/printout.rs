@@ -2,8 +2,8 @@
 
 //! Fig. 6: what the paper's program printed of one search of Gomoku.
 //!
-//! The text at hand was read by a machine from a small print, so single digits may be misread; the tests of this file hold the numbers to each other and name those that
-//! can only be misread.
+//! The text at hand was read by a machine from a small print, so some digits are wrong. The constants are the numbers that the rest of the figure confirms, or gives;
+//! [`MISREAD`] has those that the text has otherwise. [`OTHERS`] are as read. The tests of this file name every misread number and show what follows from the others.
 
 /// A line of the figure's actions.
 #[derive(Clone, Copy, Debug)]
@@ -26,28 +26,29 @@ pub struct Action {
 pub const UCB_C: f64 = 2.0;
 /// Playouts m and trees T.
 pub const SHAPE: (u64, u64) = (256, 4);
-/// Playouts of all trees: `n_root` of the best action and `playouts`.
+/// Playouts of all trees: `n_root` of the best action and of four other lines.
 pub const N_ROOT: u64 = 531_590_912;
 /// Steps.
 pub const STEPS: u64 = 3520;
 /// Steps a second.
 pub const STEPS_PER_SECOND: f64 = 117.324_774_709_486_49;
-/// Playouts a second, as read.
-pub const PLAYOUTS_PER_SECOND: f64 = 17_718_604.542_068_43;
 /// Milliseconds of the search, and of its steps.
 pub const MS: (f64, f64) = (30_002.188_444_137_573, 30_000.971_794_128_418);
+/// Playouts a second, from the playouts and the time.
+pub const PLAYOUTS_PER_SECOND: f64 = N_ROOT as f64 / MS.0 * 1e3;
+/// Mean milliseconds of a step, from the time of all steps and their number.
+pub const MEAN_STEP_MS: f64 = MS.1 / STEPS as f64;
+/// Mean milliseconds of selection, expansion, playouts and backup. The third is the largest number that differs in one digit from the one read and with which the
+/// stages are no longer than the step.
+pub const MEAN_STAGE_MS: [f64; 4] =
+    [0.109_309_770_844_199_45, 0.291_663_564_374_452_07, 7.829_155_975_796_959, 0.292_741_188_806_288_44];
 /// Milliseconds of the reduction over trees.
 pub const REDUCE_OVER_TREES_MS: f64 = 0.151_157_379_150_390_62;
-/// Mean milliseconds of a step, as read.
-pub const MEAN_LOOP_MS: f64 = 8.652_003_356_064_65;
-/// Mean milliseconds of selection, expansion, playouts and backup, as read.
-pub const MEAN_STAGE_MS: [f64; 4] =
-    [0.109_309_770_844_199_45, 0.291_663_564_374_452_07, 7.889_155_975_796_959, 0.292_741_188_806_288_44];
 /// Mean depth of the trees' nodes, and the largest.
 pub const DEPTH: (f64, u32) = (4.535_414_011_879_959_5, 8);
 /// Mean and largest number of nodes of a tree.
 pub const SIZE: (f64, u64) = (519_109.5, 522_097);
-/// The best action.
+/// The best action, as in the line `best`; the list of actions has the same numbers, and the name read as `HiO`.
 pub const BEST: Action = Action {
     index: 142,
     name: "H10",
@@ -63,7 +64,7 @@ pub const OTHERS: [Action; 6] = [
     other(2, "C1", 130_400, 0.421_668_046_357_615_9, 0.437_788_656_734_250_55),
     other(222, "M15", 132_997, 0.430_065_837_127_483_4, 0.446_186_447_504_118_07),
     other(223, "M15", 130_356, 0.421_625_765_729_476_83, 0.437_646_376_105_111_5),
-    other(224, "O15", 130_319, 0.421_406_120_653_973_54, 0.437_567_310_306_082),
+    other(224, "015", 130_319, 0.421_406_120_653_973_54, 0.437_567_310_306_082),
 ];
 
 const fn other(index: u32, name: &'static str, n_wins: u64, q: f64, ucb: f64) -> Action {
@@ -72,6 +73,53 @@ const fn other(index: u32, name: &'static str, n_wins: u64, q: f64, ucb: f64) ->
 
 /// Legal actions of the position, as the counts give them: see the tests of this file.
 pub const ROOT_ACTIONS: u32 = 152;
+
+/// A number that the text at hand has wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Misread {
+    /// What it is: a row of the item `figure6`, where it has one.
+    pub what: &'static str,
+    /// The number in the text.
+    pub as_read: f64,
+    /// The number that follows from the others.
+    pub follows: f64,
+    /// How it follows.
+    pub from: &'static str,
+}
+
+/// Every misread number of the figure but the wins, values and bounds of single actions, which are in [`OTHERS`].
+pub const MISREAD: [Misread; 5] = [
+    Misread {
+        what: "n_root of A1, B1, C1",
+        as_read: 531_500_912.0,
+        follows: N_ROOT as f64,
+        from: "the other five lines; a multiple of m",
+    },
+    Misread {
+        what: "playouts",
+        as_read: 53_150_912.0,
+        follows: N_ROOT as f64,
+        from: "n_root of the best action; a digit is missing",
+    },
+    Misread {
+        what: "playouts a second",
+        as_read: 17_718_604.542_068_43,
+        follows: PLAYOUTS_PER_SECOND,
+        from: "playouts / total time",
+    },
+    Misread {
+        what: "mean step, ms",
+        as_read: 8.652_003_356_064_65,
+        follows: MEAN_STEP_MS,
+        from: "time of the loop / steps",
+    },
+    Misread {
+        what: "mean playout, ms",
+        as_read: 7.889_155_975_796_959,
+        follows: MEAN_STAGE_MS[2],
+        from: "largest with one other digit with which the stages fit into the step",
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -82,8 +130,16 @@ mod tests {
     }
 
     /// Equation (8): sums over all trees, and `n_root` is the playouts of all trees.
+    fn width(action: &Action) -> f64 {
+        UCB_C * ((N_ROOT as f64).ln() / action.n as f64).sqrt()
+    }
+
     fn ucb(action: &Action) -> f64 {
-        q(action) + UCB_C * ((N_ROOT as f64).ln() / action.n as f64).sqrt()
+        q(action) + width(action)
+    }
+
+    fn misread(what: &str) -> Misread {
+        MISREAD.into_iter().find(|misread| misread.what == what).expect("a misread number")
     }
 
     #[test]
@@ -102,7 +158,7 @@ mod tests {
         let name = |index: u32| format!("{}{}", char::from(b'A' + (index % 15) as u8), index / 15 + 1);
         assert_eq!(name(BEST.index), BEST.name);
         let wrong_names: Vec<u32> = OTHERS.iter().filter(|of| name(of.index) != of.name).map(|of| of.index).collect();
-        assert_eq!(wrong_names, [223], "N15 read as M15");
+        assert_eq!(wrong_names, [223, 224], "N15 read as M15, O15 as 015");
         let wrong_q: Vec<u32> = OTHERS.iter().filter(|of| (q(of) - of.q).abs() > 1e-9).map(|of| of.index).collect();
         // B1: 132358 wins give the value to all digits; N15: the wins give 0.42152576572847683, two digits of which were misread.
         assert_eq!(wrong_q, [1, 223]);
@@ -112,7 +168,13 @@ mod tests {
         );
         let wrong_ucb: Vec<u32> =
             OTHERS.iter().filter(|of| (ucb(of) - of.ucb).abs() > 1e-6).map(|of| of.index).collect();
-        assert_eq!(wrong_ucb, [0, 1, 224], "single digits dropped or doubled");
+        assert_eq!(wrong_ucb, [0, 1, 224]);
+        // A1 lost a 9, B1 has a 7 for a 4, O15 lost a 2. The values of these three are as printed, so the bounds follow from them.
+        let bounds = [(0, 0.449_821_070_848_488_94), (1, 0.444_120_144_730_939_3), (224, 0.437_526_731_030_608_2)];
+        for (index, bound) in bounds {
+            let of = OTHERS.iter().find(|of| of.index == index).expect("a line");
+            assert!((of.q + width(of) - bound).abs() < 1e-9, "{index}: {}", of.q + width(of));
+        }
     }
 
     #[test]
@@ -134,22 +196,52 @@ mod tests {
     }
 
     #[test]
-    fn playouts_a_second_and_stage_times_hold_two_misread_digits() {
-        let rate = N_ROOT as f64 / MS.0 * 1e3;
-        assert!((rate - 17_718_404.542_068_43).abs() < 1e-3, "{rate}: 17718404 was read as 17718604");
-        assert!((PLAYOUTS_PER_SECOND - rate - 200.0).abs() < 1e-3);
-        let mean_loop = MS.1 / STEPS as f64;
-        assert!((mean_loop - 8.523_003_350_604_6).abs() < 1e-6, "8.52300335… was read as {MEAN_LOOP_MS}");
-        // As read, the stages take longer than the step they are parts of, by what one digit of the playouts' time (7.829 for 7.889) explains.
-        let sum: f64 = MEAN_STAGE_MS.iter().sum();
-        assert!(sum > mean_loop && (0.0..1e-3).contains(&(mean_loop - (sum - 0.06))));
+    fn counts_of_playouts_are_misread_in_four_places() {
+        let (m, _) = SHAPE;
+        // `n_root` of A1, B1 and C1: one digit other than in the other five lines, and no whole batches of playouts.
+        let of_lines = misread("n_root of A1, B1, C1").as_read as u64;
+        let (read, right) = (of_lines.to_string(), N_ROOT.to_string());
+        assert_eq!(read.len(), right.len());
+        assert_eq!(read.chars().zip(right.chars()).filter(|(read, right)| read != right).count(), 1);
+        assert!(!of_lines.is_multiple_of(m) && N_ROOT.is_multiple_of(m));
+        // `playouts`: the first 9 of `n_root` is missing, and the rate printed behind it is ten times as high.
+        let playouts = misread("playouts").as_read;
+        let mut without_a_digit = right;
+        without_a_digit.remove(4);
+        assert_eq!((playouts as u64).to_string(), without_a_digit);
+        assert!((misread("playouts a second").as_read / (playouts / MS.0 * 1e3) - 10.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_rate_and_two_times_are_misread() {
+        // 17718404 was read as 17718604: steps a second and playouts a step give the rate too.
+        let rate = STEPS_PER_SECOND * N_ROOT as f64 / STEPS as f64;
+        let as_read = misread("playouts a second").as_read;
+        assert!((PLAYOUTS_PER_SECOND - rate).abs() < 1e-3, "{rate}");
+        assert!((as_read - rate - 200.0).abs() < 1e-3);
+        // 8.523003350604665 was read as 8.65200335606465: with that the loop would be longer than the search.
+        assert!((MEAN_STEP_MS - 8.523_003_350_604_665).abs() < 1e-12, "{MEAN_STEP_MS}");
+        assert!(misread("mean step, ms").as_read * STEPS as f64 > MS.0);
+        // The stages are parts of the step. As read they are longer; of all numbers with one other digit 7.829 is the largest that fits.
+        let as_read = misread("mean playout, ms").as_read;
+        let rest = MEAN_STAGE_MS[0] + MEAN_STAGE_MS[1] + MEAN_STAGE_MS[3];
+        assert!(rest + as_read > MEAN_STEP_MS);
+        let text = as_read.to_string();
+        let digits = text.as_str();
+        let fits = (0..digits.len())
+            .filter(|&at| digits.as_bytes()[at] != b'.')
+            .flat_map(|at| (0..10).map(move |digit| format!("{}{digit}{}", &digits[..at], &digits[at + 1..])))
+            .map(|other| other.parse::<f64>().expect("a number"))
+            .filter(|ms| rest + ms <= MEAN_STEP_MS)
+            .fold(0.0, f64::max);
+        assert_eq!(fits, MEAN_STAGE_MS[2]);
         assert!(MS.0 - MS.1 > REDUCE_OVER_TREES_MS, "the reductions follow the loop");
         assert!(DEPTH.0 < f64::from(DEPTH.1) && SIZE.0 <= SIZE.1 as f64);
     }
 
     #[test]
     fn counts_of_31_bits_would_overflow_in_two_minutes() {
-        let seconds = f64::from(i32::MAX) / (N_ROOT as f64 / MS.0 * 1e3);
+        let seconds = f64::from(i32::MAX) / PLAYOUTS_PER_SECOND;
         assert!((120.0..122.0).contains(&seconds), "{seconds}");
     }
 }

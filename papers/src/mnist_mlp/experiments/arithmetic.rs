@@ -1,10 +1,12 @@
 //! Every number of the paper that follows from others, and every claim, beside what holds.
 
-use crate::experiment::{Cell, Sheet, Table};
-use crate::mnist_mlp::checks::{self, Number};
+use super::evidence;
+use super::lab::Lab;
+use crate::experiment::{Cell, Sheet, Stop, Table};
+use crate::mnist_mlp::checks::{self, Claim, Number};
 
-/// The sheet: nothing is measured.
-pub(super) fn sheet(sheet: Sheet) -> Sheet {
+/// The sheet. Nothing is measured for it: what our trainings say of a claim is taken from the run's journal, where other items have left it.
+pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let numbers = checks::numbers();
     let wrong = numbers.iter().filter(|number| !number.holds()).count();
     let note = format!("{wrong} of {} numbers do not follow from what they are said to follow from", numbers.len());
@@ -29,10 +31,20 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
         ];
         table.row(cells);
     }
-    let mut claims =
-        Table::new("Claims").column("location").column("claim").column("what holds").column("measured by the item");
-    for claim in checks::claims() {
-        claims.row([claim.location.into(), claim.claim.into(), claim.holds.into(), Cell::from(claim.item)]);
+    let mut claims = Table::new("Claims")
+        .column("location")
+        .column("claim")
+        .column("what follows from the figures")
+        .column("what was measured")
+        .column("item");
+    for Claim { location, claim, holds, item, evidence } in checks::claims() {
+        let found = match evidence {
+            Some(evidence) => evidence::found(lab, evidence)?.or_else(|| item.map(|item| format!("see item {item}"))),
+            None => None,
+        };
+        let holds = (!holds.is_empty()).then_some(holds);
+        let cells: [Cell; 5] = [location.into(), claim.into(), holds.into(), found.into(), item.into()];
+        claims.row(cells);
     }
-    sheet.table(table).table(claims).note(note)
+    Ok(sheet.table(table).table(claims).note(note))
 }

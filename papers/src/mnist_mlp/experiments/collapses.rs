@@ -9,7 +9,7 @@ use crate::mnist_mlp::Options;
 use crate::mnist_mlp::published::{self, Collapse};
 
 /// Seeds of the summed trainings: which class is left depends on them.
-const SEEDS: u32 = 5;
+pub(super) const SEEDS: u32 = 5;
 
 /// Rates of an averaged training at batch 64, from the sum's at 0.01 to its at 0.1, and past it.
 const RATES: [f64; 6] = [0.64, 1.28, 2.56, 4.0, 6.4, 12.8];

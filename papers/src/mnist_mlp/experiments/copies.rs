@@ -1,16 +1,14 @@
 //! Copies between host and device in a step: the cycle of Figure 1, counted and timed.
 
-use std::sync::Arc;
-
-use warpplay::mlp::{Dataset, Residence};
+use warpplay::mlp::Residence;
 use warpplay::{Backend, Device, Event};
 
 use super::lab::Lab;
 use super::training::Way;
 use crate::experiment::{Cell, Sheet, Stop, Table};
 use crate::mnist_mlp::checks::speed;
-use crate::mnist_mlp::published::{BATCH, SIZES, main_run, makers, memory};
-use crate::mnist_mlp::{Options, Program, Traffic};
+use crate::mnist_mlp::published::{BATCH, SIZES, TRAIN_SAMPLES, main_run, makers, memory};
+use crate::mnist_mlp::{Options, Traffic};
 
 /// Copies of which the mean counts.
 const COPIES: u32 = 200;
@@ -24,19 +22,19 @@ const CYCLES: [(&str, Residence, u32); 3] = [
 
 /// The sheet.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
-    let sheet = counted(sheet, lab)?;
-    let sheet = timed(sheet, lab)?;
+    let sheet = timed(counted(sheet), lab)?;
     bus(sheet, lab)
 }
 
-/// Copies of a step, counted by the program.
-fn counted(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
-    lab.run.expect(CYCLES.len() as u64);
-    let mut table = Table::new("Copies of a step of batch 64")
+/// Copies of a step: the mean over an epoch, computed from the sizes.
+fn counted(sheet: Sheet) -> Sheet {
+    let title =
+        format!("Copies of a step of batch {BATCH}, computed: the mean over an epoch of {TRAIN_SAMPLES} samples");
+    let mut table = Table::new(title)
         .column("cycle")
-        .digits("copies to the device", 2)
+        .digits("copies to the device", 4)
         .digits("bytes", 0)
-        .digits("copies from the device", 2)
+        .digits("copies from the device", 4)
         .digits("bytes", 1);
     let published = memory::INPUT + memory::LABELS;
     table.row([
@@ -47,32 +45,39 @@ fn counted(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
         memory::LOSS.into(),
     ]);
     let exact = f64::from(4 * BATCH * SIZES[0]) + memory::LABELS;
-    table.row(["the same from the sizes".into(), 2.0.into(), exact.into(), 1.0.into(), Cell::from(memory::LOSS)]);
+    table.row([
+        "the same from the sizes, a full batch".into(),
+        2.0.into(),
+        exact.into(),
+        1.0.into(),
+        Cell::from(memory::LOSS),
+    ]);
     for (name, stream, read_every) in CYCLES {
-        // Copies are the same on every device and for every width; `simt` reads after every step whatever is asked.
-        let found: Traffic = lab.run.exact(&format!("copies: {name}"), |_| {
-            let train = few(2 * BATCH as usize)?;
-            let options = Options { hidden: vec![1], epochs: 1, stream, read_every, ..Options::default() };
-            let mut program = Program::new(&Device::simt(), &train, &options)?;
-            program.run(None, warpplay::Progress::go_on)?;
-            Ok(program.traffic())
-        })?;
+        let found = of_epoch([TRAIN_SAMPLES, SIZES[0], BATCH], stream, read_every);
         let a_step = |n: u64| n as f64 / found.steps as f64;
         let cells: [Cell; 5] = [
             format!("ours: {name}").into(),
             a_step(found.copies_in).into(),
             a_step(found.bytes_in).into(),
-            (a_step(found.copies_out) / f64::from(read_every)).into(),
+            a_step(found.copies_out).into(),
             a_step(found.bytes_out).into(),
         ];
         table.row(cells);
     }
-    Ok(sheet.table(table).note("ours copies pixels as bytes, a quarter of the published floats; with the data on the device an epoch's order is copied once"))
+    sheet.table(table).note("ours copies pixels as bytes, a quarter of the published floats; with the data on the device an epoch's order is copied once")
 }
 
-/// Two batches of drawn digits.
-fn few(n: usize) -> warpplay::Result<Arc<Dataset>> {
-    Ok(Arc::new(Dataset::drawn_digits(1, n)?))
+/// What [`Program::traffic`](crate::mnist_mlp::Program::traffic) counts in an epoch of so many samples, of so many pixels, in such batches.
+fn of_epoch([n, n_inputs, batch]: [u32; 3], stream: Residence, read_every: u32) -> Traffic {
+    let [n, n_inputs, batch, read_every] = [n, n_inputs, batch, read_every].map(u64::from);
+    let steps = n.div_ceil(batch);
+    let (copies_in, bytes_in) = match stream {
+        // Pixels and labels of each step, bytes all.
+        Residence::Host => (2 * steps, n * (n_inputs + 1)),
+        // The order, a number of four bytes a sample.
+        Residence::Device => (1, 4 * n),
+    };
+    Traffic { steps, copies_in, bytes_in, copies_out: steps.div_ceil(read_every), bytes_out: 4 * steps }
 }
 
 /// Trainings by the three cycles.
@@ -166,4 +171,33 @@ fn copies(device: &Device) -> warpplay::Result<(f64, f64)> {
         stream.read_into(&loss, 0, &mut [0.0f32])?;
     }
     Ok((there, clock.elapsed().as_secs_f64() / f64::from(COPIES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use warpplay::Progress;
+    use warpplay::mlp::Dataset;
+
+    use super::*;
+    use crate::mnist_mlp::Program;
+
+    #[test]
+    fn copies_of_an_epoch_are_those_that_the_program_counts() -> warpplay::Result<()> {
+        // 23 samples in batches of 5: the last is short, and 5 steps are read in 5, 3 and 1 copies.
+        let (n, n_inputs, batch) = (23, 6, 5);
+        let labels = (0..n).map(|at| (at % 3) as u8).collect();
+        let set = Arc::new(Dataset::new(vec![7; (n * n_inputs) as usize], labels, 2, 3, 3, "even grey")?);
+        for stream in [Residence::Device, Residence::Host] {
+            for (read_every, copies_out) in [(1, 5), (2, 3), (64, 1)] {
+                let options = Options { hidden: vec![2], batch, epochs: 1, stream, read_every, ..Options::default() };
+                let mut program = Program::new(&Device::simt(), &set, &options)?;
+                program.run(None, Progress::go_on)?;
+                let expected = of_epoch([n, n_inputs, batch], stream, read_every);
+                assert_eq!((program.traffic(), expected.copies_out), (expected, copies_out), "{stream}, {read_every}");
+            }
+        }
+        Ok(())
+    }
 }

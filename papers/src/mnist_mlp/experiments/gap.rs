@@ -4,6 +4,7 @@ use warpplay::mlp::Reduction;
 
 use super::lab::Lab;
 use super::training::{Trained, Way};
+use crate::experiment::statistics::{least, mean, most};
 use crate::experiment::{Cell, Sheet, Stop, Table};
 use crate::mnist_mlp::published::{BATCH, main_run};
 use crate::mnist_mlp::{Accumulate, ColumnSums, Divide, Forms, LossForm, Matmul, Options, SoftmaxForm};
@@ -125,7 +126,10 @@ fn suspects(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
         }
         let losses: Vec<f64> = runs.iter().filter_map(|run| run.outcome.loss()).collect();
         let accuracies: Vec<f64> = runs.iter().filter_map(|run| run.outcome.accuracy()).collect();
-        let (Some(loss), Some(accuracy)) = (mean(&losses), mean(&accuracies)) else { continue };
+        if losses.is_empty() || accuracies.is_empty() {
+            continue;
+        }
+        let (loss, accuracy) = (mean(&losses), mean(&accuracies));
         let against = accuracy - *first.get_or_insert(accuracy);
         furthest = Some(furthest.unwrap_or(0.0).max(against.abs()));
         let cells: [Cell; 8] = [
@@ -150,13 +154,7 @@ fn suspects(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     })
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// Largest less smallest, of at least two.
 fn spread(values: &[f64]) -> Option<f64> {
-    let largest = values.iter().copied().reduce(f64::max)?;
-    let least = values.iter().copied().reduce(f64::min)?;
-    (values.len() > 1).then_some(largest - least)
+    (values.len() > 1).then(|| most(values) - least(values))
 }

@@ -4,23 +4,8 @@ use warpplay::{Backend, Result};
 
 use super::lab::Lab;
 use crate::experiment::{Cell, Sheet, Stop, Table};
-use crate::mnist_mlp::published::{self, makers};
+use crate::mnist_mlp::published::{self, makers::peak};
 use crate::mnist_mlp::{ColumnSums, Forms, LossForm, OperationTime, profile};
-
-/// Single-precision operations and bytes a second that a card's maker states: what a share of peak refers to.
-struct Peak {
-    /// Part of the device's name.
-    card: &'static str,
-    flops: f64,
-    bytes: f64,
-}
-
-const PEAKS: [Peak; 4] = [
-    Peak { card: "H200", flops: 66.9e12, bytes: 4.8e12 },
-    Peak { card: "H100", flops: 66.9e12, bytes: 3.35e12 },
-    Peak { card: "A100", flops: makers::A100_FP32, bytes: 1.555e12 },
-    Peak { card: "T4", flops: makers::T4_FLOPS, bytes: makers::T4_BANDWIDTH },
-];
 
 /// What the table of section 1.2 says of an operation: its part of the GPU's work, and how.
 const STRATEGY: [(&str, &str); 7] = [
@@ -77,18 +62,31 @@ fn thirteen() -> Table {
 /// Every launch of a step of these forms, from the journal or measured.
 pub(super) fn profiled(lab: &mut Lab<'_, '_>, batch: u32, forms: Forms) -> Result<Vec<OperationTime>, Stop> {
     let sizes = lab.sizes(&lab.base());
+    lab.run.timed(&key(&sizes, batch, forms), |now| Ok(profile(now.device, &sizes, batch, &forms)?))
+}
+
+/// Microseconds of all launches of a step in the published forms, if they were timed before; nothing is timed.
+pub(super) fn known_sum(lab: &mut Lab<'_, '_>) -> Result<Option<f64>, Stop> {
+    let (batch, forms) = (published::BATCH, Forms::published());
+    if lab.run.journal().get(&key(&lab.sizes(&lab.base()), batch, forms)).is_none() {
+        return Ok(None);
+    }
+    Ok(Some(profiled(lab, batch, forms)?.iter().map(|operation| operation.microseconds).sum()))
+}
+
+/// What the launches of a step are called in the journal.
+fn key(sizes: &[u32], batch: u32, forms: Forms) -> String {
     let Forms { block, tile, matmul, column_sums, softmax, accumulate, loss, divide } = forms;
-    let key = format!(
+    format!(
         "launches: {sizes:?}, batch {batch}, {block} {tile} {matmul} {column_sums} {softmax} {accumulate} {loss} {divide}"
-    );
-    lab.run.timed(&key, |now| Ok(profile(now.device, &sizes, batch, &forms)?))
+    )
 }
 
 fn launches(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     lab.run.expect(1);
     let operations = profiled(lab, published::BATCH, Forms::published())?;
     let name = lab.run.device().name();
-    let peak = PEAKS.iter().find(|peak| name.contains(peak.card));
+    let peak = peak(&name);
     let mut table = Table::new(format!("Each launch of a step in the published forms, on {name}"))
         .column("operation")
         .column("kernel")
@@ -150,7 +148,7 @@ fn forms(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
         (ColumnSums::Tree, "a block a column, a tree in shared memory (1.2; named as future work in 2.2)"),
         (ColumnSums::Warp, "a warp a column, shuffles (3.5, future)"),
     ];
-    let batches = [64, 256];
+    let batches = [published::BATCH, published::BATCHES[3].value as u32];
     lab.run.expect((of_sums.len() + 2) as u64 * batches.len() as u64);
     let mut sums = Table::new("Bias gradients in all forms")
         .column("form")
@@ -210,6 +208,16 @@ fn gradients(operations: &[OperationTime]) -> Vec<(&OperationTime, String)> {
 mod tests {
     use super::*;
     use warpplay::Device;
+
+    #[test]
+    fn peaks_are_those_of_the_named_card() {
+        let flops = |name: &str| peak(name).map(|peak| peak.flops);
+        assert_eq!((flops("NVIDIA H100 80GB HBM3"), flops("NVIDIA H100 PCIe")), (Some(67e12), Some(51e12)));
+        // Names that hold that of another card: a T4 is no T400, and a slice of an H100 is no H100.
+        for unknown in ["NVIDIA T400 4GB", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA GH200 480GB", "simt"] {
+            assert_eq!(flops(unknown), None, "{unknown}");
+        }
+    }
 
     #[test]
     fn every_row_of_the_strategy_table_has_a_launch() -> Result<()> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use warpplay::mlp::{Dataset, Reduction};
 use warpplay::{Backend, Result};
 
-use super::training::{Trained, Way, key, trained};
+use super::training::{Outcome, Times, Trained, Way, key, trained};
 use crate::experiment::{Run, Sheet, Stop};
 use crate::mnist_mlp::{Forms, Options, published};
 
@@ -23,6 +23,9 @@ struct Quick {
 const QUICK: Quick = Quick { train: 512, test: 128, hidden: 16 };
 /// The largest batch once: `simt` plays every thread.
 const QUICK_SIMT: Quick = Quick { train: 256, test: 64, hidden: 32 };
+
+/// A training in the journal.
+type Record = (Outcome, Times);
 
 /// What all items work with.
 pub struct Lab<'a, 'r> {
@@ -144,12 +147,23 @@ impl<'a, 'r> Lab<'a, 'r> {
         let (train, test) = (Arc::clone(&self.train), Arc::clone(&self.test));
         let key = key(way, options, number);
         let (outcome, times) = if way == Way::Published && !options.forms.is_exact() {
-            // Atomic additions come in any order, so a replay may find other last bits.
-            self.run.timed(&key, |now| trained(way, options, &train, &test, now))?
+            // Atomic additions come in any order, so a replay may find other last bits, and finds other times.
+            let samples = if options.reduction == Reduction::Sum { f64::from(options.batch) } else { 1.0 };
+            let rate = samples * options.learning_rate;
+            let same = |recorded: &Record, now: &Record| recorded.0.agrees(&now.0, rate);
+            self.run.near(&key, |now| trained(way, options, &train, &test, now), same)?
         } else {
             self.run.both(&key, |now| trained(way, options, &train, &test, now))?
         };
         Ok(Some(Trained { outcome, times }))
+    }
+
+    /// A training that was made before; nothing is trained.
+    pub fn known(&mut self, way: Way, options: &Options) -> Result<Option<Trained>, Stop> {
+        if self.run.journal().get(&key(way, options, 1)).is_none() {
+            return Ok(None);
+        }
+        self.train(way, options)
     }
 
     /// The CPU program of the paper: one thread, gradients summed.
@@ -181,4 +195,55 @@ fn first(set: &Arc<Dataset>, n: usize) -> Result<Arc<Dataset>> {
     let source = format!("{}, the first {n}", set.source());
     let (images, labels) = (set.images()[..n_bytes].to_vec(), set.labels()[..n].to_vec());
     Ok(Arc::new(Dataset::new(images, labels, rows, cols, set.n_classes(), source)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use serde_json::json;
+    use warpplay::Device;
+
+    use super::*;
+    use crate::experiment::{self, Header, Journal, Step};
+
+    /// A small training by the published kernels, measured or replayed; with its key and its record.
+    fn published(replayed: Option<(&str, &Record)>) -> Result<(Trained, String, Record), Stop> {
+        let sets = [Arc::new(Dataset::drawn_digits(1, 40)?), Arc::new(Dataset::drawn_digits(2, 20)?)];
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let mut run = Run::new(Device::simt(), true, Journal::in_memory(), &mut watch);
+        if let Some((key, record)) = replayed {
+            let near = serde_json::to_value(record).expect("JSON");
+            let mut journal = Journal::in_memory();
+            journal.insert(key, experiment::Record { near, ..experiment::Record::default() })?;
+            let header = Header::new("mnist_mlp", json!({}), &Device::simt(), true);
+            run = run.replay(journal, &header)?;
+        }
+        let mut lab = Lab::new(sets, None, 1, &mut run)?;
+        let options = Options { batch: 16, ..lab.base() };
+        let trained = lab.train(Way::Published, &options)?.expect("simt runs kernels");
+        let key = key(Way::Published, &options, 1);
+        let record = run.journal().get(&key).expect("was kept").near.clone();
+        Ok((trained, key, serde_json::from_value(record).expect("a training")))
+    }
+
+    #[test]
+    fn a_replay_compares_what_trainings_with_atomic_additions_come_to() -> Result<(), Stop> {
+        let (_, key, recorded) = published(None)?;
+        // Within the bound the record stands, with its times.
+        let mut rounded = recorded.clone();
+        rounded.0.losses[0] *= 1.0 + 1e-5;
+        rounded.1.seconds = 1234.5;
+        let (replayed, ..) = published(Some((key.as_str(), &rounded)))?;
+        assert_eq!((replayed.outcome, replayed.times), rounded);
+        let mut other_loss = recorded.clone();
+        other_loss.0.losses[0] *= 1.01;
+        let mut other_accuracy = recorded;
+        other_accuracy.0.accuracies[0] += 2.0 / 20.0;
+        for other in [other_loss, other_accuracy] {
+            let found = published(Some((key.as_str(), &other)));
+            assert!(matches!(found, Err(Stop::Differs { .. })), "{:?}", found.map(|(trained, ..)| trained));
+        }
+        Ok(())
+    }
 }

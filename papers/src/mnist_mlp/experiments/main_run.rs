@@ -1,10 +1,12 @@
 //! The main experiment: 10 epochs, time, accuracy, loss.
 
+use super::kernels;
 use super::lab::Lab;
 use super::training::{Trained, Way};
 use crate::experiment::{Axis, Cell, Chart, Figure, Line, Sheet, Stop, Table};
 use crate::mnist_mlp::checks::speed;
 use crate::mnist_mlp::published::main_run;
+use crate::mnist_mlp::{Forms, Options};
 
 /// The sheet.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
@@ -18,7 +20,10 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     ];
     // Work of an epoch, whatever its size.
     let work = speed::step_flop(&lab.sizes(&options), 1) * lab.train.len() as f64;
-    let sheet = sheet.table(measured(&runs, work)).table(losses(&runs)).figure(figure(&runs));
+    let mut sheet = sheet.table(measured(&runs, work)).table(losses(&runs)).figure(figure(&runs));
+    if let Some(run) = &runs[2].1 {
+        sheet = steps(sheet, lab, &options, run)?;
+    }
     let falls = runs.iter().filter_map(|(name, run)| {
         let losses = &run.as_ref()?.outcome.losses;
         let (before, last) = (losses.len().checked_sub(2)?, losses.len() - 1);
@@ -28,6 +33,21 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         ))
     });
     Ok(falls.collect::<Vec<_>>().into_iter().fold(sheet, Sheet::note))
+}
+
+/// Which forms the paper's kernels have here, and how a step compares with its launches one by one.
+fn steps(sheet: Sheet, lab: &mut Lab<'_, '_>, options: &Options, run: &Trained) -> Result<Sheet, Stop> {
+    let Forms { block, tile, matmul, column_sums, softmax, loss, divide, .. } = options.forms;
+    let sheet = sheet.note(format!(
+        "paper's kernels: product {matmul}, blocks of {block} and of {tile} x {tile}, bias gradients {column_sums}, softmax {softmax}, loss {loss}, mean in the {divide}; losses read every {} steps",
+        options.read_every
+    ));
+    let n_steps = lab.train.len().div_ceil(options.batch as usize);
+    let step_us = run.epoch_s().map(|seconds| 1e6 * seconds / n_steps as f64);
+    let Some((step_us, sum_us)) = step_us.zip(kernels::known_sum(lab)?) else { return Ok(sheet) };
+    Ok(sheet.note(format!(
+        "paper's kernels: {step_us:.1} µs a step by the host's clock; its launches, each timed by itself in the same forms (item kernels), are {sum_us:.1} µs"
+    )))
 }
 
 type Runs = [(&'static str, Option<Trained>)];

@@ -6,6 +6,7 @@ mod arithmetic;
 mod collapses;
 mod copies;
 mod evaluate;
+mod evidence;
 mod gap;
 mod kernels;
 mod lab;
@@ -115,7 +116,7 @@ impl Paper for MnistMlp {
             "rates" => rates::sheet(sheet, &mut lab)?,
             "evaluate" => evaluate::sheet(sheet, &mut lab)?,
             "summary" => summary::sheet(sheet, &mut lab)?,
-            "arithmetic" => arithmetic::sheet(sheet),
+            "arithmetic" => arithmetic::sheet(sheet, &mut lab)?,
             name => return Err(Error::option("item", name, "one of the publication's").into()),
         };
         Ok(lab.finish(sheet))

@@ -12,11 +12,11 @@ use warpplay::mlp::Dataset;
 
 use super::lab::Lab;
 use super::training::Way;
-use super::vary::{PARAMETERS, compared};
+use super::vary::{Ours, PARAMETERS, compared};
 use crate::experiment::{Axis, Cell, Chart, Figure, Line, Measurement, Sheet, Stop, Table};
 use crate::mnist_mlp::Options;
 use crate::mnist_mlp::hypotheses::{self, Epoch, Hypothesis, Samples, Settings, distance};
-use crate::mnist_mlp::published::{self, main_run};
+use crate::mnist_mlp::published::{self, Row, main_run};
 
 /// Averaged trainings whose accuracies show which rate has which.
 const OTHER_RATES: [f64; 10] = [0.001, 0.002, 0.003, 0.004, 0.006, 0.01, 0.03, 0.1, 1.0, 2.0];
@@ -29,14 +29,14 @@ const ALIKE: f64 = 0.1;
 
 /// What a hypothesis comes to.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Found {
+struct HypothesisResult {
     /// Per cent at the three rates.
     accuracies: [f64; 3],
     /// Losses of the first two epochs at rate 0.01, where they are finite.
     losses: [Option<f64>; 2],
 }
 
-impl Found {
+impl HypothesisResult {
     /// Whether its losses at 0.01 are those of the main experiment, which has the same setting.
     fn has_losses_of_main(&self) -> bool {
         let published = [main_run::GPU_LOSSES[0].1, main_run::GPU_LOSSES[1].1];
@@ -48,10 +48,27 @@ impl Found {
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let mut sheet = sheet;
     if let Some(parameter) = PARAMETERS.iter().find(|parameter| parameter.name == "rates") {
-        sheet = compared(sheet, lab, parameter)?.0;
+        let (with_table, found) = compared(sheet, lab, parameter)?;
+        sheet = with_table;
+        if let Some(note) = against_the_text(&found) {
+            sheet = sheet.note(note);
+        }
     }
     let sheet = other_rates(sheet, lab)?;
     explanations(sheet, lab)
+}
+
+/// The published accuracies beside those of an averaged gradient at the same rates; with the text's program they would be alike.
+fn against_the_text(found: &[Ours]) -> Option<String> {
+    let rates: Vec<String> = found
+        .iter()
+        .filter_map(|ours| {
+            let Row { value, accuracy, .. } = ours.published;
+            let averaged = ours.averaged.as_ref()?.outcome.accuracy()?;
+            Some(format!("{value}: {accuracy:.2} % published, {averaged:.2} % averaged ({:+.2})", averaged - accuracy))
+        })
+        .collect();
+    (!rates.is_empty()).then(|| format!("averaged as the text says, on the CPU: {}", rates.join("; ")))
 }
 
 /// Which rates of the text's program have the published accuracies.
@@ -135,8 +152,8 @@ fn found(
     lab: &mut Lab<'_, '_>,
     list: &[Hypothesis],
     at: usize,
-    ahead: &mut HashMap<usize, Found>,
-) -> Result<Found, Stop> {
+    ahead: &mut HashMap<usize, HypothesisResult>,
+) -> Result<HypothesisResult, Stop> {
     let base = lab.base();
     let (train, test) = (lab.train.clone(), lab.test.clone());
     lab.run.exact(&format!("hypothesis: {}, {} epochs", list[at].name, base.epochs), |now| {
@@ -156,7 +173,7 @@ fn side_by_side<E: Sync>(
     train: &Dataset,
     test: &Dataset,
     now: &mut Measurement<'_, E>,
-) -> Result<Vec<Found>, Stop> {
+) -> Result<Vec<HypothesisResult>, Stop> {
     let stopped = AtomicBool::new(false);
     let watch = Mutex::new(now);
     // Asked by one training at a time; the answer is every training's.
@@ -186,7 +203,7 @@ fn side_by_side<E: Sync>(
     if stopped.into_inner() {
         return Err(Stop::Interrupted);
     }
-    let of = |epochs: &[Vec<Epoch>]| Found {
+    let of = |epochs: &[Vec<Epoch>]| HypothesisResult {
         accuracies: std::array::from_fn(|rate| {
             epochs.get(rate).and_then(|epochs| epochs.last()).map_or(0.0, |epoch| 100.0 * epoch.accuracy)
         }),

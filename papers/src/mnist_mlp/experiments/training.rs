@@ -42,6 +42,9 @@ impl Way {
     }
 }
 
+/// The largest rate of the paper's tables: averaged, all of its trainings are at this or at less.
+const STABLE_RATE: f64 = 0.1;
+
 /// What a training comes to, whatever its time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -68,6 +71,42 @@ impl Outcome {
     /// Loss of the last epoch.
     pub fn loss(&self) -> Option<f64> {
         self.losses.last().copied()
+    }
+
+    /// Whether `other` can be the same training with its atomic additions in another order. `rate` is that of the averaged gradient, as many times larger as a batch has samples where it
+    /// is summed.
+    ///
+    /// Two orders of a sum of n floats differ by at most n roundings of 6e-8, here 3e-5 of a bias gradient or a loss of 512 terms, and mostly by single roundings. Up to a rate of 0.1 a
+    /// training does not amplify this much: the bound of 1e-3 for each loss leaves a factor of 30 over the worst and of 10,000 over a single rounding. An image then changes its
+    /// class where its two best logits, which are of the order of 10, are within 0.01; of images that are wrong or nearly so, some per cent, one in a hundred is: an image in
+    /// a thousand is the bound, and one image in small sets. A unit at the edge may be dead in one and not in the other.
+    ///
+    /// At larger rates every step amplifies, and two orders end as far apart as two seeds. What must agree then is whether the training diverged, whether it collapsed (one class or two
+    /// are at most 22 % of the images, every other training has most of them right), and where it did not, the accuracy within a point, twice what seeds move it.
+    pub fn agrees(&self, other: &Self, rate: f64) -> bool {
+        let n_test = self.answers.iter().sum::<u64>().max(1);
+        if rate > STABLE_RATE {
+            let [ours, theirs] = [self, other].map(|outcome| outcome.accuracy().unwrap_or(0.0));
+            let (collapsed, points) = (ours < 50.0, 1.0 + 100.0 / n_test as f64);
+            return self.diverged.is_some() == other.diverged.is_some()
+                && collapsed == (theirs < 50.0)
+                && (collapsed || (ours - theirs).abs() <= points);
+        }
+        let images = (n_test / 1000).max(1);
+        // A little more than so many images, for the division's rounding.
+        let share = (images as f64 + 0.01) / n_test as f64;
+        let near = |ours: &[f64], theirs: &[f64], absolute: f64, relative: f64| {
+            let mut pairs = ours.iter().zip(theirs);
+            ours.len() == theirs.len()
+                && pairs.all(|(ours, theirs)| (ours - theirs).abs() <= absolute + relative * ours.abs())
+        };
+        self.diverged == other.diverged
+            && near(&self.losses, &other.losses, 0.0, 1e-3)
+            && near(&self.accuracies, &other.accuracies, share, 0.0)
+            && self.answers.len() == other.answers.len()
+            && self.answers.iter().zip(&other.answers).all(|(&ours, &theirs)| ours.abs_diff(theirs) <= images)
+            && self.units == other.units
+            && self.dead_units.abs_diff(other.dead_units) <= 1
     }
 
     /// The class that is the answer most often, and its share of the answers in per cent.
@@ -245,4 +284,56 @@ pub fn evaluations(
     let threads = (way == Way::Cpu).then_some(1);
     let mut classifier = Classifier::builder(network).evaluate_batch(batch).threads(threads).build(device)?;
     (0..n).map(|_| classifier.evaluate(test)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of 10,000 images and two epochs.
+    fn outcome() -> Outcome {
+        Outcome {
+            losses: vec![0.8, 0.4],
+            accuracies: vec![0.9, 0.92],
+            dead_units: 3,
+            units: 256,
+            answers: vec![1000; 10],
+            diverged: None,
+        }
+    }
+
+    #[test]
+    fn another_order_of_additions_is_told_from_another_training() {
+        let recorded = outcome();
+        let with = |change: fn(&mut Outcome)| {
+            let mut other = outcome();
+            change(&mut other);
+            other
+        };
+        let alike: [fn(&mut Outcome); 4] = [
+            |_| (),
+            |other| other.losses[1] *= 1.0005,
+            |other| other.accuracies[1] += 10.0 / 10_000.0,
+            |other| other.dead_units += 1,
+        ];
+        let different: [fn(&mut Outcome); 6] = [
+            |other| other.losses[1] *= 1.002,
+            |other| other.losses.truncate(1),
+            |other| other.accuracies[0] += 11.0 / 10_000.0,
+            |other| other.answers[4] += 11,
+            |other| other.dead_units += 2,
+            |other| other.diverged = Some("in epoch 2".into()),
+        ];
+        assert!(alike.into_iter().all(|change| recorded.agrees(&with(change), 0.1)));
+        for (at, change) in different.into_iter().enumerate() {
+            assert!(!recorded.agrees(&with(change), 0.1), "{at}");
+        }
+        // Where rounding is amplified, an accuracy within a point is the same and a collapse is not.
+        let summed = 0.64;
+        assert!(recorded.agrees(&with(|other| other.accuracies[1] = 0.915), summed));
+        assert!(!recorded.agrees(&with(|other| other.accuracies[1] = 0.90), summed));
+        assert!(!recorded.agrees(&with(|other| other.accuracies[1] = 0.1028), summed));
+        let collapsed = with(|other| other.accuracies[1] = 0.1028);
+        assert!(collapsed.agrees(&with(|other| other.accuracies[1] = 0.0982), 6.4));
+    }
 }

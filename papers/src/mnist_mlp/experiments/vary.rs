@@ -196,11 +196,17 @@ fn figure(parameter: &Parameter, what: &str, label: &str, log: bool, lines: Vec<
     }
 }
 
+/// The training of a row of the batch table, and one with as many updates as the smallest batch has.
+pub(super) fn of_batch(base: &Options, row: &Row) -> [Options; 2] {
+    let options = Options { batch: row.value as u32, ..base.clone() };
+    let longer = (row.value / published::BATCHES[0].value).round() as u32;
+    [options.clone(), Options { epochs: base.epochs * longer, ..options }]
+}
+
 /// What the accuracies of the batch table come from: neither rounding, nor anything but fewer updates.
 fn batches(sheet: Sheet, lab: &mut Lab<'_, '_>, found: &[Ours]) -> Result<Sheet, Stop> {
     lab.run.expect(2 * found.len() as u64);
     let base = lab.base();
-    let smallest = found.first().map_or(1.0, |ours| ours.published.value);
     let mut table = Table::new("Averaged: in double precision, and with as many updates as the smallest batch")
         .column("batch")
         .digits("published GPU accuracy, %", 2)
@@ -211,11 +217,9 @@ fn batches(sheet: Sheet, lab: &mut Lab<'_, '_>, found: &[Ours]) -> Result<Sheet,
         .digits("accuracy then, %", 2);
     let n = lab.train.len();
     for ours in found {
-        let batch = ours.published.value as u32;
-        let options = Options { batch, ..base.clone() };
+        let [options, longer] = of_batch(&base, &ours.published);
+        let (batch, epochs) = (options.batch, longer.epochs);
         let double = lab.train(Way::CpuDouble, &options)?;
-        let epochs = base.epochs * (ours.published.value / smallest).round() as u32;
-        let longer = Options { epochs, ..options };
         let way = if lab.has_kernels("our kernels for longer trainings") { Way::Fast } else { Way::CpuAll };
         let longer = lab.train(way, &longer)?;
         let right = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.accuracy());

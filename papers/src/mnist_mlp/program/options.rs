@@ -180,8 +180,8 @@ pub struct Options {
     pub stream: Residence,
     /// Samples evaluated at once, at least 1. Default 256.
     pub evaluate_batch: u32,
-    /// Steps between two readings of the losses on a GPU, at least 1: each waits for the device, and only then can the caller stop. Default 64; the published program
-    /// reads after every step. Under `simt` there is nothing to wait for, and every step is read.
+    /// Steps between two readings of the losses, at least 1: each waits for the device, and on a GPU only then can the caller stop. Default 64; the published program
+    /// reads after every step.
     #[serde(default = "every_64_steps")]
     pub read_every: u32,
     /// Forms of the kernels.

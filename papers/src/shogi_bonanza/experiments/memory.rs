@@ -32,7 +32,7 @@ fn time(paper: &Repetition<'_>, device: &Device, stride: usize) -> warpplay::Res
 }
 
 pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    let moves = paper.children() as f64 / paper.parents().max(1) as f64;
+    let positions_per_parent = paper.children() as f64 / paper.parents().max(1) as f64;
     let positions = published::AVAILABLE / WHOLE;
     let mut table = Table::new("memory of the paper's layout").column("what").column("published").column("ours");
     for (what, theirs, ours) in [
@@ -40,7 +40,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         ("filled up, bytes", published::BYTES as f64, f64::from(layout::BYTES)),
         ("with played child, side and value, bytes", published::WHOLE as f64, WHOLE as f64),
         ("positions in 900 MB, millions", published::MILLION_POSITIONS, positions as f64 / 1e6),
-        ("parents in 900 MB", published::PARENTS as f64, (positions as f64 / moves).round()),
+        ("parents in 900 MB", published::PARENTS as f64, (positions as f64 / positions_per_parent).round()),
     ] {
         table.row([what.into(), theirs.into(), ours.into()]);
     }
@@ -77,7 +77,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         .table(table)
         .table(engines)
         .table(times)
-        .note(format!("Every parent has {moves:.1} positions: its legal moves, and the played one once more."))
+        .note(format!("Every parent has {positions_per_parent:.1} positions: its legal moves, and the played one once more."))
         .note("The histogram needs its 8 bytes only while differences are counted; what it learns from are the distinct ones.");
     Ok(if has_gpu { sheet } else { sheet.left_out(format!("times on a GPU: {} has none", run.device())) })
 }

@@ -21,6 +21,7 @@ use warpplay::shogi::{Objective, Shard, SparseOptions};
 
 pub use data::{GAMES, games};
 
+use crate::experiment::statistics::{least, mean, most};
 use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 
 /// All items.
@@ -126,8 +127,7 @@ impl Paper for Repetition<'_> {
 
 /// Mean, least and largest of some seconds.
 fn spread(seconds: &[f64]) -> [f64; 3] {
-    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
-    [mean, seconds.iter().copied().fold(f64::INFINITY, f64::min), seconds.iter().copied().fold(0.0, f64::max)]
+    [mean(seconds), least(seconds), most(seconds)]
 }
 
 #[cfg(test)]

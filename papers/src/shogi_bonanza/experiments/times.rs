@@ -1,12 +1,10 @@
 //! Table 6: a CPU and a GPU.
 
 use std::thread::available_parallelism;
-use std::time::Instant;
 
 use super::super::PaperEngine;
-use super::super::job::{Job, Options};
+use super::super::job::{self, Options};
 use super::super::published::{CPU, CPU_SECONDS, EVALUATIONS, GPU, GPU_RATIO, GPU_SECONDS, TABLE2};
-use super::super::reproduce::Reproducible;
 use super::processes::evaluations;
 use super::{Repetition, spread};
 use crate::experiment::{Item, Run, Sheet, Stop, Table};
@@ -27,17 +25,10 @@ pub(super) struct Timed {
     pub rate: f64,
 }
 
-/// Seconds of a learning, from when all positions are there.
+/// Seconds of a learning by an engine.
 fn time(paper: &Repetition<'_>, device: &Device, engine: PaperEngine, threads: Option<usize>) -> warpplay::Result<f64> {
     let options = Options { engine, threads, ..paper.job(paper.settings.table_iterations) };
-    let mut job = Job::new(device, &paper.shards, &options)?;
-    // The first run on a device loads what it needs.
-    if device.backend() != Backend::Cpu {
-        job.sums(&options.init, 0..12)?;
-    }
-    let start = Instant::now();
-    job.run(&options, |_| std::ops::ControlFlow::Continue(()))?;
-    Ok(start.elapsed().as_secs_f64())
+    job::seconds(device, &paper.shards, &options)
 }
 
 /// An engine's times, from the journal where they are there.

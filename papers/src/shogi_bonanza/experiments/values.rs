@@ -2,13 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use super::super::published::{FIGURE_STOPS, KINDS, TABLE7, conditions};
+use super::super::published::{KINDS, TABLE7, conditions};
 use super::super::tables::with_quiescence;
 use super::Repetition;
 use crate::experiment::{Axis, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 use warpplay::Device;
 use warpplay::shogi::material::Material;
 use warpplay::shogi::{Row, Values};
+
+/// Updates at which the values of Figures 1 and 2 are told as numbers.
+const FIGURE_STOPS: [usize; 5] = [10, 20, 50, 75, 100];
 
 /// The course from one first value for all twelve; the same on every device.
 pub(super) fn course(paper: &Repetition<'_>, run: &mut Run<'_>, first: f64) -> Result<Vec<Row>, Stop> {

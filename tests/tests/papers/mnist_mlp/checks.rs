@@ -39,6 +39,9 @@ fn printed_numbers_that_do_not_follow_are_these() {
         ("2.3", "threads, softmax as kernel 3 has it"),
         // 16 · 16 · 4 = 1,024.
         ("1.3, kernel 2", "a tile of 16 x 16"),
+        // Twice that, and twice the 4 KB that section 1.3 says of a tile.
+        ("3.3", "shared memory of a block, two tiles of 16 x 16"),
+        ("3.3", "shared memory of a block, two tiles as in 1.3"),
         // 784 · 256 · 4 = 802,816.
         ("2.4", "W1"),
         // 266 · 4 = 1,064.
@@ -98,6 +101,8 @@ fn what_the_times_mean_by_hand() {
     // Tiles of 16 use a value 16 times, at layer 2 the 10 columns fill 10 of 16.
     assert_eq!(speed::loads(64, 256, 784, 1) / speed::loads(64, 256, 784, 16), 16.0);
     assert_eq!(speed::loads(64, 10, 256, 16), 64.0 * 256.0 + 256.0 * 10.0 * 4.0);
+    // 40 multiprocessors, 128 bytes a clock each, at 8.1e12 / 5120 clocks a second, against 320 GB/s.
+    close("shared memory", &[speed::shared_gain()], &[40.0 * 128.0 * 8.1e12 / 5120.0 / 320e9], exact);
     assert!(Range::quotient(1.0, 1.0, 0.01).meets(&Range::exact(1.0)) && !Range::exact(1.0).meets(&Range::exact(2.0)));
 }
 
@@ -132,10 +137,18 @@ fn claims_name_items_that_there_are() -> Checked {
     let names: BTreeSet<&str> = paper.items().iter().map(|item| item.name).collect();
     let claims = checks::claims();
     assert!(claims.iter().all(|claim| claim.item.is_none_or(|item| names.contains(item))));
+    // A claim without a word from the figures is one that a measurement speaks of, and the item that makes it is named.
+    for claim in &claims {
+        let is_measured = claim.evidence.is_some() && claim.item.is_some();
+        assert!(is_measured || (claim.evidence.is_none() && !claim.holds.is_empty()), "{claim:?}");
+    }
     let find = |part: &str| claims.iter().find(|claim| claim.holds.contains(part)).map(|claim| claim.location);
     // Five rows of one setting, by hand from the tables.
     assert_eq!(find("150.9 to 166.44 s on the CPU, 1.16 to 1.29 s on the GPU, 92.1 to 92.4 %"), Some("2.6; 2.7"));
     assert_eq!(find("218 GFLOP/s, 2.7 % of a T4's 8.1 TFLOPS"), Some("2.3"));
+    assert_eq!(find("200964 bytes take at least 12.8 µs"), Some("3.5; 2.4"));
+    assert_eq!(find("two tiles of 16 x 16 floats are 2048 bytes"), Some("3.3; 1.3, kernel 2"));
+    assert_eq!(find("a T4 holds 40960: 1024 on each of 40"), Some("3.3"));
     let refused = MnistMlp { repeats: 0, ..paper }.options().expect_err("no training").to_string();
     assert_eq!(refused, "option repeats: 0 is not allowed (at least 1)");
     Ok(())

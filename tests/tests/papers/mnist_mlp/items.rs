@@ -86,9 +86,17 @@ fn check(found: &Value) {
     assert_eq!(ours("input of a batch"), 4.0 * 64.0 * 784.0);
     let work = rows(sheet(found, "work"));
     assert!(holds(&work, &[25.1e6, 25_690_112.0]) && holds(&work, &[327e3, 327_680.0, 25.6e3, 2560.0]));
-    // Figure 1: two copies to the device and one back. Ours copies bytes: 64 · 784 + 64.
+    // Figure 1: two copies to the device and one back. Ours copies bytes, 785 a sample, in the 938 steps of an epoch of 60,000; read every 64 steps, losses come in 15 copies; an order is one copy.
     let copies = rows(sheet(found, "figure1"));
-    assert!(holds(&copies, &[2.0, 200_256.0, 1.0, 4.0]) && holds(&copies, &[2.0, 50_240.0, 1.0, 4.0]), "{copies:?}");
+    let bytes = 60_000.0 * 785.0 / 938.0;
+    assert!(holds(&copies, &[2.0, 200_256.0, 1.0, 4.0]) && holds(&copies, &[2.0, bytes, 1.0, 4.0]), "{copies:?}");
+    assert!(holds(&copies, &[2.0, bytes, 15.0 / 938.0, 4.0]), "{copies:?}");
+    assert!(holds(&copies, &[1.0 / 938.0, 240_000.0 / 938.0, 15.0 / 938.0, 4.0]), "{copies:?}");
+    // Of the three rates as the text has them: the published accuracies beside ours.
+    let notes = sheet(found, "rates")["notes"].as_array().expect("notes");
+    let against = notes.iter().filter_map(Value::as_str).find(|note| note.starts_with("averaged as the text says"));
+    let against = against.expect("is there");
+    assert!(published::RATES.iter().all(|row| against.contains(&format!("{:.2} % published", row.accuracy))));
     let rates = rows(sheet(found, "rates"));
     let list = warpplay_papers::mnist_mlp::hypotheses::list();
     for hypothesis in &list {
@@ -111,6 +119,17 @@ fn every_item_has_a_sheet_without_a_gpu() {
             .unwrap_or_else(|error| panic!("{plot}: {error}"));
         assert!(svg.starts_with("<svg"), "{plot}");
     }
+    // What was measured is held against the claims, and nothing is said where nothing was.
+    let measured = |found: &Value| -> Vec<String> {
+        let claims = sheet(found, "arithmetic")["tables"][1]["rows"].as_array().expect("rows").clone();
+        claims.iter().filter_map(|row| row[3].as_str().map(str::to_string)).collect()
+    };
+    let said = measured(&found);
+    assert!(said.iter().any(|text| text.starts_with("f64: ")), "{said:?}");
+    scratch.ok(&format!("mnist_mlp --device cpu {data} --only arithmetic --json arithmetic.json"));
+    let unsaid = measured(&scratch.json("arithmetic.json"));
+    assert_eq!(unsaid.len(), 8, "{unsaid:?}");
+    assert!(unsaid.iter().all(|text| text.starts_with("see item ")), "{unsaid:?}");
     // The same run again finds the same; another set is refused, as is an item that there is not.
     scratch.ok(&format!("mnist_mlp --device cpu {data} --replay all.json"));
     scratch.misused("mnist_mlp --device cpu --only nonsense");

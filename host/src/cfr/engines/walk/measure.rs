@@ -6,11 +6,8 @@ use warpplay_cpu_ref::cfr::tree::{Profile, Tree};
 use super::plan::Plan;
 use crate::cfr::game::sequences::ACTIONS;
 use crate::cfr::game::set_of;
-use crate::cfr::layout::Measured;
+use crate::cfr::layout::{MOST_MEASURED, Measured};
 use crate::{Error, Result};
-
-/// Most histories that are walked.
-const HISTORIES: f64 = 2e7;
 
 /// Row of the set that a key `seat:hole:board:betting` names.
 fn row(plan: &Plan, key: &str) -> Result<usize> {
@@ -32,12 +29,12 @@ pub(super) fn measure(plan: &Plan, averages: impl FnOnce() -> Result<Vec<f64>>) 
     let n_dealt = game.n_players * game.n_hole_cards + game.n_board_cards.iter().sum::<usize>();
     let deals: f64 = (0..n_dealt).map(|card| n_cards - card as f64).product();
     let histories = deals * (plan.sequences.sequences.len() + plan.sequences.ends.len()) as f64;
-    if histories > HISTORIES {
+    if histories > MOST_MEASURED as f64 {
         return Err(Error::Unsupported {
             what: format!("exploitability over {histories:.1e} histories"),
             backend: "walk".into(),
             remedy: format!(
-                "at most {HISTORIES:.0e}: hand the average strategy to an engine that walks all deals at once"
+                "at most {MOST_MEASURED}: hand the average strategy to an engine that walks all deals at once"
             ),
         });
     }

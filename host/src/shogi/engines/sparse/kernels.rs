@@ -13,6 +13,7 @@ use warpplay_gpu::shogi::sparse::pass::{
 use warpplay_gpu::shogi::sparse::update::{self, Rule, kind, shogi_sparse_scale, shogi_sparse_update};
 
 use super::columns::{Layout, Part};
+use crate::runtime::ipc;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::shard::Shard;
@@ -45,19 +46,11 @@ impl Packed {
         Ok(Self { words, n_parents: part.parents.len(), n_children: part.children.len(), layout, ranks })
     }
 
-    /// Some of the parents, each named once, in the order in which they are worked on.
-    fn ordered(&self, parents: &[u32]) -> Result<Vec<u32>> {
-        let n = self.ranks.len();
-        let allowed = || format!("numbers that ascend, below {n}");
-        if let Some(pair) = parents.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(Error::shape("parents of a pass", allowed(), format!("{} before {}", pair[0], pair[1])));
-        }
-        if let Some(last) = parents.last().filter(|&&last| last as usize >= n) {
-            return Err(Error::shape("parents of a pass", allowed(), last));
-        }
+    /// Some of the parents of a checked selection, in the order in which they are worked on.
+    fn ordered(&self, parents: &[u32]) -> Vec<u32> {
         let mut order = parents.to_vec();
         order.sort_unstable_by_key(|&parent| self.ranks.get(parent as usize));
-        Ok(order)
+        order
     }
 
     /// Packs a part of a checked shard in pinned memory, once the last copy from there has ended, and queues its copy.
@@ -234,7 +227,7 @@ impl Kernels {
             return Ok(());
         }
         if let Some(parents) = some {
-            let order = packed.ordered(parents)?;
+            let order = packed.ordered(parents);
             if results.list.len() < order.len() {
                 results.list = stream.alloc(order.len().next_power_of_two())?;
             }
@@ -323,17 +316,17 @@ impl Kernels {
         stream.read(&words)
     }
 
-    /// The gradient in some rows, on the device, in a buffer of at least `least` values.
+    /// The gradient in some rows, on the device, in a buffer whose length is a multiple of `multiple`.
     pub fn take_rows(
         &self,
         stream: &Stream,
         parameters: &Parameters,
         rows: &[u32],
-        least: usize,
+        multiple: usize,
     ) -> Result<Buffer<i64>> {
         let n = self.n(parameters)?;
         let n_values = n_values(rows, n)?;
-        let (rows, mut values) = (stream.upload(rows)?, stream.alloc(least.max(n_values as usize))?);
+        let (rows, mut values) = (stream.upload(rows)?, stream.alloc((n_values as usize).next_multiple_of(multiple))?);
         let arguments = (&parameters.gradient, &rows, &mut values, n_values, n);
         // SAFETY: arrays of at least these lengths, rows of `n` weights: checked by `n_values`. The rows outlive the launch, which is waited for.
         unsafe { stream.launch(&self.take_rows, exchange::rows_shape(n_values), arguments)? };
@@ -356,13 +349,31 @@ impl Kernels {
             return Err(Error::shape("rows of a gradient", "numbers that ascend", "others"));
         }
         let rows = stream.upload(rows)?;
-        for &values in values {
+        let launched = values.iter().try_for_each(|&values| {
             values.expect_len("values of rows", n_values as usize)?;
             let arguments = (&mut parameters.gradient, &rows, values, n_values, n, u32::from(adds));
             // SAFETY: as above; a row is named once.
-            unsafe { stream.launch(&self.put_rows, exchange::rows_shape(n_values), arguments)? };
-        }
-        stream.synchronize()
+            unsafe { stream.launch(&self.put_rows, exchange::rows_shape(n_values), arguments) }
+        });
+        // Also after a failure: what was launched before it reads values that the caller may free.
+        stream.synchronize()?;
+        launched
+    }
+
+    /// Adds what engines of other processes exported of some rows, each named once.
+    pub fn add_exported(
+        &self,
+        stream: &Stream,
+        parameters: &mut Parameters,
+        rows: &[u32],
+        handles: &[&[u8]],
+    ) -> Result<()> {
+        let (device, n_values) = (stream.device(), rows.len() * ROW as usize);
+        // SAFETY: the learner hands on what the engines of other ranks exported on this GPU; each keeps its rows, unwritten, until all have agreed that they have read.
+        // `put_rows` only reads them, and has ended when they are dropped here.
+        let values = handles.iter().map(|handle| unsafe { ipc::import(device, handle, n_values) });
+        let values = values.collect::<Result<Vec<Buffer<i64>>>>()?;
+        self.put_rows(stream, parameters, rows, &values.iter().collect::<Vec<_>>(), true)
     }
 
     /// Weights, as the kernels count them.

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use warpplay_gpu::shogi::sparse::exchange::ROW;
 use warpplay_gpu::shogi::sparse::update::{Rule, kind, rounded};
 
 use columns::Part;
@@ -41,6 +40,8 @@ pub(in crate::shogi) struct DeviceEngine {
     resident_bytes: u64,
     slots: Option<Slots>,
     limit: Option<u64>,
+    /// Bytes that will be taken for rows of gradients.
+    reserved: u64,
 }
 
 /// What a shard is known by while it is neither changed nor dropped.
@@ -123,6 +124,7 @@ impl DeviceEngine {
             resident_bytes: 0,
             slots: None,
             limit: options.device_bytes,
+            reserved: 0,
         })
     }
 
@@ -133,8 +135,8 @@ impl DeviceEngine {
         }
         let slots = self.slots.as_ref().map_or(0, |slots| 2 * slots.bytes as u64);
         let room = self.device.memory()?.free + self.resident_bytes + slots;
-        // What will still be taken: an optimiser's memory, evaluations and slopes; and a tenth for the driver's own.
-        let taken = 8 * self.features.len() as u64 + 16 * n_children as u64;
+        // What will still be taken: an optimiser's memory, evaluations and slopes, rows for other ranks; and a tenth for the driver's own.
+        let taken = 8 * self.features.len() as u64 + 16 * n_children as u64 + self.reserved;
         Ok((room - room / 10).saturating_sub(taken))
     }
 
@@ -251,6 +253,7 @@ impl Learn for DeviceEngine {
 
     fn pass(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
+        parts.iter().try_for_each(Selection::check)?;
         let shards: Vec<&Shard> = parts.iter().map(|part| part.shard).collect();
         let (streamed, left) = self.make_resident(&shards)?;
         // A shard that is given twice counts twice. Of one that is not there, only the parents that are wanted are copied.
@@ -296,7 +299,7 @@ impl Learn for DeviceEngine {
     }
 
     fn rows(&mut self, rows: &[u32]) -> Result<Vec<i64>> {
-        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, 0)?;
+        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, 1)?;
         self.stream.read(&values)
     }
 
@@ -311,21 +314,22 @@ impl Learn for DeviceEngine {
     }
 
     fn lend_rows(&mut self, rows: &[u32]) -> Result<Lent> {
-        Ok(Arc::new(self.kernels.take_rows(&self.stream, &self.parameters, rows, 0)?))
+        Ok(Arc::new(self.kernels.take_rows(&self.stream, &self.parameters, rows, 1)?))
+    }
+
+    fn reserve(&mut self, bytes: u64) {
+        self.reserved = bytes;
     }
 
     fn export_rows(&mut self, rows: &[u32]) -> Result<(Lent, Vec<u8>)> {
-        let least = ipc::LEAST_BYTES / size_of::<i64>();
-        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, least)?;
+        let multiple = ipc::BLOCK_BYTES / size_of::<i64>();
+        let values = self.kernels.take_rows(&self.stream, &self.parameters, rows, multiple)?;
         let handle = ipc::export(&values)?;
         Ok((Arc::new(values), handle))
     }
 
     fn add_exported(&mut self, rows: &[u32], handles: &[&[u8]]) -> Result<()> {
-        let n_values = rows.len() * ROW as usize;
-        let values = handles.iter().map(|handle| ipc::import(&self.device, handle, n_values));
-        let values = values.collect::<Result<Vec<Buffer<i64>>>>()?;
-        self.kernels.put_rows(&self.stream, &mut self.parameters, rows, &values.iter().collect::<Vec<_>>(), true)
+        self.kernels.add_exported(&self.stream, &mut self.parameters, rows, handles)
     }
 
     fn add_lent(&mut self, rows: &[u32], others: &[Lent]) -> Result<()> {

@@ -54,7 +54,6 @@ pub struct Program {
     options: Options,
     sizes: Vec<u32>,
     trains: bool,
-    looks: u32,
     layers: Vec<LayerArrays>,
     /// Weights and bias of each layer as they were kept.
     kept: Option<Vec<(Buffer<f32>, Buffer<f32>)>>,
@@ -138,7 +137,6 @@ impl Program {
         let trains = train.is_some();
         let kernels = Kernels::load(device, options.forms)?;
         let stream = device.stream()?;
-        let looks = if device.backend() == Backend::Cuda { options.read_every } else { 1 };
         let mut program = Self {
             layers: arrays::layers(&stream, &sizes, trains)?,
             scratch: Scratch::empty(&stream)?,
@@ -157,7 +155,6 @@ impl Program {
             position: Position::default(),
             traffic: Traffic::default(),
             trains,
-            looks,
         };
         if let Some(train) = train {
             program.scratch.grow(&program.stream, &program.sizes, true, program.options.batch)?;
@@ -262,7 +259,8 @@ impl Program {
         }
     }
 
-    /// Trains until the last epoch is done or `watch` answers `Break`; it is asked after every epoch, and after every look at the losses. Called again, it goes on.
+    /// Trains until the last epoch is done or `watch` answers `Break`; it is asked after every epoch and every look at the losses, under `simt` after every step. Called again,
+    /// it goes on.
     ///
     /// # Errors
     /// [`Error::Diverged`] if a loss is not finite: the weights are again those before the epoch, or those from which `run` went on within it. Errors of the device.
@@ -349,7 +347,7 @@ impl Program {
         Ok(Some(report))
     }
 
-    /// The steps that are left of the present epoch; `goes_on` is asked after every look at the losses.
+    /// The steps that are left of the present epoch; `goes_on` is asked after every look at the losses, under `simt` after every step.
     fn train(&mut self, goes_on: &mut dyn FnMut(u32) -> bool) -> Result<EpochOutcome> {
         // The training set was loaded first.
         let Some(set) = self.sets.first().filter(|_| self.trains).map(|loaded| Arc::clone(&loaded.set)) else {
@@ -376,6 +374,8 @@ impl Program {
         // Some forms add to the sums.
         self.stream.zero(&mut self.sums)?;
         let operations = step::training(self.layers.len(), &self.options.forms);
+        // Its steps are slow, and done when they have been launched: the caller can stop after each.
+        let is_simt = self.device.backend() == Backend::Simt;
         let n_rows_of = |step: u32| (n - step as usize * batch as usize).min(batch as usize) as u32;
         let learning_rate = self.options.learning_rate as f32;
         let mut outcome = EpochOutcome { next_step: self.position.step, ..EpochOutcome::default() };
@@ -394,7 +394,9 @@ impl Program {
                 self.traffic.copied_in::<u8>(n_rows as usize * self.sizes[0] as usize);
                 self.traffic.copied_in::<u8>(n_rows as usize);
             }
-            if !(step + 1).is_multiple_of(self.looks) && step + 1 < steps {
+            let looks = (step + 1).is_multiple_of(self.options.read_every) || step + 1 == steps;
+            let stops = !looks && is_simt && !goes_on(step + 1);
+            if !looks && !stops {
                 continue;
             }
             let mut losses = vec![0.0; (step + 1 - outcome.next_step) as usize];
@@ -408,7 +410,7 @@ impl Program {
                 outcome.loss_sum += f64::from(*loss);
                 outcome.next_step = step + 1;
             }
-            if !goes_on(step + 1) {
+            if stops || !goes_on(step + 1) {
                 break;
             }
         }

@@ -1,0 +1,37 @@
+//! The pages of the publications have a place for every result.
+
+use std::path::Path;
+use std::process::Command;
+
+use warpplay_tests::programs;
+
+const PAPERS: [&str; 5] = ["mctsnc", "checkers_conv", "mnist_mlp", "shogi_bonanza", "cfr_thesis"];
+
+/// Without its line in the page, an item is measured and then not shown.
+#[test]
+fn every_item_has_one_slot_on_its_page() {
+    let program = programs::warpplay(env!("CARGO_TARGET_TMPDIR"));
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/papers");
+    let mut wrong = Vec::new();
+    for paper in PAPERS {
+        let output = Command::new(program).args(["papers", paper, "--list"]).output().expect("the program starts");
+        assert!(output.status.success(), "{paper}: {}", String::from_utf8_lossy(&output.stderr));
+        let listed = String::from_utf8_lossy(&output.stdout);
+        let items: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(!items.is_empty(), "{paper} has no items");
+        let page = std::fs::read_to_string(pages.join(format!("{paper}.md"))).expect("a page");
+        let slots: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("<!-- ")?.strip_suffix(" -->")?.strip_prefix(paper)?.strip_prefix(' '))
+            .collect();
+        for item in &items {
+            let n = slots.iter().filter(|slot| *slot == item).count();
+            if n != 1 {
+                wrong.push(format!("docs/papers/{paper}.md: {n} lines <!-- {paper} {item} -->, expected 1"));
+            }
+        }
+        let strangers = slots.iter().filter(|slot| !items.contains(slot));
+        wrong.extend(strangers.map(|slot| format!("docs/papers/{paper}.md: <!-- {paper} {slot} --> is no item")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
