@@ -128,7 +128,7 @@ struct TrainArgs {
     #[arg(long, value_name = "WHERE")]
     divide: Option<Divide>,
 
-    /// Steps between two readings of the losses on a GPU; the paper's program reads after each [default: 64]
+    /// Steps between two readings of the losses; the paper's program reads after each [default: 64]
     #[arg(long, value_name = "N")]
     read_every: Option<u32>,
 
