@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn the_verdict_is_allclose() {
         assert!(Errors::between(&[1.0, 2.0], &[1.0 + 0.9e-5, 2.0]).within);
-        let far = Errors::between(&[1.0, 2.0], &[1.0, 2.0 + 2e-5]);
+        let far = Errors::between(&[1.0, 2.0 + 2e-5], &[1.0, 2.0]);
         let [mean, largest] = [far.mean, far.largest].map(|error| error.expect("finite"));
         assert!(!far.within && (largest - 2e-5).abs() < 1e-12 && (mean - 1e-5).abs() < 1e-12);
         assert_eq!(far.size, 2.0);
