@@ -132,7 +132,7 @@ fn the_reference_network_is_within_the_bounds() {
         // On the CPU, thread by thread, a position takes seconds.
         let (positions, n) = match (&all, device.backend()) {
             (Some(all), Backend::Cuda) => (all, all.n),
-            _ => (&four_positions(), 2),
+            _ => (&four_positions(), 1),
         };
         for precision in PRECISIONS {
             let mut evaluator = layers(device, &reference_network(), precision, n)?;
