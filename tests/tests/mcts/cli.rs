@@ -447,7 +447,7 @@ fn full_trees_are_told_with_a_hint() {
     told["report"]["performance"]["trees"]["full"] = 0.into();
     told["report"]["performance"]["trees"]["refused"] = 0.into();
     std::fs::write(file, told.to_string()).expect("a folder");
-    assert!(fails(1, &["replay", file]).contains("performance.trees.refused: recorded 0, now "));
+    assert!(fails(1, &["replay", file]).contains("performance.trees.full: recorded 0, now 2"));
     told["report"]["schema"] = 1.into();
     std::fs::write(file, told.to_string()).expect("a folder");
     assert!(ok(&["replay", file]).starts_with("identical: "));
