@@ -54,6 +54,17 @@ enum Family {
     Papers(papers::Args),
     /// What this program finds of drivers and devices, what works, and what to do about what does not
     Device(device::Args),
+    /// A family that this program was built without, or no command.
+    #[cfg(not(all(
+        feature = "mcts",
+        feature = "azero",
+        feature = "mlp",
+        feature = "shogi",
+        feature = "cfr",
+        feature = "papers"
+    )))]
+    #[command(external_subcommand)]
+    Missing(Vec<std::ffi::OsString>),
 }
 
 fn main() -> ExitCode {
@@ -81,5 +92,33 @@ fn run(family: Family) -> anyhow::Result<()> {
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
         Family::Device(args) => device::run(&args),
+        #[cfg(not(all(
+            feature = "mcts",
+            feature = "azero",
+            feature = "mlp",
+            feature = "shogi",
+            feature = "cfr",
+            feature = "papers"
+        )))]
+        Family::Missing(words) => Err(missing(&words).into()),
     }
+}
+
+/// What to do where a family is not in this program.
+#[cfg(not(all(
+    feature = "mcts",
+    feature = "azero",
+    feature = "mlp",
+    feature = "shogi",
+    feature = "cfr",
+    feature = "papers"
+)))]
+fn missing(words: &[std::ffi::OsString]) -> common::Usage {
+    let word = words.first().map_or(String::new(), |word| word.to_string_lossy().into_owned());
+    common::Usage(match word.as_str() {
+        "mcts" | "azero" | "mlp" | "shogi" | "cfr" | "papers" => format!(
+            "this program was built without {word}: `cargo install --path cli` builds it with everything, `cargo xtask run {word}` builds it with {word} and runs it"
+        ),
+        _ => format!("{word} is no command: --help lists those of this program"),
+    })
 }

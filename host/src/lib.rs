@@ -96,6 +96,7 @@ mod runtime;
 #[cfg(feature = "shogi")]
 pub mod shogi;
 
+pub use runtime::atomic_file::AtomicFile;
 pub use runtime::buffer::Buffer;
 pub use runtime::checkpoint::Checkpoint;
 pub use runtime::device::Device;

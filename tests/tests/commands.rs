@@ -345,17 +345,48 @@ fn listed(help: &str) -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_string).collect()
 }
 
-/// One rule for all: schema, kind, program, version, the command's own facts, and under `report` what the library wrote.
-#[test]
-fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
+/// A folder for the lines of [`WITH_JSON`].
+fn folder_with_a_digit() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
-    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
     let digit = std::fs::File::create(folder.path().join("digit.png")).expect("a file");
     let mut encoder = png::Encoder::new(digit, 28, 28);
     encoder.set_color(png::ColorType::Grayscale);
     encoder.write_header().and_then(|mut writer| writer.write_image_data(&[7; 784])).expect("written");
+    folder
+}
 
+/// A reader of stdout that leaves, as `| head -1` does, costs no file.
+#[test]
+fn a_reader_that_leaves_costs_no_result() {
+    let folder = folder_with_a_digit();
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let mut wrong = Vec::new();
+    for (line, _) in &WITH_JSON {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let words = words(&line.replace("GOLDEN", &golden));
+        // Later lines read what earlier ones wrote.
+        let file = format!("{}.json", words[..words.len().min(2)].join("-"));
+        let mut command = Command::new(warpplay(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(folder.path()).args(&words).args(["--json", &file]);
+        command.stdin(Stdio::null()).stdout(writer);
+        let output = command.output().expect("the program starts");
+        if !output.status.success() {
+            wrong.push(format!("{line}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        if !folder.path().join(&file).is_file() {
+            wrong.push(format!("{line}: no result"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One rule for all: schema, kind, program, version, the command's own facts, and under `report` what the library wrote.
+#[test]
+fn what_a_command_writes_has_one_shape_and_says_how_to_repeat_it() {
+    let folder = folder_with_a_digit();
+    let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
+    let program = warpplay(env!("CARGO_TARGET_TMPDIR"));
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     for (line, kind) in &WITH_JSON {
         let words = words(&line.replace("GOLDEN", &golden));

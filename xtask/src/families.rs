@@ -99,4 +99,16 @@ mod tests {
         }
         assert!(find("no such family").is_none());
     }
+
+    /// A publication is there with its family's feature alone.
+    #[test]
+    fn the_program_of_the_publications_has_every_family() {
+        let manifest = std::fs::read_to_string(crate::process::root().join("cli/Cargo.toml")).expect("a manifest");
+        let list =
+            manifest.split_once("\npapers-all = [").and_then(|(_, rest)| rest.split_once(']')).expect("a list").0;
+        let features: Vec<&str> = list.split(',').map(|word| word.trim().trim_matches('"')).collect();
+        for family in FAMILIES {
+            assert!(features.contains(&family.name), "{} is not in papers-all: {features:?}", family.name);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `analyse`: value and likeliest moves of positions, by a network.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -20,7 +21,7 @@ const DRAWN: usize = 4;
 #[derive(Serialize)]
 struct Facts<'a> {
     positions: Vec<Found>,
-    weights: &'a str,
+    weights: Cow<'a, str>,
     observation: String,
     value_of: ValueOf,
     precision: Precision,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use warpplay::azero::EvaluatorOptions;
 use warpplay::azero::player::{MatchOptions, SelfPlayOptions};
@@ -122,11 +123,11 @@ pub struct SelfplayArgs {
     pub weights: WeightsFlags,
 
     /// Games
-    #[arg(long, value_name = "N", default_value_t = SelfPlayOptions::default().games, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SelfPlayOptions::default().games, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub games: u64,
 
     /// Number of the first game; a game's random numbers follow from it and the seed
-    #[arg(long, value_name = "N", alias = "first", default_value_t = SelfPlayOptions::default().first)]
+    #[arg(long, value_name = "N", alias = "first", default_value_t = SelfPlayOptions::default().first, allow_negative_numbers = true)]
     pub first_game: u64,
 
     /// Games side by side; what is played does not depend on it
@@ -182,11 +183,11 @@ pub struct MatchArgs {
     /// One player: a network (FILE or seed:N), uniform, playouts (a search by the PUCT rule with each of them), mcts or random, with options after commas:
     /// simulations, leaves, c_puct, temperature, temperature_plies, seed, precision, engine, observation; playouts also
     /// playouts; mcts steps, trees, playouts, seed
-    #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100")]
+    #[arg(long, value_name = "PLAYER", default_value = "seed:27,simulations=100", value_parser = player())]
     pub a: ContestantSpec,
 
     /// The other player
-    #[arg(long, value_name = "PLAYER", default_value = "random")]
+    #[arg(long, value_name = "PLAYER", default_value = "random", value_parser = player())]
     pub b: ContestantSpec,
 
     /// Games; even, since each opening is played with both colours
@@ -207,6 +208,11 @@ pub struct MatchArgs {
     pub device: DeviceFlag,
     #[command(flatten)]
     pub output: OutputFlags,
+}
+
+/// Reads a player.
+fn player() -> impl TypedValueParser<Value = ContestantSpec> {
+    OsStringValueParser::new().try_map(ContestantSpec::of_argument)
 }
 
 #[derive(clap::Args, Debug)]
@@ -258,6 +264,9 @@ pub struct PerftArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Arg, CommandFactory};
+
     use super::*;
     use crate::azero::gate::Gate;
     use crate::common::defaults::{Case, hold};
@@ -321,5 +330,40 @@ mod tests {
             assert_eq!(of(line), of(&format!("{line} --temperature-plies 0")));
             assert_ne!(of(line), of(&format!("{line} --noise-alpha 1")));
         }
+    }
+
+    /// A negative number is refused as a value, and not taken for a flag.
+    #[test]
+    fn numbers_may_be_negative_as_far_as_to_say_what_is_allowed() {
+        let needs = |command: &str| match command {
+            "train" => "--records x --save-weights y",
+            "learn" => "--folder x",
+            "convert" => "--save-weights y",
+            "verify" => "x",
+            _ => "",
+        };
+        let (mut wrong, mut n_checked) = (Vec::new(), 0);
+        for command in Args::command().get_subcommands() {
+            let parse = |words: &[&str]| {
+                let needs = needs(command.get_name()).split_whitespace();
+                Args::try_parse_from(
+                    ["azero", command.get_name()].into_iter().chain(needs).chain(words.iter().copied()),
+                )
+            };
+            // `--top` is the same in all families.
+            for flag in command.get_arguments().filter_map(Arg::get_long) {
+                let takes = |value: &str| parse(&[&format!("--{flag}={value}")]).is_ok();
+                if !takes("1") || takes("word") {
+                    continue;
+                }
+                n_checked += 1;
+                let refused = parse(&[&format!("--{flag}"), "-1"]).err();
+                if refused.is_some_and(|error| error.kind() == ErrorKind::UnknownArgument) {
+                    wrong.push(format!("{} --{flag}", command.get_name()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert!(n_checked > 50, "{n_checked} flags take numbers");
     }
 }

@@ -1,5 +1,6 @@
 //! `bench`: how fast a network evaluates. The table beside PyTorch's and the figures of others is `cargo bench --bench azero`.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ const CALLS: usize = 32;
 #[derive(Serialize)]
 struct Facts<'a> {
     lines: &'a [Line],
-    weights: &'a str,
+    weights: Cow<'a, str>,
     device: String,
     device_name: String,
 }

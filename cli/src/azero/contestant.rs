@@ -1,5 +1,6 @@
 //! Players: how they search, and how they are written on the command line.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -90,8 +91,7 @@ impl SearchFlags {
             return Ok(Estimator::Playouts(n));
         }
         let network = weights.load(quiet)?;
-        let name = weights.name().to_string();
-        Ok(Estimator::network(network, name).with_options(run.options()))
+        Ok(Estimator::network(network, weights.name()).with_options(run.options()))
     }
 }
 
@@ -226,10 +226,24 @@ impl Kind {
 }
 
 impl ContestantSpec {
+    /// From an argument.
+    ///
+    /// # Errors
+    /// Says what is allowed, also for an argument that is no text.
+    pub fn of_argument(argument: OsString) -> Result<Self, String> {
+        let text = argument.into_string().map_err(|argument| {
+            format!(
+                "`{}` is not UTF-8, which a player with its options must be: name the file by a link",
+                argument.display()
+            )
+        })?;
+        text.parse()
+    }
+
     /// The file of its network, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match &self.kind {
-            Kind::Network { weights, .. } if !weights.starts_with("seed:") => Some(Path::new(weights)),
+            Kind::Network { weights, .. } if network::seed(OsStr::new(weights)).is_none() => Some(Path::new(weights)),
             _ => None,
         }
     }
@@ -242,7 +256,7 @@ impl ContestantSpec {
         Ok(match &self.kind {
             Kind::Network { weights, observation, precision, engine, options } => {
                 options.check()?;
-                let network = network::load(weights, *observation)?;
+                let network = network::load(OsStr::new(weights), *observation)?;
                 let evaluation =
                     EvaluatorOptions { precision: *precision, engine: *engine, ..EvaluatorOptions::default() };
                 let estimator = Estimator::network(network, self.text.clone()).with_options(evaluation);

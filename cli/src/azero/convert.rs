@@ -1,6 +1,6 @@
 //! `convert`: writes a network, from a file of any supported form or a seed, as a safetensors file.
 
-use std::path::Path;
+use std::borrow::Cow;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -12,8 +12,8 @@ use crate::common::{self, OutputFile};
 /// What is written.
 #[derive(Serialize)]
 struct Facts<'a> {
-    weights: &'a str,
-    save_weights: &'a Path,
+    weights: Cow<'a, str>,
+    save_weights: Cow<'a, str>,
     shape: NetworkShape,
     observation: ObservationLayout,
     value_of: ValueOf,
@@ -34,7 +34,7 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     if let Some(json) = json {
         let facts = Facts {
             weights: args.weights.name(),
-            save_weights: &args.save_weights,
+            save_weights: args.save_weights.to_string_lossy(),
             shape: network.shape(),
             observation: network.observation(),
             value_of: network.value_of(),

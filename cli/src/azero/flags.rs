@@ -14,7 +14,7 @@ use crate::common::flags::{HeldOut, SeedFlag, ThreadsFlag};
 #[derive(clap::Args, Clone, Debug)]
 pub struct BenchFlags {
     /// Positions of a call, with commas between [default: 1,128,8192 on cuda, 1,32 on cpu, 1 on simt]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
     pub batch: Vec<usize>,
 
     /// Arithmetics, with commas between [default: f32,tf32,bf16,f16 on cuda, f32,f64 on cpu, f32 on simt]
@@ -26,7 +26,7 @@ pub struct BenchFlags {
     pub engine: Vec<Engine>,
 
     /// Time for each line, in seconds, after one for warming up
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = time)]
+    #[arg(long, value_name = "S", default_value_t = 1.0, allow_negative_numbers = true, value_parser = time)]
     pub seconds: f64,
 
     #[command(flatten)]
@@ -98,7 +98,7 @@ pub struct GateFlags {
     pub gate: u32,
 
     /// Share of the points that passes the gate, a draw being half a point
-    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, value_parser = share)]
+    #[arg(long, value_name = "S", default_value_t = LearnOptions::default().threshold, allow_negative_numbers = true, value_parser = share)]
     pub gate_score: f64,
 
     /// Seed of the gate match: of its openings and of its searches

@@ -1,14 +1,13 @@
 //! The gate: the new network must beat the old one.
 
-use std::ops::ControlFlow;
-
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpplay::azero::player::{Contestant, Estimator, Match, MatchOptions, MatchReport, SearchOptions};
 use warpplay::azero::{EvaluatorOptions, Network};
 use warpplay::{Device, Error};
 
 use crate::azero::args::TrainArgs;
 use crate::azero::print::say;
+use crate::common;
 
 /// A match between the new and the old network.
 #[derive(Debug)]
@@ -42,19 +41,34 @@ impl Gate {
         Ok((games > 0).then_some(Self { options, search, score, evaluation }))
     }
 
-    /// Plays it.
-    pub fn play(&self, quiet: bool, device: &Device, new: &Network, old: &Network) -> Result<MatchReport> {
+    /// Makes sure, before any work is done, that it can be played between networks like this one.
+    ///
+    /// # Errors
+    /// What the device refuses of the options, or has no memory for.
+    pub fn check(&self, device: &Device, network: &Network) -> Result<()> {
+        self.between(device, network, network).context("the gate match")?;
+        Ok(())
+    }
+
+    fn between(&self, device: &Device, new: &Network, old: &Network) -> Result<Match, Error> {
         let contestant = |network: &Network, name: &str| {
             let estimator = Estimator::network(network.clone(), name).with_options(self.evaluation.clone());
             Contestant::Search(self.search, estimator)
         };
         let contestants = [contestant(new, "the new network"), contestant(old, "the old one")];
-        let report =
-            Match::builder(contestants).options(self.options).build(device)?.run(|_| ControlFlow::Continue(()))?;
+        Match::builder(contestants).options(self.options).build(device)
+    }
+
+    /// Plays it; none if Ctrl-C ended it.
+    pub fn play(&self, quiet: bool, device: &Device, new: &Network, old: &Network) -> Result<Option<MatchReport>> {
+        let report = self.between(device, new, old)?.run(|_| common::until_interrupted())?;
+        if report.results().games() < self.options.games {
+            return Ok(None);
+        }
         let verdict = if self.passes(&report) { "passed" } else { "not passed" };
         let score = 100.0 * report.results().score();
         say(quiet, format!("gate {verdict}, {score:.1} % of {:.1} % needed: {report}\n", 100.0 * self.score))?;
-        Ok(report)
+        Ok(Some(report))
     }
 
     /// Whether the new network passed.

@@ -1,7 +1,10 @@
 //! `learn`: self-play, training and gate in turn, in a folder.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
-use warpplay::azero::learn::{IterationReport, LearnEvent, Learner};
+use warpplay::azero::learn::{IterationReport, LearnEvent, Learner, is_run_file};
 use warpplay::azero::train::TrainEvent;
 
 use crate::azero::args::LearnArgs;
@@ -17,7 +20,7 @@ pub fn run(args: &LearnArgs) -> Result<()> {
     let options = flags.options();
     options.check()?;
     let (out, json) = (flags.save_weights.as_deref(), args.output.json.as_deref());
-    common::expect_apart(&[], &[("--save-weights", out), ("--json", json)], &[])?;
+    expect_apart(&flags.folder, &[("--save-weights", out), ("--json", json)])?;
     out.map(OutputFile::prepare).transpose()?;
     let json = OutputFile::prepare_option(json)?;
     let device = args.device.open()?;
@@ -60,11 +63,29 @@ pub fn run(args: &LearnArgs) -> Result<()> {
         return say(quiet, format!("stopped early: the same command goes on in {}\n", flags.folder.display()));
     }
     if learner.report().best() > 0 {
-        let report = learner.match_with_initial()?;
+        let report = learner.match_with_initial(|_| common::until_interrupted())?;
+        if report.results().games() < report.options.games {
+            return say(quiet, "the match against the network it began as was stopped early\n".to_string());
+        }
         let score = 100.0 * report.results().score();
         say(quiet, format!("against the network it began as, {score:.1} %: {report}\n"))?;
     }
     Ok(())
+}
+
+/// That no result is written over another, or over a file of the run.
+fn expect_apart(folder: &Path, written: &[(&str, Option<&Path>)]) -> Result<()> {
+    let own: Vec<PathBuf> = written
+        .iter()
+        .filter_map(|&(_, path)| {
+            let path = path?;
+            // Behind a link there may be one.
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+            path.file_name().filter(|name| is_run_file(name)).map(|name| folder.join(name))
+        })
+        .collect();
+    let read: Vec<_> = own.iter().map(|path| ("--folder", Some(path.as_path()))).collect();
+    common::expect_apart(&read, written, &[])
 }
 
 fn iteration_text(report: &IterationReport, of: u32) -> String {

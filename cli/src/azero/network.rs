@@ -1,6 +1,8 @@
 //! The flags that name a network and say how it runs.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -20,7 +22,7 @@ pub const DEFAULT: &str = "seed:27";
 pub struct WeightsFlags {
     /// The network: a safetensors file under libtorch's names, a checkpoint of OpenSpiel, or seed:N for the one of a seed, which has learned nothing [default: seed:27]
     #[arg(long, value_name = "FILE|seed:N")]
-    pub weights: Option<String>,
+    pub weights: Option<OsString>,
 
     /// What its observations show: default, egocentric, legacy (egocentric as before OpenSpiel 1.6.10) [default: as the file says, else default]
     #[arg(long, value_name = "LAYOUT")]
@@ -28,20 +30,19 @@ pub struct WeightsFlags {
 }
 
 impl WeightsFlags {
-    /// The name of the network.
-    pub fn name(&self) -> &str {
-        self.weights.as_deref().unwrap_or(DEFAULT)
+    /// The name of the network, for people: what is no text in it is replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.weights.as_ref().map_or(Cow::Borrowed(DEFAULT), |name| name.to_string_lossy())
     }
 
     /// The file of the network, if it has one.
     pub fn path(&self) -> Option<PathBuf> {
-        let name = self.weights.as_deref().filter(|name| !name.starts_with("seed:"))?;
-        Some(PathBuf::from(name))
+        self.weights.as_deref().filter(|name| seed(name).is_none()).map(PathBuf::from)
     }
 
     /// Loads the network; says so where the default one stands in for it.
     pub fn load(&self, quiet: bool) -> Result<Network> {
-        let network = load(self.name(), self.observation)?;
+        let network = load(self.weights.as_deref().unwrap_or(OsStr::new(DEFAULT)), self.observation)?;
         if self.weights.is_none() && !quiet {
             common::print(format!("no --weights: the seeded default network, {DEFAULT}, which has learned nothing\n"))?;
         }
@@ -49,9 +50,18 @@ impl WeightsFlags {
     }
 }
 
+/// The name of a network that is of a seed, and no file.
+pub fn seed(name: &OsStr) -> Option<&str> {
+    name.to_str().filter(|name| name.starts_with("seed:"))
+}
+
 /// A network by its name, for checkers.
-pub fn load(name: &str, observation: Option<ObservationLayout>) -> Result<Network> {
-    let network = Network::from_weights(name)?;
+pub fn load(name: &OsStr, observation: Option<ObservationLayout>) -> Result<Network> {
+    let network = match seed(name) {
+        Some(name) => Network::from_weights(name)?,
+        None => Network::load(Path::new(name))?,
+    };
+    let name = name.display();
     let (shape, checkers) = (network.shape(), NetworkShape::default());
     let size = |shape: NetworkShape| (shape.planes, shape.rows, shape.columns, shape.actions);
     ensure!(

@@ -1,7 +1,5 @@
 //! `play`: a game in the terminal.
 
-use std::ops::ControlFlow;
-
 use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay::azero::checkers::Checkers;
@@ -160,10 +158,7 @@ impl Table<'_> {
                     Typed::Quit => return Ok(End::Left),
                 }
             } else {
-                let decision = self.think(&position)?;
-                if common::interrupted() {
-                    return Ok(End::Left);
-                }
+                let Some(decision) = self.think(&position)? else { return Ok(End::Left) };
                 let text = format!("{} plays {}", colour(mover), decision.name);
                 self.make(decision.action);
                 // Where both sides are the engine's the boards are the game.
@@ -178,15 +173,20 @@ impl Table<'_> {
         }
     }
 
-    fn think(&mut self, position: &Checkers) -> Result<Decision> {
+    /// What the search would play; none after Ctrl-C.
+    fn think(&mut self, position: &Checkers) -> Result<Option<Decision>> {
         let ply = self.actions.len() as u32;
-        let decision = self.engine.run_at(position, 0, ply, |_| ControlFlow::Continue(()))?;
+        let found = self.engine.run_at(position, 0, ply, |_| common::until_interrupted());
+        if common::interrupted() {
+            return Ok(None);
+        }
+        let decision = found?;
         anyhow::ensure!(
             position.is_legal(decision.action),
             "check failed: the search chose {}, which is illegal",
             decision.action
         );
-        Ok(decision)
+        Ok(Some(decision))
     }
 
     /// Asks until something that can be done was typed.
@@ -200,7 +200,7 @@ impl Table<'_> {
                 "moves" | "m" => common::print(call(position))?,
                 "board" | "b" => common::print(format!("\n{}", board::draw(position, self.last().as_deref())))?,
                 "hint" => {
-                    let decision = self.think(position)?;
+                    let Some(decision) = self.think(position)? else { return Ok(Typed::Quit) };
                     let name = &decision.name;
                     common::print(format!("{name}   ({})\n", opinion(&decision, position.to_move())))?;
                 }

@@ -87,7 +87,8 @@ pub fn perft(args: &PerftArgs) -> Result<()> {
     let position = args.start.position()?;
     let json = args.output.json_file()?;
     let start = Instant::now();
-    let counts = checkers::perft(&position, args.depth)?;
+    let counts = checkers::perft_watched(&position, args.depth, common::until_interrupted)?;
+    let is_stopped = counts.len() < args.depth as usize;
     let seconds = start.elapsed().as_secs_f64();
     if let Some(json) = json {
         let depths = counts.iter().map(|&MoveCount { depth, actions, turns }| Count { depth, actions, turns });
@@ -99,6 +100,9 @@ pub fn perft(args: &PerftArgs) -> Result<()> {
         for MoveCount { depth, actions, turns } in counts {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{depth:>5} {actions:>14} {turns:>14}");
+        }
+        if is_stopped {
+            text += "stopped early\n";
         }
         text += &format!("in {}; jumps of one piece in a row are one turn\n", table::seconds(seconds));
         common::print(text)?;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::azero::player::{GamesPlayed, SearchOptions, SelfPlay, SelfPlayOptions, SelfPlayReport};
 use warpplay::azero::{GameRecord, append_records};
+use warpplay::{AtomicFile, Device};
 
 use crate::azero::args::SelfplayArgs;
 use crate::common::table;
@@ -93,29 +93,42 @@ fn rate(games_per_second: f64) -> String {
 
 /// A file of games that takes its name when the last game is in it.
 struct RecordFile {
-    beside: PathBuf,
-    target: PathBuf,
+    target: Target,
     pending: Vec<GameRecord>,
     written: usize,
 }
 
+/// Where games are until the last one is there.
+enum Target {
+    File(AtomicFile),
+    /// A device or a pipe takes all lines at the end.
+    Device(String, PathBuf),
+}
+
 impl RecordFile {
     fn begin(path: &Path) -> Result<Self> {
-        // A symbolic link stays one; only within a folder is giving a name one step.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let beside = target.with_file_name(format!(".warpplay-games-{}.part", std::process::id()));
-        let file = Self { beside, target, pending: Vec::new(), written: 0 };
-        fs::write(&file.beside, "").with_context(|| format!("{}: cannot be written", path.display()))?;
-        Ok(file)
+        let is_plain = fs::metadata(path).map_or(true, |found| found.is_file());
+        let target = match is_plain {
+            true => Target::File(AtomicFile::create(path)?),
+            false => Target::Device(String::new(), path.to_path_buf()),
+        };
+        Ok(Self { target, pending: Vec::new(), written: 0 })
     }
 
-    fn add(&mut self, record: GameRecord) -> Result<(), warpplay::Error> {
+    fn add(&mut self, record: GameRecord) -> Result<()> {
         self.pending.push(record);
         if self.pending.len() >= WRITTEN_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), warpplay::Error> {
-        append_records(&self.beside, &self.pending)?;
+    fn flush(&mut self) -> Result<()> {
+        match &mut self.target {
+            Target::File(file) => append_records(file.part(), &self.pending)?,
+            Target::Device(lines, _) => {
+                for record in &self.pending {
+                    *lines += &common::to_json_line(record)?;
+                }
+            }
+        }
         self.written += self.pending.len();
         self.pending.clear();
         Ok(())
@@ -124,20 +137,12 @@ impl RecordFile {
     /// The number of games written.
     fn finish(mut self) -> Result<usize> {
         self.flush()?;
-        let is_plain = fs::metadata(&self.target).map_or(true, |found| found.is_file());
-        match is_plain {
-            true => fs::rename(&self.beside, &self.target),
-            // A device or a pipe takes the content.
-            false => fs::read(&self.beside).and_then(|bytes| fs::write(&self.target, bytes)),
+        match self.target {
+            Target::File(file) => file.finish()?,
+            Target::Device(lines, path) => {
+                fs::write(&path, lines).with_context(|| format!("{}: cannot be written", path.display()))?;
+            }
         }
-        .with_context(|| format!("{}: cannot be written", self.target.display()))?;
         Ok(self.written)
-    }
-}
-
-impl Drop for RecordFile {
-    fn drop(&mut self) {
-        // After `finish` it is gone, after an error it is of no use.
-        let _ = fs::remove_file(&self.beside);
     }
 }

@@ -1,6 +1,6 @@
 //! `train`: learns from recorded games of self-play.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -18,8 +18,8 @@ use crate::common::{self, OutputFile, OutputFlags, Usage};
 /// What is written.
 #[derive(Serialize)]
 struct Facts<'a> {
-    weights: &'a str,
-    records: &'a [PathBuf],
+    weights: Cow<'a, str>,
+    records: Vec<Cow<'a, str>>,
     positions: usize,
     gate: Option<MatchReport>,
     written: bool,
@@ -33,6 +33,10 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let (flags, checkpoints, quiet) = (&args.training, &args.checkpoints, args.output.quiet);
     if checkpoints.resume.is_some() && args.weights.weights.is_some() {
         let text = "--resume cannot be used with --weights: the network is that of the checkpoint";
+        return Err(Usage(text.into()).into());
+    }
+    if args.search.uniform || args.search.playouts.is_some() {
+        let text = "--uniform and --playouts cannot be used with train: both players of the gate match are networks";
         return Err(Usage(text.into()).into());
     }
     // Everything that can be wrong is found before any work is done.
@@ -69,11 +73,14 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         builder = builder.checkpoint_every(time);
     }
     let mut trainer = builder.build(&device)?;
+    if let Some(gate) = &gate {
+        gate.check(&device, &old)?;
+    }
     say(quiet, format!("{} positions, {}\n", table::thousands(samples.len() as u64), device.name()))?;
     let report = learn(&mut trainer, &args.output)?;
     let new = trainer.network()?;
     let played = match (&gate, report.stopped_by) {
-        (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => Some(gate.play(quiet, &device, &new, &old)?),
+        (Some(gate), StoppedBy::Epochs | StoppedBy::Steps) => gate.play(quiet, &device, &new, &old)?,
         _ => None,
     };
     let passed = gate.as_ref().zip(played.as_ref()).is_none_or(|(gate, played)| gate.passes(played));
@@ -82,11 +89,12 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     if written {
         new.save(&flags.save_weights)?;
     }
-    say(quiet, ending(args, report.stopped_by, written))?;
+    let is_stopped = report.stopped_by == StoppedBy::Request || gate.is_some() && played.is_none();
+    say(quiet, ending(args, is_stopped, written))?;
     if let Some(json) = json {
         let facts = Facts {
             weights: args.weights.name(),
-            records: &flags.records,
+            records: flags.records.iter().map(|path| path.to_string_lossy()).collect(),
             positions: samples.len(),
             gate: played,
             written,
@@ -107,24 +115,21 @@ fn set_threads(threads: Option<usize>) -> Result<()> {
 }
 
 /// How it ended, and what there is now.
-fn ending(args: &TrainArgs, stopped_by: StoppedBy, written: bool) -> String {
+fn ending(args: &TrainArgs, is_stopped: bool, written: bool) -> String {
     let flags = &args.training;
     let mut text = String::new();
-    if stopped_by == StoppedBy::Request {
+    if is_stopped {
         text += "stopped early";
         if let Some(path) = &args.checkpoints.checkpoint {
             text += &format!(": go on with --resume {} and the same --records", path.display());
         }
         text.push('\n');
     }
-    text + &match (written, stopped_by) {
-        (true, _) => format!("the network is in {}\n", flags.save_weights.display()),
-        (false, StoppedBy::Request) => {
-            format!("{} is not written: there was no gate match\n", flags.save_weights.display())
-        }
-        (false, _) => {
-            format!("{} is not written: the new network did not pass the gate\n", flags.save_weights.display())
-        }
+    let path = flags.save_weights.display();
+    text + &match (written, is_stopped) {
+        (true, _) => format!("the network is in {path}\n"),
+        (false, true) => format!("{path} is not written: there was no complete gate match\n"),
+        (false, false) => format!("{path} is not written: the new network did not pass the gate\n"),
     }
 }
 

@@ -109,7 +109,7 @@ pub struct CompareArgs {
     pub samplings: Vec<Sampling>,
 
     /// Time of each run in seconds, exploitability apart
-    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub seconds: f64,
 
     #[command(flatten)]
@@ -208,14 +208,14 @@ pub struct PlayArgs {
     pub strategy: PathBuf,
 
     /// Your seat in the first hand, from 0; it moves on after every hand
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seat: usize,
 
     #[command(flatten)]
     pub seed: SeedFlag,
 
     /// Hands [default: until you leave]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub hands: Option<u64>,
 
     /// Show what the strategy would do in your place
@@ -237,7 +237,7 @@ pub struct MatchArgs {
     pub b: PathBuf,
 
     /// Sample so many deals, on the CPU in f64 [default: all deals, exactly; of a game that is too large for that, 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "precision")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "precision", allow_negative_numbers = true)]
     pub deals: Option<u64>,
 
     #[command(flatten)]

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::Device;
 use warpplay::cfr::{Algorithm, Options, Point, Problem, Sampling, Solver};
+use warpplay::{Device, Error};
 
 use crate::cfr::args::CompareArgs;
 use crate::cfr::{check, games, solve};
@@ -45,6 +45,11 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     if !(args.seconds.is_finite() && args.seconds > 0.0) {
         return Err(Usage(format!("option seconds: {} is not allowed (a finite number above 0)", args.seconds)).into());
     }
+    let asked = args.solve.options();
+    // Where nothing is sampled it would be passed over.
+    if asked.batch == 0 {
+        return Err(Error::option("batch", 0, "at least 1").into());
+    }
     let problem = games::read(&args.game)?;
     let plot = args.plots.path(PLOT);
     let written = [
@@ -62,7 +67,6 @@ pub fn run(args: &CompareArgs) -> Result<()> {
             if common::interrupted() {
                 break;
             }
-            let asked = args.solve.options();
             let batch = if sampling == Sampling::None { 1 } else { asked.batch };
             let options = Options { algorithm, sampling, batch, ..asked };
             runs.push(one(args, &problem, &device, options)?);

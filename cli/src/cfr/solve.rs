@@ -70,11 +70,12 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         ],
         &[("--checkpoint", "--resume")],
     )?;
-    let files =
-        Files { json: args.output.json_file()?, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
+    let json = args.output.json_file()?;
     for path in [&args.strategy, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }
+    // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
+    let files = Files { json, plot: OutputFile::prepare_option(plots.file(PLOT)?.as_deref())? };
     let device = args.device.open()?;
     let mut builder = args.solve.ask(Solver::builder(problem)).iterations(iterations).measure_at(stops);
     if let Some(checkpoint) = checkpoint {

@@ -29,6 +29,14 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
 
+    /// Exponents α, β, γ of --algorithm dcfr, with commas between; γ only with --averaging auto [default: 1.5,0,2]
+    #[arg(long, value_name = "A,B,G", value_parser = discounts, allow_hyphen_values = true)]
+    pub discounts: Option<[f64; 3]>,
+
+    /// Exploration ε of --sampling outcome: above 0, at most 1 [default: 0.6]
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub exploration: Option<f64>,
+
     #[command(flatten)]
     pub precision: PrecisionFlag,
     #[command(flatten)]
@@ -49,6 +57,8 @@ impl SolveFlags {
             averaging: self.averaging.unwrap_or(default.averaging),
             sampling: self.sampling.unwrap_or(default.sampling),
             batch: self.batch.unwrap_or(default.batch),
+            discounts: self.discounts.unwrap_or(default.discounts),
+            exploration: self.exploration.unwrap_or(default.exploration),
             seed: self.seed.seed.unwrap_or(default.seed),
             precision: self.precision.precision.unwrap_or(default.precision),
             engine: self.engine.engine.unwrap_or(default.engine),
@@ -72,6 +82,8 @@ impl SolveFlags {
             averaging: self.averaging,
             sampling: self.sampling,
             batch: self.batch,
+            discounts: self.discounts,
+            exploration: self.exploration,
             seed: self.seed.seed,
             precision: self.precision.precision,
             engine: self.engine.engine,
@@ -81,6 +93,13 @@ impl SolveFlags {
             given => builder.threads(given),
         }
     }
+}
+
+/// Three numbers with commas between.
+fn discounts(text: &str) -> Result<[f64; 3], String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let three = numbers.ok().and_then(|numbers| <[f64; 3]>::try_from(numbers).ok());
+    three.ok_or_else(|| "allowed are three finite numbers with commas between".to_string())
 }
 
 /// A value of `--report`.
@@ -107,11 +126,11 @@ impl FromStr for Stop {
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReportFlags {
     /// Iterations in all, those before a resume included [default: 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub iterations: Option<u64>,
 
     /// Find the exploitability after these iterations, with commas between, and after the last; or never: none [default: 1,10,100 and so on, and the last]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_hyphen_values = true)]
     pub report: Vec<Stop>,
 
     #[command(flatten)]

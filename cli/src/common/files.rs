@@ -1,20 +1,18 @@
 //! Result files that are never half-written.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use warpplay::AtomicFile;
 
 use super::{OutputFlags, Usage};
 
 /// A file to be written at the end of the work.
 pub struct OutputFile {
-    /// As the user gave it, for messages.
-    given: PathBuf,
-    /// With symbolic links followed, so that a link stays a link.
-    target: PathBuf,
+    path: PathBuf,
     /// A device or a pipe is written as it is; a plain file is replaced whole.
     is_plain: bool,
 }
@@ -23,25 +21,17 @@ impl OutputFile {
     /// Makes sure, before any work is done, that the file can be written. Changes nothing.
     ///
     /// # Errors
-    /// The folder is missing or closed to us, the path is a folder, or the file is write-protected.
+    /// Those of [`AtomicFile::create`]; a device that cannot be opened.
     pub fn prepare(path: &Path) -> Result<Self> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let kind = fs::metadata(&target).ok();
-        anyhow::ensure!(!kind.as_ref().is_some_and(fs::Metadata::is_dir), "{}: is a folder", path.display());
-        // `name/` is a folder that is not there; the system would say so only after the work.
-        let is_folder_name = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        anyhow::ensure!(target.file_name().is_some() && !is_folder_name, "{}: names no file", path.display());
-        // Replacing a file does not ask whether it may be written.
-        let is_protected = kind.as_ref().is_some_and(|kind| kind.is_file() && kind.permissions().readonly());
-        anyhow::ensure!(!is_protected, "{}: cannot be written: the file is read-only", path.display());
-        let is_plain = kind.is_none_or(|kind| kind.is_file());
-        let file = Self { given: path.to_path_buf(), target, is_plain };
+        let kind = fs::metadata(path).ok().map(|found| found.file_type());
+        let is_plain = kind.is_none_or(|kind| kind.is_file() || kind.is_dir());
         if is_plain {
-            let temporary = file.temporary();
-            fs::File::create(&temporary).with_context(|| format!("{}: cannot be written", path.display()))?;
-            fs::remove_file(&temporary).with_context(|| format!("{}: cannot be written", path.display()))?;
+            AtomicFile::create(path)?;
+        } else if !kind.is_some_and(is_pipe) {
+            // Opening a pipe waits for its reader.
+            OpenOptions::new().write(true).open(path).with_context(|| cannot(path))?;
         }
-        Ok(file)
+        Ok(Self { path: path.to_path_buf(), is_plain })
     }
 
     /// [`prepare`](Self::prepare) where a path was given.
@@ -57,30 +47,17 @@ impl OutputFile {
         self.is_plain
     }
 
-    /// Writes the content beside the file and moves it there, so that a reader sees the old content or all of the new.
+    /// Writes the content; a plain file is as before or has all of it.
     ///
     /// # Errors
-    /// As the operating system says; the file is as before.
+    /// As the operating system says.
     pub fn write(&self, content: &str) -> Result<()> {
-        let failed = || format!("{}: cannot be written", self.given.display());
         if !self.is_plain {
-            return fs::write(&self.target, content).with_context(failed);
+            return fs::write(&self.path, content).with_context(|| cannot(&self.path));
         }
-        let temporary = self.temporary();
-        let written = fs::File::create(&temporary)
-            .and_then(|mut file| {
-                // The file that is replaced keeps its permissions.
-                if let Ok(old) = fs::metadata(&self.target) {
-                    file.set_permissions(old.permissions())?;
-                }
-                file.write_all(content.as_bytes()).and_then(|()| file.sync_all())
-            })
-            .and_then(|()| fs::rename(&temporary, &self.target));
-        if written.is_err() {
-            // The error to report is the first one.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.with_context(failed)
+        let mut file = AtomicFile::create(&self.path)?;
+        file.write_all(content.as_bytes()).with_context(|| cannot(&self.path))?;
+        Ok(file.finish()?)
     }
 
     /// Writes a value as readable JSON.
@@ -90,12 +67,20 @@ impl OutputFile {
     pub fn write_json(&self, value: &impl Serialize) -> Result<()> {
         self.write(&to_json_text(value)?)
     }
+}
 
-    /// A name of this process in the same folder: only within a file system is moving a file one step. It does not hold the file's own name, which
-    /// may be as long as names can be.
-    fn temporary(&self) -> PathBuf {
-        self.target.with_file_name(format!(".warpplay.{}.tmp", std::process::id()))
-    }
+fn cannot(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}
+
+#[cfg(unix)]
+fn is_pipe(kind: fs::FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&kind)
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: fs::FileType) -> bool {
+    false
 }
 
 impl OutputFlags {

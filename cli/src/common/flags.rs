@@ -1,5 +1,6 @@
 //! Flags that mean the same in every command. What is not given is as the library's `Options::default()` says, or as in the checkpoint that is gone on from.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::fs;
@@ -76,7 +77,7 @@ pub struct CheckpointFlags {
     pub checkpoint: Option<PathBuf>,
 
     /// Time between two checkpoints while it runs: 30s, 5m, 1h; a number alone is of seconds [default: 5m]
-    #[arg(long, value_name = "TIME", requires = "checkpoint", value_parser = duration)]
+    #[arg(long, value_name = "TIME", requires = "checkpoint", value_parser = duration, allow_negative_numbers = true)]
     pub checkpoint_every: Option<Duration>,
 
     /// Go on from this checkpoint; options that are not given are those of the checkpoint
@@ -131,15 +132,24 @@ pub struct WeightFiles {
     pub start: Option<PathBuf>,
 
     /// Write the weights to this safetensors file at the end
-    #[arg(long, value_name = "FILE", alias = "weights")]
+    #[arg(long, value_name = "FILE")]
     pub save_weights: Option<PathBuf>,
+
+    // The old name of --save-weights. Other commands read a file under it, which would be written over here.
+    #[arg(long, value_name = "FILE", hide = true, value_parser = refuse_weights)]
+    weights: Option<Infallible>,
+}
+
+fn refuse_weights(_: &str) -> Result<Infallible, String> {
+    Err("--weights is no option here: --save-weights FILE writes the weights, --start FILE begins with those of a file"
+        .into())
 }
 
 /// How much of a table is shown; `N` lines where nothing is said.
 #[derive(Args, Clone, Debug)]
 pub struct TopFlag<const N: usize> {
     /// Lines of the table, the best first; 0 shows all
-    #[arg(long, value_name = "N", alias = "rows", default_value = Self::DEFAULT)]
+    #[arg(long, value_name = "N", alias = "rows", default_value = Self::DEFAULT, allow_negative_numbers = true)]
     pub top: usize,
 }
 

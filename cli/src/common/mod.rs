@@ -83,13 +83,16 @@ impl OutputFlags {
     }
 }
 
-/// Prints to stdout, unlike `println!` without a panic when the reader has gone.
+/// Prints to stdout. Where the reader has gone nothing is printed, and the work goes on: its files are still wanted.
 ///
 /// # Errors
-/// As the operating system says; [`exit`] takes a closed pipe for a good end.
+/// As the operating system says.
 pub fn print(text: impl fmt::Display) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    write!(out, "{text}").and_then(|()| out.flush()).context("stdout")
+    match write!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("stdout"),
+    }
 }
 
 /// A wrong use of the command line that is found after parsing.
@@ -108,9 +111,6 @@ impl Error for Usage {}
 pub fn exit(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     let is = |test: fn(&(dyn Error + 'static)) -> bool| error.chain().any(test);
-    if is(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)) {
-        return ExitCode::SUCCESS;
-    }
     let text = format!("{error:#}");
     let mut line = String::from("error:");
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {

@@ -172,11 +172,11 @@ pub struct MatchArgs {
     pub b: PlayerSpec,
 
     /// Number of games
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub games: u32,
 
     /// Games played at the same time; searches that share a device or cores then make fewer steps in their time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parallel: u32,
 
     #[command(flatten)]
@@ -208,6 +208,9 @@ pub struct ReplayArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Arg, CommandFactory};
+
     use super::*;
     use crate::common::defaults::{Case, hold};
 
@@ -223,5 +226,32 @@ mod tests {
             };
             Ok(format!("{:?}", search.options(seed)))
         });
+    }
+
+    /// A negative number is refused as a value, and not taken for a flag.
+    #[test]
+    fn numbers_may_be_negative_as_far_as_to_say_what_is_allowed() {
+        let needs = |command: &str| if command == "replay" { "x" } else { "" };
+        let (mut wrong, mut n_checked) = (Vec::new(), 0);
+        for command in Args::command().get_subcommands() {
+            let parse = |words: &[&str]| {
+                let needs = needs(command.get_name()).split_whitespace();
+                Args::try_parse_from(["mcts", command.get_name()].into_iter().chain(needs).chain(words.iter().copied()))
+            };
+            // `--top` is the same in all families.
+            for flag in command.get_arguments().filter_map(Arg::get_long) {
+                let takes = |value: &str| parse(&[&format!("--{flag}={value}")]).is_ok();
+                if !takes("1") || takes("word") {
+                    continue;
+                }
+                n_checked += 1;
+                let refused = parse(&[&format!("--{flag}"), "-1"]).err();
+                if refused.is_some_and(|error| error.kind() == ErrorKind::UnknownArgument) {
+                    wrong.push(format!("{} --{flag}", command.get_name()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert!(n_checked > 15, "{n_checked} flags take numbers");
     }
 }

@@ -10,10 +10,10 @@ use warpplay::Device;
 use warpplay::mcts::contest::{Contestant, Played, Scores, Side, play_game, running_percent};
 use warpplay::mcts::{KernelSet, Notation, check_playable, play_moves};
 
-use crate::common::{self, OutputFile, Record, Usage, random};
+use crate::common::{self, OutputFile, Record, Usage};
 use crate::mcts::args::MatchArgs;
 use crate::mcts::games::{self, Visitor};
-use crate::mcts::match_file::{GameFacts, MatchFacts, PlayerFacts};
+use crate::mcts::match_file::{GameFacts, MatchFacts, PlayerFacts, seed};
 use crate::mcts::player::PlayerSpec;
 use crate::mcts::{chart, check, score};
 
@@ -187,10 +187,4 @@ impl<G: KernelSet + Notation> Contest<'_, G> {
                 .collect(),
         }
     }
-}
-
-/// Seed of a player in a game: the search's number of the match's sequence, so that neighbours have nothing in common. 53 bits, since
-/// many readers of JSON keep no more.
-fn seed(match_seed: u64, game: u32, side: Side) -> u64 {
-    random::split_mix(match_seed, 2 * u64::from(game) + side.index() as u64) >> 11
 }

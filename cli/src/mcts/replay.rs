@@ -81,6 +81,12 @@ fn origin(file: &Path, index: usize, n: usize) -> String {
 
 /// The text of a file.
 fn text_of(file: &Path) -> Result<String> {
+    // Opening a pipe waits for a writer, and a device may never end.
+    let kind = fs::metadata(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    if !kind.is_file() {
+        let reason = "cannot be read: it is a folder, a device or a pipe, expected a file";
+        return Err(Error::file(file, None, reason).into());
+    }
     let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

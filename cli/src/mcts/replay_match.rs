@@ -29,6 +29,21 @@ pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
     let file = &args.file;
     let old: MatchFacts =
         serde_json::from_str(text).map_err(|error| Error::file(file, Some(error.line() as u64), error.to_string()))?;
+    /// What every command writes around its facts; version 0.1 wrote the facts alone.
+    #[derive(Deserialize)]
+    struct Frame {
+        #[serde(default)]
+        schema: Option<u64>,
+        #[serde(default)]
+        kind: Option<String>,
+    }
+    let Frame { schema, kind } = serde_json::from_str(text)?;
+    if let Some(schema) = schema.filter(|schema| !(1..=2).contains(schema)) {
+        bail!("{}: field schema: {schema} is not known, this program reads 1 and 2", file.display());
+    }
+    if let Some(kind) = kind.filter(|kind| !["match", "replay"].contains(&kind.as_str())) {
+        bail!("{}: field kind: {kind} is no match, expected match or replay", file.display());
+    }
     ensure!(!old.games.is_empty(), "{}: field games: the match has no game", file.display());
     if old.games.iter().any(|game| game.searches.is_none()) {
         bail!(
@@ -37,6 +52,7 @@ pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
             file.display()
         );
     }
+    old.check_games().with_context(|| file.display().to_string())?;
     let Some(game) = GameName::find(&old.game) else {
         bail!("{}: field game: {} is not a known game", file.display(), old.game)
     };
@@ -86,6 +102,11 @@ impl Visitor for Repeat<'_> {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        if different.is_empty()
+            && let Err(error) = old.check_totals()
+        {
+            different.push(format!("{}: {error:#}", file.display()));
+        }
         let scores = Scores::of(new.iter().map(|played| &played.record));
         let n_moves: usize = new.iter().map(|played| played.record.moves.len()).sum();
         if !args.output.quiet {

@@ -121,7 +121,7 @@ pub struct PredictArgs {
     pub images: Option<PathBuf>,
 
     /// Which one, from 0
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "images")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "images", allow_negative_numbers = true)]
     pub index: usize,
 
     /// The image is dark on light; MNIST is light on dark
@@ -146,15 +146,15 @@ pub struct SweepArgs {
     pub threads: ThreadsFlag,
 
     /// Models: the first N of every rate with every seed [default: rates times seeds]
-    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub models: Option<u32>,
 
     /// Learning rates, with commas between [default: that of --learning-rate]
-    #[arg(long, value_name = "RATES", value_delimiter = ',', alias = "lrs")]
+    #[arg(long, value_name = "RATES", value_delimiter = ',', alias = "lrs", allow_hyphen_values = true)]
     pub learning_rates: Vec<f64>,
 
     /// Seeds for each rate, from --seed on [default: 8]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub seeds: Option<u32>,
 
     /// Train one model alone too, and say how many more there are a second side by side

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use warpplay::Error;
 use warpplay::mlp::{Dataset, Split};
 
 use crate::common;
@@ -20,11 +21,11 @@ pub struct DataFlags {
     pub data: Option<PathBuf>,
 
     /// Drawn training digits, where there is no --data
-    #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data")]
+    #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn: usize,
 
     /// Drawn test digits, where there is no --data
-    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data")]
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn_test: usize,
 }
 
@@ -33,9 +34,7 @@ impl DataFlags {
     pub fn load(&self) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
         let (train, test) = match &self.data {
             Some(folder) => Dataset::load_dir(folder)?,
-            None => {
-                (Dataset::drawn_digits(TRAIN_SEED, self.drawn)?, Dataset::drawn_digits(TEST_SEED, self.drawn_test)?)
-            }
+            None => (self.digits(Split::Train)?, self.digits(Split::Test)?),
         };
         Ok((Arc::new(train), Arc::new(test)))
     }
@@ -44,9 +43,20 @@ impl DataFlags {
     pub fn load_split(&self, split: Split, n_classes: u32) -> Result<Arc<Dataset>> {
         Ok(Arc::new(match (&self.data, split) {
             (Some(folder), _) => Dataset::load_split(folder, split, Some(n_classes))?,
-            (None, Split::Train) => Dataset::drawn_digits(TRAIN_SEED, self.drawn)?,
-            (None, Split::Test) => Dataset::drawn_digits(TEST_SEED, self.drawn_test)?,
+            (None, split) => self.digits(split)?,
         }))
+    }
+
+    /// The drawn digits of one of the two; an error about their number names the flag.
+    fn digits(&self, split: Split) -> warpplay::Result<Dataset> {
+        let (flag, seed, n) = match split {
+            Split::Train => ("drawn", TRAIN_SEED, self.drawn),
+            Split::Test => ("drawn-test", TEST_SEED, self.drawn_test),
+        };
+        Dataset::drawn_digits(seed, n).map_err(|error| match error {
+            Error::Option { value, allowed, .. } => Error::option(flag, value, allowed),
+            other => other,
+        })
     }
 
     /// Says so where the digits are drawn.

@@ -40,13 +40,14 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
     let json = args.output.json_file()?;
-    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     for path in [&args.weights.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
         OutputFile::prepare(path)?;
         // They are read back, and written beside their name first.
         let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
         ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
     }
+    // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
+    let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let (train, test) = args.data.load()?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;

@@ -1,7 +1,8 @@
 //! What the commands of all publications share: which items, and where their measurements and results go.
 
+use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -56,7 +57,8 @@ impl ItemFlags {
         let all = paper.items();
         let names = || all.iter().map(|item| item.name).collect::<Vec<_>>().join(", ");
         if let Some(name) = self.only.iter().find(|&name| all.iter().all(|item| item.name != name)) {
-            return Err(Usage(format!("option only: {name} is not allowed ({})", names())).into());
+            let shown = if name.is_empty() { "an empty name" } else { name };
+            return Err(Usage(format!("option only: {shown} is not allowed ({})", names())).into());
         }
         let wanted = |item: &&Item| self.only.is_empty() || self.only.iter().any(|name| name == item.name);
         Ok(all.iter().filter(wanted).copied().collect())
@@ -72,8 +74,15 @@ impl ItemFlags {
             return common::print(list(&items));
         }
         let read = [("--resume", self.resume.as_deref()), ("--replay", self.replay.as_deref())];
-        let written = [("--json", self.output.json.as_deref()), ("--checkpoint", self.checkpoint.as_deref())];
+        let written = [
+            ("--json", self.output.json.as_deref()),
+            ("--checkpoint", self.checkpoint.as_deref()),
+            ("--plots", self.plots.plots.as_deref()),
+        ];
         common::expect_apart(&read, &written, &[])?;
+        for (option, path) in read.into_iter().chain(written) {
+            path.map_or(Ok(()), |path| self.expect_no_plot(option, path))?;
+        }
         let json = self.output.json_file()?;
         self.plots.folder()?;
         let device = self.device.open()?;
@@ -94,25 +103,46 @@ impl ItemFlags {
         if let Some(path) = &self.replay {
             run = run.replay(Journal::read(path)?, &header)?;
         }
-        // The first thing that cannot be printed or drawn ends the run.
+        // What cannot be printed or drawn costs no measurement: the first such error is told at the end.
         let mut shown = Ok(());
         let report = measure(paper, &items, run, |sheet| {
-            shown = bar.suspend(|| self.show(sheet));
-            if shown.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let now = bar.suspend(|| self.show(sheet));
+            shown = std::mem::replace(&mut shown, Ok(())).and(now);
+            ControlFlow::Continue(())
         })?;
         bar.finish_and_clear();
-        shown?;
         if let Some(json) = json {
             json.write_json(&Record::new(command, Written { command_line: command_line(), report: &report }))?;
         }
+        shown?;
         if !report.complete {
             let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
             let go_on = kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()));
             self.output.print(format!("\nended early: {} of {} items{go_on}\n", report.sheets.len(), items.len()))?;
-        } else if let Some(Replayed { repeated, taken }) = report.replayed {
+        } else if let Some(Replayed { repeated, taken, items }) = report.replayed {
             let taken = if taken == 0 { String::new() } else { format!("; times taken from the file: {taken}") };
-            let repeated = count(repeated, "measurement");
-            self.output.print(format!("\nrepeated and the same: {repeated}{taken}\n"))?;
+            let (repeated, items) = (count(repeated, "measurement"), count(items, "item"));
+            let tables = format!("tables, figures and notes held to the file's: {items}");
+            self.output.print(format!("\nrepeated and the same: {repeated}{taken}; {tables}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a file that a plot would replace.
+    ///
+    /// # Errors
+    /// [`Usage`] names option and file.
+    fn expect_no_plot(&self, option: &str, path: &Path) -> Result<()> {
+        let Some(folder) = self.plots.plots.as_deref() else { return Ok(()) };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_same = match (fs::canonicalize(parent), fs::canonicalize(folder)) {
+            (Ok(parent), Ok(folder)) => parent == folder,
+            // What is not there yet can only be known by its name.
+            _ => parent == folder,
+        };
+        if is_same && path.extension().is_some_and(|end| end == "svg") {
+            let path = path.display();
+            return Err(Usage(format!("{option} and --plots: {path} is a name that a plot may have")).into());
         }
         Ok(())
     }
@@ -140,7 +170,8 @@ struct Written<'a> {
 
 /// The command as it was given.
 fn command_line() -> String {
-    let given: Vec<String> = std::env::args().skip(1).collect();
+    // A name that is no text is shown with signs of replacement.
+    let given: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     format!("warpplay {}", given.join(" "))
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
-use warpplay_papers::experiment::{Report, Sheet};
+use warpplay_papers::experiment::{Header, Report, Sheet};
 
 use super::date;
 use crate::common::table::count;
@@ -35,12 +35,20 @@ const END: &str = "<!-- end -->";
 /// # Errors
 /// Files that cannot be read or written; runs without results; a page without a slot for any of them.
 pub fn run(args: &Args) -> Result<()> {
-    let page = fs::read_to_string(&args.page).with_context(|| args.page.display().to_string())?;
+    let page = text_of(&args.page)?;
     let mut found = BTreeMap::new();
+    let mut origins = BTreeMap::new();
     for path in &args.runs {
-        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let folder = args.page.with_extension("");
-        for (name, text) in read(&text, &folder).with_context(|| path.display().to_string())? {
+        let run = read(&text_of(path)?, &folder).with_context(|| path.display().to_string())?;
+        if !run.complete {
+            common::print(format!("{}: of a run that was ended early\n", path.display()))?;
+        }
+        for (name, text) in run.texts {
+            if let Some(other) = origins.insert((name.clone(), run.machine.clone()), path) {
+                let (path, other) = (path.display(), other.display());
+                return Err(Usage(format!("{path}: {name} of this machine is in {other} too")).into());
+            }
             found.entry(name).or_insert_with(Vec::new).push(text);
         }
     }
@@ -51,6 +59,21 @@ pub fn run(args: &Args) -> Result<()> {
     }
     OutputFile::prepare(&args.page)?.write(&filled.text)?;
     common::print(format!("{}: {}", args.page.display(), filled.summary()))
+}
+
+/// The text of a file; opening a pipe would wait for a writer, and a device may never end.
+fn text_of(path: &Path) -> Result<String> {
+    let is_file = fs::metadata(path).with_context(|| path.display().to_string())?.is_file();
+    anyhow::ensure!(is_file, "{}: is a folder, a device or a pipe, expected a file", path.display());
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+/// What a file of results has for a page.
+struct Found {
+    /// Names of slots, and what they are filled with.
+    texts: Vec<(String, String)>,
+    machine: String,
+    complete: bool,
 }
 
 /// A page with its slots filled.
@@ -84,35 +107,64 @@ fn fill(page: &str, found: &BTreeMap<String, Vec<String>>) -> Result<Filled> {
     let mut used = BTreeSet::new();
     let mut lines = (1_usize..).zip(page.lines());
     while let Some((number, line)) = lines.next() {
+        anyhow::ensure!(line != END, "line {number}: {END} without the line that begins the slot");
         filled.text += line;
         filled.text.push('\n');
         let name = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
         let Some(name) = name.filter(|_| line != END) else { continue };
-        let Some(tables) = found.get(name) else {
-            filled.empty.push(name.to_string());
-            continue;
-        };
         // Another slot before the end: what is between them would be lost.
-        let next = lines.by_ref().map(|(_, line)| line).find(|line| line.starts_with("<!-- "));
+        let mut old = String::new();
+        let next = lines.by_ref().map(|(_, line)| line).find(|line| {
+            let ends = line.starts_with("<!-- ");
+            if !ends {
+                old += &format!("{line}\n");
+            }
+            ends
+        });
         anyhow::ensure!(next == Some(END), "line {number}: {line} has no line {END}");
-        filled.text += &format!("\n{}\n{END}\n", tables.join("\n"));
-        filled.n += 1;
-        used.insert(name);
+        match found.get(name) {
+            Some(tables) => {
+                filled.text += &format!("\n{}\n{END}\n", tables.join("\n"));
+                filled.n += 1;
+                used.insert(name);
+            }
+            None => {
+                filled.text += &format!("{old}{END}\n");
+                filled.empty.push(name.to_string());
+            }
+        }
+    }
+    if page.contains("\r\n") {
+        filled.text = filled.text.replace('\n', "\r\n");
     }
     filled.unused = found.keys().filter(|name| !used.contains(name.as_str())).cloned().collect();
     Ok(filled)
 }
 
 /// Names and texts of a file of results. `figures` is the folder of the page's figures.
-fn read(text: &str, figures: &Path) -> Result<Vec<(String, String)>> {
+fn read(text: &str, figures: &Path) -> Result<Found> {
     if let Ok(value) = serde_json::from_str::<Value>(text)
         && let Some(report) = value.get("report")
     {
         let report = Report::deserialize(report).context("no results of a publication")?;
         // Its times may be of another machine than its header says.
         anyhow::ensure!(report.replayed.is_none(), "of --replay: the page needs the file of the run that was repeated");
+        for (sheet, table) in
+            report.sheets.iter().flat_map(|sheet| sheet.tables.iter().map(move |table| (sheet, table)))
+        {
+            let n = table.columns.len();
+            if let Some((row, cells)) = (1..).zip(&table.rows).find(|(_, cells)| cells.len() != n) {
+                let (item, title, found) = (&sheet.item, &table.title, cells.len());
+                anyhow::bail!("item {item}, table {title}, row {row}: {found} cells, expected {n}");
+            }
+        }
         let line = value.get("command_line").and_then(Value::as_str).unwrap_or_default();
-        return Ok(report.sheets.iter().map(|sheet| of_sheet(&report, line, sheet, figures)).collect());
+        let Header { device_name, cpu_name, .. } = &report.header;
+        return Ok(Found {
+            texts: report.sheets.iter().map(|sheet| of_sheet(&report, line, sheet, figures)).collect(),
+            machine: format!("{device_name}, {cpu_name}"),
+            complete: report.complete,
+        });
     }
     let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
     of_bench(&lines.context("no results of a publication or a bench")?)
@@ -164,13 +216,13 @@ struct About {
     arguments: String,
 }
 
-fn of_bench(lines: &[Value]) -> Result<Vec<(String, String)>> {
+fn of_bench(lines: &[Value]) -> Result<Found> {
     let section = |name: &'static str| lines.iter().filter(move |line| line["section"] == name);
     let about = section("about").next().context("no line about the machine")?;
     let about = About::deserialize(about).context("the line about the machine")?;
     let command = format!("cargo bench -p {} --bench {} -- {}", about.package, about.bench, about.arguments);
     let head = head(&command, about.started, &about.device_name, &about.cpu_name, about.cpu_threads);
-    section("table")
+    let texts = section("table")
         .map(|line| {
             let table = BenchTable::deserialize(line).context("a table")?;
             let mut text = format!("{head}\n");
@@ -189,7 +241,8 @@ fn of_bench(lines: &[Value]) -> Result<Vec<(String, String)>> {
             }
             Ok((format!("bench {} {}", about.bench, table.table), text))
         })
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Found { texts, machine: format!("{}, {}", about.device_name, about.cpu_name), complete: true })
 }
 
 #[cfg(test)]
@@ -205,6 +258,8 @@ mod tests {
             "notes": ["A note."]});
         let bench = format!("{about}\n{table}\n");
         let found = read(&bench, Path::new("docs/x")).expect("a bench");
+        assert!(found.complete && found.machine == "NVIDIA H200, Xeon");
+        let found = found.texts;
         let expected = "`cargo bench -p warpplay --bench mcts -- --only searches`, 2025-11-22, NVIDIA H200, Xeon (16 threads):\n\n\
                         | game | steps/s |\n| --- | ---: |\n| a\\|b | 5 |\n\nA note.\n";
         assert_eq!(found, [("bench mcts searches".to_string(), expected.to_string())]);
@@ -220,7 +275,7 @@ mod tests {
         assert!(read("words", Path::new("docs/x")).is_err());
         // A file of a bench that did not note its package.
         let old = bench.replace("\"package\"", "\"other\"");
-        let found = read(&old, Path::new("docs/x")).expect_err("no package");
+        let found = read(&old, Path::new("docs/x")).err().expect("no package");
         assert!(format!("{found:#}").contains("missing field `package`"), "{found:#}");
     }
 
@@ -230,6 +285,27 @@ mod tests {
         let page = "<!-- paper a -->\nprose that must stay\n<!-- paper b -->\n<!-- end -->\n";
         let refused = fill(page, &found).expect_err("no end").to_string();
         assert_eq!(refused, "line 1: <!-- paper a --> has no line <!-- end -->");
+    }
+
+    #[test]
+    fn lines_that_begin_or_end_no_slot_are_refused_and_line_ends_stay() {
+        let found = BTreeMap::from([("paper a".to_string(), vec!["new\n".to_string()])]);
+        let refused = fill("prose\n<!-- end -->\n", &found).expect_err("no beginning").to_string();
+        assert_eq!(refused, "line 2: <!-- end --> without the line that begins the slot");
+        let filled = fill("prose\r\n<!-- paper a -->\r\nold\r\n<!-- end -->\r\n", &found).expect("whole");
+        assert_eq!(filled.text, "prose\r\n<!-- paper a -->\r\n\r\nnew\r\n\r\n<!-- end -->\r\n");
+    }
+
+    #[test]
+    fn a_row_that_is_too_short_is_named() {
+        let table = json!({"title": "times", "columns": [{"name": "a", "digits": null}, {"name": "b", "digits": null}], "rows": [["1", "2"], ["3"]]});
+        let sheet = json!({"item": "table1", "title": "t", "location": "l", "tables": [table], "figures": [], "notes": [], "left_out": []});
+        let header = json!({"paper": "p", "version": "0", "device": "cpu", "device_name": "d", "cpu_name": "c", "cpu_threads": 1, "quick": true,
+            "options": {}, "started": 0});
+        let report = json!({"header": header, "complete": true, "seconds": 0.0, "sheets": [sheet], "measurements": {}});
+        let text = json!({"report": report}).to_string();
+        let refused = read(&text, Path::new("docs/x")).err().expect("a short row").to_string();
+        assert_eq!(refused, "item table1, table times, row 2: 1 cells, expected 2");
     }
 
     #[test]

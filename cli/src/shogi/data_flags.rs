@@ -55,7 +55,7 @@ impl HeldOutFlag {
 #[derive(clap::Args, Clone, Debug)]
 pub struct RepeatFlag {
     /// Take the positions so many times, to reach a size for measurements: the paper had 6.3 million children
-    #[arg(long, value_name = "N", default_value_t = Options::default().repeat, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = Options::default().repeat, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub repeat: u32,
 }
 
@@ -63,19 +63,19 @@ pub struct RepeatFlag {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PartFlags {
     /// The first games only
-    #[arg(long, value_name = "N", alias = "first", conflicts_with = "game_range")]
+    #[arg(long, value_name = "N", alias = "first", conflicts_with = "game_range", allow_negative_numbers = true)]
     pub limit: Option<u32>,
 
     /// Games from START to before END, every STEP-th: START..END or START..END/STEP
-    #[arg(long, value_name = "RANGE")]
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
     pub game_range: Option<Window>,
 
     /// Half-moves from START to before END, every STEP-th: START..END or START..END/STEP [default: 40..80]
-    #[arg(long, value_name = "RANGE")]
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
     pub plies: Option<Window>,
 
     /// Most positions of a shard
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub shard: Option<u32>,
 }
 

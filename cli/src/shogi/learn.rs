@@ -81,16 +81,13 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         ],
         &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
     )?;
-    let plot = args.plots.file(PLOT)?;
-    let files = Files {
-        json: prepare(&args.output.json)?,
-        plot: prepare(&plot)?,
-        table: prepare(&args.table)?,
-        rust: prepare(&args.rust)?,
-    };
     for path in [&args.learn.weights.save_weights, &args.checkpoint.checkpoint] {
         prepare(path)?;
     }
+    let (json, table, rust) = (prepare(&args.output.json)?, prepare(&args.table)?, prepare(&args.rust)?);
+    // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
+    let plot = args.plots.file(PLOT)?;
+    let files = Files { json, plot: prepare(&plot)?, table, rust };
     let says = leads && !args.output.quiet;
     let start = args.learn.weights.start.as_ref().map(Weights::load).transpose()?;
     let (train, held_out) = Data::divided(&args.source, args.held_out.held_out.as_ref())?;

@@ -48,7 +48,7 @@ pub struct LearnFlags {
     pub window: Option<f64>,
 
     /// Most other moves of a position, drawn once for all iterations; 0 for all [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub siblings: Option<u32>,
 
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub struct LearnFlags {
     pub epsilon: Option<f64>,
 
     /// Steps that lbfgs remembers [default: 6]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub history: Option<u32>,
 
     /// Keep the sum of the 13 piece values as it is at the start
@@ -83,7 +83,7 @@ pub struct LearnFlags {
     pub keep_scale: bool,
 
     /// Stop after so many iterations without a better objective on the games held out (with --batch they are measured once an epoch), and write the best weights [default: never]
-    #[arg(long, value_name = "N", requires = "held_out")]
+    #[arg(long, value_name = "N", requires = "held_out", allow_negative_numbers = true)]
     pub patience: Option<u32>,
 
     /// What counts as a better objective on them
@@ -91,15 +91,15 @@ pub struct LearnFlags {
     pub min_delta: f64,
 
     /// Search quiet positions behind every move anew after so many iterations; 0 for never [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quiescence_every: Option<u32>,
 
     /// Deepest line of captures and promotions [default: 6]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quiescence_depth: Option<u32>,
 
     /// Bytes of the GPU's memory for positions; what is beyond is streamed [default: as much as there is]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub device_bytes: Option<u64>,
 
     #[command(flatten)]

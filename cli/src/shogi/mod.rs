@@ -39,7 +39,7 @@ use args::Command;
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    match args.command {
+    let done = match args.command {
         Command::Learn(args) => learn::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Analyse(args) => analyse::run(&args),
@@ -47,7 +47,30 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Inspect(args) => dataset::inspect(&args),
         Command::Moves(args) => moves::run(&args),
         Command::Reproduce(args) => Err(moved(&args.rest)),
+    };
+    done.map_err(named_as_typed)
+}
+
+/// An error about an option under the name of its flag, where the library has another.
+fn named_as_typed(mut error: anyhow::Error) -> anyhow::Error {
+    if let Some(warpplay::Error::Option { name, .. }) = error.downcast_mut::<warpplay::Error>() {
+        *name = match *name {
+            "checkpoint_every" => "checkpoint-every",
+            "device_bytes" => "device-bytes",
+            "early_stopping" => "patience",
+            "games" => "game-range",
+            "held_out" => "held-out",
+            "keep_scale" => "keep-scale",
+            "learning_rate" => "learning-rate",
+            "min_delta" => "min-delta",
+            "quiet" | "quiet.every" => "quiescence-every",
+            "quiet.depth" | "depth" => "quiescence-depth",
+            "rate_factor" => "rate-factor",
+            "shard_parents" => "shard",
+            same => same,
+        };
     }
+    error
 }
 
 /// What to type instead of `reproduce`.

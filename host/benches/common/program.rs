@@ -74,7 +74,11 @@ impl Flags {
 
 /// The flags as they were given, without what cargo adds.
 fn arguments() -> String {
-    let given: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let given: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .filter(|argument| argument != "--bench")
+        .collect();
     given.join(" ")
 }
 

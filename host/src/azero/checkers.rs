@@ -3,7 +3,9 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -80,16 +82,48 @@ pub struct MoveCount {
 /// # Errors
 /// [`Error::Option`] for a depth of 0 or above [`MAX_PERFT_DEPTH`].
 pub fn perft(position: &Checkers, depth: u32) -> Result<Vec<MoveCount>> {
+    perft_watched(position, depth, || ControlFlow::Continue(()))
+}
+
+/// The same for a caller that may stop it: `watch` is called again and again by all threads. Once it answers `Break`, the lengths that are counted completely are
+/// returned.
+///
+/// # Errors
+/// As [`perft`].
+pub fn perft_watched(
+    position: &Checkers,
+    depth: u32,
+    watch: impl Fn() -> ControlFlow<()> + Sync,
+) -> Result<Vec<MoveCount>> {
     if !(1..=MAX_PERFT_DEPTH).contains(&depth) {
         return Err(Error::option("depth", depth, format!("1 to {MAX_PERFT_DEPTH}")));
     }
-    let count =
-        |depth| MoveCount { depth, actions: lines::<false>(position, depth), turns: lines::<true>(position, depth) };
-    Ok((1..=depth).map(count).collect())
+    let is_stopped = AtomicBool::new(false);
+    let go_on = || {
+        if watch().is_break() {
+            is_stopped.store(true, Ordering::Relaxed);
+        }
+        !is_stopped.load(Ordering::Relaxed)
+    };
+    let mut counts = Vec::new();
+    for depth in 1..=depth {
+        let (actions, turns) = (lines::<false>(position, depth, &go_on), lines::<true>(position, depth, &go_on));
+        if is_stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        counts.push(MoveCount { depth, actions, turns });
+    }
+    Ok(counts)
 }
 
-/// Lines of `depth` actions or, with `TURNS`, turns.
-fn lines<const TURNS: bool>(position: &Checkers, depth: u32) -> u64 {
+/// Near the leaves a task, or a question whether to go on, would cost more than its work.
+const SMALL_DEPTH: u32 = 3;
+
+/// Lines of `depth` actions or, with `TURNS`, turns; no meaning once `go_on` says no.
+fn lines<const TURNS: bool>(position: &Checkers, depth: u32, go_on: &(dyn Fn() -> bool + Sync)) -> u64 {
+    if depth > SMALL_DEPTH && !go_on() {
+        return 0;
+    }
     let moves = position.moves();
     if depth == 1 && !(TURNS && moves.jumps) {
         return u64::from(moves.count());
@@ -100,11 +134,14 @@ fn lines<const TURNS: bool>(position: &Checkers, depth: u32) -> u64 {
         let same_turn = TURNS && next.jumper().is_some();
         match depth - u32::from(!same_turn) {
             0 => 1,
-            left => lines::<TURNS>(&next, left),
+            left => lines::<TURNS>(&next, left, go_on),
         }
     };
-    // Near the leaves a task would cost more than its work.
-    if depth > 3 { (0..moves.count()).into_par_iter().map(after).sum() } else { (0..moves.count()).map(after).sum() }
+    if depth > SMALL_DEPTH {
+        (0..moves.count()).into_par_iter().map(after).sum()
+    } else {
+        (0..moves.count()).map(after).sum()
+    }
 }
 
 /// What [`replay`] has checked.

@@ -177,16 +177,33 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::evaluate`].
     pub fn evaluate_into(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation) -> Result<()> {
+        self.evaluate_while(observations, masks, found, &mut || true)?;
+        Ok(())
+    }
+
+    /// The same; on the CPU it asks `go_on` between the parts of a large batch. Whether all of it was evaluated.
+    pub(in crate::azero) fn evaluate_while(
+        &mut self,
+        observations: &[f32],
+        masks: &[u8],
+        found: &mut Evaluation,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool> {
         let n = self.check_observations(observations)?;
         check_masks(masks, n, self.shape.actions as usize)?;
         found.values.resize(n, 0.0);
         found.policy_logits.resize(masks.len(), 0.0);
         found.policies.resize(masks.len(), 0.0);
         match &mut self.program {
-            Program::Plain(plain) => plain.evaluate(observations, masks, found),
+            Program::Plain(plain) => {
+                if !plain.evaluate(observations, masks, found, go_on) {
+                    return Ok(false);
+                }
+            }
             Program::Kernels(resident) => resident.evaluate(observations, masks, n, found)?,
         }
-        self.check_found(found)
+        self.check_found(found)?;
+        Ok(true)
     }
 
     /// Enqueues the evaluation of the first `n` positions of `inputs`, which are in the device's memory already and stay there; so do the results. The

@@ -38,7 +38,10 @@ impl Network {
         }
         let file = tensors::parse(path, bytes).map_err(|error| truncated(path, bytes).unwrap_or(error))?;
         let mut found = BTreeMap::new();
-        for (name, view) in file.tensors() {
+        // The crate lists them in an order that changes; which of several faults is told must not.
+        let mut tensors = file.tensors();
+        tensors.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (name, view) in tensors {
             // A training's checkpoint also holds what its optimiser remembers.
             if name.ends_with(BATCH_COUNT) || name.starts_with(MOMENTS) {
                 continue;

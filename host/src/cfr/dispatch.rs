@@ -184,7 +184,7 @@ pub(in crate::cfr) fn plan_layout(device: &Device, layout: &Layout, options: &Op
 /// The engine for a game in vector form, and the memory that it needs: here `small` or `street` is chosen.
 fn vector_engine(device: &Device, game: &VectorGame, options: &Options) -> Result<(Engine, Memory)> {
     if device.backend() == Backend::Cpu {
-        return Ok((Engine::Cpu, cpu::fits(device, game, options)?));
+        return Ok((Engine::Cpu, cpu::fits(game, options)?));
     }
     match options.engine {
         Engine::Small => Ok((Engine::Small, small::fits(device, game, options)?)),
@@ -200,7 +200,7 @@ fn build_engine(device: &Device, engine: Engine, game: &Arc<VectorGame>, options
     match engine {
         Engine::Small => small::build(device, Arc::clone(game), options),
         Engine::Street => street::build(device, Arc::clone(game), options),
-        _ => cpu::build(device, Arc::clone(game), options),
+        _ => cpu::build(Arc::clone(game), options),
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::runtime::atomic_file;
 use crate::runtime::error::bytes as in_units;
 use crate::{Error, Result};
 
@@ -84,20 +85,17 @@ struct Source<'a> {
     path: &'a Path,
     reader: Box<dyn Read>,
     packed: bool,
-    /// Bytes of the file as it lies on the disk, where that is known.
-    stored: Option<u64>,
+    /// Bytes of the file as it lies on the disk.
+    stored: u64,
     header_bytes: u64,
 }
 
 impl<'a> Source<'a> {
     fn open(path: &'a Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
+        atomic_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
-        if about.is_dir() {
-            return Err(Error::file(path, None, "cannot be read: it is a folder, expected an IDX file"));
-        }
-        let stored = about.is_file().then_some(about.len());
+        let stored = file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let packed = reader.fill_buf().map_err(failed)?.starts_with(&[0x1F, 0x8B]);
         let reader: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) };
@@ -152,12 +150,11 @@ impl<'a> Source<'a> {
             let text = format!("the header says {promise}, {expected} bytes; at most {} are allowed", in_units(most));
             return Err(self.wrong(text));
         };
-        let holds = match self.stored {
-            Some(stored) if self.packed => Some(stored.saturating_mul(MAX_INFLATION)),
-            Some(stored) => Some(stored - self.header_bytes.min(stored)),
-            None => None,
+        let holds = match self.packed {
+            true => self.stored.saturating_mul(MAX_INFLATION),
+            false => self.stored.saturating_sub(self.header_bytes),
         };
-        if let Some(holds) = holds.filter(|&holds| holds < expected) {
+        if holds < expected {
             let most = if self.packed { "at most " } else { "" };
             let text = format!(
                 "truncated: the header says {promise}, {expected} bytes, the file holds {most}{holds} after the header"

@@ -1,61 +1,178 @@
 //! Files that are either written whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
-/// Writes `bytes` to `path`: to a new file beside it first, which is synced and then takes its name. Whatever fails, the file that was there stays as
-/// it was, and no other is left.
+/// How the hidden files are named that are not whole yet; random letters stand between.
+const PREFIX: &str = ".warpplay-";
+const SUFFIX: &str = ".part";
+/// The least age of a hidden file that a killed process is taken to have left. Nothing here writes one file for so long without a byte of progress.
+const STALE: Duration = Duration::from_secs(3600);
+/// Symbolic links that are followed one after the other; systems stop at 40.
+const LINKS: usize = 40;
+
+/// A file that is written whole or not at all.
 ///
-/// # Errors
-/// [`Error::File`] with the path and the system's reason.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |error: io::Error| Error::file(path, None, format!("cannot be written: {error}"));
-    let mut target = path.to_path_buf();
-    let mut permissions = None;
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() => {
-            // A symbolic link goes on pointing to the file.
-            target = fs::canonicalize(path).map_err(failed)?;
-            permissions = Some(found.permissions());
-        }
-        // Renaming would replace a device or a pipe by a file.
-        Ok(found) => {
-            let what = if found.is_dir() { "a folder" } else { "a device or a pipe" };
-            return Err(Error::file(path, None, format!("cannot be written: it is {what}, expected a file")));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
-    }
-    if target.file_name().is_none() {
-        return Err(Error::file(path, None, "cannot be written: the path names no file"));
-    }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    static WRITES: AtomicU64 = AtomicU64::new(0);
-    let number = WRITES.fetch_add(1, Ordering::Relaxed);
-    let beside = folder.join(format!(".warpplay-{}-{number}.part", std::process::id()));
-    let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
-    let written = fill(file, bytes, permissions).and_then(|()| fs::rename(&beside, &target));
-    if let Err(error) = written {
-        // The first error is the one to tell; a part that cannot be removed either is on a disk that is lost anyway.
-        let _ = fs::remove_file(&beside);
-        return Err(failed(error));
-    }
-    sync_folder(&folder).map_err(failed)
+/// What is written goes to a hidden file in the same folder, `.warpplay-` with random letters and `.part`; [`finish`](Self::finish) gives it its name. Whatever fails
+/// before, and whenever the process is killed, the file that was there stays as it was. A hidden file is removed when this is dropped; one that a killed process left is
+/// removed by the first write to the same folder an hour later or more.
+///
+/// ```
+/// use std::io::Write;
+/// use warpplay::AtomicFile;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("result.txt");
+/// let mut file = AtomicFile::create(&path)?;
+/// file.write_all(b"complete")?;
+/// assert!(!path.exists());
+/// file.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"complete");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    /// As the caller gave it, for errors.
+    given: PathBuf,
+    /// With symbolic links followed, so that a link stays a link.
+    target: PathBuf,
+    part: NamedTempFile,
 }
 
-fn fill(mut file: File, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
-    file.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
+impl AtomicFile {
+    /// Makes the hidden file. Finds what would keep it from its name later: before the work whose result it is to hold.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path and the reason: its folder is missing or closed to us, it names a folder, a device or a pipe, it is write-protected, or the system takes
+    /// no such name.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = |error: io::Error| Error::file(path, None, format!("cannot be written: {error}"));
+        let refused = |reason: &str| Error::file(path, None, format!("cannot be written: {reason}"));
+        let target = followed(path).map_err(failed)?;
+        let is_folder_name = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if target.file_name().is_none() || is_folder_name {
+            return Err(refused("the path names no file"));
+        }
+        // Renaming asks none of this.
+        match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => return Err(refused("it is a folder, expected a file")),
+            Ok(found) if !found.is_file() => return Err(refused("it is a device or a pipe, expected a file")),
+            Ok(found) if found.permissions().readonly() => return Err(refused("the file is read-only")),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let folder = folder_of(&target);
+        fs::metadata(folder).map_err(failed)?;
+        remove_stale(folder);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Of what everybody may read the system takes away what the user's mask says.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let part = builder.tempfile_in(folder).map_err(failed)?;
+        // Says to others that it is in use. Where a file system has no locks, its age says so.
+        let _ = part.as_file().lock();
+        Ok(Self { given: path.to_path_buf(), target, part })
     }
-    file.sync_all()
+
+    /// The hidden file, which holds what was written so far.
+    pub fn part(&self) -> &Path {
+        self.part.path()
+    }
+
+    /// Gives the file its name, once its content is on the disk. A file that is replaced hands on its permissions.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path, the hidden file's name and the system's reason, a full disk among them.
+    pub fn finish(self) -> Result<()> {
+        let Self { given, target, part } = self;
+        let hidden = part.path().to_path_buf();
+        let failed = |error: io::Error| failure(&given, &hidden, &error);
+        if let Ok(found) = fs::metadata(&target) {
+            part.as_file().set_permissions(found.permissions()).map_err(failed)?;
+        }
+        part.as_file().sync_all().map_err(failed)?;
+        part.persist(&target).map_err(|error| failed(error.error))?;
+        sync_folder(folder_of(&target)).map_err(failed)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.part.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.part.as_file_mut().flush()
+    }
+}
+
+/// Writes `bytes` to `path`, whole or not at all.
+///
+/// # Errors
+/// Those of [`AtomicFile`].
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).map_err(|error| failure(path, file.part(), &error))?;
+    file.finish()
+}
+
+fn failure(path: &Path, hidden: &Path, error: &io::Error) -> Error {
+    let hidden = hidden.file_name().unwrap_or_default().display().to_string();
+    Error::file(path, None, format!("cannot be written (first to {hidden} beside it): {error}"))
+}
+
+/// Where symbolic links lead, also to a file that is not there yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..LINKS {
+        match fs::symlink_metadata(&target) {
+            Ok(found) if found.is_symlink() => target = folder_of(&target).join(fs::read_link(&target)?),
+            Ok(_) => return Ok(target),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(target),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("more than {LINKS} symbolic links lead to one another")))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Removes what killed processes left in a folder; looks once into each.
+fn remove_stale(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_path_buf()) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if is_ours && is_stale(&entry.path()) {
+            // One that cannot be removed takes room, and harms nobody.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether nobody writes a hidden file any more: it is old, and no process holds its lock.
+fn is_stale(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let age = file.metadata().and_then(|found| found.modified()).map(|time| time.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age >= STALE) && file.try_lock().is_ok()
 }
 
 /// Makes the new name last. Systems that cannot sync a folder keep names by themselves.
@@ -88,4 +205,104 @@ pub(crate) fn expect_file(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_has_its_name_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.finish().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["file".to_string()]));
+        // Given up, it leaves nothing.
+        drop(AtomicFile::create(&folder.path().join("other")).unwrap());
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_link_stays_a_link_and_may_lead_to_what_is_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        write(&link, b"content").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"content");
+        let (lost, round) = (folder.path().join("lost"), folder.path().join("round"));
+        std::os::unix::fs::symlink("missing/file", &lost).unwrap();
+        std::os::unix::fs::symlink("round", &round).unwrap();
+        let error = AtomicFile::create(&lost).unwrap_err().to_string();
+        assert!(error.contains("cannot be written: No such file or directory"), "{error}");
+        let error = AtomicFile::create(&round).unwrap_err().to_string();
+        assert!(error.contains("more than 40 symbolic links"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_found_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let protected = at("protected");
+        fs::write(&protected, "").unwrap();
+        fs::set_permissions(&protected, {
+            let mut permissions = fs::metadata(&protected).unwrap().permissions();
+            permissions.set_readonly(true);
+            permissions
+        })
+        .unwrap();
+        for (path, reason) in [
+            (at(&"x".repeat(256)), "File name too long"),
+            (at("missing/file"), "No such file or directory"),
+            (folder.path().to_path_buf(), "it is a folder, expected a file"),
+            (at("name/"), "the path names no file"),
+            ("/dev/null".into(), "it is a device or a pipe, expected a file"),
+            (protected, "the file is read-only"),
+        ] {
+            let error = AtomicFile::create(&path).unwrap_err().to_string();
+            assert!(error.contains(&format!("cannot be written: {reason}")), "{error}");
+        }
+        assert_eq!(names(folder.path()), ["protected"]);
+    }
+
+    /// A hidden file with a name that a process of the same number had, as in another container, is nobody's business; names are random.
+    #[test]
+    fn what_a_killed_process_left_is_removed_when_it_is_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = |name: &str, age: Duration| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+            file
+        };
+        drop(left(".warpplay-1-0.part", 2 * STALE));
+        drop(left(".warpplay-young.part", Duration::ZERO));
+        drop(left("warpplay-mine.part", 2 * STALE));
+        let used = left(".warpplay-used.part", 2 * STALE);
+        used.lock().unwrap();
+        write(&folder.path().join("file"), b"content").unwrap();
+        assert_eq!(names(folder.path()), [".warpplay-used.part", ".warpplay-young.part", "file", "warpplay-mine.part"]);
+    }
+
+    #[test]
+    fn a_full_disk_names_the_hidden_file() {
+        let error = failure(Path::new("a/file"), Path::new("a/.warpplay-x.part"), &io::Error::other("no space"));
+        let expected = "a/file: cannot be written (first to .warpplay-x.part beside it): no space";
+        assert_eq!(error.to_string(), expected);
+    }
 }

@@ -5,6 +5,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use super::mapped::Mapping;
+use crate::Result;
 
 /// What a column can hold: plain numbers, which every pattern of bits is a value of.
 pub trait Cell: sealed::Cell {}
@@ -65,6 +66,17 @@ impl<T: Cell> Column<T> {
     pub(super) fn mapped(mapping: &Arc<Mapping>, range: Range<usize>) -> Option<Self> {
         mapping.get(range.clone()).and_then(T::cells)?;
         Some(Self(Memory::Mapped(Arc::clone(mapping), range)))
+    }
+
+    /// Makes sure that the file that it lies in is still whole.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) for one that was cut short since it was opened.
+    pub(super) fn expect_whole(&self) -> Result<()> {
+        match &self.0 {
+            Memory::Owned(_) => Ok(()),
+            Memory::Mapped(mapping, _) => mapping.expect_whole(),
+        }
     }
 
     /// The column's bytes, in the order of this machine.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
@@ -11,7 +11,11 @@ use crate::{Error, Result};
 
 /// A file's bytes, mapped for reading. They begin at a page, so that every offset that is a multiple of 64 is aligned for any number.
 #[derive(Debug)]
-pub(super) struct Mapping(Mmap);
+pub(super) struct Mapping {
+    map: Mmap,
+    file: File,
+    path: PathBuf,
+}
 
 impl Mapping {
     /// Maps a whole file.
@@ -25,8 +29,24 @@ impl Mapping {
         atomic_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
         // SAFETY: the map is read-only and private to this value. What remains is that another program cuts or overwrites the file while it is mapped; this
-        // library never does (files are written under a new name, synced, and renamed), and the documentation of data sets forbids it to others.
-        unsafe { Mmap::map(&file) }.map(Self).map_err(failed)
+        // library never does (files are written under a new name, synced, and renamed), the documentation of data sets forbids it to others, and `expect_whole` finds a
+        // file that was cut before the next pass reads it.
+        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
+        Ok(Self { map, file, path: path.to_path_buf() })
+    }
+
+    /// Makes sure that the file is still as long as it was: reading what was cut off would end the process.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path and both lengths.
+    pub fn expect_whole(&self) -> Result<()> {
+        let failed = |error: std::io::Error| Error::file(&self.path, None, format!("cannot be read: {error}"));
+        let length = self.file.metadata().map_err(failed)?.len();
+        if length >= self.map.len() as u64 {
+            return Ok(());
+        }
+        let reason = format!("has {length} bytes, and had {} when it was opened: it was cut short", self.map.len());
+        Err(Error::file(&self.path, None, reason))
     }
 }
 
@@ -34,6 +54,6 @@ impl Deref for Mapping {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.map
     }
 }

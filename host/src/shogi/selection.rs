@@ -21,11 +21,12 @@ impl<'a> From<&'a Shard> for Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Refuses a parent that there is not, or that is named twice.
+    /// Refuses a parent that there is not, or that is named twice, and a shard whose file was cut short.
     ///
     /// # Errors
-    /// [`Error::Shape`] with its number.
+    /// [`Error::Shape`] with its number; [`Error::File`].
     pub fn check(&self) -> Result<()> {
+        self.shard.expect_whole()?;
         let parents = self.parents.unwrap_or_default();
         let n = self.shard.n_parents();
         if let Some(pair) = parents.windows(2).find(|pair| pair[0] >= pair[1]) {

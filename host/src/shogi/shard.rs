@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::column::Column;
+use crate::Result;
 
 /// A piece of a data set: positions of games (*parents*) with all their legal moves (*children*), in columns.
 ///
@@ -69,6 +70,22 @@ impl Shard {
             + self.first_change.as_bytes().len()
             + self.changes.as_bytes().len();
         bytes as u64
+    }
+
+    /// Makes sure that the files that columns lie in are still whole: to be asked before each pass over them.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) for one that was cut short since it was opened.
+    pub(in crate::shogi) fn expect_whole(&self) -> Result<()> {
+        self.pieces.expect_whole()?;
+        self.sides.expect_whole()?;
+        self.plies.expect_whole()?;
+        self.games.expect_whole()?;
+        self.first_child.expect_whole()?;
+        self.played.expect_whole()?;
+        self.differences.expect_whole()?;
+        self.first_change.expect_whole()?;
+        self.changes.expect_whole()
     }
 
     /// A sum over the parents with their children, the same in any order.

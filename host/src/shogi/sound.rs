@@ -20,8 +20,9 @@ impl Shard {
     /// Refuses columns that do not belong together or name what there is not: after it nothing that follows the indices goes beyond a column.
     ///
     /// # Errors
-    /// [`Error::Shape`] with the column, the slot and what is allowed there.
+    /// [`Error::Shape`] with the column, the slot and what is allowed there; [`Error::File`] for a file that was cut short.
     pub(in crate::shogi) fn expect_columns(&self) -> Result<()> {
+        self.expect_whole()?;
         // Nothing at all is an empty shard too.
         if *self == Self::default() {
             return Ok(());

@@ -11,6 +11,8 @@
 //! | `levels` | GPU | level by level, two launches a level, a deal from the host an iteration |
 //! | `graph` | GPU | ours: the same launches recorded once, deals uploaded a thousand at a time, tables by bucket, so that a deal's sets lie side by side |
 //!
+//! Results call them by [`Program::label`].
+//!
 //! Tables are `[sequence][bucket][fold, call, raise]`; a sequence is a node of the betting tree where somebody acts, numbered level by level; a bucket is the
 //! unordered set of a player's hole cards and the board. What was measured and what was found wrong stands in `docs/papers/cfr_thesis.md`.
 //!

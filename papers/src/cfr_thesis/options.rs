@@ -17,6 +17,18 @@ named! {
     Graph = "graph",
 }
 
+impl Program {
+    /// What tables, figures and notes call it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Recursive => "recursive",
+            Self::Iterative => "iterative, CPU",
+            Self::Levels => "iterative, GPU",
+            Self::Graph => "graph, GPU",
+        }
+    }
+}
+
 named! {
     /// Where the kernels keep regrets, averages and utilities of a sequence while they work on it.
     Rows:

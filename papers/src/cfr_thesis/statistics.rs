@@ -35,7 +35,7 @@ pub enum Source {
     AllFive,
     /// The last four: the first is dropped.
     LastFour,
-    /// Both give it.
+    /// Both: their means are equal.
     Either,
     /// Neither does.
     Neither,
@@ -56,7 +56,7 @@ impl Source {
         match self {
             Self::AllFive => "all five",
             Self::LastFour => "the last four",
-            Self::Either => "five or four",
+            Self::Either => "all five and the last four alike",
             Self::Neither => "neither",
         }
     }
@@ -67,7 +67,7 @@ impl Source {
 pub struct Origin {
     /// Of the average, to six digits.
     pub average: Source,
-    /// Of the average, to the four digits that two lines have.
+    /// Of the average, to the four digits behind the point that two lines have.
     pub average_to_four_digits: Source,
     /// Of the deviation as one of a sample, to six digits.
     pub sample: Source,

@@ -51,7 +51,7 @@ fn game(players: usize, raises: u32, deck: Deck, [hole, board]: [usize; 2]) -> R
 pub struct Point {
     /// Sequences a level, on average.
     pub per_level: f64,
-    /// Milliseconds an iteration of the iterative program.
+    /// Milliseconds an iteration of a program of the CPU.
     pub cpu_ms: f64,
     /// Milliseconds an iteration of the program `levels`.
     pub gpu_ms: f64,

@@ -15,6 +15,10 @@ use warpplay_gpu::ptx::embedded;
 
 /// Version of a journal's lines.
 const SCHEMA: u32 = 1;
+/// Version of the frame that a command's results are written in.
+const FRAME: u32 = 2;
+/// How a journal begins: a file with a part of this, or with a first line that begins so and was cut off, is a journal that a full disk ended.
+const BEGINNING: &[u8] = br#"{"schema":1,"kind":"journal","#;
 
 /// Publication, options and machine of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,6 +152,8 @@ struct RecordLine {
 pub struct Journal {
     header: Option<Header>,
     records: BTreeMap<String, Record>,
+    /// The items' sheets, in the order of the items; none in a journal's own file.
+    sheets: Vec<Value>,
     file: Option<(PathBuf, File)>,
 }
 
@@ -170,23 +176,41 @@ impl Journal {
         };
         let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(failed)?;
         lock(path, &file)?;
-        let mut journal = Self { header: None, records: BTreeMap::new(), file: Some((path.to_path_buf(), file)) };
-        journal.append(&FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() })?;
-        journal.header = Some(header);
+        let mut journal = Self { file: Some((path.to_path_buf(), file)), ..Self::default() };
+        journal.begin(header).inspect_err(|_| {
+            // Without its first line it is of no use, as on a full disk; the first error is the one to tell.
+            let _ = fs::remove_file(path);
+        })?;
         Ok(journal)
     }
 
-    /// Goes on with a file. A last line that a kill cut off is removed.
+    /// Writes the first line.
+    fn begin(&mut self, header: Header) -> Result<()> {
+        self.append(&FirstLine { schema: SCHEMA, kind: "journal".into(), header: header.clone() })?;
+        self.header = Some(header);
+        Ok(())
+    }
+
+    /// Goes on with a file. A last line that a kill or a full disk cut off is removed; if it is the first too, the run begins.
     ///
     /// # Errors
     /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, build, device or set of options: both values are named.
     pub fn resume(path: &Path, header: &Header) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
+        expect_file(path)?;
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(path, &file)?;
-        let text = read_text(path)?;
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let mut journal = Self::parse(path, &text[..whole])?;
+        let mut bytes = fs::read(path).map_err(failed)?;
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
+            file.set_len(0).map_err(failed)?;
+            let mut journal = Self { file: Some((path.to_path_buf(), file)), ..Self::default() };
+            journal.begin(header.clone())?;
+            return Ok(journal);
+        }
+        // A file without a line break is read whole, to be told what is wrong with it.
+        bytes.truncate(if whole == 0 { bytes.len() } else { whole });
+        let mut journal = Self::parse(path, &text_of(path, bytes)?)?;
         if let Some(difference) = journal.header.as_ref().and_then(|found| header.difference(found, true)) {
             return Err(Error::file(path, None, format!("was measured with {difference}")));
         }
@@ -200,7 +224,9 @@ impl Journal {
     /// # Errors
     /// [`Error::File`] if it is neither.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        expect_file(path)?;
+        let bytes = fs::read(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
+        let text = text_of(path, bytes)?;
         if let Ok(value) = serde_json::from_str::<Value>(&text)
             && let (Some(header), Some(records)) =
                 (value.pointer("/report/header"), value.pointer("/report/measurements"))
@@ -208,9 +234,14 @@ impl Journal {
             let wrong = |error: serde_json::Error| {
                 Error::file(path, None, format!("no file of a publication's results: {error}"))
             };
+            if value["schema"] != FRAME {
+                let reason = format!("field schema: {} is not known, this program reads {FRAME}", value["schema"]);
+                return Err(Error::file(path, None, reason));
+            }
             return Ok(Self {
                 header: Some(Header::deserialize(header).map_err(wrong)?),
                 records: BTreeMap::deserialize(records).map_err(wrong)?,
+                sheets: value.pointer("/report/sheets").and_then(Value::as_array).cloned().unwrap_or_default(),
                 file: None,
             });
         }
@@ -230,16 +261,32 @@ impl Journal {
             ));
         }
         let mut records = BTreeMap::new();
+        let mut at = BTreeMap::new();
         for (number, line) in lines {
-            let line: RecordLine = serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
-            records.insert(line.key, line.record);
+            let line: RecordLine = serde_json::from_str(line).map_err(|error| match error.is_eof() {
+                true => Error::file(path, Some(number), "the line is cut off; --resume of its run removes it"),
+                false => wrong(number, error.to_string()),
+            })?;
+            let before = at.insert(line.key.clone(), number);
+            let old = records.insert(line.key.clone(), line.record.clone());
+            if let (Some(before), Some(old)) = (before, old)
+                && old != line.record
+            {
+                let reason = format!("{} is in line {before} too, with another result", line.key);
+                return Err(Error::file(path, Some(number), reason));
+            }
         }
-        Ok(Self { header: Some(first.header), records, file: None })
+        Ok(Self { header: Some(first.header), records, ..Self::default() })
     }
 
     /// What it was of; nothing of one in memory.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
+    }
+
+    /// An item's tables, figures and notes as the file has them.
+    pub(super) fn sheet(&self, item: &str) -> Option<&Value> {
+        self.sheets.iter().find(|sheet| sheet["item"] == item)
     }
 
     /// A measurement.
@@ -272,8 +319,21 @@ impl Journal {
     }
 }
 
-fn read_text(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))
+/// Opening a pipe waits for a writer, and a device may never end.
+fn expect_file(path: &Path) -> Result<()> {
+    let found = fs::metadata(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
+    if found.is_file() {
+        return Ok(());
+    }
+    Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        Error::file(path, Some(line), "is not text, and no journal of a publication")
+    })
 }
 
 fn lock(path: &Path, file: &File) -> Result<()> {

@@ -30,7 +30,7 @@ pub struct Report {
 ///
 /// # Errors
 /// What [`Paper::sheet`] says, but for an end on request: the report then has the sheets that are ready, and is not [complete](Report::complete).
-/// [`Stop::NotReached`] if a replay left out recorded measurements of these items.
+/// [`Stop::NotReached`] if a replay left out recorded measurements of these items; [`Stop::Differs`] if a replay of a file with tables comes to others.
 pub fn measure(
     paper: &dyn Paper,
     items: &[Item],
@@ -46,7 +46,10 @@ pub fn measure(
     for item in items {
         run.begin(item.name);
         match paper.sheet(item, &mut run) {
-            Ok(sheet) => sheets.push(sheet),
+            Ok(sheet) => {
+                run.expect_same(&sheet)?;
+                sheets.push(sheet);
+            }
             Err(Stop::Interrupted) => break,
             Err(stop) => return Err(stop),
         }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::thread::available_parallelism;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpplay::{Device, Error};
 
+use super::Sheet;
 use super::journal::{Header, Journal, Record};
 
 /// Why a run ended early.
@@ -110,6 +112,9 @@ pub struct Replayed {
     pub repeated: u64,
     /// Measurements of times alone, which were taken from the file.
     pub taken: u64,
+    /// Items whose tables, figures and notes were held to the file's: none where the file is a journal, or of another build or machine.
+    #[serde(default)]
+    pub items: u64,
 }
 
 /// What a run repeats, and how far it is.
@@ -118,6 +123,8 @@ struct Replay {
     /// Keys that were asked for.
     reached: BTreeSet<String>,
     replayed: Replayed,
+    /// Whether tables too must be the same: they tell build and machine.
+    same_origin: bool,
 }
 
 /// A run of a publication's items.
@@ -157,7 +164,8 @@ impl<'a> Run<'a> {
             )
             .into());
         }
-        self.replay = Some(Replay { recorded, reached: BTreeSet::new(), replayed: Replayed::default() });
+        let same_origin = recorded.header().is_some_and(|found| header.difference(found, true).is_none());
+        self.replay = Some(Replay { recorded, reached: BTreeSet::new(), replayed: Replayed::default(), same_origin });
         Ok(self)
     }
 
@@ -174,6 +182,12 @@ impl<'a> Run<'a> {
     /// The measurements so far.
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Threads of the processor; in a replay those of the recorded run, so that the same is measured.
+    pub fn cpu_threads(&self) -> usize {
+        let recorded = self.replay.as_ref().and_then(|replay| replay.recorded.header());
+        recorded.map_or_else(|| available_parallelism().map_or(1, usize::from), |header| header.cpu_threads)
     }
 
     /// So many more measurements are to come.
@@ -350,6 +364,23 @@ impl<'a> Run<'a> {
             Some((key, _)) => Err(Stop::NotReached { key: key.clone(), n: 1 + left.count() }),
             None => Ok(()),
         }
+    }
+
+    /// In a replay of a file with tables, holds an item's tables, figures and notes to the recorded ones.
+    ///
+    /// # Errors
+    /// [`Stop::Differs`] names the first part that differs.
+    pub(super) fn expect_same(&mut self, sheet: &Sheet) -> Result<(), Stop> {
+        let Some(replay) = self.replay.as_mut().filter(|replay| replay.same_origin) else { return Ok(()) };
+        let Some(recorded) = replay.recorded.sheet(&sheet.item) else { return Ok(()) };
+        // Numbers as they are read again: the file's were read once.
+        let now = serde_json::to_string(sheet).and_then(|text| serde_json::from_str::<Value>(&text));
+        let now = now.map_err(|error| Stop::NotKept { key: sheet.item.clone(), reason: error.to_string() })?;
+        if now != *recorded {
+            return Err(differs(&format!("item {}", sheet.item), recorded, &now));
+        }
+        replay.replayed.items += 1;
+        Ok(())
     }
 
     /// The measurements, when all is done.

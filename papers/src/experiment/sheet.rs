@@ -122,7 +122,7 @@ impl Table {
 
     /// Which columns are aligned to the left: the first, and those with words.
     fn left(&self) -> Vec<bool> {
-        let has_words = |at: usize| self.rows.iter().any(|row| matches!(row[at], Cell::Text(_)));
+        let has_words = |at: usize| self.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Text(_))));
         (0..self.columns.len()).map(|at| at == 0 || has_words(at)).collect()
     }
 }

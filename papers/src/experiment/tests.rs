@@ -155,8 +155,8 @@ fn a_replay_finds_what_is_not_the_same() {
     let (paper, file) = (Counted { offset: 0 }, path("replay"));
     let whole = run(&paper, Journal::create(&file, header(&paper)).expect("new"), u64::MAX).0.expect("measured");
     let json = path("replay.json");
-    fs::write(&json, serde_json::to_string(&json!({ "report": whole })).expect("JSON")).expect("written");
-    for file in [&file, &json] {
+    fs::write(&json, serde_json::to_string(&json!({ "schema": 2, "report": whole })).expect("JSON")).expect("written");
+    for (file, items) in [(&file, 0), (&json, 2)] {
         for (offset, differs) in [(0, false), (1, true)] {
             let paper = Counted { offset };
             let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
@@ -167,7 +167,7 @@ fn a_replay_finds_what_is_not_the_same() {
             match found {
                 Ok(report) => {
                     assert!(!differs && report.sheets == whole.sheets);
-                    assert_eq!(report.replayed, Some(Replayed { repeated: 6, taken: 0 }));
+                    assert_eq!(report.replayed, Some(Replayed { repeated: 6, taken: 0, items }));
                 }
                 Err(stop) => assert_eq!((differs, stop.to_string().as_str()), (true, "table1 1: 2 now, 1 recorded")),
             }
@@ -185,12 +185,12 @@ fn a_replay_decides_by_the_recorded_times() {
     // Slower than it was, it would leave out what came after: the recorded times count.
     let again = decided(2.0, Device::cpu(), &[], Some(&whole)).expect("the same");
     assert_eq!((&again.sheets, &again.measurements), (&whole.sheets, &whole.measurements));
-    assert_eq!(again.replayed, Some(Replayed { repeated: 3, taken: 1 }));
+    assert_eq!(again.replayed, Some(Replayed { repeated: 3, taken: 1, items: 0 }));
     // Faster than it was, it would ask for what was not recorded.
     let slow = decided(2.0, Device::cpu(), &[], None).expect("measured");
     assert_eq!(slow.measurements.len(), 2);
     let again = decided(0.5, Device::cpu(), &[], Some(&slow)).expect("the same");
-    assert_eq!(again.replayed, Some(Replayed { repeated: 1, taken: 1 }));
+    assert_eq!(again.replayed, Some(Replayed { repeated: 1, taken: 1, items: 0 }));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_replay_that_leaves_out_recorded_measurements_fails() {
     let items: Vec<&str> = whole.measurements.values().map(|record| record.item.as_str()).collect();
     assert_eq!(items, ["times", "times", "times", "kernels", "kernels", "times"], "in the order of the keys");
     let same = decided(0.5, Device::simt(), &[], Some(&whole)).expect("the same");
-    assert_eq!(same.replayed, Some(Replayed { repeated: 5, taken: 1 }));
+    assert_eq!(same.replayed, Some(Replayed { repeated: 5, taken: 1, items: 0 }));
     let all: &[&str] = &[];
     for only in [all, &["kernels"]] {
         let stop = decided(0.5, Device::cpu(), only, Some(&whole)).expect_err("without kernels");
@@ -207,7 +207,7 @@ fn a_replay_that_leaves_out_recorded_measurements_fails() {
     }
     // What is not asked for is not missed.
     let times = decided(0.5, Device::cpu(), &["times"], Some(&whole)).expect("the same");
-    assert_eq!(times.replayed, Some(Replayed { repeated: 3, taken: 1 }));
+    assert_eq!(times.replayed, Some(Replayed { repeated: 3, taken: 1, items: 0 }));
     // A file that does not say of which items its measurements are: all items together reach all of them.
     let mut old = whole.clone();
     old.measurements.values_mut().for_each(|record| record.item.clear());
@@ -271,7 +271,7 @@ fn a_journal_of_another_build_is_refused() {
 fn what_is_no_journal_is_named() {
     let file = path("wrong");
     let header = header(&Counted { offset: 0 });
-    for (content, reason) in [("", "empty"), ("{}\n", "missing field"), ("words\n", "expected value")] {
+    for (content, reason) in [("{}", "missing field"), ("{}\n", "missing field"), ("words\n", "expected value")] {
         fs::write(&file, content).expect("written");
         let found = Journal::resume(&file, &header).expect_err("no journal").to_string();
         assert!(found.contains(reason), "{found}");
@@ -281,6 +281,80 @@ fn what_is_no_journal_is_named() {
     let found = Journal::resume(&file, &header).expect_err("another schema").to_string();
     assert!(found.contains("schema 9"), "{found}");
     fs::remove_file(&file).expect("there");
+}
+
+/// A disk that was full may have cut the first line, or a letter of several bytes.
+#[test]
+fn a_journal_that_was_cut_anywhere_is_gone_on_with() {
+    let (paper, file) = (Counted { offset: 0 }, path("cut"));
+    let mut journal = Journal::create(&file, header(&paper)).expect("new");
+    journal.insert("first", Record { exact: json!("…"), ..Record::default() }).expect("kept");
+    journal.insert("second … third", Record::default()).expect("kept");
+    drop(journal);
+    let whole = fs::read(&file).expect("there");
+    let lines: Vec<usize> = (0..whole.len()).filter(|&at| whole[at] == b'\n').map(|at| at + 1).collect();
+    assert_eq!(lines.len(), 3);
+    for end in 0..=whole.len() {
+        fs::write(&file, &whole[..end]).expect("written");
+        let ours = header(&paper);
+        let journal = Journal::resume(&file, &ours).unwrap_or_else(|error| panic!("{end} bytes: {error}"));
+        let expected = lines.iter().filter(|&&line| line <= end).count().saturating_sub(1);
+        assert_eq!(journal.records().len(), expected, "{end} bytes");
+        drop(journal);
+        assert_eq!(text(&file).lines().count(), expected + 1, "{end} bytes");
+    }
+    // Nothing of another file is removed.
+    fs::write(&file, "words of somebody").expect("written");
+    assert!(Journal::resume(&file, &header(&paper)).is_err());
+    assert_eq!(text(&file), "words of somebody");
+    fs::remove_file(&file).expect("there");
+}
+
+#[test]
+fn two_results_of_one_measurement_are_told() {
+    let (paper, file) = (Counted { offset: 0 }, path("two"));
+    let mut journal = Journal::create(&file, header(&paper)).expect("new");
+    journal.insert("n", Record { exact: json!(1), ..Record::default() }).expect("kept");
+    drop(journal);
+    let line = text(&file).lines().nth(1).expect("a record").to_string();
+    fs::write(&file, format!("{}{line}\n{}\n", text(&file), line.replace(":1", ":2"))).expect("written");
+    for error in [Journal::read(&file).expect_err("two"), Journal::resume(&file, &header(&paper)).expect_err("two")] {
+        let said = error.to_string();
+        assert!(said.contains("line 4") && said.contains("n is in line 3 too, with another result"), "{said}");
+    }
+    fs::remove_file(&file).expect("there");
+}
+
+#[test]
+fn a_replay_holds_the_tables_of_its_file() {
+    let (paper, file) = (Counted { offset: 0 }, path("tables.json"));
+    let journal = Journal::create(&path("tables"), header(&paper)).expect("new");
+    let whole = run(&paper, journal, u64::MAX).0.expect("measured");
+    let replayed = |change: &dyn Fn(&mut Value)| {
+        let mut value = json!({ "schema": 2, "report": whole });
+        change(&mut value);
+        fs::write(&file, value.to_string()).expect("written");
+        let mut watch = |_: &Step<'_>| ControlFlow::Continue(());
+        let replay = Run::new(Device::cpu(), true, Journal::in_memory(), &mut watch);
+        let replay = replay.replay(Journal::read(&file)?, &header(&paper))?;
+        measure(&paper, paper.items(), replay, |_| ControlFlow::Continue(()))
+    };
+    assert_eq!(replayed(&|_| ()).expect("the same").replayed, Some(Replayed { repeated: 6, taken: 0, items: 2 }));
+    let cell = "/report/sheets/1/tables/0/rows/2/1";
+    let stop = replayed(&|value| *value.pointer_mut(cell).expect("a cell") = json!(28)).expect_err("another cell");
+    let said = stop.to_string();
+    assert_eq!(said, "item table2: tables 0 rows 2 1 27.0 now, tables 0 rows 2 1 28 recorded");
+    let stop = replayed(&|value| value["schema"] = json!(99)).expect_err("another schema").to_string();
+    assert!(stop.contains("field schema: 99 is not known"), "{stop}");
+    // Another machine's tables tell another machine.
+    let elsewhere = |value: &mut Value| {
+        value["report"]["header"]["cpu_name"] = json!("another");
+        *value.pointer_mut(cell).expect("a cell") = json!(28);
+    };
+    assert_eq!(replayed(&elsewhere).expect("the same").replayed.map(|replayed| replayed.items), Some(0));
+    for file in [file, path("tables")] {
+        fs::remove_file(file).expect("there");
+    }
 }
 
 #[test]

@@ -371,6 +371,8 @@ pub mod makers {
     pub const TURING_CORES: f64 = 64.0;
     /// Most threads that a multiprocessor of compute capability 7.5 holds at once: NVIDIA CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
     pub const T4_THREADS: f64 = 1024.0;
+    /// Most blocks that a multiprocessor of compute capability 7.5 holds at once: the same table.
+    pub const T4_BLOCKS: f64 = 16.0;
     /// Bytes of shared memory that a multiprocessor reads in a clock, 32 banks of 4 bytes: the same guide, "Shared Memory".
     pub const SHARED_BYTES: f64 = 128.0;
     /// Bytes of the least transaction with global memory: NVIDIA CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".

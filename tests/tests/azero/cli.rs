@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
@@ -168,7 +169,13 @@ fn weights_that_are_wrong_are_refused_by_name_and_nothing_is_overwritten() {
         "layers.1.res_0_conv_",
     );
     with(&|tensors| tensors.get_mut(name).expect("there").shape = vec![4, 4, 9, 1], name);
-    with(&|tensors| tensors.get_mut(name).expect("there").bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes()), name);
+    let nan = |tensor: &mut Raw| tensor.bytes[..4].copy_from_slice(&f32::NAN.to_le_bytes());
+    with(&|tensors| nan(tensors.get_mut(name).expect("there")), name);
+    // Of several faults always the same one is told.
+    let first = good.keys().min().expect("a tensor");
+    for _ in 0..3 {
+        with(&|tensors| tensors.values_mut().for_each(nan), &format!("tensor {first}, "));
+    }
     let mut bytes = fs::read(scratch.path("net.safetensors")).expect("readable");
     bytes.truncate(bytes.len() - 8);
     fs::write(scratch.path("bad.safetensors"), &bytes).expect("written");
@@ -274,9 +281,24 @@ fn options_that_are_wrong_are_refused_by_name() {
             "analyse --weights net.safetensors --json ./net.safetensors --device cpu",
             "--json and --weights name the same file",
         ),
+        (
+            "match --a net.safetensors,simulations=2 --json ./net.safetensors --device cpu",
+            "--json and --a name the same file",
+        ),
+        (
+            "match --b net.safetensors,simulations=2 --json ./net.safetensors --device cpu",
+            "--json and --b name the same file",
+        ),
         ("train --records games.jsonl --save-weights games.jsonl", "--save-weights and --records name the same file"),
         ("train --records games.jsonl --save-weights net --gate 1", "option gate: 1"),
         ("train --records games.jsonl --save-weights net --learning-rate 0", "option learning_rate: 0"),
+        (
+            "train --records games.jsonl --save-weights net --gate 2 --uniform",
+            "--uniform and --playouts cannot be used",
+        ),
+        ("learn --folder run --precision f16 --device cpu", "option precision: f16"),
+        ("learn --folder run --games 70000 --parallel 70000 --device cpu", "option parallel: 70000 is not allowed"),
+        ("learn --folder run --games 4 --batch 60000 --device cpu", "option batch: 60000 is not allowed (at most 4000"),
         ("learn --folder run --width 0 --device cpu", "option width: 0"),
     ] {
         let said = scratch.fails(2, line);
@@ -534,4 +556,138 @@ fn learning_goes_on_in_its_folder() {
     assert!(shown.contains("1 iterations are done already") && shown.contains("iteration 2 of 2"), "{shown}");
     assert_eq!(scratch.json("learn.json")["report"]["iterations"].as_array().map(Vec::len), Some(2));
     assert!(Network::load(scratch.path("best.safetensors")).is_ok());
+}
+
+#[test]
+fn a_gate_that_cannot_be_played_is_refused_before_the_training() {
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    scratch.ok("selfplay --games 2 --simulations 2 --weights net.safetensors --device cpu --save-games games.jsonl");
+    let line = "train --records games.jsonl --weights net.safetensors --batch 16 --epochs 1 --gate 2 --device cpu --save-weights new.safetensors --checkpoint state.safetensors";
+    for (more, words) in [
+        ("--gate-precision bf16", "the gate match: option precision: bf16"),
+        ("--gate-engine fused", "the gate match: option engine: fused"),
+    ] {
+        let said = scratch.fails(2, &format!("{line} {more}"));
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(scratch.names(), ["games.jsonl", "net.safetensors"], "no training has begun");
+}
+
+#[test]
+fn a_run_that_was_refused_can_be_begun_with_other_options() {
+    let scratch = new_scratch();
+    let line = "learn --folder run --width 2 --depth 0 --games 2 --simulations 2 --gate 2 --epochs 1 --iterations 1 --device cpu";
+    // More than the games have, which is known when they are played.
+    assert!(
+        scratch.fails(2, &format!("{line} --batch 1999")).contains("option batch: 1999 is not allowed (at most the ")
+    );
+    scratch.ok(&format!("{line} --batch 16"));
+    // Files of the run are no place for results.
+    let kept = scratch.text("run/learn.json");
+    for (file, option) in [("learn.json", "--json"), ("network-0001.safetensors", "--save-weights")] {
+        let said = scratch.fails(2, &format!("{line} --batch 16 {option} ./run/{file}"));
+        assert!(said.contains(&format!("{option} and --folder name the same file")), "{said}");
+    }
+    assert_eq!(scratch.text("run/learn.json"), kept);
+    scratch.ok(&format!("{line} --batch 16 --save-weights run/best.safetensors"));
+}
+
+/// Ends a program that is at work as Ctrl-C does; it must end well, and soon.
+#[cfg(unix)]
+fn interrupted(line: &str, mut child: std::process::Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success(), "{line}: it ended by itself");
+    let status = programs::end_of(&mut child, Duration::from_secs(10));
+    if status.is_none() {
+        let _ = child.kill();
+    }
+    assert_eq!(status.expect(line).code(), Some(0), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_heard_within_a_move() {
+    let scratch = new_scratch();
+    let lines = [
+        "perft --depth 14",
+        "selfplay --playouts 100 --simulations 1000000 --games 2 --device cpu",
+        "match --a playouts,playouts=100,simulations=1000000 --b random --games 2 --device cpu",
+        "match --a mcts,steps=1000000000 --b random --games 2 --device cpu",
+        "play --white engine --playouts 100 --simulations 1000000 --device cpu",
+    ];
+    let start = |(number, line): (usize, &&'static str)| {
+        let mut command = scratch.command(&format!("{line} --json {number}.json"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the program starts")
+    };
+    let children: Vec<_> = lines.iter().enumerate().map(start).collect();
+    std::thread::sleep(Duration::from_millis(1000));
+    for (line, child) in lines.iter().zip(children) {
+        interrupted(line, child);
+    }
+    assert_eq!(scratch.names(), ["0.json", "1.json", "2.json", "3.json", "4.json"]);
+    assert_eq!(scratch.json("1.json")["report"]["games"], 0);
+    assert!(scratch.json("0.json")["depths"].as_array().is_some_and(|depths| (1..14).contains(&depths.len())));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_heard_in_gate_matches() {
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    scratch.ok("selfplay --games 2 --simulations 2 --weights net.safetensors --device cpu --save-games games.jsonl");
+    // Sixteen million games take hours.
+    let small = "--batch 16 --epochs 1 --simulations 2 --gate 16777216 --device cpu";
+    for (line, written) in [
+        (
+            "train --records games.jsonl --weights net.safetensors --save-weights new.safetensors --checkpoint state.safetensors",
+            "state.safetensors",
+        ),
+        ("learn --folder run --width 2 --depth 0 --games 2 --iterations 1", "run/network-0001.safetensors"),
+    ] {
+        let mut command = scratch.command(&format!("{line} {small}"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        programs::interrupt(child, &scratch.path(written));
+    }
+    assert!(!scratch.path("new.safetensors").exists(), "it has not passed the gate");
+    let iterations = &scratch.json("run/learn.json")["iterations"];
+    assert_eq!(iterations.as_array().map(Vec::len), Some(0));
+}
+
+/// Names of files need not be text.
+#[cfg(target_os = "linux")]
+#[test]
+fn weights_may_have_any_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let scratch = new_scratch();
+    tiny(&scratch, "net.safetensors", 3);
+    let odd = |name: &[u8]| OsStr::from_bytes(name).to_os_string();
+    let (weights, games) = (odd(b"net-\xff.safetensors"), odd(b"games-\xff.jsonl"));
+    let run = |line: &str, more: &[&OsStr]| {
+        let output = scratch.command(line).args(more).output().expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let [w, r, s] = ["--weights", "--records", "--save-weights"].map(OsStr::new);
+    for (line, more) in [
+        ("convert --weights net.safetensors --json out.json", &[s, &weights][..]),
+        ("convert --save-weights again.safetensors --json out.json", &[w, &weights]),
+        ("analyse --device cpu --json out.json", &[w, &weights]),
+        ("selfplay --games 1 --simulations 2 --device cpu", &[w, &weights, OsStr::new("--save-games"), &games]),
+        (
+            "train --batch 16 --epochs 1 --device cpu --save-weights new.safetensors --json out.json",
+            &[w, &weights, r, &games],
+        ),
+    ] {
+        let (code, said) = run(line, more);
+        assert_eq!(code, Some(0), "{line}: {said}");
+    }
+    assert_eq!(Network::load(scratch.path("again.safetensors")).expect("a network"), {
+        Network::load(scratch.path("net.safetensors")).expect("a network")
+    });
+    // A player has its options in the same text.
+    let (code, said) = run("match --games 2 --device cpu", &[OsStr::new("--a"), &weights]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("is not UTF-8"), "{said}");
 }

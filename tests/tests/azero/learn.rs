@@ -121,8 +121,8 @@ fn a_run_that_was_stopped_again_and_again_ends_as_one_that_was_not() {
     let stopped = loop {
         let mut learner = Learner::builder(folders[1].path()).options(small()).build(&device).expect("a learner");
         let mut events = 0;
-        let report = learner.run(|_| {
-            events += 1;
+        let report = learner.run(|progress| {
+            events += u32::from(progress.latest.is_some());
             if events < 7 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         runs += 1;
@@ -141,7 +141,7 @@ fn a_run_that_was_stopped_again_and_again_ends_as_one_that_was_not() {
     }
     assert_eq!(whole.best().expect("a network"), stopped.best().expect("a network"));
     assert_eq!(read_records(&folders[0].path().join("games-0001.jsonl")).expect("games").len(), 3);
-    assert_eq!(whole.match_with_initial().expect("a match").results().games(), 2);
+    assert_eq!(whole.match_with_initial(|_| ControlFlow::Continue(())).expect("a match").results().games(), 2);
     let trained = Network::load(folders[0].path().join("training-0002.safetensors")).expect("a weight file");
     assert_eq!(trained, whole.network(2).expect("a network"));
 }
@@ -173,6 +173,62 @@ fn a_folder_of_another_run_is_refused() {
     assert!(error.contains("learn.json") && error.contains("no report of learning"), "{error}");
 }
 
+#[test]
+fn a_gate_match_can_be_stopped_and_is_played_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = Device::cpu();
+    let open = || {
+        let options = LearnOptions { iterations: 1, ..small() };
+        Learner::builder(folder.path()).options(options).build(&device).expect("a learner")
+    };
+    // The network is there when the training is done.
+    let is_trained = || folder.path().join("network-0001.safetensors").exists();
+    let mut learner = open();
+    let report = learner.run(|_| if is_trained() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+    assert!(is_trained());
+    assert!(report.expect("a run").iterations.is_empty(), "a match that was stopped is none");
+    let report = learner.match_with_initial(|_| ControlFlow::Break(())).expect("a match");
+    assert_eq!(report.results().games(), 0);
+    drop(learner);
+    assert!(open().run(|_| ControlFlow::Continue(())).expect("a run").is_done());
+}
+
+#[test]
+fn a_folder_is_used_by_one_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || Learner::builder(folder.path()).options(small()).build(&Device::cpu());
+    let first = open().expect("a learner");
+    let error = open().expect_err("it is in use").to_string();
+    assert!(error.contains("is being used by another process: wait for its end, or take another folder"), "{error}");
+    drop(first);
+    open().expect("nobody uses it");
+}
+
+#[test]
+fn a_start_that_fails_leaves_nothing() {
+    let outer = tempfile::tempdir().expect("a folder");
+    let folder = outer.path().join("a/run");
+    let open = |options: LearnOptions| Learner::builder(&folder).options(options).build(&Device::cpu()).map(drop);
+    let shape = NetworkShape { rows: 6, ..small().shape };
+    for (options, expected) in [
+        (LearnOptions { parallel: 0, ..small() }, "option parallel: 0 is not allowed (1 to 65536)"),
+        (LearnOptions { shape, ..small() }, "network for checkers: expected 5 planes of 8 x 8, 512 actions"),
+        (
+            LearnOptions { train: Options { batch: 3001, ..small().train }, ..small() },
+            "option batch: 3001 is not allowed (at most 3000, the positions that 3 games can have)",
+        ),
+    ] {
+        let error = open(options).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+        assert!(!outer.path().join("a").exists(), "{expected}");
+    }
+    open(small()).expect("a learner");
+    // Nothing depends on the training's options yet.
+    open(LearnOptions { train: Options { batch: 16, ..small().train }, ..small() }).expect("a learner");
+    let error = open(LearnOptions { parallel: 3, ..small() }).unwrap_err().to_string();
+    assert!(error.contains("parallel 3, there 2"), "{error}");
+}
+
 /// Minutes on a GPU.
 #[test]
 #[ignore = "takes minutes"]
@@ -201,7 +257,7 @@ fn a_short_run_beats_the_initial_network() {
             ControlFlow::Continue(())
         })
         .expect("a run");
-    let report = learner.match_with_initial().expect("a match");
+    let report = learner.match_with_initial(|_| ControlFlow::Continue(())).expect("a match");
     println!("{report}");
     assert!(report.results().score() > 0.8, "{report}");
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use warpplay::azero::checkers::Checkers;
 use warpplay::azero::player::{
-    ActionVisits, Contestant, Decision, Estimator, Match, MatchOptions, Noise, Player, SearchOptions, SelfPlay,
-    SelfPlayBuilder, Trees,
+    ActionVisits, Contestant, Decision, Estimator, Match, MatchOptions, MatchReport, Noise, Player, SearchOptions,
+    SelfPlay, SelfPlayBuilder, Trees,
 };
 use warpplay::azero::{
     GameRecord, Network, NetworkShape, ObservationLayout, ValueOf, append_records, read_records, write_records,
@@ -350,6 +350,88 @@ fn matches_count_both_colours() {
     assert_eq!(report.expect("nothing fails").results().games(), 2);
 }
 
+/// Stops at question number `n`, from 1, and counts those that were asked without anything to tell.
+fn stop_at<R>(n: u32, asked: &mut u32) -> impl FnMut(&Progress<R>) -> ControlFlow<()> {
+    let mut questions = 0;
+    move |progress: &Progress<R>| {
+        questions += 1;
+        *asked += u32::from(progress.latest.is_none());
+        if questions < n { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[test]
+fn games_can_be_stopped_within_a_move_and_go_on_with_the_same_bits() {
+    for_each_device(|device| {
+        let mut asked = 0;
+        let build = || SelfPlay::builder(Estimator::Uniform).search(quick(3)).parallel(2).games(2).build(device);
+        let play = |games: &mut SelfPlay| -> Result<Vec<GameRecord>, Error> {
+            let mut records = Vec::new();
+            games.run(|progress| {
+                records.extend(progress.latest.clone());
+                ControlFlow::Continue(())
+            })?;
+            Ok(records)
+        };
+        let whole = play(&mut build()?)?;
+        let mut stopped = build()?;
+        assert_eq!(stopped.run(stop_at::<GameRecord>(3, &mut asked))?.played.games, 0);
+        assert_eq!(asked, 3, "no game is over within the first moves");
+        assert_eq!(play(&mut stopped)?, whole);
+
+        let search = Contestant::Search(quick(3), Estimator::Uniform);
+        let build = || Match::builder([search.clone(), Contestant::Random]).games(2).build(device);
+        let whole = build()?.run(on)?;
+        let mut stopped = build()?;
+        assert_eq!(stopped.run(stop_at::<MatchReport>(1, &mut asked))?.results().games(), 0);
+        assert_eq!(stopped.run(stop_at::<MatchReport>(20, &mut asked))?.results().games(), 0);
+        assert!(asked > 4, "between moves and within them: {asked}");
+        let report = stopped.run(on)?;
+        assert_eq!((report.by_colour, report.plies), (whole.by_colour, whole.plies));
+
+        let mut player = Player::builder(Estimator::Uniform).build(device)?;
+        let error =
+            player.run(&Checkers::new(), stop_at::<Decision>(1, &mut asked)).expect_err("no decision").to_string();
+        assert_eq!(error, "search of a position: it was stopped before its end");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_takes_long_within_a_step_can_be_stopped_too() {
+    let device = Device::cpu();
+    let games = |contestant: Contestant, n: u32| {
+        let options = MatchOptions { games: n, parallel: n, ..MatchOptions::default() };
+        Match::builder([contestant, Contestant::Random]).options(options).build(&device).expect("a match")
+    };
+    let questions = |contestant: Contestant| {
+        let mut n = 0;
+        let watch = |progress: &Progress<MatchReport>| match progress.latest {
+            None => {
+                n += 1;
+                ControlFlow::Continue(())
+            }
+            Some(_) => ControlFlow::Break(()),
+        };
+        games(contestant, 128).run(watch).expect("nothing fails");
+        n
+    };
+    let options = SearchOptions { simulations: 1, leaves: 1, ..SearchOptions::default() };
+    let shape = NetworkShape { width: 2, depth: 0, value_hidden: 2, ..NetworkShape::default() };
+    let network = Network::seeded(shape, 27).expect("an allowed shape");
+    // A step without a network is asked for once; a network evaluates its 64 positions in two parts.
+    let steps = questions(Contestant::Search(options, Estimator::Uniform));
+    assert!(steps > 0);
+    assert_eq!(questions(Contestant::Search(options, Estimator::from(network))), 2 * steps);
+
+    // The second question comes while the search runs.
+    let builder = Search::<Checkers>::builder().n_trees(1).n_playouts(1).steps(1_000_000_000).no_seconds();
+    let contestant = Contestant::Mcts(Box::new(builder.profile_steps(0)));
+    let mut asked = 0;
+    let report = games(contestant, 2).run(stop_at::<MatchReport>(2, &mut asked)).expect("nothing fails");
+    assert_eq!((report.results().games(), asked), (0, 2));
+}
+
 #[test]
 fn records_are_read_as_they_were_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -447,7 +529,7 @@ fn a_thousand_games(device: &Device, estimator: Estimator, options: SearchOption
     let mut n = 0;
     let report = games.run(|progress| {
         progress.latest.iter().for_each(check_record);
-        n += 1;
+        n += u32::from(progress.latest.is_some());
         ControlFlow::Continue(())
     });
     let report = report.expect("no illegal action, no NaN, no failure");

@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 use serde::Deserialize;
 use warpplay::azero::ObservationLayout;
-use warpplay::azero::checkers::{self, Checkers, MoveCount, legal_mask, observation, perft, replay};
+use warpplay::azero::checkers::{self, Checkers, MoveCount, legal_mask, observation, perft, perft_watched, replay};
 use warpplay::mcts::{Game, Notation, Player};
 use warpplay::{LaunchShape, Module};
 use warpplay_cpu_ref::azero::observation as plain_observation;
@@ -220,6 +222,19 @@ fn move_counts_are_the_published_ones() {
         let error = perft(&Checkers::new(), depth).unwrap_err().to_string();
         assert_eq!(error, format!("option depth: {depth} is not allowed (1 to 14)"));
     }
+}
+
+#[test]
+fn counting_can_be_stopped() {
+    let questions = AtomicU32::new(0);
+    let watch = || match questions.fetch_add(1, Ordering::Relaxed) {
+        0..2000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    // Days without it.
+    let found = perft_watched(&Checkers::new(), checkers::MAX_PERFT_DEPTH, watch).unwrap();
+    assert!((3..8).contains(&found.len()), "{found:?}");
+    assert_eq!(found, perft(&Checkers::new(), found.len() as u32).unwrap());
 }
 
 #[test]

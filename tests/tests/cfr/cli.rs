@@ -194,6 +194,85 @@ fn a_checkpoint_is_not_gone_on_from_with_other_options() {
 }
 
 #[test]
+fn a_checkpoint_is_not_gone_on_from_to_fewer_iterations() {
+    let scratch = new_scratch();
+    scratch.ok("solve kuhn.limit.2p.game --iterations 5 --device cpu --checkpoint k.checkpoint --quiet");
+    let error = scratch.fails(2, "solve --resume k.checkpoint --iterations 3 --device cpu --json k.json");
+    assert!(error.contains("option iterations: 3 is not allowed (at least 5"), "{error}");
+    assert!(!scratch.path("k.json").exists());
+    // As many as are done: nothing is left but to write.
+    scratch.ok("solve --resume k.checkpoint --iterations 5 --device cpu --json k.json --quiet");
+    assert_eq!(scratch.json("k.json")["iterations"], 5);
+}
+
+#[test]
+fn discounts_and_exploration_are_those_of_the_library() {
+    let scratch = new_scratch();
+    let course = |more: &str| {
+        scratch.ok(&format!("solve kuhn.limit.2p.game --iterations 20 --device cpu --json d.json --quiet {more}"));
+        let run = scratch.json("d.json");
+        (run["report"]["options"].clone(), run["trajectory"][2]["nash_conv"].as_f64().expect("a number"))
+    };
+    let (options, plain) = course("--algorithm dcfr");
+    assert_eq!((&options["discounts"], &options["exploration"]), (&json!([1.5, 0.0, 2.0]), &json!(0.6)));
+    assert_eq!(course("--algorithm dcfr --discounts 1.5,0,2").1, plain);
+    let (options, other) = course("--algorithm dcfr --discounts -1,0.5,3");
+    assert_eq!(options["discounts"], json!([-1.0, 0.5, 3.0]));
+    assert_ne!(other, plain);
+    let (options, _) = course("--sampling outcome --exploration 0.3");
+    assert_eq!(options["exploration"], 0.3);
+    for (wrong, told) in [
+        ("--discounts 1,2,inf", "option discounts: inf is not allowed (finite numbers)"),
+        ("--exploration 0", "option exploration: 0 is not allowed (above 0, at most 1)"),
+        ("--exploration -1", "option exploration: -1 is not allowed"),
+    ] {
+        let error = scratch.fails(2, &format!("solve kuhn.limit.2p.game --device cpu {wrong}"));
+        assert!(error.contains(told), "{wrong}: {error}");
+    }
+    assert!(scratch.misused("solve kuhn.limit.2p.game --discounts 1,2").contains("three finite numbers"));
+}
+
+#[test]
+fn wrong_numbers_name_their_flag_and_are_usage_errors() {
+    let scratch = new_scratch();
+    for (line, told) in [
+        ("compare kuhn.limit.2p.game --batch 0 --device cpu", "option batch: 0 is not allowed (at least 1)"),
+        ("compare kuhn.limit.2p.game --seconds -1 --device cpu", "option seconds: -1 is not allowed"),
+        ("solve kuhn.limit.2p.game --precision i16 --device cpu", "option precision: i16 is not allowed"),
+        ("matrix rock-paper-scissors --precision i16 --device cpu", "option precision: i16 is not allowed"),
+        (
+            "solve kuhn.limit.2p.game --checkpoint k --checkpoint-every 0.0000000000001 --device cpu",
+            "option checkpoint-every: 0 s is not allowed",
+        ),
+    ] {
+        let error = scratch.fails(2, line);
+        assert!(error.contains(told), "{line}: {error}");
+    }
+    for line in [
+        "solve kuhn.limit.2p.game --iterations -1",
+        "solve kuhn.limit.2p.game --report -1",
+        "play k.strategy --hands -1",
+        "play k.strategy --seat -1",
+        "match a b --deals -1",
+    ] {
+        let error = scratch.misused(line);
+        assert!(error.contains("invalid value '-1' for '--"), "{line}: {error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_never_ends_is_not_read() {
+    let scratch = new_scratch();
+    for line in ["info /dev/zero", "solve /dev/zero --device cpu", "subgame /dev/zero --device cpu"] {
+        let error = scratch.fails(1, line);
+        assert!(error.contains("/dev/zero: cannot be read: it is a folder, a device or a pipe"), "{line}: {error}");
+    }
+    fs::write(scratch.path("long.game"), "#\n".repeat(1 << 20)).expect("a file");
+    assert!(scratch.fails(1, "info long.game").contains("more than 1048576 bytes"));
+}
+
+#[test]
 fn the_help_of_subgame_shows_a_spot_that_can_be_solved() {
     let scratch = new_scratch();
     let help = scratch.ok("subgame --help");
@@ -290,6 +369,9 @@ fn compare_measures_every_combination() {
         let said = scratch.fails(2, &format!("{line} --device cpu --json {plot} --plots ."));
         assert!(said.contains("--plots and --json name the same file"), "{said}");
     }
+    // A folder of plots that is not there yet: the other file is refused before it is made.
+    scratch.fails(1, "solve kuhn.limit.2p.game --device cpu --strategy new/solve.svg --plots new");
+    assert!(!scratch.path("new").exists());
 }
 
 #[test]

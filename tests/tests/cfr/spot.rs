@@ -319,6 +319,11 @@ fn bad_spots_are_errors_with_field_and_position() {
         (json!({"limit": {"river": -1}}), "option limit: -1"),
         (json!({"limit": {"river": 10}, "bet_sizes": {"river": [1]}}), "not both"),
         (json!({"rake": {"part": 2, "cap": 1}}), "option rake.part"),
+        // Raises of hardly any chips: more than a tree has nodes.
+        (
+            json!({"bet_sizes": {"river": [1e-9, 2e-9]}, "raise_sizes": {"river": [1e-9, 2e-9]}}),
+            "option betting tree: at least 4194",
+        ),
         (json!({"rake": {"part": 0.1, "cap": -1}}), "option rake.cap"),
         (json!({"ranges": ["AA", "AX"]}), "seat 1: 'AX' at column 1"),
         (json!({"ranges": ["QsJh", "AA"]}), "seat 0: no hand"),

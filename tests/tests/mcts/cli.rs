@@ -182,6 +182,9 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
     assert!(moves("hex", "a1a1").contains("move 2 (`a1`) is illegal"));
     assert!(fails(1, &["analyse", "--device", "cuda:4096"]).contains("no CUDA device"));
     assert!(fails(1, &["replay", "/nowhere/found.json"]).contains("/nowhere/found.json"));
+    assert!(
+        fails(1, &["replay", "/dev/zero"]).contains("/dev/zero: cannot be read: it is a folder, a device or a pipe")
+    );
     assert!(fails(1, &analyse(&["--steps", "1", "--json", "/nowhere/found.json"])).contains("/nowhere/found.json"));
     assert!(fails(1, &analyse(&["--moves-file", "/nowhere/moves.txt"])).contains("/nowhere/moves.txt"));
 }
@@ -422,6 +425,24 @@ fn a_match_limited_by_time_is_repeated_exactly() {
     changed["games"][0]["searches"][0]["steps"] = (third["steps"].as_u64().expect("a number") + 700).into();
     std::fs::write(file, changed.to_string()).expect("a folder");
     assert!(fails(1, &["replay", file]).contains("game 1: the repeated game differs in"));
+    // The games are what they were; what is said of them all is not, or not all of them are there.
+    for (field, value, said) in [
+        ("/a/wins", 7.into(), "field a.wins: 7 is not what the games come to"),
+        ("/b/max_depth", 99.into(), "field b.max_depth: 99 is not what the games come to"),
+        ("/n_played", 3.into(), "field n_played: 3 is not the number of games, 2"),
+        ("/n_games", 1.into(), "field n_games: 1 is less than the 2 games"),
+        ("/seed", 777.into(), "those of seed 777 are"),
+        ("/games/1/game", 1.into(), "field games: number 1 after 1"),
+        ("/games/0/plies", 1.into(), "and says 1 plies"),
+        ("/schema", 99.into(), "field schema: 99 is not known"),
+        ("/kind", Value::from("x"), "field kind: x is no match"),
+    ] {
+        let mut changed = recorded.clone();
+        *changed.pointer_mut(field).expect("a field") = value;
+        std::fs::write(file, changed.to_string()).expect("a folder");
+        let found = fails(1, &["replay", file, "--quiet"]);
+        assert!(found.contains(said), "{field}: {found}");
+    }
     // Fields that contradict each other, and a file that is cut off.
     changed["games"][0]["moves"] = "4".into();
     std::fs::write(file, changed.to_string()).expect("a folder");

@@ -102,7 +102,7 @@ fn the_same_command_gives_the_same_course_and_another_seed_another() {
 fn devices_that_run_kernels_follow_the_cpu() {
     let scratch = new_scratch();
     let train = |device: &str| {
-        let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --weights net.safetensors";
+        let line = "train --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --lr 0.1 --epochs 2 --json run.json --save-weights net.safetensors";
         scratch.ok(&format!("{line} --device {device}"));
         scratch.json("run.json")
     };
@@ -127,7 +127,7 @@ fn devices_that_run_kernels_follow_the_cpu() {
 fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
     let scratch = new_scratch();
     for layout in ["", "--pytorch"] {
-        scratch.ok(&format!("train {TINY} --epochs 3 --json run.json --weights net.safetensors {layout}"));
+        scratch.ok(&format!("train {TINY} --epochs 3 --json run.json --save-weights net.safetensors {layout}"));
         let shown = scratch.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
         let (report, written) = (scratch.json("run.json"), scratch.json("found.json"));
         has(&written, &["schema", "kind", "data", "weights", "report"]);
@@ -165,7 +165,7 @@ fn write_png(path: &Path, pixels: &[u8], side: u32) {
 #[test]
 fn one_image_is_classified_from_png_and_idx_alike() {
     let scratch = new_scratch();
-    scratch.ok(&format!("train {TINY} --epochs 4 --quiet --weights net.safetensors"));
+    scratch.ok(&format!("train {TINY} --epochs 4 --quiet --save-weights net.safetensors"));
     let digits = Dataset::drawn_digits(3, 10).expect("digits");
     digits.save(scratch.folder(), Split::Test).expect("written");
     let image = digits.image(4).expect("there are ten");
@@ -209,7 +209,7 @@ fn any_set_of_the_format_can_be_trained_on() {
     };
     set(101).save(scratch.folder(), Split::Train).expect("written");
     set(31).save(scratch.folder(), Split::Test).expect("written");
-    scratch.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --weights net.safetensors");
+    scratch.ok("train --data . --device cpu --hidden none --batch 7 --lr 0.5 --epochs 3 --json run.json --save-weights net.safetensors");
     let report = scratch.json("run.json")["report"].clone();
     assert_eq!(report["sizes"], serde_json::json!([42, 3]));
     assert_eq!(report["epochs"][2]["test_accuracy"], 1.0, "stripes are told apart");
@@ -224,11 +224,11 @@ fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
     let scratch = new_scratch();
     for options in ["", "--optimizer adam --lr 0.01 --schedule step --warmup 5 --validation 30"] {
         let tiny = if options.contains("--lr") { TINY.replace("--lr 0.1", "") } else { TINY.to_string() };
-        scratch.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --weights whole.safetensors"));
+        scratch.ok(&format!("train {tiny} {options} --epochs 5 --json whole.json --save-weights whole.safetensors"));
         scratch.ok(&format!("train {tiny} {options} --epochs 2 --json part.json --checkpoint c --checkpoint-every 1"));
         assert_eq!(course(&scratch.json("part.json")), course(&scratch.json("whole.json"))[..2]);
         // What is not given comes from the checkpoint.
-        scratch.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --weights rest.safetensors");
+        scratch.ok("train --resume c --epochs 5 --device cpu --drawn 220 --drawn-test 60 --json rest.json --save-weights rest.safetensors");
         let (whole, rest) = (scratch.json("whole.json"), scratch.json("rest.json"));
         assert_eq!(course(&rest), course(&whole), "{options}");
         assert_eq!(rest["report"]["options"], whole["report"]["options"]);
@@ -308,18 +308,23 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         ("--batch 221", "batch"),
         ("--hidden 0", "hidden"),
         ("--hidden 20000", "hidden"),
-        ("--lr -1", "learning_rate"),
-        ("--lr nan", "learning_rate"),
+        ("--lr -1", "option learning-rate: -1"),
+        ("--lr nan", "option learning-rate"),
         ("--optimizer lbfgs", "optimizer"),
         ("--optimizer momentum --momentum 1", "momentum"),
         ("--optimizer adam --momentum 0.9", "momentum"),
         ("--optimizer sgd --beta1 0.9", "beta1"),
         ("--schedule linear", "schedule"),
         ("--step-every 2", "step"),
-        ("--schedule step --step-factor 0", "factor"),
-        ("--patience 3", "early_stopping"),
-        ("--held-out 220", "held_out"),
-        ("--validation 220", "held_out"),
+        ("--schedule step --step-factor 0", "option step-factor"),
+        ("--schedule step --step-every 0", "option step-every"),
+        ("--schedule cosine --cosine-minimum 2", "option cosine-minimum"),
+        ("--l2 -1", "option l2: -1"),
+        ("--evaluate-batch 0", "option evaluate-batch"),
+        ("--held-out 20 --patience 3 --min-delta -1", "option min-delta: -1"),
+        ("--patience 3", "option patience: 3"),
+        ("--held-out 220", "option held-out"),
+        ("--validation 220", "option held-out"),
         ("--precision bf16", "precision"),
         ("--engine layers", "engine"),
         ("--execution epoch", "engine"),
@@ -328,8 +333,9 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
         ("--stream host", "stream"),
         ("--threads 0", "threads"),
         ("--threads 100000000", "threads"),
-        ("--lr 1e39", "learning_rate"),
-        ("--drawn 0", "0"),
+        ("--lr 1e39", "option learning-rate"),
+        ("--drawn 0", "option drawn: 0"),
+        ("--drawn-test 0", "option drawn-test: 0"),
     ] {
         let line = if wrong.starts_with("--drawn") { "train --device cpu ".to_string() + wrong } else { train(wrong) };
         let said = scratch.fails(2, &line);
@@ -357,6 +363,19 @@ fn wrong_use_ends_with_2_and_everything_else_with_1() {
     ] {
         scratch.misused(&train(wrong));
     }
+    for line in [
+        "train --drawn -1",
+        "train --drawn-test -1",
+        "sweep --models -1",
+        "sweep --seeds -1",
+        "predict --weights x --images y --index -1",
+    ] {
+        let said = scratch.misused(line);
+        assert!(said.contains("invalid value '-1' for '--"), "{line}: {said}");
+    }
+    // In the sweep it is the library that refuses it.
+    let said = scratch.fails(2, "sweep --device cpu --drawn 60 --drawn-test 20 --learning-rates -1,0.1");
+    assert!(said.contains("option learning-rate: -1"), "{said}");
     scratch.misused("");
     scratch.misused("guess");
     scratch.fails(2, "train --device gpu");
@@ -396,7 +415,7 @@ fn bad_files_are_named() {
     fs::write(scratch.path("plain"), "").expect("written");
     let wrong = [
         ("checkpoint", "no/such/file"),
-        ("weights", "no/such/file"),
+        ("save-weights", "no/such/file"),
         ("json", "no/such/file"),
         ("plots", "plain/folder"),
     ];
@@ -423,7 +442,7 @@ fn models_side_by_side_are_those_trained_alone() {
     let scratch = new_scratch();
     // Wherever kernels run; the first is the interpreter where there is no GPU.
     let device = kernel_devices()[0].backend().to_string();
-    let base = format!("--device {device} --drawn 50 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
+    let base = format!("--device {device} --drawn 24 --drawn-test 20 --hidden 12 --batch 16 --epochs 2");
     let shown = scratch.ok(&format!("sweep {base} --models 3 --lrs 0.05,0.1 --json all.json --compare"));
     let all = scratch.json("all.json");
     has(&all, &["best", "one_at_a_time", "report"]);
@@ -471,15 +490,15 @@ fn a_sweep_survives_its_diverged_models_and_counts_before_it_makes_lists() {
 #[test]
 fn no_output_is_written_over_another() {
     let scratch = new_scratch();
-    scratch.ok(&format!("train {TINY} --epochs 1 --checkpoint c --weights w"));
+    scratch.ok(&format!("train {TINY} --epochs 1 --checkpoint c --save-weights w"));
     let kept = fs::read(scratch.path("c")).expect("a checkpoint");
     for (files, named) in [
         ("--json x --checkpoint x", "--checkpoint and --json"),
-        ("--weights ./x --checkpoint x", "--checkpoint and --save-weights"),
+        ("--save-weights ./x --checkpoint x", "--checkpoint and --save-weights"),
         ("--json x --plot x", "--plots and --json"),
         ("--resume c --json c", "--json and --resume"),
         ("--json ./training.svg --plots .", "--plots and --json"),
-        ("--resume c --weights c", "--save-weights and --resume"),
+        ("--resume c --save-weights c", "--save-weights and --resume"),
         ("--start w --checkpoint w", "--checkpoint and --start"),
     ] {
         let said = scratch.fails(2, &format!("train {TINY} --epochs 2 {files}"));
@@ -488,9 +507,16 @@ fn no_output_is_written_over_another() {
     assert_eq!(fs::read(scratch.path("c")).expect("a checkpoint"), kept);
     assert_eq!(scratch.names(), ["c", "w"]);
     scratch.ok(&format!("train {TINY} --epochs 2 --resume c --checkpoint c --json /dev/null --plot /dev/null"));
-    scratch.ok(&format!("train {TINY} --epochs 1 --start w --weights w"));
+    scratch.ok(&format!("train {TINY} --epochs 1 --start w --save-weights w"));
+    // A folder of plots that is not there yet.
+    scratch.fails(1, &format!("train {TINY} --epochs 1 --save-weights new/training.svg --plots new"));
+    // The old name of --save-weights is that of a file to read elsewhere.
+    let weights = fs::read(scratch.path("w")).expect("weights");
+    let said = scratch.misused(&format!("train {TINY} --epochs 1 --weights w"));
+    assert!(said.contains("--save-weights FILE writes the weights"), "{said}");
+    assert_eq!(fs::read(scratch.path("w")).expect("weights"), weights);
     // Said before the training, not after it.
-    for flag in ["--checkpoint", "--weights"] {
+    for flag in ["--checkpoint", "--save-weights"] {
         let said = scratch.fails(1, &format!("train {TINY} --epochs 1 --json r.json {flag} /dev/null"));
         assert!(said.contains("/dev/null: cannot be written: it is a device"), "{said}");
     }

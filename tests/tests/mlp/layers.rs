@@ -572,4 +572,8 @@ fn memory_is_known_before_it_is_taken() {
         // 15 matrices of 2^28 weights, with the moments of Adam, and a copy of all.
         assert!(memory.device() > 15 * 6 * (1 << 30), "{memory}");
     }
+    // On the CPU the first weights, in single precision, and the state that they are set from, in double precision, are in the same memory.
+    let plain = Trainer::builder(&set).hidden(vec![16_384; 16]);
+    let memory = plain.memory_needed(&Device::cpu()).expect("known");
+    assert!(memory.device() > 15 * (3 + 1 + 2) * (1 << 30), "{memory}");
 }

@@ -4,5 +4,6 @@ mod cfr_thesis;
 mod checkers_conv;
 mod mctsnc;
 mod mnist_mlp;
+mod outputs;
 mod shogi_bonanza;
 mod slots;

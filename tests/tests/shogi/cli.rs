@@ -434,8 +434,11 @@ fn bad_input_is_told_in_one_line() {
         assert!(scratch.misused(command).contains("--records"));
     }
     for (wrong, said) in [
-        ("--learning-rate 0", "learning_rate"),
-        ("--learning-rate nan", "learning_rate"),
+        ("--learning-rate 0", "option learning-rate"),
+        ("--learning-rate nan", "option learning-rate"),
+        ("--rate-factor -1", "option rate-factor: -1"),
+        ("--quiescence-every 1 --quiescence-depth 0", "option quiescence-depth: 0"),
+        ("--held-out 0.4 --patience 2 --min-delta -1", "option min-delta: -1"),
         ("--l1 -1", "l1"),
         ("--a 0", "option a"),
         ("--held-out missing", "held-out: \"missing\""),
@@ -447,6 +450,10 @@ fn bad_input_is_told_in_one_line() {
     for (wrong, said) in [("--init 1e300", "init"), ("--h 1e300", "option h"), ("--delta 0", "option delta")] {
         let stderr = scratch.fails(2, &format!("fit --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
+    }
+    for flag in ["--siblings", "--history", "--quiescence-every", "--device-bytes", "--limit", "--shard", "--plies"] {
+        let stderr = scratch.misused(&format!("learn --records six.usi {flag} -1"));
+        assert!(stderr.contains(&format!("invalid value '-1' for '{flag} <")), "{flag}: {stderr}");
     }
     assert!(scratch.misused("learn --records six.usi --features all").contains("kpp"));
     assert!(scratch.misused("learn --records six.usi --optimizer newton").contains("lbfgs"));
@@ -496,6 +503,13 @@ fn results_are_not_written_over_what_is_read() {
         let stderr = scratch.fails(2, &format!("{line} --quiet"));
         assert!(stderr.contains(said), "{line}: {stderr}");
     }
+    // A folder of plots that is not there yet.
+    let line = "learn --records six.usi --plies 40..44 --device cpu --iterations 1 --json new/learning.svg --plots new";
+    assert!(scratch.fails(1, line).contains("new/learning.svg"));
+    assert!(!scratch.path("new").exists());
+    // The old name of --save-weights is that of a file to read elsewhere.
+    let stderr = scratch.misused("learn --records six.usi --device cpu --weights held.usi");
+    assert!(stderr.contains("--save-weights FILE writes the weights"), "{stderr}");
     for file in ["six.usi", "held.usi"] {
         assert!(fs::read(scratch.path(file)).expect("the games") == games, "{file}");
     }

@@ -3,6 +3,7 @@
 mod batch;
 mod cli;
 mod dataset;
+mod dataset_folder;
 mod exchange;
 mod learner;
 mod material;

@@ -19,8 +19,14 @@ const PASS_BYTES: u64 = 512 << 20;
 
 /// An evaluation in one of the two precisions.
 pub(in crate::azero) trait Plain: Send {
-    /// Evaluates the positions of `masks`; `found` has room for them.
-    fn evaluate(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation);
+    /// Evaluates the positions of `masks`; `found` has room for them. Between the parts of a large batch it asks `go_on`; whether all were evaluated.
+    fn evaluate(
+        &mut self,
+        observations: &[f32],
+        masks: &[u8],
+        found: &mut Evaluation,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool;
 
     /// Activations of `n` positions after every block.
     fn blocks(&mut self, observations: &[f32], n: usize) -> Vec<BlockOutput>;
@@ -130,17 +136,27 @@ fn widen<T: Real>(from: &[T], to: &mut [f64]) {
 }
 
 impl<T: Real> Plain for Program<T> {
-    fn evaluate(&mut self, observations: &[f32], masks: &[u8], found: &mut Evaluation) {
+    fn evaluate(
+        &mut self,
+        observations: &[f32],
+        masks: &[u8],
+        found: &mut Evaluation,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let reference::Shape { planes, actions, .. } = self.network.shape();
         let (at_once, n_observation) = (self.at_once, planes * self.network.shape().cells());
         let parts = observations.chunks(at_once * n_observation).zip(masks.chunks(at_once * actions));
         for (part, (observations, masks)) in parts.enumerate() {
+            if part > 0 && !go_on() {
+                return false;
+            }
             self.forward(observations, masks);
             let first = part * at_once;
             widen(&self.pass.value, &mut found.values[first..]);
             widen(&self.pass.policy_logits, &mut found.policy_logits[first * actions..]);
             widen(&self.pass.policy, &mut found.policies[first * actions..]);
         }
+        true
     }
 
     fn blocks(&mut self, observations: &[f32], n: usize) -> Vec<BlockOutput> {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! iteration   self-play of the best network -> training on the games of the last iterations -> match of the new network against the best
-//! folder      learn.json                    options, reports of the iterations done, and which network is the best
+//! folder      .warpplay-lock                locked by the process that uses the folder
+//!             learn.json                    options, reports of the iterations done, and which network is the best
 //!             initial.safetensors           the network of the beginning
 //!             games-0001.jsonl              the games of each iteration
 //!             training-0001.safetensors     the checkpoint of its training
@@ -15,14 +16,18 @@
 //! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017 (with the gate); OpenSpiel's `alpha_zero_torch` has none.
 
+mod folder;
 mod options;
 mod report;
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use folder::is_run_file;
+use folder::{GAMES, INITIAL, NETWORK, TRAINING, of_iteration};
 pub use options::LearnOptions;
 pub use report::{IterationReport, LearnReport};
 
@@ -127,11 +132,13 @@ impl LearnerBuilder {
         memory(device, &self.options)
     }
 
-    /// Begins in an empty or new folder, or goes on in one where a learner was.
+    /// Begins in an empty or new folder, or goes on in one where a learner was. No other process can use the folder until the learner is dropped. Where this
+    /// fails, nothing that it made is left.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or that differs from the folder's (all but the iterations must be the same); [`Error::File`] for a
-    /// folder that cannot be made, or holds a damaged report; [`Error::Shape`] for a network of another size or meaning.
+    /// [`Error::Option`] for an option that is not allowed, or that differs from the folder's (all but the iterations must be the same, and before the first
+    /// training those of training and gate may be others); [`Error::File`] for a folder that cannot be made, that another process uses, or that holds a damaged report;
+    /// [`Error::Shape`] for a network of another size or meaning, or for another game; [`Error::OutOfMemory`] where a part of an iteration does not fit.
     pub fn build(self, device: &Device) -> Result<Learner> {
         let Self { folder, options, network } = self;
         options.check()?;
@@ -145,22 +152,45 @@ impl LearnerBuilder {
             return Err(Error::shape("initial network", format!("{expected:?}"), format!("{meaning:?}")));
         }
         let (engines, memory) = (engines(device, &options)?, memory(device, &options)?);
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Error::file(&folder, None, format!("cannot be made: {error}")))?;
+        expect_parts(device, &options, &network)?;
+        let (lock, mut made) = folder::open(&folder)?;
         let mut report = match LearnReport::read(&folder)? {
-            Some(report) => report.continued(&folder, &options)?,
+            Some(report) => {
+                let is_trained = !report.iterations.is_empty() || folder.join(of_iteration(TRAINING, 1)).exists();
+                let old = report.options.clone();
+                let report = report.continued(&folder, &options, is_trained)?;
+                if report.options != old {
+                    report.write(&folder)?;
+                }
+                report
+            }
             None => {
-                network.save(folder.join(INITIAL))?;
+                let initial = folder.join(INITIAL);
+                made.note(&initial);
+                network.save(initial)?;
                 let report = LearnReport::new(options);
                 report.write(&folder)?;
                 report
             }
         };
+        made.keep();
         report.device = device.to_string();
         report.seed = report.options.seed;
         (report.engine, report.training_engine) = engines;
-        Ok(Learner { device: device.clone(), folder, report, memory })
+        Ok(Learner { device: device.clone(), folder, report, memory, _lock: lock })
     }
+}
+
+/// Makes ready what an iteration plays, so that what a device refuses is found before anything is written.
+fn expect_parts(device: &Device, options: &LearnOptions, network: &Network) -> Result<()> {
+    let evaluation = EvaluatorOptions { precision: precision(device, options)?, ..EvaluatorOptions::default() };
+    let estimator = Estimator::from(network).with_options(evaluation);
+    drop(self_play(options, estimator.clone()).games(options.games).build(device)?);
+    let contestant = Contestant::Search(options.gate_search, estimator);
+    drop(Match::builder([contestant.clone(), contestant]).options(options.gate).build(device)?);
+    let samples = Arc::new(Samples::new(options.shape, options.observation, options.value_of)?);
+    let training = Trainer::builder(network, &samples).options(options.train.clone()).memory_needed(device)?;
+    device.expect_memory(&training)
 }
 
 /// What the largest part of an iteration needs.
@@ -210,7 +240,7 @@ fn self_play(options: &LearnOptions, estimator: Estimator) -> SelfPlayBuilder {
 ///
 /// let mut learner = Learner::builder("learned").iterations(5).build(&Device::auto())?;
 /// println!("{}", learner.run(|_| ControlFlow::Continue(()))?);
-/// let versus_initial = learner.match_with_initial()?;
+/// let versus_initial = learner.match_with_initial(|_| ControlFlow::Continue(()))?;
 /// assert!(versus_initial.results().score() > 0.5);
 /// learner.best()?.save("best.safetensors")?;
 /// # Ok::<(), warpplay::Error>(())
@@ -220,10 +250,17 @@ pub struct Learner {
     folder: PathBuf,
     report: LearnReport,
     memory: Memory,
+    /// Keeps other processes from using the folder.
+    _lock: File,
 }
 
-/// What observes a run: `true` if the run goes on.
-type Tell<'a> = dyn FnMut(LearnEvent) -> bool + 'a;
+/// What observes a run, and is asked between steps where there is nothing to tell: `true` if the run goes on.
+type Tell<'a> = dyn FnMut(Option<LearnEvent>) -> bool + 'a;
+
+/// The answer of a `watch`.
+fn flow(goes_on: bool) -> ControlFlow<()> {
+    if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
 
 impl Learner {
     /// A run in a folder with the default options, to be changed.
@@ -276,16 +313,17 @@ impl Learner {
     fn network_path(&self, iteration: u32) -> PathBuf {
         match iteration {
             0 => self.folder.join(INITIAL),
-            _ => self.path("network", iteration, "safetensors"),
+            _ => self.path(NETWORK, iteration),
         }
     }
 
-    fn path(&self, what: &str, iteration: u32, ending: &str) -> PathBuf {
-        self.folder.join(format!("{what}-{iteration:04}.{ending}"))
+    fn path(&self, what: [&str; 2], iteration: u32) -> PathBuf {
+        self.folder.join(of_iteration(what, iteration))
     }
 
-    /// Learns until the last iteration is done, or `watch` answers `Break`, which takes effect between two games, steps, or parts of an iteration. A run that it
-    /// stopped goes on when `run` is called again.
+    /// Learns until the last iteration is done, or `watch` answers `Break`, which takes effect between two steps of a search or of the training. `watch` is also
+    /// called between such steps, where there is nothing to tell. A run that it stopped goes on when `run` is called again: self-play and match begin their
+    /// iteration's games again.
     ///
     /// # Errors
     /// [`Error::Diverged`] if the training does; errors of files and of the device.
@@ -294,9 +332,9 @@ impl Learner {
         let n_steps = Some(u64::from(self.report.options.iterations));
         while self.report.iterations.len() < self.report.options.iterations as usize {
             let steps = self.report.iterations.len() as u64;
-            let mut tell = |event| {
+            let mut tell = |latest| {
                 let elapsed = start.elapsed();
-                watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest: Some(event) }).is_continue()
+                watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest }).is_continue()
             };
             let done = self.iteration(&mut tell)?;
             self.report.seconds = before + start.elapsed().as_secs_f64();
@@ -315,9 +353,12 @@ impl Learner {
         if !self.train(iteration, tell)? {
             return Ok(false);
         }
-        let gate = self.play_match([iteration, self.report.best()])?;
-        let goes_on = tell(LearnEvent::Gate(gate.clone()));
-        let training = Checkpoint::load(self.path("training", iteration, "safetensors"))?;
+        let gate = self.play_match([iteration, self.report.best()], |_| flow(tell(None)))?;
+        if gate.results().games() < gate.options.games {
+            return Ok(false);
+        }
+        let goes_on = tell(Some(LearnEvent::Gate(gate.clone())));
+        let training = Checkpoint::load(self.path(TRAINING, iteration))?;
         let report = IterationReport {
             iteration,
             self_play,
@@ -328,7 +369,7 @@ impl Learner {
         };
         self.report.iterations.push(report.clone());
         self.report.write(&self.folder)?;
-        Ok(tell(LearnEvent::Iteration(report)) && goes_on)
+        Ok(tell(Some(LearnEvent::Iteration(report))) && goes_on)
     }
 
     fn estimator(&self, iteration: u32) -> Result<Estimator> {
@@ -342,7 +383,7 @@ impl Learner {
 
     /// The iteration's games, if they are not there yet; `None` if the caller stopped.
     fn self_play(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<Option<GamesPlayed>> {
-        let path = self.path("games", iteration, "jsonl");
+        let path = self.path(GAMES, iteration);
         if path.exists() {
             return Ok(Some(GamesPlayed::default()));
         }
@@ -353,29 +394,27 @@ impl Learner {
         let mut games = builder.first(first).games(options.games).build(&self.device)?;
         let mut records = Vec::new();
         let report = games.run(|progress| {
-            records.extend(progress.latest.clone());
-            match tell(LearnEvent::Game { iteration, games: records.len() as u64, of: options.games }) {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
+            let Some(record) = &progress.latest else { return flow(tell(None)) };
+            records.push(record.clone());
+            flow(tell(Some(LearnEvent::Game { iteration, games: records.len() as u64, of: options.games })))
         })?;
         if (records.len() as u64) < options.games {
             return Ok(None);
         }
         write_records(&path, &records)?;
         let played = report.played;
-        Ok(tell(LearnEvent::SelfPlay(report)).then_some(played))
+        Ok(tell(Some(LearnEvent::SelfPlay(report))).then_some(played))
     }
 
     /// The iteration's training, if it is not done yet; whether it is done now.
     fn train(&self, iteration: u32, tell: &mut Tell<'_>) -> Result<bool> {
-        let (path, network) = (self.path("training", iteration, "safetensors"), self.network_path(iteration));
+        let (path, network) = (self.path(TRAINING, iteration), self.network_path(iteration));
         if network.exists() {
             return Ok(true);
         }
         let options = &self.report.options;
         let first = iteration.saturating_sub(options.window - 1).max(1);
-        let files: Vec<PathBuf> = (first..=iteration).map(|iteration| self.path("games", iteration, "jsonl")).collect();
+        let files: Vec<PathBuf> = (first..=iteration).map(|iteration| self.path(GAMES, iteration)).collect();
         let samples = Arc::new(Samples::read(&files, options.observation, options.value_of)?);
         let mut train = options.train.clone();
         train.seed = train.seed.wrapping_add(options.seed).wrapping_add(iteration.into());
@@ -387,12 +426,7 @@ impl Learner {
             false => Trainer::builder(&self.network(iteration - 1)?, &samples),
         };
         let mut trainer = builder.options(train).checkpoint(&path).build(&self.device)?;
-        let report = trainer.run(|progress| {
-            match progress.latest.clone().is_none_or(|event| tell(LearnEvent::Train(event))) {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        })?;
+        let report = trainer.run(|progress| flow(tell(progress.latest.clone().map(LearnEvent::Train))))?;
         let stopped = report.stopped_by == StoppedBy::Request;
         if stopped && report.epochs.len() < report.options.epochs as usize {
             return Ok(false);
@@ -401,26 +435,33 @@ impl Learner {
         Ok(!stopped)
     }
 
-    /// The networks of two iterations against each other, as the first one sees it.
+    /// The networks of two iterations against each other, as the first one sees it; `watch` as in [`Match::run`].
     ///
     /// # Errors
     /// As [`Match::run`].
-    pub fn play_match(&self, iterations: [u32; 2]) -> Result<MatchReport> {
+    pub fn play_match(
+        &self,
+        iterations: [u32; 2],
+        watch: impl FnMut(&Progress<MatchReport>) -> ControlFlow<()>,
+    ) -> Result<MatchReport> {
         let options = &self.report.options;
         let mut gate = options.gate;
         gate.seed = gate.seed.wrapping_add(options.seed).wrapping_add(iterations[0].into());
         let contestant =
             |iteration| Ok::<_, Error>(Contestant::Search(options.gate_search, self.estimator(iteration)?));
         let builder = Match::builder([contestant(iterations[0])?, contestant(iterations[1])?]).options(gate);
-        builder.build(&self.device)?.run(|_| ControlFlow::Continue(()))
+        builder.build(&self.device)?.run(watch)
     }
 
-    /// The best network against the initial one: what the whole run was worth.
+    /// The best network against the initial one: what the whole run was worth; `watch` as in [`Match::run`].
     ///
     /// # Errors
     /// As [`Match::run`].
-    pub fn match_with_initial(&self) -> Result<MatchReport> {
-        self.play_match([self.report.best(), 0])
+    pub fn match_with_initial(
+        &self,
+        watch: impl FnMut(&Progress<MatchReport>) -> ControlFlow<()>,
+    ) -> Result<MatchReport> {
+        self.play_match([self.report.best(), 0], watch)
     }
 
     /// The folder.
@@ -428,9 +469,6 @@ impl Learner {
         &self.folder
     }
 }
-
-/// File of the initial network.
-const INITIAL: &str = "initial.safetensors";
 
 impl std::fmt::Debug for Learner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,8 +1,10 @@
 //! What can be chosen about learning.
 
 use serde::{Deserialize, Serialize};
+use warpplay_gpu::azero::search::Searched;
 
-use crate::azero::player::{MatchOptions, SearchOptions};
+use crate::azero::checkers::Checkers;
+use crate::azero::player::{MAX_PARALLEL, MatchOptions, SearchOptions};
 use crate::azero::train::Options;
 use crate::azero::{NetworkShape, ObservationLayout, ValueOf};
 use crate::{Error, Precision, Result};
@@ -15,7 +17,7 @@ pub struct LearnOptions {
     pub iterations: u32,
     /// Games of self-play in an iteration, 1 to 1,000,000; default 512.
     pub games: u64,
-    /// Games side by side; default 512.
+    /// Games side by side, 1 to [`MAX_PARALLEL`]; default 512.
     pub parallel: u32,
     /// Iterations whose games are learned from, the last ones; at least 1, default 5.
     pub window: u32,
@@ -72,6 +74,9 @@ impl LearnOptions {
         if !(1..=1_000_000).contains(&self.games) {
             return Err(Error::option("games", self.games, "1 to 1000000"));
         }
+        if !(1..=MAX_PARALLEL).contains(&self.parallel) {
+            return Err(Error::option("parallel", self.parallel, format!("1 to {MAX_PARALLEL}")));
+        }
         if self.window == 0 {
             return Err(Error::option("window", self.window, "at least 1"));
         }
@@ -82,6 +87,11 @@ impl LearnOptions {
         self.gate_search.check()?;
         self.gate.check()?;
         self.train.check()?;
+        let positions = self.games * u64::from(Checkers::MAX_PLIES);
+        if u64::from(self.train.batch) > positions {
+            let allowed = format!("at most {positions}, the positions that {} games can have", self.games);
+            return Err(Error::option("batch", self.train.batch, allowed));
+        }
         self.shape.check()
     }
 }

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// Version of the report.
 const SCHEMA: u32 = 1;
 /// Its file.
-const FILE: &str = "learn.json";
+pub(super) const FILE: &str = "learn.json";
 
 /// An iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,10 +136,14 @@ impl LearnReport {
         atomic_file::write(&path, &bytes)
     }
 
-    /// The same with another number of iterations, if nothing else of the options has changed.
-    pub(super) fn continued(mut self, folder: &Path, options: &LearnOptions) -> Result<Self> {
-        let iterations = options.iterations;
-        self.options.iterations = iterations;
+    /// The same with another number of iterations, if nothing else of the options has changed. Before the first training (`is_trained` tells) those that nothing
+    /// depends on yet may be others: one that is found to be wrong by then, as a batch larger than the games have positions, costs no games.
+    pub(super) fn continued(mut self, folder: &Path, options: &LearnOptions, is_trained: bool) -> Result<Self> {
+        self.options.iterations = options.iterations;
+        if !is_trained {
+            let LearnOptions { window, train, gate, gate_search, threshold, .. } = options.clone();
+            self.options = LearnOptions { window, train, gate, gate_search, threshold, ..self.options };
+        }
         if self.options != *options {
             let (old, new) = (serde_json::to_value(&self.options), serde_json::to_value(options));
             let text =

@@ -1,4 +1,4 @@
-//! Trees in device memory: a move is queued as a whole and waited for once.
+//! Trees in device memory: many steps are queued at once, and waited for once.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use super::kernels::{Arrays, Kernels, Rows};
 use super::options::SearchOptions;
 use super::task::{Choice, ChoiceAction, Task, not_finite};
 use crate::azero::{Evaluator, Inputs, Outputs};
-use crate::{Device, Error, Graph, Memory, Result, Stream};
+use crate::{Backend, Device, Error, Graph, Memory, Result, Stream};
 
-/// Steps of one recorded graph at most.
+/// Steps that are queued at once, and recorded as one graph: between two such parts the caller may stop a search.
 const GRAPH_STEPS: u32 = 32;
 /// Numbers of trees for which graphs are recorded: the capacity in so many parts. A search of fewer positions is filled up to the next.
 const SIZES: u32 = 8;
@@ -119,10 +119,18 @@ impl<G: SearchKernels> DeviceTrees<G> {
         Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, answers }, stream })
     }
 
-    /// Searches up to as many positions as there are trees.
-    pub fn search(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
+    /// Searches up to as many positions as there are trees, asking `go_on` between parts; none if it says no.
+    pub fn search(
+        &mut self,
+        options: &SearchOptions,
+        tasks: &[Task<G>],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Choice>>> {
         if tasks.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
+        }
+        if !go_on() {
+            return Ok(None);
         }
         let part = self.work.arrays.n_trees.div_ceil(SIZES);
         let n_trees = (tasks.len() as u32).next_multiple_of(part).min(self.work.arrays.n_trees);
@@ -136,7 +144,9 @@ impl<G: SearchKernels> DeviceTrees<G> {
             .collect();
         self.work.arrays.write(&self.stream, &positions, n_trees as usize)?;
         self.work.begin(&self.stream, options, n_trees)?;
-        self.run_steps(options, n_trees)?;
+        if !self.run_steps(options, n_trees, go_on)? {
+            return Ok(None);
+        }
         let Work { kernels, arrays, answers } = &mut self.work;
         kernels.finish(&self.stream, arrays, n_trees)?;
         let (found, actions) = arrays.read(&self.stream, tasks.len())?;
@@ -160,13 +170,15 @@ impl<G: SearchKernels> DeviceTrees<G> {
                     }
                 }
             });
-        decisions.collect()
+        decisions.collect::<Result<Vec<Choice>>>().map(Some)
     }
 
-    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one.
-    fn run_steps(&mut self, options: &SearchOptions, n_trees: u32) -> Result<()> {
+    /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one. Between parts it waits and asks `go_on`; whether all were queued.
+    fn run_steps(&mut self, options: &SearchOptions, n_trees: u32, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
         let steps = options.steps();
-        let chunk = steps.min(GRAPH_STEPS);
+        // Without a GPU a step takes long, and there is nothing to gain by queueing many.
+        let at_once = if self.stream.device().backend() == Backend::Cuda { GRAPH_STEPS } else { 1 };
+        let chunk = steps.min(at_once);
         if self.records && steps > 1 && !self.graphs.contains_key(&n_trees) {
             let work = &mut self.work;
             match self.stream.capture(|stream| work.steps(stream, options, n_trees, chunk)) {
@@ -178,13 +190,23 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Err(error) => return Err(error),
             }
         }
-        let Some(graph) = self.graphs.get(&n_trees) else {
-            return self.work.steps(&self.stream, options, n_trees, steps);
-        };
-        for _ in 0..steps / chunk {
-            self.stream.launch_graph(graph)?;
+        let graph = self.graphs.get(&n_trees);
+        let mut queued = 0;
+        while queued < steps {
+            if queued > 0 {
+                self.stream.synchronize()?;
+                if !go_on() {
+                    return Ok(false);
+                }
+            }
+            let part = chunk.min(steps - queued);
+            match graph {
+                Some(graph) if part == chunk => self.stream.launch_graph(graph)?,
+                _ => self.work.steps(&self.stream, options, n_trees, part)?,
+            }
+            queued += part;
         }
-        self.work.steps(&self.stream, options, n_trees, steps % chunk)
+        Ok(true)
     }
 }
 

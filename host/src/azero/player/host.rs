@@ -14,6 +14,9 @@ use crate::azero::{Evaluation, Evaluator, Inputs, ObservationLayout, ValueOf};
 use crate::mcts::{Adapted, Player};
 use crate::{Backend, Device, Error, Memory, Result};
 
+/// Random games between two questions whether to go on: some hundredths of a second of one core.
+const PLAYOUTS_AT_ONCE: u32 = 1 << 13;
+
 /// A device game as the plain search takes it, with its own list of legal actions.
 #[derive(Clone)]
 struct Position<G>(Adapted<G>);
@@ -91,8 +94,13 @@ impl HostTrees {
         Self { leaves, arrays: Arrays::default() }
     }
 
-    /// Searches all positions.
-    pub fn search<G: Searched>(&mut self, options: &SearchOptions, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
+    /// Searches all positions, asking `go_on` at every step; none if it says no.
+    pub fn search<G: Searched>(
+        &mut self,
+        options: &SearchOptions,
+        tasks: &[Task<G>],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Choice>>> {
         let params = reference::Params {
             leaves: options.leaves as usize,
             c_puct: options.c_puct,
@@ -110,11 +118,22 @@ impl HostTrees {
             })
             .collect();
         let Self { leaves, arrays } = self;
-        let found = reference::search(params, jobs, |waiting| match leaves {
-            Leaves::Uniform => Ok::<_, Error>(reference::uniform(waiting)),
-            Leaves::Playouts(n) => Ok(reference::playouts(waiting, *n)),
-            Leaves::Network(evaluator) => arrays.evaluate(evaluator, waiting),
-        })?;
+        // The error `None` is a search that was stopped.
+        let found = reference::search(params, jobs, |waiting| -> Result<reference::Batch, Option<Error>> {
+            if !go_on() {
+                return Err(None);
+            }
+            match leaves {
+                Leaves::Uniform => Ok(reference::uniform(waiting)),
+                Leaves::Playouts(n) => playouts(waiting, *n, go_on).ok_or(None),
+                Leaves::Network(evaluator) => arrays.evaluate(evaluator, waiting, go_on).map_err(Some)?.ok_or(None),
+            }
+        });
+        let found = match found {
+            Ok(found) => found,
+            Err(None) => return Ok(None),
+            Err(Some(error)) => return Err(error),
+        };
         let checked = found.into_iter().zip(tasks.iter().enumerate()).map(|(found, (index, task))| match found.fault {
             None => Ok(decision(found)),
             Some(fault) => {
@@ -125,8 +144,26 @@ impl HostTrees {
                 Err(not_finite(what, f64::from(value), index, task, self.leaves.precision()))
             }
         });
-        checked.collect()
+        checked.collect::<Result<Vec<Choice>>>().map(Some)
     }
+}
+
+/// The mean results of `n` random games of each leaf, asking `go_on` between parts; none if it says no.
+fn playouts<G: Observed>(
+    leaves: &[reference::Leaf<'_, Position<G>>],
+    n: u32,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Option<reference::Batch> {
+    // A leaf for each core at least.
+    let at_once = ((PLAYOUTS_AT_ONCE / n) as usize).max(rayon::current_num_threads());
+    let mut batch = reference::Batch::default();
+    for (part, leaves) in leaves.chunks(at_once).enumerate() {
+        if part > 0 && !go_on() {
+            return None;
+        }
+        batch.values.extend(reference::playouts(leaves, n).values);
+    }
+    Some(batch)
 }
 
 fn decision(found: reference::Found) -> Choice {
@@ -145,12 +182,13 @@ fn decision(found: reference::Found) -> Choice {
 }
 
 impl Arrays {
-    /// Evaluates all leaves by the network, as many at a time as it takes.
+    /// Evaluates all leaves by the network, as many at a time as it takes, asking `go_on` between parts; none if it says no.
     fn evaluate<G: Observed>(
         &mut self,
         evaluator: &mut Evaluator,
         leaves: &[reference::Leaf<'_, Position<G>>],
-    ) -> Result<reference::Batch> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<reference::Batch>> {
         let n = n_observation::<G>() as usize;
         let n_actions = G::MAX_ACTIONS as usize;
         let (layout, value_of) = (evaluator.observation(), evaluator.value_of());
@@ -162,14 +200,16 @@ impl Arrays {
                 .zip(self.masks.par_chunks_exact_mut(n_actions))
                 .zip(leaves)
                 .for_each(|((observation, mask), leaf)| observe(&leaf.position.0.0, layout, observation, mask));
-            evaluator.evaluate_into(&self.observations, &self.masks, &mut self.evaluation)?;
+            if !evaluator.evaluate_while(&self.observations, &self.masks, &mut self.evaluation, go_on)? {
+                return Ok(None);
+            }
             batch.values.extend(self.evaluation.values.iter().zip(leaves).map(|(&value, leaf)| {
                 let turned = value_of == ValueOf::Mover && leaf.position.0.0.to_move() == Player::Second;
                 if turned { -value as f32 } else { value as f32 }
             }));
             batch.logits.extend(self.evaluation.policy_logits.iter().map(|&logit| logit as f32));
         }
-        Ok(batch)
+        Ok(Some(batch))
     }
 }
 

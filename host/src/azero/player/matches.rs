@@ -1,7 +1,11 @@
 //! Matches: two players, many games at once, alternating colours.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use warpplay_gpu::azero::search::random::{self, Purpose};
 use warpplay_gpu::mcts::Draw;
@@ -16,6 +20,9 @@ use crate::azero::checkers::Checkers;
 use crate::mcts::{Game, Outcome, Search, SearchBuilder};
 use crate::runtime::setters::setters;
 use crate::{Device, Memory, Progress, Result};
+
+/// Time between two questions whether to go on, while a tree search by playouts runs beside.
+const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who plays a match.
 #[derive(Clone)]
@@ -237,8 +244,8 @@ impl Match {
         next
     }
 
-    /// Plays the games that are left; `watch` gets the results so far after each move of the open games. When it answers `Break`, no more is played, and
-    /// the report is of the games that are over; the next run goes on.
+    /// Plays the games that are left; `watch` gets the results so far after each move of the open games, and is called without them between steps of the
+    /// searches. When it answers `Break`, no more is played, and the report is of the games that are over; the next run goes on.
     ///
     /// # Errors
     /// As [`SelfPlay::run`](super::SelfPlay::run).
@@ -251,12 +258,22 @@ impl Match {
             self.open.push(game);
         }
         while !self.open.is_empty() {
+            let steps = u64::from(self.report.results().games());
+            let n_steps = Some(u64::from(options.games));
+            let mut go_on = || {
+                let elapsed = start.elapsed();
+                watch(&Progress { steps, n_steps, elapsed, time_limit: None, latest: None }).is_continue()
+            };
             let open = &self.open;
             let mut actions = vec![0; open.len()];
             for (which, contestant) in self.contestants.iter_mut().enumerate() {
                 let mine: Vec<usize> = (0..open.len()).filter(|&at| open[at].contestant() == which).collect();
                 let games: Vec<Open> = mine.iter().map(|&at| open[at]).collect();
-                for (at, action) in mine.into_iter().zip(contestant.choose(&games, options.seed)?) {
+                let Some(chosen) = contestant.choose(&games, options.seed, &mut go_on)? else {
+                    self.report.seconds = before + start.elapsed().as_secs_f64();
+                    return Ok(self.report.clone());
+                };
+                for (at, action) in mine.into_iter().zip(chosen) {
                     actions[at] = action;
                 }
             }
@@ -284,7 +301,7 @@ impl Match {
             self.report.seconds = before + elapsed.as_secs_f64();
             let progress = Progress {
                 steps: self.report.results().games().into(),
-                n_steps: Some(options.games.into()),
+                n_steps,
                 elapsed,
                 time_limit: None,
                 latest: Some(self.report.clone()),
@@ -298,30 +315,67 @@ impl Match {
 }
 
 impl Ready {
-    /// An action for each game.
-    fn choose(&mut self, games: &[Open], seed: u64) -> Result<Vec<u32>> {
+    /// An action for each game, asking `go_on` meanwhile; none if it says no.
+    fn choose(&mut self, games: &[Open], seed: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<u32>>> {
         match self {
             Self::Search(searcher) => {
                 let tasks: Vec<_> =
                     games.iter().map(|game| Task { position: game.position, game: game.game, ply: game.ply }).collect();
-                let decisions = searcher.search(&tasks)?;
-                Ok(decisions.iter().map(|decision| decision.action).collect())
+                let decisions = searcher.search(&tasks, go_on)?;
+                Ok(decisions.map(|decisions| decisions.iter().map(|decision| decision.action).collect()))
             }
-            Self::Random => Ok(games
-                .iter()
-                .map(|game| {
+            Self::Random => {
+                let choose = |game: &Open| {
                     let key = random::key(seed, game.game, u64::from(game.ply));
                     let n = random::stream(key, Purpose::Choice, 2).below(game.position.n_playout_actions());
                     game.position.nth_playout_action(n)
-                })
-                .collect()),
-            Self::Mcts(search) => games
-                .iter()
-                .map(|game| {
+                };
+                Ok(Some(games.iter().map(choose).collect()))
+            }
+            Self::Mcts(search) => {
+                let mut actions = Vec::with_capacity(games.len());
+                for game in games {
                     search.set_seed(random::key(seed, game.game, u64::from(game.ply)));
-                    search.run(&game.position, crate::Progress::go_on).map(|report| report.best.index)
-                })
-                .collect(),
+                    let Some(action) = search_beside(search, &game.position, go_on)? else { return Ok(None) };
+                    actions.push(action);
+                }
+                Ok(Some(actions))
+            }
         }
     }
+}
+
+/// The action that a tree search by playouts chooses, or none if `go_on` says no. Such a search may call its own `watch` from any thread, and `go_on` belongs to this
+/// one: the search runs on a thread beside it.
+fn search_beside(
+    search: &mut Search<Checkers>,
+    position: &Checkers,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<u32>> {
+    if !go_on() {
+        return Ok(None);
+    }
+    let stopped = &AtomicBool::new(false);
+    let watch = |_: &Progress| match stopped.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let report = thread::scope(|scope| {
+        let (running, ended) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            // Dropped when the search ends, in whatever way.
+            let _running = running;
+            search.run(position, watch)
+        });
+        while ended.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if !stopped.load(Ordering::Relaxed) && !go_on() {
+                stopped.store(true, Ordering::Relaxed);
+            }
+        }
+        match worker.join() {
+            Ok(report) => report,
+            Err(panic) => resume_unwind(panic),
+        }
+    })?;
+    Ok((!stopped.load(Ordering::Relaxed)).then_some(report.best.index))
 }

@@ -13,7 +13,7 @@ use crate::azero::Engine;
 use crate::azero::checkers::Checkers;
 use crate::mcts::{Notation, check_playable};
 use crate::runtime::setters::setters;
-use crate::{Device, Memory, Progress, Result};
+use crate::{Device, Error, Memory, Progress, Result};
 
 /// What a search found of one action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,9 +174,11 @@ impl Player {
         self.searcher.memory_needed()
     }
 
-    /// Searches a position. The same position gets the same answer every time. `watch` is called once, at the end: a move is queued to the device as a whole.
+    /// Searches a position. The same position gets the same answer every time. `watch` is called between steps of the search, and with the decision at the end; a
+    /// search that it stops before gives none.
     ///
     /// # Errors
+    /// [`Error::Order`](crate::Error::Order) for a search that `watch` stopped before its end;
     /// [`Error::Finished`](crate::Error::Finished) for a position without a move; [`Error::NotFinite`](crate::Error::NotFinite) if the network gives a NaN or
     /// infinity; what the driver says.
     pub fn run(
@@ -200,9 +202,16 @@ impl Player {
     ) -> Result<Decision> {
         check_playable(position)?;
         let start = Instant::now();
-        let found = self.searcher.search(&[Task { position: *position, game, ply }])?;
-        let decision = Decision::from(found.into_iter().next().expect("a decision for the task"));
         let steps = u64::from(self.options().simulations);
+        let mut go_on = || {
+            let elapsed = start.elapsed();
+            watch(&Progress { steps: 0, n_steps: Some(steps), elapsed, time_limit: None, latest: None }).is_continue()
+        };
+        let found = self.searcher.search(&[Task { position: *position, game, ply }], &mut go_on)?;
+        let Some(found) = found else {
+            return Err(Error::Order { what: "search of a position", reason: "it was stopped before its end".into() });
+        };
+        let decision = Decision::from(found.into_iter().next().expect("a decision for the task"));
         // There is nothing left to stop.
         let _ = watch(&Progress {
             steps,

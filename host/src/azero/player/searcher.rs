@@ -84,15 +84,18 @@ impl<G: SearchKernels> Searcher<G> {
         &self.memory
     }
 
-    /// Searches positions that are not over.
-    pub fn search(&mut self, tasks: &[Task<G>]) -> Result<Vec<Choice>> {
+    /// Searches positions that are not over, asking `go_on` between steps; none if it says no. What was searched so far is then forgotten: the next search of the
+    /// same positions gives what this one would have given.
+    pub fn search(&mut self, tasks: &[Task<G>], go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Choice>>> {
         let mut decisions = Vec::with_capacity(tasks.len());
         for tasks in tasks.chunks(self.capacity) {
-            decisions.extend(match &mut self.trees {
-                Grown::Device(trees) => trees.search(&self.options, tasks)?,
-                Grown::Host(trees) => trees.search(&self.options, tasks)?,
-            });
+            let found = match &mut self.trees {
+                Grown::Device(trees) => trees.search(&self.options, tasks, go_on)?,
+                Grown::Host(trees) => trees.search(&self.options, tasks, go_on)?,
+            };
+            let Some(found) = found else { return Ok(None) };
+            decisions.extend(found);
         }
-        Ok(decisions)
+        Ok(Some(decisions))
     }
 }

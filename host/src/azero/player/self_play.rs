@@ -170,8 +170,8 @@ impl SelfPlay {
         Ok(())
     }
 
-    /// Plays the games that are left. `watch` gets each game as soon as it and all before it are over, in the order of their numbers. When it answers
-    /// `Break`, no more is played; the next run begins with the first game that was not reported.
+    /// Plays the games that are left. `watch` gets each game as soon as it and all before it are over, in the order of their numbers, and is called without one
+    /// between steps of the searches. When it answers `Break`, no more is played; the next run begins with the first game that was not reported.
     ///
     /// # Errors
     /// [`Error::NotFinite`] naming game and ply if the network gives a NaN or infinity; errors of the device.
@@ -187,7 +187,12 @@ impl SelfPlay {
                 .iter()
                 .map(|game| Task { position: game.position, game: game.record.game, ply: game.record.plies })
                 .collect();
-            let decisions = self.searcher.search(&tasks)?;
+            let steps = self.n_reported;
+            let mut go_on = || {
+                let elapsed = start.elapsed();
+                watch(&Progress { steps, n_steps: Some(games), elapsed, time_limit: None, latest: None }).is_continue()
+            };
+            let Some(decisions) = self.searcher.search(&tasks, &mut go_on)? else { break };
             let mut still_open = Vec::with_capacity(open.len());
             for (mut game, decision) in open.into_iter().zip(&decisions) {
                 let outcome = game.play(decision)?;

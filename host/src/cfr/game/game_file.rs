@@ -11,6 +11,7 @@ use std::path::Path;
 use warpplay_cpu_ref::cfr::poker;
 
 use super::cards::Deck;
+use crate::cfr::text_file;
 use crate::{Error, Result};
 
 /// The rules of a poker game. Read from a file with [`GameDef::read`], from text with [`GameDef::parse`]; `to_string` gives the text of a file.
@@ -49,6 +50,8 @@ pub const MAX_ROUNDS: usize = 4;
 pub const MAX_CHIPS: u32 = i32::MAX as u32;
 /// Most raises of a round, and what a file means that names none.
 pub const MAX_RAISES: u32 = 255;
+/// Most bytes of a file; a definition has some hundred.
+const MAX_BYTES: u64 = 1 << 20;
 /// From this number of seats on, a file must give the stacks.
 pub const STACKS_NEEDED: usize = 5;
 
@@ -76,8 +79,7 @@ impl GameDef {
     /// [`Error::File`] with line and column if it cannot be read or is no definition.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))?;
-        parse::parse(&text, path)
+        parse::parse(&text_file::read(path, MAX_BYTES)?, path)
     }
 
     /// Reads the text of a file.

@@ -82,7 +82,8 @@ impl SolverBuilder {
         self
     }
 
-    /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` and `threads` may be others.
+    /// Goes on from a checkpoint of the same problem. Options that were not asked for are the checkpoint's; `iterations` (at least those that are done) and `threads`
+    /// may be others.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
@@ -202,6 +203,11 @@ impl SolverBuilder {
                 _ if text(asked) == text(kept) => {}
                 _ => return Err(Error::option(name, text(asked), in_checkpoint(text(kept)))),
             }
+        }
+        let done = checkpoint.iteration();
+        if options.iterations < done {
+            let allowed = format!("at least {done}: so many are done in the checkpoint, and none can be undone");
+            return Err(Error::option("iterations", options.iterations, allowed));
         }
         Ok(options)
     }

@@ -1,8 +1,8 @@
 //! Data sets on disk.
 //!
 //! A data set is a folder with a file for each shard and `dataset.json`, which names them. Shards are named by their checksums and written whole, under another
-//! name first; `dataset.json` comes last, so that a folder holds the old set or the new one and never a part of either. Numbers are those of this machine
-//! (little-endian).
+//! name first; `dataset.json` comes last, so that a folder holds the old set or the new one and never a part of either. One process writes to a folder at a time, by
+//! the lock of `.warpplay-lock`; readers need none. Numbers are those of this machine (little-endian).
 //!
 //! | bytes of a shard's file | what |
 //! | --- | --- |
@@ -12,7 +12,7 @@
 //! | 40 to 47 | checksum of all other bytes |
 //! | from 64 | the nine columns of [`Shard`], each from a multiple of 64, zeros between |
 
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,9 @@ const VERSION: u64 = 1;
 /// Bytes of the header; columns begin at multiples of it.
 const HEADER: usize = 64;
 const NAME: &str = "dataset.json";
+const LOCK: &str = ".warpplay-lock";
+/// How often a reader begins again because a writer has just replaced the set.
+const TRIES: u32 = 8;
 
 /// `dataset.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,9 +62,10 @@ impl Dataset {
     /// Writes the set into a folder, which is made if it is not there. A set that was there stays readable until the new one is complete, and is then removed.
     ///
     /// # Errors
-    /// [`Error::File`] with the path and the system's reason, a full disk among them; the folder's set is then the one it was before.
+    /// [`Error::File`] with the path and the system's reason, a full disk among them, and where another process writes to the folder; the folder's set is then the one it
+    /// was before.
     pub fn save(&self, folder: &Path) -> Result<()> {
-        make_folder(folder)?;
+        let _lock = lock(folder)?;
         let shards = self.shards.iter().map(|shard| write(folder, shard)).collect::<Result<Vec<Entry>>>()?;
         finish(folder, shards, self.fingerprint(), &self.origin)
     }
@@ -77,24 +81,40 @@ impl Dataset {
         if !folder.is_dir() || !path.exists() {
             return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
         }
-        let bytes = atomic_file::read(&path)?;
-        let bad = |reason: String| Error::file(&path, None, reason);
-        let version: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|error| bad(format!("is no data set: {error}")))?;
-        if version["version"] != VERSION {
-            return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", version["version"])));
+        let mut bytes = atomic_file::read(&path)?;
+        for _ in 1..TRIES {
+            let found = read_set(folder, &path, &bytes);
+            // Shards that are gone belong to a set that a writer has replaced since it was named.
+            let now = if found.is_err() { atomic_file::read(&path)? } else { return found };
+            if now == bytes {
+                return found;
+            }
+            bytes = now;
         }
-        let manifest: Manifest =
-            serde_json::from_value(version).map_err(|error| bad(format!("is no data set: {error}")))?;
-        let shards = manifest.shards.par_iter().map(|entry| read(folder, entry)).collect::<Result<Vec<Shard>>>()?;
-        let set = Self { shards, origin: manifest.origin };
-        let fingerprint = format!("{:016x}", set.fingerprint());
-        if fingerprint != manifest.fingerprint {
-            let reason = format!("its shards' fingerprint is {fingerprint}, expected {}", manifest.fingerprint);
-            return Err(bad(reason));
-        }
-        Ok(set)
+        read_set(folder, &path, &bytes)
     }
+}
+
+fn read_set(folder: &Path, path: &Path, bytes: &[u8]) -> Result<Dataset> {
+    let manifest = manifest(path, bytes)?;
+    let shards = manifest.shards.par_iter().map(|entry| read(folder, entry)).collect::<Result<Vec<Shard>>>()?;
+    let set = Dataset { shards, origin: manifest.origin };
+    let fingerprint = format!("{:016x}", set.fingerprint());
+    if fingerprint != manifest.fingerprint {
+        let reason = format!("its shards' fingerprint is {fingerprint}, expected {}", manifest.fingerprint);
+        return Err(Error::file(path, None, reason));
+    }
+    Ok(set)
+}
+
+fn manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    let bad = |reason: String| Error::file(path, None, reason);
+    let value: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|error| bad(format!("is no data set: {error}")))?;
+    if value["version"] != VERSION {
+        return Err(bad(format!("is of version {}, expected {VERSION}: build the set again", value["version"])));
+    }
+    serde_json::from_value(value).map_err(|error| bad(format!("is no data set: {error}")))
 }
 
 impl Builder {
@@ -103,8 +123,8 @@ impl Builder {
     /// # Errors
     /// Those of [`Builder::build`], [`Dataset::save`] and [`Dataset::open`].
     pub fn write(&self, records: &Records, folder: &Path) -> Result<Dataset> {
+        let lock = lock(folder)?;
         let (plan, origin) = self.plan(records)?;
-        make_folder(folder)?;
         let (shards, fingerprint) = self.pool(|| {
             let mut entries = Vec::with_capacity(plan.len());
             let mut fingerprint = 0u64;
@@ -116,35 +136,52 @@ impl Builder {
             Ok::<_, Error>((entries, fingerprint))
         })??;
         finish(folder, shards, fingerprint, &origin)?;
-        Dataset::open(folder)
+        let set = Dataset::open(folder);
+        drop(lock);
+        set
     }
 }
 
-fn make_folder(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))
+/// Makes the folder, and keeps other processes from writing to it while what is returned lives.
+fn lock(folder: &Path) -> Result<File> {
+    fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))?;
+    let path = folder.join(LOCK);
+    let opened = OpenOptions::new().create(true).append(true).open(&path);
+    let file = opened.map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::file(
+            folder,
+            None,
+            "is being written by another process: wait for its end, or take another folder",
+        )),
+        Err(TryLockError::Error(error)) => Err(Error::file(&path, None, format!("cannot be locked: {error}"))),
+    }
 }
 
-/// Names the shards in `dataset.json`, then removes those that it no longer names.
+/// Names the shards in `dataset.json`, then removes those that the old one named and the new one does not.
 fn finish(folder: &Path, shards: Vec<Entry>, fingerprint: u64, origin: &Origin) -> Result<()> {
-    let named: Vec<String> = shards.iter().map(|entry| entry.file.clone()).collect();
-    let manifest =
-        Manifest { version: VERSION, fingerprint: format!("{fingerprint:016x}"), shards, origin: origin.clone() };
     let path = folder.join(NAME);
-    let text = serde_json::to_vec_pretty(&manifest)
+    // What was no data set names nothing.
+    let old = fs::read(&path).ok().and_then(|bytes| manifest(&path, &bytes).ok()).map_or(Vec::new(), |old| old.shards);
+    let new = Manifest { version: VERSION, fingerprint: format!("{fingerprint:016x}"), shards, origin: origin.clone() };
+    let text = serde_json::to_vec_pretty(&new)
         .map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
     atomic_file::write(&path, &text)?;
-    let old = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for path in old.filter(|path| is_shard(path) && !named.iter().any(|name| path.ends_with(name))) {
-        // A file that cannot be removed is named by no set: it costs room alone.
-        let _ = fs::remove_file(path);
+    let is_named = |file: &str| new.shards.iter().any(|entry| entry.file == file);
+    for Entry { file, .. } in old.iter().filter(|entry| !is_named(&entry.file)) {
+        if is_shard(Path::new(file)) {
+            // A file that cannot be removed is named by no set: it costs room alone.
+            let _ = fs::remove_file(folder.join(file));
+        }
     }
     Ok(())
 }
 
-fn is_shard(path: &Path) -> bool {
-    path.file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with("shard-") && name.ends_with(".wps"))
+/// Whether a name is that of a shard's file, and leads nowhere else.
+fn is_shard(name: &Path) -> bool {
+    name.components().count() == 1
+        && name.to_str().is_some_and(|name| name.starts_with("shard-") && name.ends_with(".wps"))
 }
 
 /// Where the columns lie, and the length of the file; `None` beyond the address space.
@@ -218,7 +255,7 @@ fn write(folder: &Path, shard: &Shard) -> Result<Entry> {
 fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
     let path: PathBuf = folder.join(&entry.file);
     let bad = |reason: String| Error::file(&path, None, reason);
-    if Path::new(&entry.file).components().count() != 1 || !is_shard(&path) {
+    if !is_shard(Path::new(&entry.file)) {
         return Err(bad("is no name of a shard".to_owned()));
     }
     let mapping = Arc::new(Mapping::open(&path)?);

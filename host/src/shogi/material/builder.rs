@@ -63,10 +63,11 @@ impl<'a> MaterialBuilder<'a> {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for options that [`Options::check`] refuses, or threads that cannot be started;
     /// [`Error::Unsupported`](crate::Error::Unsupported) for an engine that the device has not; [`Error::Shape`](crate::Error::Shape) without children, or for 2³¹ and more;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where they do not fit; those of the driver.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where they do not fit; [`Error::File`](crate::Error::File) for a file that was cut short; those of the driver.
     pub fn build(self, device: &Device) -> Result<Material> {
         let Self { shards, options } = self;
         options.check()?;
+        shards.iter().try_for_each(|shard| shard.expect_whole())?;
         let once: u64 = shards.iter().map(|shard| shard.n_children() as u64).sum();
         check_children(once)?;
         let memory = dispatch::memory_of_fit(device, &shards, &options)?;

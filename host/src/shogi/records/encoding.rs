@@ -32,7 +32,8 @@ pub(super) fn decoded(bytes: &[u8]) -> Result<String, (u64, String)> {
     if text.contains('\0') {
         return Err((0, "is no text: it has zero bytes".to_owned()));
     }
-    Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
+    // A copy only where one is needed: texts may be large.
+    Ok(if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text })
 }
 
 fn whole(encoding: &'static Encoding, bytes: &[u8]) -> Option<String> {
@@ -41,14 +42,15 @@ fn whole(encoding: &'static Encoding, bytes: &[u8]) -> Option<String> {
 
 /// The line up to which the file could be one encoding, and after which it cannot.
 fn bad_line(bytes: &[u8]) -> (u64, String) {
-    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    // Not collected: a line of one byte would take sixteen more.
+    let lines = || bytes.split(|&byte| byte == b'\n');
     let utf8 = |line: &[u8]| std::str::from_utf8(line).is_ok();
     let shift_jis = |line: &[u8]| whole(SHIFT_JIS, line).is_some();
     let euc = |line: &[u8]| whole(EUC_JP, line).is_some();
-    let good = |fits: &dyn Fn(&[u8]) -> bool| lines.iter().take_while(|line| fits(line)).count();
+    let good = |fits: &dyn Fn(&[u8]) -> bool| lines().take_while(|line| fits(line)).count();
     let reached = [("UTF-8", good(&utf8)), ("Shift_JIS", good(&shift_jis)), ("EUC-JP", good(&euc))];
     let (encoding, before) = reached.into_iter().max_by_key(|&(_, lines)| lines).unwrap_or(("UTF-8", 0));
-    let reason = match lines.get(before) {
+    let reason = match lines().nth(before) {
         Some(line) if utf8(line) || shift_jis(line) || euc(line) => {
             format!("mixed encodings: the lines before are {encoding}, this one is not")
         }

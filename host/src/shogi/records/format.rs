@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{files, usi};
+use super::{MOST_LINES, files, usi};
 
 /// A format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,32 +109,43 @@ pub(super) struct Part<'a> {
     pub lines: Vec<&'a str>,
 }
 
-/// The games of a text: in CSA between lines `/`, in KIF and KI2 from headers to the next headers after moves.
-pub(super) fn parts(format: Format, text: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
+/// The games of a text, one after the other: in CSA between lines `/`, in KIF and KI2 from headers to the next headers after moves. Of one that has more than
+/// [`MOST_LINES`], those and one more.
+pub(super) fn parts(format: Format, text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut lines = (1..).zip(text.lines());
     let mut part = Part { line: 1, lines: Vec::new() };
     let mut body = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        let trimmed = line.trim();
-        let begins = match format {
-            Format::Csa => trimmed == "/",
-            _ => body && (is_header(trimmed) || trimmed.starts_with("手数--")),
-        };
-        if begins {
-            let next = Part { line: number, lines: Vec::new() };
-            parts.push(std::mem::replace(&mut part, next));
-            body = false;
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        if ended {
+            return None;
         }
-        // The separator of CSA belongs to no game; its empty line keeps the numbers.
-        part.lines.push(if format == Format::Csa && begins { "" } else { line });
-        body |= match format {
-            Format::Csa => false,
-            Format::Ki2 => is_ki2_moves(trimmed) || trimmed.starts_with("まで"),
-            _ => is_kif_move(trimmed) || trimmed.starts_with("手数--") || trimmed.starts_with("まで"),
-        };
-    }
-    parts.push(part);
-    parts
+        for (number, line) in lines.by_ref() {
+            let trimmed = line.trim();
+            let begins = match format {
+                Format::Csa => trimmed == "/",
+                _ => body && (is_header(trimmed) || trimmed.starts_with("手数--")),
+            };
+            let whole = begins.then(|| std::mem::replace(&mut part, Part { line: number, lines: Vec::new() }));
+            body = match format {
+                Format::Csa => false,
+                Format::Ki2 => body && !begins || is_ki2_moves(trimmed) || trimmed.starts_with("まで"),
+                _ => {
+                    let is_body = is_kif_move(trimmed) || trimmed.starts_with("手数--") || trimmed.starts_with("まで");
+                    body && !begins || is_body
+                }
+            };
+            if part.lines.len() <= MOST_LINES {
+                // The separator of CSA belongs to no game; its empty line keeps the numbers.
+                part.lines.push(if format == Format::Csa && begins { "" } else { line });
+            }
+            if whole.is_some() {
+                return whole;
+            }
+        }
+        ended = true;
+        Some(std::mem::replace(&mut part, Part { line: 0, lines: Vec::new() }))
+    })
 }
 
 impl Part<'_> {

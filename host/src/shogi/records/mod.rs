@@ -1,6 +1,6 @@
 //! Records of games: CSA, KIF, KI2 and lists in USI, from files and folders.
 //!
-//! A file is unpacked (gzip), decoded (UTF-8, UTF-16, Shift_JIS, EUC-JP, ISO-2022-JP; the encoding is found from its bytes), its format told from its lines, and cut into
+//! A file is unpacked (gzip; at most 256 MiB), decoded (UTF-8, UTF-16, Shift_JIS, EUC-JP, ISO-2022-JP; the encoding is found from its bytes), its format told from its lines, and cut into
 //! games. Of each game the main line is kept; variations, comments and clock times are not. What cannot be read is reported with file, line and reason and left
 //! out, and the rest is read.
 
@@ -19,6 +19,11 @@ pub use game::{Game, Outcome, Source};
 use rayon::prelude::*;
 
 use crate::{Error, Result};
+
+/// Most games of a file, and of what cannot be read in it. Each takes some hundred bytes, also where the text has two or three for it.
+const MOST_GAMES: usize = 1 << 20;
+/// Most lines of a game: no record has so many.
+const MOST_LINES: usize = 1 << 16;
 
 /// Games that were read, and what could not be.
 #[derive(Clone, Debug, Default)]
@@ -49,14 +54,26 @@ impl Records {
     }
 
     fn add(&mut self, path: &Path, bytes: &[u8]) -> Result<(), (u64, String)> {
-        let bytes = files::unpacked(bytes).map_err(|reason| (0, reason))?;
-        let text = encoding::decoded(&bytes)?;
+        let text = {
+            let bytes = files::unpacked(bytes, files::MOST_UNPACKED).map_err(|reason| (0, reason))?;
+            encoding::decoded(&bytes)?
+        };
         match format::of(path, &text) {
-            Some(format::Format::Usi) => usi::read(path, &text, self),
-            Some(format) => parse::read(path, format, &text, self),
-            None => return Err((0, "no game record: expected CSA, KIF, KI2 or lines of USI moves".to_owned())),
+            Some(format::Format::Usi) => usi::read(path, &text, self, MOST_GAMES),
+            Some(format) => parse::read(path, format, &text, self, MOST_GAMES),
+            None => Err((0, "no game record: expected CSA, KIF, KI2 or lines of USI moves".to_owned())),
         }
-        Ok(())
+    }
+
+    /// Makes sure that a file holds no more games than `most`, readable or not, before the one of a line is added.
+    fn expect_room(&self, line: u64, most: usize) -> Result<(), (u64, String)> {
+        if self.games.len() + self.skipped.len() < most {
+            return Ok(());
+        }
+        Err((
+            line,
+            format!("the games from here on are left out: {most} of a file are read; divide it into several files"),
+        ))
     }
 
     fn skip(&mut self, path: &Path, line: u64, reason: String) {
@@ -103,4 +120,32 @@ pub fn read(path: &Path) -> Result<Records> {
         Some(Skipped { source, reason }) => Error::file(source.file, (source.line > 0).then_some(source.line), reason),
         None => Error::file(path, None, "holds no game"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: &str = "V2.2\nPI\n+\n+7776FU\n%TORYO\n";
+
+    #[test]
+    fn a_file_gives_no_more_games_than_the_limit() {
+        let mut records = Records::default();
+        let (line, reason) = usi::read(Path::new("games.usi"), "7g7f\n7g7e\n\n2g2f\n", &mut records, 2).unwrap_err();
+        assert_eq!((line, records.games.len(), records.skipped.len()), (4, 1, 1));
+        assert!(reason.contains("2 of a file are read"), "{reason}");
+        let mut records = Records::default();
+        let text = [GAME; 3].join("/\n");
+        let (line, _) = parse::read(Path::new("games.csa"), format::Format::Csa, &text, &mut records, 2).unwrap_err();
+        assert_eq!((line, records.games.len()), (12, 2));
+    }
+
+    #[test]
+    fn a_game_of_too_many_lines_is_left_out() {
+        let text = format!("{GAME}/\nV2.2\n{}/\n{GAME}", "'\n".repeat(MOST_LINES));
+        let records = Records::from_bytes(Path::new("games.csa"), text.as_bytes());
+        assert_eq!(records.games.len(), 2);
+        let [skipped] = records.skipped.as_slice() else { panic!("{:?}", records.skipped) };
+        assert_eq!((skipped.source.line, skipped.reason.as_str()), (6, "a game of more than 65536 lines"));
+    }
 }

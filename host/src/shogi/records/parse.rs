@@ -11,7 +11,7 @@ use rsshogi::records::record::Record;
 
 use super::format::{Format, Part, is_csa_move, is_ki2_moves, is_kif_move, parts};
 use super::ki2::{self, Word};
-use super::{Game, Outcome, Records, Source};
+use super::{Game, MOST_LINES, Outcome, Records, Source};
 use crate::shogi::board::{Board, Move, Rules, START, ours, unsound};
 
 /// Where in a game something is wrong.
@@ -32,10 +32,24 @@ struct Fault {
     reason: String,
 }
 
-/// Adds the games of a text to `records`.
-pub(super) fn read(path: &Path, format: Format, text: &str, records: &mut Records) {
+/// Adds the games of a text to `records`, at most `most`.
+///
+/// # Errors
+/// The line of the first beyond.
+pub(super) fn read(
+    path: &Path,
+    format: Format,
+    text: &str,
+    records: &mut Records,
+    most: usize,
+) -> Result<(), (u64, String)> {
     for part in parts(format, text) {
         if !part.is_game(format) {
+            continue;
+        }
+        records.expect_room(part.line, most)?;
+        if part.lines.len() > MOST_LINES {
+            records.skip(path, part.line, format!("a game of more than {MOST_LINES} lines"));
             continue;
         }
         let begin = part.lines.iter().position(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -48,6 +62,7 @@ pub(super) fn read(path: &Path, format: Format, text: &str, records: &mut Record
             }
         }
     }
+    Ok(())
 }
 
 fn game(format: Format, part: &Part<'_>, source: &Source) -> Result<Game, Fault> {

@@ -12,19 +12,24 @@ use std::path::Path;
 use super::{Game, Outcome, Records, Skipped, Source};
 use crate::shogi::board::Move;
 
-/// Adds the games of a text to `records`.
-pub(super) fn read(file: &Path, text: &str, records: &mut Records) {
+/// Adds the games of a text to `records`, at most `most`.
+///
+/// # Errors
+/// The line of the first beyond.
+pub(super) fn read(file: &Path, text: &str, records: &mut Records, most: usize) -> Result<(), (u64, String)> {
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
+        records.expect_room(line, most)?;
         let source = Source { file: file.to_path_buf(), line };
         match game(text, source.clone()) {
             Ok(game) => records.games.push(game),
             Err(reason) => records.skipped.push(Skipped { source, reason }),
         }
     }
+    Ok(())
 }
 
 /// Whether a line looks like a game of such a list.

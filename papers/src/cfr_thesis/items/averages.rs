@@ -1,27 +1,28 @@
 //! Which of the five measurements the printed averages and deviations are of.
 
+use super::times::printed;
 use crate::cfr_thesis::published::TIMES;
 use crate::cfr_thesis::statistics::{Origin, Source, Spread};
 use crate::experiment::{Cell, Item, Sheet, Stop, Table};
 
 /// Every printed average and deviation, computed again.
 pub fn averages(item: &Item) -> Result<Sheet, Stop> {
-    let mut table = Table::new("lines of each table whose average is the mean of")
+    let mut table = Table::new("how many of the ten lines of a table have the average and the deviation of these runs")
         .column("table")
         .column("variant")
         .column("program")
-        .column("all five")
-        .column("the last four")
-        .column("either")
-        .column("neither, to six digits")
-        .column("deviations of a sample of the same")
-        .column("deviations of the values themselves");
+        .column("average of all five")
+        .column("average of the last four")
+        .column("average of both, which are equal")
+        .column("average of neither, compared with six digits behind the point")
+        .column("deviation of these runs with divisor n − 1")
+        .column("deviation of these runs with divisor n");
     let mut odd = Table::new("lines that differ from the others of their table")
         .column("table")
         .column("iterations")
         .column("printed average")
-        .column("mean of five")
-        .column("mean of the last four")
+        .digits("mean of five", 6)
+        .digits("mean of the last four", 6)
         .column("what it is");
     for times in &TIMES {
         let origins: Vec<Origin> =
@@ -30,7 +31,7 @@ pub fn averages(item: &Item) -> Result<Sheet, Stop> {
         table.row([
             times.table.into(),
             times.variant.letter().into(),
-            times.program.name().into(),
+            times.program.label().into(),
             count(&|origin| origin.average == Source::AllFive),
             count(&|origin| origin.average == Source::LastFour),
             count(&|origin| origin.average == Source::Either),
@@ -45,14 +46,14 @@ pub fn averages(item: &Item) -> Result<Sheet, Stop> {
             }
             let what = match (origin.average, origin.average_to_four_digits) {
                 (Source::Neither, found) if found != Source::Neither => {
-                    format!("{}, rounded to four digits", found.words())
+                    format!("{}, rounded to four digits behind the point", found.words())
                 }
                 (found, _) => found.words().to_string(),
             };
             odd.row([
                 times.table.into(),
                 row.iterations.into(),
-                row.average.into(),
+                printed(row.average),
                 Spread::of(&row.seconds).mean.into(),
                 Spread::of(&row.seconds[1..]).mean.into(),
                 what.into(),

@@ -4,6 +4,7 @@ use warpplay::cfr::Counts;
 use warpplay::cfr::engines::walk::{Information, Sampler};
 
 use super::thesis::Thesis;
+use super::times::printed;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::statistics::is_rounded;
@@ -18,17 +19,17 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
     let mut table = Table::new("counts of the betting trees")
         .column("variant")
         .column("sequences, printed")
-        .column("ours")
+        .column("sequences, ours")
         .column("buckets, printed")
-        .column("ours")
+        .column("buckets, ours")
         .column("sequences × buckets, printed")
-        .column("ours")
+        .column("sequences × buckets, ours")
         .column("levels, printed")
-        .column("ours")
-        .column("with the last")
+        .column("levels, ours")
+        .column("levels with the last, ours")
         .column("sequences a level, printed")
-        .column("ours")
-        .column("with the last");
+        .digits("sequences a level, ours", 6)
+        .digits("sequences a level with the last, ours", 6);
     let mut sets = Table::new("information sets: what a player can tell apart")
         .column("variant")
         .column("sequences × buckets")
@@ -50,7 +51,7 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             theirs.levels.into(),
             counts.levels.into(),
             counts.levels_with_last.into(),
-            theirs.per_level.into(),
+            printed(theirs.per_level),
             counts.average_sequences_per_level.into(),
             counts.average_sequences_with_last.into(),
         ]);
@@ -77,21 +78,22 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         memory.device().saturating_add(memory.host()) as f64 / KB
     };
     let programs = [Program::Recursive, Program::Iterative, Program::Levels];
-    let names = ["recursive", "iterative, CPU", "iterative, GPU"];
     run.expect(1);
     // A computation, kept so that a replay compares it.
     let ours: Vec<f64> = run.exact(&format!("{} memory", variant.letter()), |_| Ok(programs.map(of).to_vec()))?;
-    let mut table = Table::new("memory, KB")
+    // Variant A takes less than a kilobyte: with fewer digits its percentages could not be checked.
+    let digits = if ours.iter().any(|&kb| kb < 100.0) { 5 } else { 0 };
+    let mut table = Table::new("memory, KB of 1,024 bytes")
         .column("program")
         .digits("printed", 0)
         .digits("difference from recursive, %, printed", 2)
         .digits("the same from the printed KB", 2)
-        .digits("ours", 0)
+        .digits("ours", digits)
         .digits("difference from recursive, %, ours", 2);
-    for (at, name) in names.into_iter().enumerate() {
+    for (at, program) in programs.into_iter().enumerate() {
         let percent = |kb: &[f64]| 100.0 * (kb[at] / kb[0] - 1.0);
         table.row([
-            name.into(),
+            program.label().into(),
             theirs.kb[at].into(),
             theirs.percent[at].into(),
             percent(&theirs.kb).into(),
@@ -100,15 +102,21 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         ]);
     }
     let tables = (counts.information_sets * 2 * 3) as f64 / KB;
-    let mut parts = Table::new("what the arrays of section 4.2.2 alone take, KB").column("array").digits("KB", 0);
-    parts.row(["averages and regrets, 3 actions, single precision".into(), (tables * 4.0).into()]);
-    parts.row(["the same, double precision".into(), (tables * 8.0).into()]);
+    let mut parts = Table::new("for comparison, KB of 1,024 bytes").column("what").digits("KB", digits);
+    parts.row([
+        "the arrays of section 4.2.2 (averages and regrets, 3 actions) alone, single precision".into(),
+        (tables * 4.0).into(),
+    ]);
+    parts.row(["the same arrays alone, double precision".into(), (tables * 8.0).into()]);
     let walk = Sampler::memory_of(
         &plan.game,
         &Information::Unordered,
         &warpplay::cfr::Options { sampling: warpplay::cfr::Sampling::Chance, ..warpplay::cfr::Options::default() },
     )?;
-    parts.row(["ours for many deals at once, all of it, single precision".into(), (walk.device() as f64 / KB).into()]);
+    parts.row([
+        "our engine walk, which plays many deals at once: these arrays and all others, single precision".into(),
+        (walk.device() as f64 / KB).into(),
+    ]);
     let agrees = theirs
         .percent
         .iter()

@@ -14,6 +14,7 @@ use crate::cfr_thesis::plan::{Plan, on_gpu};
 use crate::cfr_thesis::published::{TIMES, Variant};
 use crate::cfr_thesis::run::Run as Running;
 use crate::cfr_thesis::statistics::Spread;
+use crate::experiment::statistics::median;
 use crate::experiment::{Run, Stop};
 
 /// Sequences beyond which `simt` takes minutes a run.
@@ -36,9 +37,9 @@ impl Point {
         Spread::of(&self.seconds)
     }
 
-    /// Milliseconds an iteration.
+    /// Milliseconds an iteration, of the median run: one run that the host delays does not move it.
     pub fn milliseconds(&self) -> f64 {
-        self.spread().mean * 1e3 / f64::from(self.iterations)
+        median(&self.seconds) * 1e3 / f64::from(self.iterations)
     }
 }
 
@@ -59,9 +60,9 @@ impl Timed {
         self.points.iter().find(|point| point.iterations == iterations)
     }
 
-    /// Milliseconds an iteration, warm.
+    /// Milliseconds an iteration, warm, of the median run.
     pub fn warm_ms(&self) -> Option<f64> {
-        (!self.warm.is_empty()).then(|| Spread::of(&self.warm).mean * 1e3)
+        (!self.warm.is_empty()).then(|| median(&self.warm) * 1e3)
     }
 }
 

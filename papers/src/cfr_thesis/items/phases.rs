@@ -13,6 +13,7 @@ use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::plan::{Plan, Profile};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::run::Run as Running;
+use crate::experiment::statistics::least;
 use crate::experiment::{Axis, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 use warpplay::cfr::game::{ACTIONS, Child};
 
@@ -48,6 +49,34 @@ pub(super) fn bytes(plan: &Plan, level: usize, first: bool, value: u64) -> u64 {
     game.sequences[range].iter().map(of).sum()
 }
 
+/// Percent of a phase that as many levels take as it has, each as long as its shortest.
+fn shortest(times: &[f64]) -> f64 {
+    100.0 * least(times) * times.len() as f64 / times.iter().sum::<f64>()
+}
+
+/// What both phases say of page 43: that memory holds them, and the first one more.
+fn verdict(plan: &Plan, measured: &Measured, value: u64) -> String {
+    let profile = &measured.profile;
+    let [down, up] = [(true, &profile.down_ms), (false, &profile.up_ms)].map(|(first, times)| {
+        let bytes: u64 = (0..times.len()).map(|level| bytes(plan, level, first, value)).sum();
+        let rate = bytes as f64 / (times.iter().sum::<f64>() * 1e-3);
+        (bytes as f64 / 1e3, 100.0 * rate / measured.fill, shortest(times))
+    });
+    let more = if down.0 > up.0 { "more" } else { "less" };
+    // A phase that takes less than a tenth of the rate, most of whose time a level without work takes too.
+    let is_floor = |(_, rate, floor): (f64, f64, f64)| rate < 10.0 && floor > 50.0;
+    let so = if is_floor(down) && is_floor(up) {
+        "Here launches and latency hold both phases, and not the rate of memory."
+    } else {
+        "By these figures memory may hold them here."
+    };
+    format!(
+        "Page 43 says that memory holds both phases, and the first one more since only it accesses the averages. Ours: the first phase asks for {:.0} KB and the second for {:.0} KB, so \
+         the first for {more}; that is {:.2} and {:.2} % of the rate of the card's memory, and as many levels as short as the shortest are {:.0} and {:.0} % of their times. {so}",
+        down.0, up.0, down.1, up.1, down.2, up.2
+    )
+}
+
 /// Figure 30 (first phase) or 31.
 pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let mut sheet = Sheet::new(item);
@@ -80,9 +109,13 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
         stream.synchronize()?;
         Ok(Measured { profile, fill: 10.0 * 4.0 * n as f64 / start.elapsed().as_secs_f64() })
     })?;
+    let (phase, what) = match first {
+        true => ("first", "strategies and reaches, from the root down"),
+        false => ("second", "utilities and regrets, from the last level up"),
+    };
     let value = if options.precision == Precision::F64 { 8 } else { 4 };
     let times = if first { &measured.profile.down_ms } else { &measured.profile.up_ms };
-    let mut table = Table::new(format!("variant {letter}, level by level"))
+    let mut table = Table::new(format!("{phase} phase ({what}), variant {letter}, level by level"))
         .column("level")
         .column("sequences")
         .digits("µs", 2)
@@ -115,9 +148,7 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
         (rate / 1e9).into(),
         (100.0 * rate / measured.fill).into(),
     ]);
-    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-    let at_least = 100.0 * least * times.len() as f64 / all_ms;
-    let phase = if first { "first" } else { "second" };
+    let at_least = shortest(times);
     Ok(sheet
         .table(table)
         .figure(Figure {
@@ -131,5 +162,36 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
             "Filled with zeros, the card's memory takes {:.0} GB/s. If every level took as long as the shortest, that would be {at_least:.0} % of the phase: what is \
              left of launches and latency however few bytes there are.",
             measured.fill / 1e9
-        )))
+        ))
+        .note(verdict(&plan, &measured, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Page 43 has it the other way round: on variant C the second phase asks for more, although it leaves the averages alone.
+    #[test]
+    fn the_second_phase_of_variant_c_asks_for_more_bytes_than_the_first() {
+        let plan = Plan::of(&Variant::C.game().expect("a game")).expect("laid out");
+        let levels = plan.sequences.levels.len();
+        let [down, up] = [true, false].map(|first| (0..levels).map(|level| bytes(&plan, level, first, 4)).sum::<u64>());
+        assert!(up > down, "{down} bytes in the first phase, {up} in the second");
+    }
+
+    #[test]
+    fn the_verdict_on_the_phases_follows_the_record() {
+        let plan = Plan::of(&Variant::A.game().expect("a game")).expect("laid out");
+        let of = |down_ms: [f64; 3]| {
+            let profile = Profile { down_ms: down_ms.to_vec(), up_ms: vec![0.01; 3], sequences: vec![1, 2, 1] };
+            verdict(&plan, &Measured { profile, fill: 4e12 }, 4)
+        };
+        let floor = of([0.01; 3]);
+        assert!(
+            floor.contains("are 100 and 100 % of their times") && floor.ends_with("not the rate of memory."),
+            "{floor}"
+        );
+        let uneven = of([0.01, 1.0, 1.0]);
+        assert!(uneven.ends_with("memory may hold them here."), "{uneven}");
+    }
 }

@@ -9,6 +9,7 @@ use super::measure::{milliseconds, obstacle};
 use super::thesis::Thesis;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::plan::Plan;
+use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
 use crate::experiment::statistics::mean;
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
@@ -42,6 +43,9 @@ fn times(
     Ok((plan, ms, reasons))
 }
 
+/// The programs that are compared: those of the CPU, then that of the GPU.
+const PROGRAMS: [Program; 3] = [Program::Recursive, Program::Iterative, Program::Levels];
+
 /// Players × raises, with 13 buckets.
 pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let (players, raises, n): (&[usize], &[u32], u32) = match run.quick() {
@@ -53,20 +57,23 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
         .column("raises")
         .column("sequences")
         .digits("sequences a level", 1)
-        .column("recursive")
-        .column("iterative, CPU")
-        .column("levels, GPU")
-        .digits("CPU / GPU", 2);
-    let (mut points, mut line, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        .column(PROGRAMS[0].label())
+        .column(PROGRAMS[1].label())
+        .column(PROGRAMS[2].label())
+        .digits("recursive / iterative, GPU", 2)
+        .digits("iterative, CPU / iterative, GPU", 2);
+    // Of the programs of the CPU, each against that of the GPU.
+    let mut points: [Vec<Point>; 2] = Default::default();
+    let mut left_out = Vec::new();
     for &players in players {
         for &raises in raises {
             let game = sweep_game(players, raises, 13)?;
             let key = format!("sweep {players} {raises}");
-            let programs = [Program::Recursive, Program::Iterative, Program::Levels];
-            let (plan, ms, reasons) = times(thesis, &key, &game, &programs, n, run)?;
+            let (plan, ms, reasons) = times(thesis, &key, &game, &PROGRAMS, n, run)?;
             let sequences = plan.sequences.sequences.len();
             let per_level = sequences as f64 / plan.sequences.levels.len() as f64;
-            let both = ms[1].zip(ms[2]);
+            let both = [ms[0].zip(ms[2]), ms[1].zip(ms[2])];
+            let [recursive, iterative] = both.map(|both| Cell::from(both.map(|(cpu, gpu)| cpu / gpu)));
             table.row([
                 players.into(),
                 raises.into(),
@@ -75,35 +82,46 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
                 ms[0].into(),
                 ms[1].into(),
                 ms[2].into(),
-                Cell::from(both.map(|(cpu, gpu)| cpu / gpu)),
+                recursive,
+                iterative,
             ]);
-            if let Some((cpu_ms, gpu_ms)) = both {
-                points.push(Point { per_level, cpu_ms, gpu_ms });
-                line.push([per_level, cpu_ms / gpu_ms]);
+            for (points, both) in points.iter_mut().zip(both) {
+                points.extend(both.map(|(cpu_ms, gpu_ms)| Point { per_level, cpu_ms, gpu_ms }));
             }
             left_out.extend(reasons);
         }
     }
     left_out.dedup();
     let mut sheet = Sheet::new(item).table(table);
-    if !line.is_empty() {
-        line.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let line = |(program, points): (&Program, &Vec<Point>)| {
+        let mut ratios: Vec<[f64; 2]> =
+            points.iter().map(|point| [point.per_level, point.cpu_ms / point.gpu_ms]).collect();
+        ratios.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        Line { name: program.label().into(), points: ratios, ..Line::default() }
+    };
+    let lines: Vec<Line> = PROGRAMS.iter().zip(&points).map(line).filter(|line| !line.points.is_empty()).collect();
+    if !lines.is_empty() {
         sheet = sheet.figure(Figure {
             file: item.name.into(),
-            title: "How many times as fast the GPU is as the iterative program".into(),
+            title: "How many times as long the programs of the CPU take as the iterative one of the GPU".into(),
             x: Axis::log("sequences a level"),
             y: Axis::log("CPU / GPU"),
-            chart: Chart::Lines(vec![Line { name: "levels".into(), points: line, ..Line::default() }]),
+            chart: Chart::Lines(lines),
         });
         if run.device().backend() == Backend::Cuda {
-            sheet = sheet.note(match crossover(&points) {
-                Some(n) => format!("The GPU is the faster one at every point from {n:.1} sequences a level on."),
-                None => "The GPU is not the faster one at the largest game.".into(),
-            });
+            for (program, points) in PROGRAMS.iter().zip(&points) {
+                let cpu = program.label();
+                sheet = sheet.note(match crossover(points) {
+                    Some(n) => format!(
+                        "Against \"{cpu}\", \"iterative, GPU\" is the faster program at every point from {n:.1} sequences a level on."
+                    ),
+                    None => format!("Against \"{cpu}\", \"iterative, GPU\" is not the faster program at the point of the most sequences a level."),
+                });
+            }
         }
     }
     sheet.left_out.extend(left_out);
-    Ok(sheet.note("Printed: between 1.33 sequences a level (variants A and B, slower) and 1,013.6 (variant C, faster than the recursive program; slower than the iterative one, which only variant D with 20,553 turns round)."))
+    Ok(sheet.note("Printed of the GPU's program: with 1.33 sequences a level (variants A and B) slower than both programs of the CPU; with 1,013.6 (C) faster than the recursive and slower than the iterative one; with 20,553 (D) faster than both."))
 }
 
 /// The betting of A and B with 630 to 8,347,680 buckets.
@@ -112,16 +130,15 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
     let mut table = Table::new("4 sequences; µs an iteration")
         .column("cards of the board")
         .column("buckets")
-        .digits("recursive", 3)
-        .digits("iterative, CPU", 3)
-        .digits("levels, GPU", 3);
-    let programs = [Program::Recursive, Program::Iterative, Program::Levels];
-    let names = ["recursive", "iterative", "levels"];
-    let mut lines: Vec<Line> = names.map(|name| Line { name: name.into(), ..Line::default() }).to_vec();
+        .digits(PROGRAMS[0].label(), 3)
+        .digits(PROGRAMS[1].label(), 3)
+        .digits(PROGRAMS[2].label(), 3);
+    let mut lines: Vec<Line> =
+        PROGRAMS.map(|program| Line { name: program.label().into(), ..Line::default() }).to_vec();
     let mut left_out = Vec::new();
     for &board in boards {
         let game = bucket_game(board)?;
-        let (plan, ms, reasons) = times(thesis, &format!("buckets {board}"), &game, &programs, n, run)?;
+        let (plan, ms, reasons) = times(thesis, &format!("buckets {board}"), &game, &PROGRAMS, n, run)?;
         let us = |at: usize| ms[at].map(|ms| ms * 1e3);
         table.row([board.into(), plan.n_buckets.into(), us(0).into(), us(1).into(), us(2).into()]);
         for (line, us) in lines.iter_mut().zip([us(0), us(1), us(2)]) {
@@ -131,7 +148,29 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
     }
     left_out.dedup();
     lines.retain(|line| !line.points.is_empty());
-    let mut sheet = Sheet::new(item).table(table).figure(Figure {
+    let mut published = Table::new("printed, after 10,000 iterations on new tables; µs an iteration")
+        .column("variant")
+        .column("buckets")
+        .digits(PROGRAMS[0].label(), 3)
+        .digits(PROGRAMS[1].label(), 3)
+        .digits(PROGRAMS[2].label(), 3);
+    for variant in [Variant::A, Variant::B] {
+        let us = |program| variant.times(program).map(|times| times.last().milliseconds() * 1e3);
+        let [recursive, iterative, gpu] = PROGRAMS.map(|program| Cell::from(us(program)));
+        published.row([variant.letter().into(), variant.counts().buckets.into(), recursive, iterative, gpu]);
+    }
+    let mut notes = Vec::new();
+    for line in &lines {
+        let (Some([fewest, least_us]), Some([most, most_us])) = (line.points.first(), line.points.last()) else {
+            continue;
+        };
+        notes.push(format!(
+            "{}: {:.2} times as long with {most:.0} buckets as with {fewest:.0}.",
+            line.name,
+            most_us / least_us
+        ));
+    }
+    let mut sheet = Sheet::new(item).table(table).table(published).figure(Figure {
         file: item.name.into(),
         title: "Times by the number of buckets".into(),
         x: Axis::log("buckets"),
@@ -139,8 +178,5 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
         chart: Chart::Lines(lines),
     });
     sheet.left_out.extend(left_out);
-    Ok(sheet.note(format!(
-        "Printed, for 10,000 iterations of A and B (4 and 8,347,680 buckets): recursive {} and {} s, iterative {} and {} s, GPU {} and {} s.",
-        0.063, 0.191, 0.1886, 0.324, 15.0624, 15.06025
-    )))
+    Ok(notes.into_iter().fold(sheet, Sheet::note))
 }

@@ -2,11 +2,11 @@
 
 use super::measure::{self, Timed};
 use super::thesis::Thesis;
-use crate::cfr_thesis::options::Program;
+use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::peers::PEERS;
 use crate::cfr_thesis::published::{CLAIMS, TIMES, Variant};
 use crate::cfr_thesis::statistics::{Spread, is_rounded};
-use crate::experiment::statistics::{least, most};
+use crate::experiment::statistics::{least, median, most};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// The programs of the dissertation, in the order of its tables, and ours.
@@ -26,6 +26,46 @@ fn with_peer(sheet: Sheet, variant: Variant) -> Sheet {
     }
 }
 
+/// A value as it is printed: with its own digits, none added and none cut.
+pub(super) fn printed(value: f64) -> Cell {
+    Cell::Text(value.to_string())
+}
+
+/// With four significant digits.
+fn significant(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize };
+    format!("{value:.digits$}")
+}
+
+/// What used tables take beside new ones, and whether the difference says anything; `kb` is the program's memory.
+fn used_tables(ours: &Timed, kb: f64) -> Option<String> {
+    let last = ours.points.last()?;
+    let used = ours.warm_ms()?;
+    let new = last.milliseconds();
+    let [new_sd, used_sd] = [last.spread().sd * 1e3 / f64::from(last.iterations), Spread::of(&ours.warm).sd * 1e3];
+    let mut said = format!(
+        "Medians of the longest runs: {} ms an iteration on new tables (deviation {}), {} ms on tables that have been used before (deviation {}).",
+        significant(new),
+        significant(new_sd),
+        significant(used),
+        significant(used_sd)
+    );
+    said += &if (new - used).abs() <= new_sd + used_sd {
+        " The difference is within the sum of the deviations.".to_string()
+    } else if used < new {
+        format!(" First touches of pages are thus {:.0} % of the time on new tables.", 100.0 * (1.0 - used / new))
+    } else {
+        " Used tables are slower by more than the deviations, although the work is the same; first touches cannot be the cause, which was not determined."
+            .to_string()
+    };
+    if used >= new && kb < 1024.0 {
+        said += &format!(
+            " The program's {kb:.1} KB are in the caches after a few iterations, so that used tables have nothing to gain."
+        );
+    }
+    Some(said)
+}
+
 /// One of Tables 7 to 18.
 pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let Some(theirs) = TIMES.iter().find(|times| times.table == number) else { return Ok(Sheet::new(item)) };
@@ -33,46 +73,55 @@ pub fn table(thesis: &Thesis, item: &Item, number: u8, run: &mut Run<'_>) -> Res
         return Ok(not_asked(item, theirs.variant));
     }
     let ours = measure::program(thesis, theirs.variant, theirs.program, run)?;
-    let title = format!("program {}, variant {}, seconds", theirs.program, theirs.variant.letter());
+    let title = format!("{}, variant {}, seconds", theirs.program.label(), theirs.variant.letter());
     let mut table = Table::new(title).column("iterations");
     for run in 1..=5 {
-        table = table.digits(format!("printed, run {run}"), 3);
+        table = table.column(format!("printed, run {run}"));
     }
     table = table
         .column("printed average")
         .column("printed deviation")
         .column("ours, average")
+        .column("ours, median")
         .column("ours, deviation")
-        .column("printed, ms an iteration")
-        .column("ours, ms an iteration")
-        .digits("printed / ours", 1);
+        .column("printed average, ms an iteration")
+        .column("our median, ms an iteration")
+        .digits("printed average / our median", 1);
     let mut iterations: Vec<u32> = theirs.rows.iter().map(|row| row.iterations).collect();
     iterations.extend(ours.points.iter().map(|point| point.iterations));
     iterations.sort_unstable();
     iterations.dedup();
     for n in iterations {
-        let (printed, point) = (theirs.rows.iter().find(|row| row.iterations == n), ours.at(n));
+        let (row, point) = (theirs.rows.iter().find(|row| row.iterations == n), ours.at(n));
         let spread = point.map(|point| point.spread());
         let mut cells: Vec<Cell> = vec![n.into()];
-        cells.extend((0..5).map(|at| Cell::from(printed.map(|row| row.seconds[at]))));
+        cells.extend((0..5).map(|at| Cell::from(row.map(|row| printed(row.seconds[at])))));
         cells.extend([
-            Cell::from(printed.map(|row| row.average)),
-            Cell::from(printed.map(|row| row.deviation)),
+            Cell::from(row.map(|row| printed(row.average))),
+            Cell::from(row.map(|row| printed(row.deviation))),
             Cell::from(spread.map(|spread| spread.mean)),
+            Cell::from(point.map(|point| median(&point.seconds))),
             Cell::from(spread.map(|spread| spread.sd)),
-            Cell::from(printed.map(|row| row.milliseconds())),
+            Cell::from(row.map(|row| row.milliseconds())),
             Cell::from(point.map(|point| point.milliseconds())),
-            Cell::from(printed.zip(point).map(|(row, point)| row.milliseconds() / point.milliseconds())),
+            Cell::from(row.zip(point).map(|(row, point)| row.milliseconds() / point.milliseconds())),
         ]);
         table.row(cells);
     }
     let mut sheet = Sheet::new(item).table(table).note(
-        "Every run of ours begins with new tables, so that it pays for the first touch of every page, as theirs do.",
+        "Every run of ours begins with new tables, as a process does that is started for it: the first touch of every page is in its time.",
     );
-    if let Some(warm) = ours.warm_ms() {
-        let sd = Spread::of(&ours.warm).sd * 1e3;
-        sheet =
-            sheet.note(format!("On tables that have been used before: {warm:.4} ms an iteration, deviation {sd:.4}."));
+    let delayed = ours.points.iter().filter(|point| most(&point.seconds) > 1.5 * median(&point.seconds)).count();
+    if delayed > 0 {
+        sheet = sheet.note(format!(
+            "In {delayed} of {} lines of ours the slowest run took more than 1.5 times the median. Such a run moves average and deviation; times an iteration and ratios are of the median.",
+            ours.points.len()
+        ));
+    }
+    let memory = thesis.plan(theirs.variant)?.memory(&Options { program: theirs.program, ..thesis.settings.options });
+    let kb = memory.device().saturating_add(memory.host()) as f64 / 1024.0;
+    if let Some(said) = used_tables(&ours, kb) {
+        sheet = sheet.note(said);
     }
     sheet.left_out.extend(ours.left_out);
     Ok(with_peer(sheet, theirs.variant))
@@ -92,19 +141,19 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
     let mut sheet = Sheet::new(item);
     for times in TIMES.iter().filter(|times| times.variant == variant) {
         let points = times.rows.iter().map(|row| [f64::from(row.iterations), row.average]).collect();
-        let name = format!("{}, printed", times.program);
+        let name = format!("{}, printed", times.program.label());
         lines.push(Line { name, points, band: Vec::new(), published: true });
     }
     for program in PROGRAMS {
         let ours = measure::program(thesis, variant, program, run)?;
         let points: Vec<[f64; 2]> =
-            ours.points.iter().map(|point| [f64::from(point.iterations), point.spread().mean]).collect();
+            ours.points.iter().map(|point| [f64::from(point.iterations), median(&point.seconds)]).collect();
         let band = ours.points.iter().map(|point| [least(&point.seconds), most(&point.seconds)]).collect();
         if !points.is_empty() {
-            lines.push(Line { name: format!("{program}, ours"), points, band, published: false });
+            lines.push(Line { name: format!("{}, ours", program.label()), points, band, published: false });
         }
         table.row([
-            program.name().into(),
+            program.label().into(),
             Cell::from(variant.times(program).map(|times| times.last().milliseconds())),
             Cell::from(ours.points.last().map(|point| point.milliseconds())),
             Cell::from(ours.warm_ms()),
@@ -113,10 +162,10 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
     }
     match measure::walk(thesis, variant, run)? {
         Ok(walked) => table.row([
-            format!("the product's walk, {} deals at once", walked.batch).into(),
+            format!("our engine walk, {} deals at once", walked.batch).into(),
             Cell::Empty,
             (walked.cold * 1e3 / f64::from(walked.deals)).into(),
-            (Spread::of(&walked.warm).mean * 1e3).into(),
+            (median(&walked.warm) * 1e3).into(),
         ]),
         Err(reason) => sheet.left_out.push(reason),
     }
@@ -127,7 +176,8 @@ pub fn figure(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
         y: Axis::log("seconds"),
         chart: Chart::Lines(lines),
     };
-    Ok(with_peer(sheet.table(table).figure(figure), variant))
+    let sheet = sheet.table(table).figure(figure).note("Ours are medians of the runs (of the engine walk on new tables there is one run); the bands of the figure reach from the fastest run to the slowest.");
+    Ok(with_peer(sheet, variant))
 }
 
 /// Ratios of the most iterations: as claimed, from the printed tables, ours.
@@ -160,17 +210,17 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
         };
         let cold = |program| Some(ours(program)?.points.last()?.milliseconds());
         let warm = |program| ours(program)?.warm_ms();
-        let (printed, of_five) = (claim.printed(), claim.of_all_five());
+        let (computed, of_five) = (claim.printed(), claim.of_all_five());
         table.row([
             claim.location.into(),
             claim.variant.letter().into(),
-            claim.slow.name().into(),
-            claim.fast.name().into(),
-            claim.ratio.into(),
-            Cell::from(printed),
+            claim.slow.label().into(),
+            claim.fast.label().into(),
+            format!("{:.*}", claim.digits as usize, claim.ratio).into(),
+            Cell::from(computed),
             Cell::from(of_five),
-            Cell::from(match printed {
-                Some(printed) if is_rounded(claim.ratio, printed, claim.digits) => "yes",
+            Cell::from(match computed {
+                Some(computed) if is_rounded(claim.ratio, computed, claim.digits) => "yes",
                 _ => "no",
             }),
             Cell::from(cold(claim.slow).zip(cold(claim.fast)).map(|(slow, fast)| slow / fast)),
@@ -192,7 +242,7 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
             let ours = found.map(|(.., timed)| timed);
             peers.row([
                 letter.into(),
-                program.name().into(),
+                program.label().into(),
                 printed.into(),
                 ours.and_then(|timed| Some(timed.points.last()?.milliseconds())).into(),
                 ours.and_then(Timed::warm_ms).into(),
@@ -206,6 +256,38 @@ pub fn ratios(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
     Ok(sheet
         .table(table)
         .table(peers)
+        .note("Ours are ratios of the medians of the longest runs. In the column agrees, yes: the printed ratio is that of the printed averages, rounded to the digits that it is printed with.")
         .note("Section 5.5 says 2.99 and 1.70 of the GPU: these are the ratios of the iterative program on the CPU, as section 5.1.2 and 5.2.2 have them.")
         .note("Section 6.1 says that the GPU is 3.6 times as fast as the iterative program on the CPU: 3.6 is the ratio of the recursive one to the iterative one."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn used_tables_are_compared_with_new_ones_by_their_deviations() {
+        let of = |new: [f64; 3], used: [f64; 3], kb| {
+            let points = vec![measure::Point { iterations: 10, seconds: new.to_vec() }];
+            let timed = Timed { points, warm: used.map(|ms| ms * 1e-3).to_vec(), ..Timed::default() };
+            used_tables(&timed, kb).expect("both are measured")
+        };
+        let faster = of([0.1, 0.1, 0.1], [4.0, 4.0, 4.0], 1e6);
+        assert!(
+            faster.contains("10.00 ms an iteration on new tables")
+                && faster.ends_with("60 % of the time on new tables."),
+            "{faster}"
+        );
+        let scattered = of([0.1, 0.13, 0.1], [9.0, 11.0, 9.0], 1e6);
+        assert!(scattered.ends_with("within the sum of the deviations."), "{scattered}");
+        let small = of([0.1, 0.1, 0.1], [12.0, 12.0, 12.0], 0.75);
+        assert!(small.contains("slower by more") && small.ends_with("used tables have nothing to gain."), "{small}");
+        assert_eq!(used_tables(&Timed::default(), 1.0), None);
+    }
+
+    #[test]
+    fn printed_values_keep_their_digits() {
+        let shown = [239.06, 0.0, 0.02, 22.33925, 20553.07].map(printed);
+        assert_eq!(shown, ["239.06", "0", "0.02", "22.33925", "20553.07"].map(Cell::from));
+    }
 }

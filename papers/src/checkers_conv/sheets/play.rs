@@ -24,7 +24,7 @@ pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
         .column("best action")
         .column("published layers' action")
         .column("legal")
-        .column("a policy");
+        .column("policy valid");
     let yes = |so| if so { "yes" } else { "no" };
     for row in &rows {
         table.row([
@@ -53,11 +53,11 @@ pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
              depend on their boards.",
         )
         .note(if all_legal {
-            "Every policy is one and every action legal, so these answers cannot be the abort of Figure 6; \
-             the exception can, in a player that evaluates leaves in batches. OpenSpiel's player evaluates \
+            "Every policy is valid (finite, not negative, of sum 1, 0 for illegal actions) and every action legal, \
+             so these answers cannot be the abort of Figure 6; the exception can, in a player that evaluates leaves in batches. OpenSpiel's player evaluates \
              one at a time unless it is told otherwise."
         } else {
-            "Some policies are none."
+            "Some policies are not valid, or some actions are illegal."
         }))
 }
 

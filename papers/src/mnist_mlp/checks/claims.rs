@@ -44,6 +44,10 @@ pub enum Evidence {
     LargeRate,
     /// Averaged trainings in double precision at the two settings of the collapses.
     Robust,
+    /// How much faster the published kernels are than the CPU program, by hidden units.
+    Width,
+    /// Times of the published kernels by the side of two-dimensional blocks.
+    Sides,
 }
 
 /// All of them, in the order of the paper.
@@ -276,6 +280,9 @@ fn experiments() -> Vec<Claim> {
     };
     let steps = |batch: u32| 5.0 * f64::from(TRAIN_SAMPLES.div_ceil(batch));
     let training = 1e6 * speed::step_s() / f64::from(BATCH);
+    let [narrow, .., wide] = published::HIDDEN;
+    let [(large, large_threads), (small, small_threads)] = published::BLOCKS_2D;
+    let blocks = |side: u32| BATCH.div_ceil(side) * SIZES[1].div_ceil(side);
     vec![
         claim(
             "2.6; 2.7",
@@ -302,6 +309,22 @@ fn experiments() -> Vec<Claim> {
             Some("threads2d"),
         ),
         claim(
+            "2.7, exp. 2",
+            "blocks of 8 x 8 leave the GPU underutilised, and those of 32 x 32 are slower because they have the most threads that a block may have",
+            format!(
+                "a T4's multiprocessor holds {} threads in at most {} blocks: {} of {small} x {small} or {} of {large} x {large} fill it; for the {} multiprocessors the forward product of layer 1 has {} blocks of {small} x {small}, and {} of {large} x {large}, too few for each to have one",
+                makers::T4_THREADS,
+                makers::T4_BLOCKS,
+                makers::T4_THREADS / f64::from(small_threads),
+                makers::T4_THREADS / f64::from(large_threads),
+                published::MULTIPROCESSORS,
+                blocks(small),
+                blocks(large)
+            ),
+            Some("threads2d"),
+        )
+        .with(Evidence::Sides),
+        claim(
             "2.7, exp. 3",
             "the CPU's time grows with the square of the hidden units",
             format!("its work is linear in them; its times grow with the power {:.2}", speed::cpu_exponent()),
@@ -316,6 +339,20 @@ fn experiments() -> Vec<Claim> {
             ),
             Some("hidden"),
         ),
+        claim(
+            "2.7, exp. 3; 2.8",
+            "the speed-up grows superlinearly with the hidden units",
+            format!(
+                "from {} to {} units, {} times as many, the printed speed-up grows {:.1} times, with the power {:.2}: less than linearly",
+                narrow.value,
+                wide.value,
+                wide.value / narrow.value,
+                wide.speed_up / narrow.speed_up,
+                speed::width_exponent()
+            ),
+            Some("hidden"),
+        )
+        .with(Evidence::Width),
         claim(
             "2.7, exp. 4",
             "rates 0.001 and 0.1 give 89.38 and 90.52 %",

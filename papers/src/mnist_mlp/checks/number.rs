@@ -32,6 +32,28 @@ impl Range {
     }
 }
 
+/// How a printed number stands to what it is said to follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It follows.
+    Follows,
+    /// It follows from the paper's own terms, and is wrong because one of these is.
+    FromWrong,
+    /// It does not follow.
+    DoesNotFollow,
+}
+
+impl Verdict {
+    /// As tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Follows => "yes",
+            Self::FromWrong => "from a wrong number",
+            Self::DoesNotFollow => "no",
+        }
+    }
+}
+
 /// A printed number, and what it follows from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
@@ -41,12 +63,16 @@ pub struct Number {
     pub what: String,
     /// As printed, in `unit`.
     pub published: f64,
+    /// Its digits behind the point, as printed.
+    pub decimals: usize,
     /// Its unit.
     pub unit: &'static str,
     /// All that it may stand for.
     pub stands_for: Range,
     /// Computed again.
     pub computed: Range,
+    /// Computed from the numbers that the paper itself prints for its terms, where one of these is wrong.
+    pub from_terms: Option<f64>,
 }
 
 impl Number {
@@ -54,6 +80,28 @@ impl Number {
     pub fn holds(&self) -> bool {
         self.stands_for.meets(&self.computed)
     }
+
+    /// Whether the printed number follows, and if not, whether it does from the paper's own terms.
+    pub fn verdict(&self) -> Verdict {
+        if self.holds() {
+            Verdict::Follows
+        } else if self.from_terms.is_some_and(|value| self.stands_for.meets(&Range::exact(value))) {
+            Verdict::FromWrong
+        } else {
+            Verdict::DoesNotFollow
+        }
+    }
+
+    /// The same with what the paper's own terms give, one of which is wrong.
+    pub(super) fn terms(self, value: f64) -> Self {
+        Self { from_terms: Some(value), ..self }
+    }
+}
+
+/// Digits behind the point that a value needs to be written in full, at most 6.
+pub(super) fn decimals(value: f64) -> usize {
+    let is_whole = |value: f64| (value - value.round()).abs() < 1e-9 * value.abs().max(1.0);
+    (0..6).find(|&digits| is_whole(value * 10f64.powi(digits))).map_or(6, |digits| digits as usize)
 }
 
 /// A number of which the last printed digit has the value `digit`.
@@ -63,5 +111,14 @@ pub(super) fn number(
     (published, digit, unit): (f64, f64, &'static str),
     computed: Range,
 ) -> Number {
-    Number { location, what: what.into(), published, unit, stands_for: Range::printed(published, digit), computed }
+    Number {
+        location,
+        what: what.into(),
+        published,
+        decimals: if digit > 0.0 { decimals(digit) } else { 0 },
+        unit,
+        stands_for: Range::printed(published, digit),
+        computed,
+        from_terms: None,
+    }
 }

@@ -42,6 +42,8 @@ fn times() -> Vec<Number> {
     let [flop_256, flop_512] = published::HIDDEN_FLOP;
     let [time_256, time_512] = published::HIDDEN_GPU_TIMES;
     let side_gain = Range::quotient(side[2], side[1], 0.01);
+    // Were the work to grow as the CPU's time is said to.
+    let said = |times: f64| times.powf(published::HIDDEN_CPU_POWER);
     vec![
         number("2.5", "seconds on the CPU", (CPU_S, 0.01, "s"), exact(CPU_MS / 1e3)),
         number("2.5", "seconds on the GPU", (GPU_S, 0.01, "s"), exact(GPU_MS / 1e3)),
@@ -62,8 +64,10 @@ fn times() -> Vec<Number> {
             (time_512, 0.01, "x"),
             Range::quotient(hidden[2], hidden[0], 0.01),
         ),
-        number("2.7, exp. 3", "FLOP, 256 against 128", (flop_256, 0.0, "x"), exact(flop_of(256) / flop_of(128))),
-        number("2.7, exp. 3", "FLOP, 512 against 128", (flop_512, 0.0, "x"), exact(flop_of(512) / flop_of(128))),
+        number("2.7, exp. 3", "FLOP, 256 against 128", (flop_256, 0.0, "x"), exact(flop_of(256) / flop_of(128)))
+            .terms(said(2.0)),
+        number("2.7, exp. 3", "FLOP, 512 against 128", (flop_512, 0.0, "x"), exact(flop_of(512) / flop_of(128)))
+            .terms(said(4.0)),
         number(
             "2.7, exp. 3",
             "minutes of the CPU at 1024",
@@ -148,6 +152,7 @@ fn operations() -> Vec<Number> {
     let location = "2.3";
     let exact = |value: f64| Range::exact(value);
     let (layer_1, layer_2) = (2.0 * batch * inputs * hidden, 2.0 * batch * hidden * classes);
+    let rows = work::FORWARD_1 + work::RELU + work::FORWARD_2 + work::SOFTMAX + work::LOSS + work::BACKWARD_2;
     vec![
         number(location, "FLOP, forward layer 1", (work::FORWARD_1, 0.1e6, ""), exact(layer_1)),
         number(location, "FLOP, ReLU", (work::RELU, 0.1e3, ""), exact(batch * hidden)),
@@ -155,8 +160,8 @@ fn operations() -> Vec<Number> {
         number(location, "FLOP, softmax at two a value", (work::SOFTMAX, 0.1e3, ""), exact(2.0 * batch * classes)),
         number(location, "FLOP, loss at one a sample", (work::LOSS, 0.0, ""), exact(batch)),
         number(location, "FLOP, backward layer 2, W2 alone", (work::BACKWARD_2, 1e3, ""), exact(layer_2)),
-        number(location, "FLOP, backward layer 2, W2 and hidden", (work::BACKWARD_2, 1e3, ""), exact(2.0 * layer_2)),
-        number(location, "FLOP, forward and backward", (work::STEP, 1e6, ""), exact(speed::step_flop(&SIZES, BATCH))),
+        number(location, "FLOP, forward and backward", (work::STEP, 1e6, ""), exact(speed::step_flop(&SIZES, BATCH)))
+            .terms(rows),
     ]
 }
 
@@ -180,7 +185,12 @@ fn threads() -> Vec<Number> {
         ),
         number("2.3", "threads, forward layer 2", (work::LAYER_2_THREADS, 0.0, ""), exact(batch * classes)),
         number("2.3", "threads, backward layer 2, W2", (work::BACKWARD_THREADS, 100.0, ""), exact(hidden * classes)),
-        number("2.3", "threads, at most", (work::BACKWARD_THREADS, 100.0, ""), exact(inputs * hidden)),
+        number("2.3", "threads, at most", (work::BACKWARD_THREADS, 100.0, ""), exact(inputs * hidden)).terms(most(&[
+            work::LAYER_1_THREADS,
+            work::LAYER_2_THREADS,
+            work::SOFTMAX_THREADS,
+            work::BACKWARD_THREADS,
+        ])),
         number("2.3", "threads, softmax as kernel 3 has it", (work::SOFTMAX_THREADS, 0.0, ""), exact(batch * block)),
         number("1.3, kernel 4", "gradient elements", (work::GRADIENT_ELEMENTS, 0.0, ""), exact(batch * classes)),
         number("1.3, kernel 6", "blocks, b1", (columns_1, 0.0, ""), exact(hidden)),
@@ -208,6 +218,9 @@ fn bytes() -> Vec<Number> {
     let (input, values, output) = (4.0 * batch * inputs, 4.0 * batch * hidden, 4.0 * batch * classes);
     let (weights, forward) = (w1 + w2 + biases, input + values + output);
     let tile = 4.0 * f64::from(SIDE.pow(2));
+    // What the paper prints for the terms of its sums.
+    let parts = memory::W1 + memory::W2 + memory::BIASES;
+    let (sum, both) = (2.0 * memory::WEIGHTS + memory::FORWARD, memory::WEIGHTS + memory::FORWARD);
     vec![
         kilobytes("1.3, kernel 2", "a tile of 16 x 16", memory::TILE, 1.0, tile),
         kilobytes("3.3", "shared memory of a block, two tiles of 16 x 16", memory::SHARED_OF_BLOCK, 1.0, 2.0 * tile),
@@ -224,12 +237,13 @@ fn bytes() -> Vec<Number> {
         kilobytes("2.4", "W1", memory::W1, 1.0, w1),
         kilobytes("2.4", "W2", memory::W2, 1.0, w2),
         kilobytes("2.4", "biases", memory::BIASES, 0.1, biases),
-        kilobytes("2.4", "weights and biases", memory::WEIGHTS, 1.0, weights),
+        kilobytes("2.4", "weights and biases", memory::WEIGHTS, 1.0, weights).terms(parts / 1e3),
         kilobytes("2.4", "hidden values", memory::HIDDEN, 1.0, values),
         kilobytes("2.4", "output", memory::OUTPUT, 0.1, output),
         kilobytes("2.4", "input, hidden values, output", memory::FORWARD, 3.0, forward),
-        kilobytes("2.4", "total VRAM", memory::TOTAL, 50.0, 2.0 * weights + forward),
-        kilobytes("2.4", "read in a batch, twice the two sums", memory::READ, 1.0, 2.0 * (weights + forward)),
-        kilobytes("2.4", "written in a batch, the two sums", memory::WRITTEN, 1.0, weights + forward),
+        kilobytes("2.4", "total VRAM", memory::TOTAL, 50.0, 2.0 * weights + forward).terms(sum / 1e3),
+        kilobytes("2.4", "read in a batch, twice the two sums", memory::READ, 1.0, 2.0 * (weights + forward))
+            .terms(2.0 * both / 1e3),
+        kilobytes("2.4", "written in a batch, the two sums", memory::WRITTEN, 1.0, weights + forward).terms(both / 1e3),
     ]
 }

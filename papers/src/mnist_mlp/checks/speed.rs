@@ -2,7 +2,7 @@
 
 use crate::mnist_mlp::published::{self, BATCH, SIZES, TRAIN_SAMPLES, main_run, makers, memory, work};
 
-use super::number::{Number, Range};
+use super::number::{Number, Range, decimals};
 
 /// Floating-point operations of the products of a step: a product of `b` rows, `n` inputs and `m` outputs costs `2 b n m`; every layer has one forward and one for the gradient of its
 /// weights, all but the first one for the gradient of their inputs.
@@ -53,6 +53,12 @@ pub fn cpu_exponent() -> f64 {
     (last.cpu_s / first.cpu_s).ln() / (last.value / first.value).ln()
 }
 
+/// The exponent with which the printed speed-ups grow with the hidden units, likewise.
+pub fn width_exponent() -> f64 {
+    let [first, .., last] = published::HIDDEN;
+    (last.speed_up / first.speed_up).ln() / (last.value / first.value).ln()
+}
+
 /// Of sections 2.3, 2.4, 2.5, 2.7, 3.3 and 3.5.
 pub(super) fn numbers() -> Vec<Number> {
     let (gpu, cpu) = flops();
@@ -60,9 +66,11 @@ pub(super) fn numbers() -> Vec<Number> {
         location,
         what: what.to_string(),
         published,
+        decimals: decimals(published),
         unit,
         stands_for,
         computed: Range::exact(computed),
+        from_terms: None,
     };
     let between = |(low, high): (f64, f64), scale: f64| Range { low: low / scale, high: high / scale };
     let step_ms = 1e3 * work::STEP / work::A100_FLOPS;

@@ -3,31 +3,41 @@
 use super::evidence;
 use super::lab::Lab;
 use crate::experiment::{Cell, Sheet, Stop, Table};
-use crate::mnist_mlp::checks::{self, Claim, Number};
+use crate::mnist_mlp::checks::{self, Claim, Number, Verdict};
 
 /// The sheet. Nothing is measured for it: what our trainings say of a claim is taken from the run's journal, where other items have left it.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let numbers = checks::numbers();
-    let wrong = numbers.iter().filter(|number| !number.holds()).count();
-    let note = format!("{wrong} of {} numbers do not follow from what they are said to follow from", numbers.len());
+    let n = |verdict: Verdict| numbers.iter().filter(|number| number.verdict() == verdict).count();
+    let note = format!(
+        "of {} numbers {} do not follow from what they are said to follow from; {} more follow from the paper's own terms, one of which is wrong",
+        numbers.len(),
+        n(Verdict::DoesNotFollow),
+        n(Verdict::FromWrong)
+    );
     let mut table = Table::new("Numbers computed again")
         .column("location")
         .column("what")
         .column("published")
         .column("computed, from")
         .column("to")
+        .column("from the printed terms")
         .column("unit")
-        .column("holds");
+        .column("follows");
     for number in &numbers {
-        let Number { location, what, published, unit, computed, .. } = number;
-        let cells: [Cell; 7] = [
+        let Number { location, what, published, unit, computed, from_terms, .. } = number;
+        let decimals = number.decimals;
+        // The digits that are printed, also where the last ones are 0.
+        let printed: Cell = if decimals == 0 { (*published).into() } else { format!("{published:.decimals$}").into() };
+        let cells: [Cell; 8] = [
             (*location).into(),
             what.clone().into(),
-            (*published).into(),
+            printed,
             computed.low.into(),
             computed.high.into(),
+            (*from_terms).into(),
             (*unit).into(),
-            if number.holds() { "yes" } else { "no" }.into(),
+            number.verdict().name().into(),
         ];
         table.row(cells);
     }

@@ -27,28 +27,65 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         .digits("published, %", 2)
         .digits("accuracy, %", 2)
         .digits("loss, epoch 1", 3)
-        .column("dead units")
-        .column("most frequent answer")
+        .column("units dead on the training set")
+        .column("most frequent answer, test set")
         .digits("its share of the answers, %", 2)
         .column("diverged");
-    let (mut trainings, mut all_dead, mut one_class) = (0, 0, 0);
+    let (mut notes, mut averaged) = (Vec::new(), None::<u64>);
     for collapse in &published::COLLAPSES {
+        let mut summed = Summed::default();
         for (reduction, way, seed) in settings() {
             let options =
                 Options { batch: collapse.batch, learning_rate: collapse.rate, reduction, seed, ..lab.base() };
             lab.run.expect(1);
             let Some(run) = lab.train(way, &options)? else { continue };
             if reduction == Reduction::Sum {
-                trainings += 1;
-                all_dead += u32::from(run.outcome.dead_units == run.outcome.units);
-                one_class += u32::from(run.outcome.favourite().is_some_and(|(_, share)| share == 100.0));
+                summed.add(&run);
+            } else {
+                averaged = averaged.max(Some(run.outcome.dead_units));
             }
             table.row(row(collapse, &options, way, &run));
         }
+        notes.extend(summed.note(collapse));
     }
-    let sheet =
-        sheet.table(table).note(format!("summed: of {trainings} trainings {all_dead} end with every hidden unit dead, and {one_class} with one class for every image"));
+    notes.extend(averaged.map(|most| format!("averaged, both settings: at most {most} hidden units dead")));
+    notes.push(
+        "dead: 0 on every image of the training set; an image of the test set may still make such a unit active, so that a network of dead units need not have one class for every test image".into(),
+    );
+    let sheet = notes.into_iter().fold(sheet.table(table), Sheet::note);
     onset(sheet, lab)
+}
+
+/// How the summed trainings of a setting ended.
+#[derive(Default)]
+struct Summed {
+    trainings: u32,
+    /// With all hidden units dead on the training set.
+    all_dead: u32,
+    /// With one class for every test image.
+    one_class: u32,
+    /// With one class for at least 99.9 % of them.
+    nearly: u32,
+}
+
+impl Summed {
+    fn add(&mut self, run: &Trained) {
+        let share = run.outcome.favourite().map_or(0.0, |(_, share)| share);
+        self.trainings += 1;
+        self.all_dead += u32::from(run.outcome.dead_units == run.outcome.units);
+        self.one_class += u32::from(share == 100.0);
+        self.nearly += u32::from(share >= 99.9);
+    }
+
+    fn note(&self, collapse: &Collapse) -> Option<String> {
+        let Self { trainings, all_dead, one_class, nearly } = self;
+        (*trainings > 0).then(|| {
+            format!(
+                "summed, batch {}, rate {}: of {trainings} trainings {all_dead} end with every hidden unit dead on the training set, {nearly} with one class for at least 99.9 % of the test images, {one_class} with one class for all of them",
+                collapse.batch, collapse.rate
+            )
+        })
+    }
 }
 
 /// Gradient, who trains, seed.
@@ -91,10 +128,10 @@ fn classes(lab: &Lab<'_, '_>) -> Table {
     let mut table = Table::new("What the answer of one class scores")
         .column("class")
         .column("images of MNIST's test set")
-        .digits("accuracy, %", 2)
+        .digits("accuracy on MNIST's test set, %", 2)
         .column("published")
         .column("images of this test set")
-        .digits("accuracy, %", 2);
+        .digits("accuracy on this test set, %", 2);
     for (class, &images) in published::TEST_CLASSES.iter().enumerate() {
         let share = |n: u32, all: usize| 100.0 * f64::from(n) / all as f64;
         let accuracy = share(images, published::TEST_SAMPLES as usize);
@@ -125,7 +162,7 @@ fn onset(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let mut table = Table::new("Averaged at batch 64: dead units by the learning rate")
         .column("rate")
         .column("the same step summed at batch 64")
-        .column("dead units")
+        .column("units dead on the training set")
         .digits("accuracy, %", 2)
         .digits("loss, epoch 1", 3);
     let mut points = Vec::new();

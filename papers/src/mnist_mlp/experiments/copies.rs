@@ -33,12 +33,12 @@ fn counted(sheet: Sheet) -> Sheet {
     let mut table = Table::new(title)
         .column("cycle")
         .digits("copies to the device", 4)
-        .digits("bytes", 0)
+        .digits("bytes to the device", 0)
         .digits("copies from the device", 4)
-        .digits("bytes", 1);
+        .digits("bytes from the device", 1);
     let published = memory::INPUT + memory::LABELS;
     table.row([
-        "published, 1.4: pixels as floats".into(),
+        "200 KB of pixels as floats and 256 B of labels, published (1.4), added up here".into(),
         2.0.into(),
         published.into(),
         1.0.into(),
@@ -46,7 +46,7 @@ fn counted(sheet: Sheet) -> Sheet {
     ]);
     let exact = f64::from(4 * BATCH * SIZES[0]) + memory::LABELS;
     table.row([
-        "the same from the sizes, a full batch".into(),
+        "the same computed from the sizes, a full batch".into(),
         2.0.into(),
         exact.into(),
         1.0.into(),
@@ -89,9 +89,10 @@ fn timed(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let mut table = Table::new("Trainings by the three cycles")
         .column("cycle")
         .column("what runs")
+        .column("engine")
         .column("seconds")
         .digits("in copies, %", 2)
-        .digits("published, %", 1)
+        .digits("published in copies, %", 1)
         .digits("accuracy, %", 2);
     for (name, stream, read_every) in CYCLES {
         for way in [Way::Published, Way::Fast] {
@@ -101,9 +102,10 @@ fn timed(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
             }
             let options = Options { stream, read_every, ..lab.base() };
             let Some(run) = lab.train(way, &options)? else { continue };
-            let cells: [Cell; 6] = [
+            let cells: [Cell; 7] = [
                 name.into(),
                 way.name().into(),
+                (way == Way::Fast).then(|| run.times.engine.clone()).into(),
                 run.seconds().into(),
                 run.transfer_share().map(|share| 100.0 * share).into(),
                 (read_every == 1).then_some(100.0 * memory::TRANSFER_SHARE).into(),

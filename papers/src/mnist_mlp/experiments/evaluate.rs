@@ -31,10 +31,10 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         .column("evaluated at once")
         .column("batches of 10,000")
         .digits("published training, s", 2)
-        .digits("accuracy, %", 2)
-        .digits("µs a sample", 1)
+        .digits("published accuracy, %", 2)
+        .digits("published µs a sample", 1)
         .column("paper's kernels, training, s")
-        .digits("accuracy, %", 2);
+        .digits("paper's kernels, accuracy, %", 2);
     for way in ways {
         table = table.digits(format!("{}, µs a sample", way.name()), 3);
     }

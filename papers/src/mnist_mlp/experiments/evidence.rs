@@ -4,13 +4,13 @@ use warpplay::Backend;
 use warpplay::mlp::Reduction;
 
 use super::collapses::SEEDS;
-use super::lab::Lab;
+use super::lab::{Lab, epochs};
 use super::training::{Trained, Way};
 use super::vary::of_batch;
 use crate::experiment::Stop;
-use crate::mnist_mlp::Options;
 use crate::mnist_mlp::checks::Evidence;
 use crate::mnist_mlp::published;
+use crate::mnist_mlp::{Forms, Options};
 
 /// What is measured, in words; `None` where none of its trainings was made.
 pub(super) fn found(lab: &mut Lab<'_, '_>, evidence: Evidence) -> Result<Option<String>, Stop> {
@@ -42,7 +42,7 @@ pub(super) fn found(lab: &mut Lab<'_, '_>, evidence: Evidence) -> Result<Option<
                 let batch = options.batch;
                 all.push((format!("batch {batch} in f32"), Way::CpuAll, options.clone()));
                 all.push((format!("batch {batch} in f64"), Way::CpuDouble, options));
-                all.push((format!("batch {batch}, {} epochs", longer.epochs), longest, longer));
+                all.push((format!("batch {batch}, {}", epochs(longer.epochs)), longest, longer));
             }
             accuracies(lab, &all)?
         }
@@ -75,8 +75,41 @@ pub(super) fn found(lab: &mut Lab<'_, '_>, evidence: Evidence) -> Result<Option<
             }
             parts
         }
+        Evidence::Width => width(lab)?,
+        Evidence::Sides => {
+            let base = lab.base();
+            let mut parts = Vec::new();
+            for side in published::THREADS_2D.map(|row| row.value as u32) {
+                let options = Options { forms: Forms { tile: side, ..base.forms }, ..base.clone() };
+                let seconds = lab.known(Way::Published, &options)?.and_then(|run| run.seconds());
+                parts.extend(seconds.map(|seconds| format!("paper's kernels, {side} x {side}: {seconds:.3} s")));
+            }
+            parts
+        }
     };
     Ok((!parts.is_empty()).then(|| parts.join("; ")))
+}
+
+/// How much faster the published kernels are than the CPU program, for each number of hidden units, and the power with which this grows.
+fn width(lab: &mut Lab<'_, '_>) -> Result<Vec<String>, Stop> {
+    let base = lab.base();
+    let mut found = Vec::new();
+    for units in published::HIDDEN.map(|row| lab.hidden(row.value as u32)) {
+        let mean = Options { hidden: vec![units], ..base.clone() };
+        let sum = Options { reduction: Reduction::Sum, ..mean.clone() };
+        let cpu = lab.known(Way::Cpu, &sum)?.and_then(|run| run.seconds());
+        let paper = lab.known(Way::Published, &mean)?.and_then(|run| run.seconds());
+        found.extend(cpu.zip(paper).map(|(cpu, paper)| (units, cpu / paper)));
+    }
+    let mut parts: Vec<String> = found
+        .iter()
+        .map(|(units, faster)| format!("paper's kernels over the CPU program, {units} units: {faster:.1} times"))
+        .collect();
+    if let [first, .., last] = found[..] {
+        let power = (last.1 / first.1).ln() / (f64::from(last.0) / f64::from(first.0)).ln();
+        parts.push(format!("this grows with the power {power:.2}"));
+    }
+    Ok(parts)
 }
 
 /// How a training ended.

@@ -35,7 +35,7 @@ fn strategy(operation: &OperationTime) -> Option<&'static str> {
 /// The sheet.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let sheet = sheet.table(thirteen()).note(format!(
-        "{} kernels are counted (3.4), {} described, {} more must be there: what the others are cannot be told from the text",
+        "{} kernels are counted (3.4), {} described, {} more must be there: what the others are cannot be determined from the text",
         published::KERNELS,
         published::DESCRIBED.len(),
         published::IMPLIED.len()
@@ -98,9 +98,9 @@ fn launches(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
         .column("footprint, bytes")
         .digits("µs", 3)
         .digits("GFLOP/s", 1)
-        .digits("of peak, %", 2)
+        .digits("of peak FLOP/s, %", 2)
         .digits("GB/s", 1)
-        .digits("of peak, %", 2)
+        .digits("of peak bandwidth, %", 2)
         .column("registers")
         .digits("occupancy, %", 0);
     for operation in &operations {
@@ -153,7 +153,7 @@ fn forms(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     let mut sums = Table::new("Bias gradients in all forms")
         .column("form")
         .column("batch")
-        .column("columns")
+        .column("rows × columns")
         .column("blocks")
         .column("threads")
         .column("bytes asked for")

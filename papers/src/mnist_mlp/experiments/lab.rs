@@ -105,10 +105,10 @@ impl<'a, 'r> Lab<'a, 'r> {
             // Nothing here depends on data or sizes.
         } else if self.run.quick() {
             sheet = sheet.note(format!(
-                "small sizes: {} training samples, hidden units divided by {}, {} epochs: shows that everything runs, and is not to be compared",
+                "small sizes: {} training samples, hidden units divided by {}, {}: shows that everything runs, and is not to be compared",
                 self.train.len(),
                 quick(self.run).hidden,
-                self.epochs.unwrap_or(1)
+                epochs(self.epochs.unwrap_or(1))
             ));
         } else if !self.comparable() {
             sheet = sheet.note(format!(
@@ -174,6 +174,11 @@ impl<'a, 'r> Lab<'a, 'r> {
 
 fn quick(run: &Run<'_>) -> &'static Quick {
     if run.device().backend() == Backend::Simt { &QUICK_SIMT } else { &QUICK }
+}
+
+/// So many epochs, in words.
+pub fn epochs(n: u32) -> String {
+    if n == 1 { "1 epoch".into() } else { format!("{n} epochs") }
 }
 
 /// Samples of each class.

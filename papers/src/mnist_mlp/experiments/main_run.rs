@@ -5,22 +5,32 @@ use super::lab::Lab;
 use super::training::{Trained, Way};
 use crate::experiment::{Axis, Cell, Chart, Figure, Line, Sheet, Stop, Table};
 use crate::mnist_mlp::checks::speed;
-use crate::mnist_mlp::published::main_run;
+use crate::mnist_mlp::published::{self, main_run};
 use crate::mnist_mlp::{Forms, Options};
 
 /// The sheet.
 pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
     lab.run.expect(5);
     let options = lab.main();
+    let all_threads = format!("CPU: {} threads, averaged", lab.run.cpu_threads());
     let runs = [
-        ("CPU program: 1 thread, summed", lab.cpu_program(&options)?),
-        ("CPU, averaged", lab.train(Way::CpuAll, &options)?),
-        ("paper's kernels", lab.train(Way::Published, &options)?),
-        ("ours", lab.train(Way::Fast, &options)?),
+        ("CPU program: 1 thread, summed".to_string(), lab.cpu_program(&options)?),
+        (all_threads, lab.train(Way::CpuAll, &options)?),
+        ("paper's kernels".into(), lab.train(Way::Published, &options)?),
+        ("ours".into(), lab.train(Way::Fast, &options)?),
     ];
     // Work of an epoch, whatever its size.
     let work = speed::step_flop(&lab.sizes(&options), 1) * lab.train.len() as f64;
-    let mut sheet = sheet.table(measured(&runs, work)).table(losses(&runs)).figure(figure(&runs));
+    let mut sheet = sheet.table(measured(&runs, work)).table(losses(&runs)).figure(figure(&runs)).note(format!(
+        "published GPU: {}, compute capability {:.1}, {} multiprocessors, {} GB; the published CPU is not named",
+        published::DEVICE,
+        published::COMPUTE_CAPABILITY,
+        published::MULTIPROCESSORS,
+        published::DEVICE_GB
+    ));
+    if let Some(run) = &runs[3].1 {
+        sheet = sheet.note(format!("ours: engine {}", run.times.engine));
+    }
     if let Some(run) = &runs[2].1 {
         sheet = steps(sheet, lab, &options, run)?;
     }
@@ -50,29 +60,35 @@ fn steps(sheet: Sheet, lab: &mut Lab<'_, '_>, options: &Options, run: &Trained) 
     )))
 }
 
-type Runs = [(&'static str, Option<Trained>)];
+type Runs = [(String, Option<Trained>)];
 
 fn measured(runs: &Runs, work: f64) -> Table {
     let mut table = Table::new("Measured performance")
         .column("what")
-        .column("seconds")
+        // The published milliseconds have two digits behind the point.
+        .digits("seconds", 5)
         .digits("s an epoch", 4)
         .digits("accuracy, %", 2)
-        .digits("speed-up", 1)
-        .digits("GFLOP/s", 2);
+        .digits("speed-up over the CPU program", 1)
+        .digits("GFLOP/s", 2)
+        .column("as printed");
     let flop = speed::training_flop();
-    for (name, ms, accuracy) in [
-        ("published CPU", main_run::CPU_MS, main_run::CPU_ACCURACY),
-        ("published GPU", main_run::GPU_MS, main_run::GPU_ACCURACY),
+    let printed = |ms: f64, seconds: f64, epoch: String| format!("{ms:.2} ms, {seconds:.2} s; {epoch} s an epoch");
+    let of_cpu = printed(main_run::CPU_MS, main_run::CPU_S, format!("{:.2}", main_run::CPU_EPOCH_S));
+    let of_gpu = printed(main_run::GPU_MS, main_run::GPU_S, format!("{:.3}", main_run::GPU_EPOCH_S));
+    for (name, ms, accuracy, printed) in [
+        ("published CPU", main_run::CPU_MS, main_run::CPU_ACCURACY, of_cpu),
+        ("published GPU", main_run::GPU_MS, main_run::GPU_ACCURACY, of_gpu),
     ] {
         let seconds = ms / 1e3;
-        let cells: [Cell; 6] = [
+        let cells: [Cell; 7] = [
             name.into(),
             seconds.into(),
             (seconds / f64::from(main_run::EPOCHS)).into(),
             accuracy.into(),
             (main_run::CPU_MS / ms).into(),
             (flop / seconds / 1e9).into(),
+            printed.into(),
         ];
         table.row(cells);
     }
@@ -81,7 +97,7 @@ fn measured(runs: &Runs, work: f64) -> Table {
         let Some(run) = run else { continue };
         let seconds = run.seconds();
         table.row([
-            (*name).into(),
+            name.clone().into(),
             seconds.into(),
             run.epoch_s().into(),
             run.outcome.accuracy().into(),
@@ -95,9 +111,9 @@ fn measured(runs: &Runs, work: f64) -> Table {
 fn losses(runs: &Runs) -> Table {
     let mut table =
         Table::new("Mean loss of each epoch").column("epoch").digits("published CPU", 4).digits("published GPU", 4);
-    let there: Vec<&(&str, Option<Trained>)> = runs.iter().filter(|(_, run)| run.is_some()).collect();
+    let there: Vec<&(String, Option<Trained>)> = runs.iter().filter(|(_, run)| run.is_some()).collect();
     for (name, _) in &there {
-        table = table.digits(*name, 4);
+        table = table.digits(name.clone(), 4);
     }
     let n_epochs = there.iter().filter_map(|(_, run)| Some(run.as_ref()?.outcome.losses.len())).max().unwrap_or(0);
     for epoch in 1..=n_epochs.max(main_run::EPOCHS as usize) {
@@ -124,7 +140,7 @@ fn figure(runs: &Runs) -> Figure {
     for (name, run) in runs {
         let Some(run) = run else { continue };
         let points = (1..).map(f64::from).zip(&run.outcome.losses).map(|(epoch, &loss)| [epoch, loss]).collect();
-        lines.push(Line { name: (*name).into(), points, ..Line::default() });
+        lines.push(Line { name: name.clone(), points, ..Line::default() });
     }
     Figure {
         file: "main-losses".into(),

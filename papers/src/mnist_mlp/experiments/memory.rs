@@ -41,7 +41,7 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         ("output", Some(memory::OUTPUT), output, Some(held.output)),
         ("hidden gradient", none, values, Some(held.backward)),
         ("labels and loss", none, 4 * batch + 4, Some(held.other)),
-        ("training set and weights kept to go back to", none, 0, Some(held.sets + held.kept)),
+        ("training set, and weights saved before an epoch that may diverge", none, 0, Some(held.sets + held.kept)),
         (
             "total VRAM",
             Some(memory::TOTAL),

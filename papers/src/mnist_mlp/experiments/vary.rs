@@ -1,7 +1,8 @@
 //! One parameter varied, the others the paper's: batch, threads, hidden units; and the first table of the learning rates.
 
-use super::lab::Lab;
+use super::lab::{Lab, epochs};
 use super::training::{Trained, Way};
+use crate::experiment::statistics::{least, most};
 use crate::experiment::{Axis, Cell, Chart, Figure, Line, Sheet, Stop, Table};
 use crate::mnist_mlp::Options;
 use crate::mnist_mlp::published::{self, Row};
@@ -15,7 +16,7 @@ pub(super) struct Parameter {
     /// What was published.
     pub rows: &'static [Row],
     /// Only the paper's kernels have it.
-    is_of_kernels: bool,
+    pub is_of_kernels: bool,
     set: fn(&Lab<'_, '_>, &mut Options, f64),
 }
 
@@ -96,7 +97,9 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     let (mut sheet, found) = compared(sheet, lab, parameter)?;
     if parameter.name == "hidden" {
         let times = |run: fn(&Ours) -> &Option<Trained>| growth(&found, run);
-        for (name, exponent) in [("CPU", times(|ours| &ours.cpu)), ("paper's kernels", times(|ours| &ours.paper))] {
+        for (name, exponent) in
+            [("CPU program", times(|ours| &ours.cpu)), ("paper's kernels", times(|ours| &ours.paper))]
+        {
             let Some(exponent) = exponent else { continue };
             sheet = sheet.note(format!(
                 "{name}: the time grows with the power {exponent:.2} of the hidden units; the work is linear in them"
@@ -109,27 +112,28 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
 /// The table of a parameter, published beside ours, and its figures.
 pub(super) fn compared(sheet: Sheet, lab: &mut Lab<'_, '_>, parameter: &Parameter) -> Result<(Sheet, Vec<Ours>), Stop> {
     let found = measure(lab, parameter)?;
-    let mut table = Table::new(format!("{}, {} epochs", parameter.head, lab.base().epochs))
+    let mut table = Table::new(format!("{}, {}", parameter.head, epochs(lab.base().epochs)))
         .column(parameter.head)
         .digits("published CPU, s", 2)
-        .digits("GPU, s", 2)
-        .digits("speed-up", 1)
-        .digits("GPU accuracy, %", 2)
+        .digits("published GPU, s", 2)
+        .digits("published speed-up", 1)
+        .digits("published GPU accuracy, %", 2)
         .column("CPU program, s")
-        .digits("its accuracy, summed, %", 2)
+        .digits("CPU program, accuracy, summed, %", 2)
         .column("paper's kernels, s")
-        .digits("speed-up", 1)
-        .digits("accuracy, %", 2)
+        .digits("paper's kernels, speed-up", 1)
+        .digits("paper's kernels, accuracy, %", 2)
+        .column("ours, engine")
         .column("ours, s")
-        .digits("speed-up", 1)
-        .digits("accuracy, %", 2)
-        .digits("averaged on the CPU, %", 2);
+        .digits("ours, speed-up", 1)
+        .digits("ours, accuracy, %", 2)
+        .digits("averaged on the CPU, accuracy, %", 2);
     for ours in &found {
         let Row { value, cpu_s, gpu_s, speed_up, accuracy } = ours.published;
         let seconds = |run: &Option<Trained>| run.as_ref().and_then(Trained::seconds);
         let faster = |run: &Option<Trained>| Some(seconds(&ours.cpu)? / seconds(run)?);
         let right = |run: &Option<Trained>| run.as_ref().and_then(|run| run.outcome.accuracy());
-        let cells: [Cell; 14] = [
+        let cells: [Cell; 15] = [
             value.into(),
             cpu_s.into(),
             gpu_s.into(),
@@ -140,6 +144,7 @@ pub(super) fn compared(sheet: Sheet, lab: &mut Lab<'_, '_>, parameter: &Paramete
             seconds(&ours.paper).into(),
             faster(&ours.paper).into(),
             right(&ours.paper).into(),
+            ours.fast.as_ref().map(|run| run.times.engine.clone()).into(),
             seconds(&ours.fast).into(),
             faster(&ours.fast).into(),
             right(&ours.fast).into(),
@@ -148,7 +153,47 @@ pub(super) fn compared(sheet: Sheet, lab: &mut Lab<'_, '_>, parameter: &Paramete
         table.row(cells);
     }
     let sheet = sheet.table(table).figure(accuracy_figure(parameter, &found)).figure(time_figure(parameter, &found));
-    Ok((sheet, found))
+    let notes = [engines(&found), repeated(parameter), same_work(parameter, &found)];
+    Ok((notes.into_iter().flatten().fold(sheet, Sheet::note), found))
+}
+
+/// Which engine of ours trained which rows, where there are several: a time jumps from one to the other.
+pub(super) fn engines(found: &[Ours]) -> Option<String> {
+    let mut by_engine: Vec<(&str, Vec<String>)> = Vec::new();
+    for ours in found {
+        let Some(run) = &ours.fast else { continue };
+        let value = ours.published.value.to_string();
+        match by_engine.iter_mut().find(|(engine, _)| *engine == run.times.engine) {
+            Some((_, values)) => values.push(value),
+            None => by_engine.push((run.times.engine.as_str(), vec![value])),
+        }
+    }
+    let names: Vec<String> =
+        by_engine.iter().map(|(engine, values)| format!("engine {engine} at {}", values.join(", "))).collect();
+    (names.len() > 1)
+        .then(|| format!("ours: {}: times of two engines do not show what the parameter does", names.join("; ")))
+}
+
+/// What is one training in all rows.
+fn repeated(parameter: &Parameter) -> Option<String> {
+    parameter.is_of_kernels.then(|| {
+        "only the paper's kernels have this parameter: the CPU program, the averaged training on the CPU and ours are one measurement each, repeated in every row".into()
+    })
+}
+
+/// How far the times of the CPU program are apart where its work is the same in all rows.
+fn same_work(parameter: &Parameter, found: &[Ours]) -> Option<String> {
+    if parameter.name != "rates" {
+        return None;
+    }
+    let times: Vec<f64> = found.iter().filter_map(|ours| ours.cpu.as_ref()?.seconds()).collect();
+    (times.len() > 1).then(|| {
+        let (least, most) = (least(&times), most(&times));
+        format!(
+            "CPU program: its operations are the same at every rate; that its times are {least:.3} to {most:.3} s, a factor of {:.2}, is scatter of the machine",
+            most / least
+        )
+    })
 }
 
 /// The exponent of a way's time from the first row to the last.

@@ -50,7 +50,7 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
     let (gpu, cpu) = speed::flops();
     let mut rates = Table::new("What the published times mean, products alone")
         .column("program")
-        .column("seconds")
+        .digits("seconds", 5)
         .digits("GFLOP/s", 2)
         .column("\"realistic\", GFLOPS");
     let claimed = format!("{} to {}", work::REALISTIC_FLOPS.0 / 1e9, work::REALISTIC_FLOPS.1 / 1e9);

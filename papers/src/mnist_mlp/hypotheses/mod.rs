@@ -39,7 +39,7 @@ pub fn list() -> Vec<Hypothesis> {
     let of = |name, reason, rules| Hypothesis { name, reason, rules, epochs: None, seed: 1 };
     let mut list = vec![of("as the text says", "1.1: averaged over the batch, SGD", text)];
     for (seed, name) in [(2, "as the text says, seed 2"), (3, "as the text says, seed 3")] {
-        list.push(Hypothesis { seed, ..of(name, "first weights and orders are not told", text) });
+        list.push(Hypothesis { seed, ..of(name, "the paper does not state first weights and orders", text) });
     }
     for (epochs, name) in [(1, "1 epoch"), (3, "3 epochs"), (10, "10 epochs")] {
         list.push(Hypothesis { epochs: Some(epochs), ..of(name, "2.7 says 5, 2.5 has 10", text) });
@@ -65,23 +65,27 @@ pub fn list() -> Vec<Hypothesis> {
         ("weights within 0.01", Start::Uniform(-0.01, 0.01)),
         ("weights from 0 to 0.1", Start::Uniform(0.0, 0.1)),
     ];
-    list.extend(starts.map(|(name, from)| of(name, "first weights are not told", start(from))));
+    list.extend(starts.map(|(name, from)| of(name, "the paper does not state the first weights", start(from))));
     let second_summed = [Mean, Mean, Sum, Sum];
     list.extend([
-        of("layer 1 not updated, layer 2 summed", "both of the above together", scale([Frozen, Frozen, Sum, Sum])),
+        of(
+            "layer 1 not updated, layer 2 summed",
+            "combines `layer 1 not updated` and `layer 2 summed, layer 1 averaged`",
+            scale([Frozen, Frozen, Sum, Sum]),
+        ),
         of(
             "layer 2 summed, weights 7 times as large",
-            "both of the above together",
+            "combines `layer 2 summed, layer 1 averaged` with weights between 3 and 10 times as large",
             Rules { scale: second_summed, ..start(Start::Scaled(7.0)) },
         ),
         of(
             "layer 2 summed, weights 10 times as large",
-            "both of the above together",
+            "combines `layer 2 summed, layer 1 averaged` and `weights 10 times as large`",
             Rules { scale: second_summed, ..start(Start::Scaled(10.0)) },
         ),
         of(
             "layer 2 summed, weights within 1",
-            "both of the above together",
+            "combines `layer 2 summed, layer 1 averaged` with twice the interval of `weights within 0.5`",
             Rules { scale: second_summed, ..start(Start::Uniform(-1.0, 1.0)) },
         ),
     ]);
@@ -122,9 +126,21 @@ pub fn list() -> Vec<Hypothesis> {
             Rules { grid: Grid::DownZero, ..text },
         ),
         of("256 values of each parameter updated", "kernel 7 with one block", Rules { reach: 256, ..text }),
-        of("W2 updated before its use backwards", "the order of updates is not told", Rules { late: true, ..text }),
-        of("order of the file", "shuffling is not told", Rules { visits: Visits::File, ..text }),
-        of("shuffled once", "shuffling is not told", Rules { visits: Visits::Once, ..text }),
+        of(
+            "W2 updated before its use backwards",
+            "the paper does not state the order of updates",
+            Rules { late: true, ..text },
+        ),
+        of(
+            "order of the file",
+            "the paper does not say whether samples are shuffled",
+            Rules { visits: Visits::File, ..text },
+        ),
+        of(
+            "shuffled once",
+            "the paper does not say whether samples are shuffled",
+            Rules { visits: Visits::Once, ..text },
+        ),
         of("last batch dropped", "60,000 / 64 = 937.5", Rules { short: Short::Dropped, ..text }),
         of("last batch filled with the one before", "60,000 / 64 = 937.5", Rules { short: Short::Stale, ..text }),
         of("pixels standardised", "1.1 says [0, 1]", Rules { standardised: true, ..text }),

@@ -1,7 +1,5 @@
 //! Table 2: processes that share the changed values.
 
-use std::thread::available_parallelism;
-
 use super::super::job::Options;
 use super::super::published::{
     self, CEILING_OF_FOUR, EVALUATIONS, LEARNT, MILLION_EVALUATIONS_A_SECOND, TABLE2, conditions,
@@ -93,7 +91,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
             (EVALUATIONS / evaluations * mean).into(),
         ]);
     }
-    let cores = available_parallelism().map_or(1, usize::from);
+    let cores = run.cpu_threads();
     let points = |of: &dyn Fn(u32) -> f64| (1..=most).map(|ranks| [f64::from(ranks), of(ranks)]).collect::<Vec<_>>();
     let ours = seconds.iter().zip(1..).map(|(&[mean, ..], ranks)| [f64::from(ranks), one / mean]).collect();
     let band = seconds.iter().map(|&[_, least, largest]| [one / largest, one / least]).collect();

@@ -1,7 +1,5 @@
 //! Table 6: a CPU and a GPU.
 
-use std::thread::available_parallelism;
-
 use super::super::PaperEngine;
 use super::super::job::{self, Options};
 use super::super::published::{CPU, CPU_SECONDS, EVALUATIONS, GPU, GPU_RATIO, GPU_SECONDS, TABLE2};
@@ -60,7 +58,7 @@ pub(super) fn timed(
 }
 
 pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    let cores = paper.settings.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let cores = paper.settings.threads.unwrap_or_else(|| run.cpu_threads());
     let (plain, histogram) = (PaperEngine::Warpplay(Engine::Plain), PaperEngine::Warpplay(Engine::Histogram));
     let has_gpu = run.device().backend() == Backend::Cuda;
     let mut wanted = vec![(PaperEngine::Paper, Some(1)), (PaperEngine::Paper, Some(cores))];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpplay_papers::experiment::Paper;
-use warpplay_papers::mnist_mlp::checks::{self, Range, speed};
+use warpplay_papers::mnist_mlp::checks::{self, Range, Verdict, speed};
 use warpplay_papers::mnist_mlp::experiments::MnistMlp;
 use warpplay_papers::mnist_mlp::published;
 use warpplay_tests::Checked;
@@ -13,28 +13,18 @@ use super::small_set;
 
 #[test]
 fn printed_numbers_that_do_not_follow_are_these() {
-    let found: BTreeSet<(String, String)> = checks::numbers()
-        .into_iter()
-        .filter(|number| !number.holds())
-        .map(|number| (number.location.to_string(), number.what))
-        .collect();
+    let of_verdict = |verdict: Verdict| -> BTreeSet<(String, String)> {
+        let numbers = checks::numbers().into_iter().filter(|number| number.verdict() == verdict);
+        numbers.map(|number| (number.location.to_string(), number.what)).collect()
+    };
     // Each beside why it must be here.
     let expected = [
         // 298,617.53 / 2,247.11 = 132.89.
         ("2.5", "speed-up, from the milliseconds"),
-        // 2 (784 h + 10 h) … is linear in h: 2 and 4 times.
-        ("2.7, exp. 3", "FLOP, 256 against 128"),
-        ("2.7, exp. 3", "FLOP, 512 against 128"),
         // 2 · 64 · 784 · 256 = 25,690,112.
         ("2.3", "FLOP, forward layer 1"),
-        // 2 · 2 · 64 · 256 · 10 = 655,360.
-        ("2.3", "FLOP, backward layer 2, W2 and hidden"),
-        // 2 · 25,690,112 + 3 · 327,680 = 52,363,264.
-        ("2.3", "FLOP, forward and backward"),
         // 256 · 10 = 2,560.
         ("2.3", "threads, backward layer 2, W2"),
-        // 784 · 256 = 200,704.
-        ("2.3", "threads, at most"),
         // 64 blocks of 256.
         ("2.3", "threads, softmax as kernel 3 has it"),
         // 16 · 16 · 4 = 1,024.
@@ -46,10 +36,6 @@ fn printed_numbers_that_do_not_follow_are_these() {
         ("2.4", "W1"),
         // 266 · 4 = 1,064.
         ("2.4", "biases"),
-        ("2.4", "weights and biases"),
-        ("2.4", "total VRAM"),
-        ("2.4", "read in a batch, twice the two sums"),
-        ("2.4", "written in a batch, the two sums"),
         // 26e6 / 312e12 = 8.3e-8 s.
         ("2.3", "26 MFLOP at 312 TFLOPS"),
         ("2.3", "A100, FP32"),
@@ -62,8 +48,34 @@ fn printed_numbers_that_do_not_follow_are_these() {
         ("3.5", "transfers in the GPU's time, at least"),
         ("2.7, exp. 3", "exponent of the CPU's time in the hidden units"),
     ];
-    let expected: BTreeSet<_> = expected.map(|(location, what)| (location.to_string(), what.to_string())).into();
-    assert_eq!(found, expected);
+    // Wrong, and what the paper's own terms give: one of them is wrong.
+    let from_wrong = [
+        // 2 (784 h + 10 h) … is linear in h: 2 and 4 times; with the square of h 4 and 16 times.
+        ("2.7, exp. 3", "FLOP, 256 against 128"),
+        ("2.7, exp. 3", "FLOP, 512 against 128"),
+        // 2 · 25,690,112 + 3 · 327,680 = 52,363,264; the printed rows add up to 25.8 million.
+        ("2.3", "FLOP, forward and backward"),
+        // 784 · 256 = 200,704; the most of the printed rows are 25.6 thousand.
+        ("2.3", "threads, at most"),
+        // 200 + 10 + 1.4.
+        ("2.4", "weights and biases"),
+        // 211 + 266 + 211 = 688.
+        ("2.4", "total VRAM"),
+        // 2 · (211 + 266) = 954, and 477.
+        ("2.4", "read in a batch, twice the two sums"),
+        ("2.4", "written in a batch, the two sums"),
+    ];
+    let set = |list: &[(&str, &str)]| -> BTreeSet<(String, String)> {
+        list.iter().map(|(location, what)| (location.to_string(), what.to_string())).collect()
+    };
+    assert_eq!(of_verdict(Verdict::DoesNotFollow), set(&expected));
+    assert_eq!(of_verdict(Verdict::FromWrong), set(&from_wrong));
+    // As many digits as are printed.
+    let decimals = |what: &str| checks::numbers().into_iter().find(|number| number.what == what).map(|n| n.decimals);
+    assert_eq!(decimals("seconds on the CPU"), Some(2));
+    assert_eq!(decimals("an epoch on the GPU"), Some(3));
+    assert_eq!(decimals("26 MFLOP at 312 TFLOPS"), Some(3));
+    assert_eq!(decimals("FLOP, forward layer 1"), Some(0));
 }
 
 #[test]
@@ -149,6 +161,11 @@ fn claims_name_items_that_there_are() -> Checked {
     assert_eq!(find("200964 bytes take at least 12.8 µs"), Some("3.5; 2.4"));
     assert_eq!(find("two tiles of 16 x 16 floats are 2048 bytes"), Some("3.3; 1.3, kernel 2"));
     assert_eq!(find("a T4 holds 40960: 1024 on each of 40"), Some("3.3"));
+    // 64 x 256 outputs are 8 x 32 blocks of 8 x 8, and 2 x 8 of 32 x 32; 16 · 64 = 1 · 1024.
+    assert_eq!(find("16 of 8 x 8 or 1 of 32 x 32 fill it"), Some("2.7, exp. 2"));
+    assert_eq!(find("has 256 blocks of 8 x 8, and 16 of 32 x 32"), Some("2.7, exp. 2"));
+    // 457.9 / 80.1 = 5.72, and ln 5.72 / ln 8 = 0.84.
+    assert_eq!(find("grows 5.7 times, with the power 0.84"), Some("2.7, exp. 3; 2.8"));
     let refused = MnistMlp { repeats: 0, ..paper }.options().expect_err("no training").to_string();
     assert_eq!(refused, "option repeats: 0 is not allowed (at least 1)");
     Ok(())

@@ -71,11 +71,11 @@ fn check(found: &Value) {
     for collapse in published::COLLAPSES {
         assert!(holds(&collapses, &[f64::from(collapse.batch), collapse.rate, collapse.accuracy]), "{collapse:?}");
     }
-    // Where all units are dead, the input changes nothing: one class is all of the answers.
+    // Where all units are dead on the training set, the input changes next to nothing: a test image may still make one active, but one class is nearly all of the answers.
     let all_dead = |dead: &str| dead.split_once(" of ").is_some_and(|(dead, all)| dead == all);
     let dead = collapses.iter().filter(|row| row.len() == 13 && row[9].as_str().is_some_and(all_dead));
     for row in dead {
-        assert_eq!(row[11].as_f64(), Some(100.0), "{row:?}");
+        assert!(row[11].as_f64().is_some_and(|share| share >= 98.0), "{row:?}");
     }
     // W1 is 784 · 256 · 4 bytes; 200 KB are printed. What our program holds is what the sizes say.
     let memory = rows(sheet(found, "memory"));
@@ -128,7 +128,7 @@ fn every_item_has_a_sheet_without_a_gpu() {
     assert!(said.iter().any(|text| text.starts_with("f64: ")), "{said:?}");
     scratch.ok(&format!("mnist_mlp --device cpu {data} --only arithmetic --json arithmetic.json"));
     let unsaid = measured(&scratch.json("arithmetic.json"));
-    assert_eq!(unsaid.len(), 8, "{unsaid:?}");
+    assert_eq!(unsaid.len(), 10, "{unsaid:?}");
     assert!(unsaid.iter().all(|text| text.starts_with("see item ")), "{unsaid:?}");
     // The same run again finds the same; another set is refused, as is an item that there is not.
     scratch.ok(&format!("mnist_mlp --device cpu {data} --replay all.json"));
@@ -171,7 +171,7 @@ fn check_kernels(found: &Value) {
     // The published kernels and the CPU's averaged training classify alike but for a few images whose two best classes are nearly equal.
     let rows = batch["rows"].as_array().expect("rows");
     for row in rows {
-        let (kernels, cpu) = (row[9].as_f64().expect("measured"), row[13].as_f64().expect("measured"));
+        let (kernels, cpu) = (row[9].as_f64().expect("measured"), row[14].as_f64().expect("measured"));
         assert!((kernels - cpu).abs() <= 100.0 * 3.0 / 64.0, "{row}");
     }
 }

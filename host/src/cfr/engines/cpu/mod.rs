@@ -20,21 +20,19 @@ use super::Solve;
 use crate::cfr::layout::{Measured, Number, Tables, Values, VectorGame};
 use crate::cfr::options::{Algorithm, Options, Sampling, Updates};
 use crate::runtime::threads::Threads;
-use crate::{Device, Error, Memory, Precision, Result};
+use crate::{Error, Memory, Precision, Result};
 
 /// Whether the engine takes the game: nothing is sampled, tables in single or double precision; and the memory that it needs.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for other options.
-pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options) -> Result<Memory> {
-    let refuse = |what: String, remedy: &str| {
-        Err(Error::Unsupported { what, backend: device.backend().to_string(), remedy: remedy.to_string() })
-    };
+/// [`Error::Option`] for other options.
+pub(in crate::cfr) fn fits(game: &VectorGame, options: &Options) -> Result<Memory> {
     if options.sampling != Sampling::None {
-        return refuse(format!("sampling {} in vector form", options.sampling), "use sampling none, or a GPU");
+        let allowed = "none in vector form on the CPU; others on a GPU";
+        return Err(Error::option("sampling", options.sampling, allowed));
     }
     if options.precision == Precision::I16 {
-        return refuse("precision i16".to_string(), "use f32 or f64, or a GPU");
+        return Err(Error::option("precision", options.precision, "f32 or f64 on the CPU; i16 on a GPU"));
     }
     Ok(memory(game, options))
 }
@@ -43,8 +41,8 @@ pub(in crate::cfr) fn fits(device: &Device, game: &VectorGame, options: &Options
 ///
 /// # Errors
 /// As [`fits`]; [`Error::Option`] where the threads cannot be started.
-pub(in crate::cfr) fn build(device: &Device, game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
-    fits(device, &game, options)?;
+pub(in crate::cfr) fn build(game: Arc<VectorGame>, options: &Options) -> Result<Box<dyn Solve>> {
+    fits(&game, options)?;
     Ok(match options.precision {
         Precision::F64 => Box::new(Cpu::<f64>::new(game, options)?),
         _ => Box::new(Cpu::<f32>::new(game, options)?),

@@ -11,7 +11,7 @@ fn engine(text: &str, isomorphism: bool, options: &Options) -> (Arc<VectorGame>,
     let rules = GameDef::parse(text).expect("good rules");
     let tree = BettingTree::new(&rules).expect("small");
     let game = Arc::new(VectorGame::from_game(&rules, &tree, isomorphism).expect("two players"));
-    let engine = build(&Device::cpu(), Arc::clone(&game), options).expect("offered");
+    let engine = build(Arc::clone(&game), options).expect("offered");
     (game, engine)
 }
 
@@ -89,9 +89,12 @@ fn threads_do_not_change_the_bits_and_a_solve_goes_on() {
 fn what_is_not_offered_is_an_error() {
     let options = Options { precision: Precision::I16, ..Options::default() };
     let (game, _) = engine(KUHN, false, &Options::default());
-    for options in [options, Options { sampling: Sampling::Chance, ..Options::default() }] {
-        let error = fits(&Device::cpu(), &game, &options).expect_err("not offered").to_string();
-        assert!(error.contains("not offered by the back end cpu"), "{error}");
+    for (options, told) in [
+        (options, "option precision: i16 is not allowed (f32 or f64 on the CPU"),
+        (Options { sampling: Sampling::Chance, ..Options::default() }, "option sampling: chance is not allowed (none"),
+    ] {
+        let error = fits(&game, &options).expect_err("not offered").to_string();
+        assert!(error.contains(told), "{error}");
     }
 }
 
@@ -105,8 +108,7 @@ fn the_reference_s_best_response_confirms_a_solved_turn() {
     assert!(game.streets[1].boards.len() < 48, "suits matter");
     let game = Arc::new(game);
     let mut engine =
-        build(&Device::cpu(), Arc::clone(&game), &Options { algorithm: Algorithm::Dcfr, ..Options::default() })
-            .expect("offered");
+        build(Arc::clone(&game), &Options { algorithm: Algorithm::Dcfr, ..Options::default() }).expect("offered");
     engine.run(30).expect("runs");
     let (measured, tables) = (engine.measure().expect("measures"), engine.tables().expect("reads"));
     let net = |node: usize, strengths: [u32; 2]| {

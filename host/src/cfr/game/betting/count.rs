@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 
+use super::BettingState;
 use super::state::Position;
-use super::{Action, BettingState};
 use crate::cfr::game::game_file::GameDef;
 use crate::{Error, Result};
 
-/// Most nodes of a [`BettingTree`](super::BettingTree) that is built; each takes about 300 bytes.
+/// Most nodes of a [`BettingTree`](super::BettingTree) that is built; each takes about 300 bytes, 5 GB in all.
+///
+/// A solver keeps two tables of at least 2 bytes for every hand at every node: with the 1,326 hands of hold'em 83 GiB for so many nodes, about what the largest GPU
+/// holds, and that on a single board.
 pub const MAX_NODES: u64 = 1 << 24;
 
-/// Most different states that are counted; states are far fewer than sequences.
-const MAX_STATES: u64 = 1 << 21;
+/// Most different states that are counted; states are far fewer than sequences. The table of them fills seven eighths of 2²¹ places before it grows.
+const MAX_STATES: u64 = 7 << 18;
 
 /// Nodes of a betting tree, counted without building it. A number that does not fit is the largest `u64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,46 +33,98 @@ impl Size {
     /// # Errors
     /// [`Error::Option`] if the rules cannot be played, or have too many states even to count (no-limit with deep stacks).
     pub fn count(rules: &GameDef) -> Result<Self> {
+        Self::count_up_to(rules, u64::MAX)
+    }
+
+    /// As [`count`](Self::count), but ends as soon as more than `most` nodes are found: long before all states are known.
+    ///
+    /// # Errors
+    /// As there; [`Error::Option`] with the nodes found and `most`.
+    pub(super) fn count_up_to(rules: &GameDef, most: u64) -> Result<Self> {
         let root = BettingState::new(rules)?;
         if rules.no_limit && rules.stacks.is_none() {
             return Err(Error::option("stack", "none", "a stack line: without it a no-limit game has no end"));
         }
         let mut known: HashMap<Position, Self> = HashMap::new();
-        // Depth first without recursion: the deepest lines are of some thousand raises.
-        let mut open = vec![(root, false)];
-        while let Some((state, children_known)) = open.pop() {
-            if known.contains_key(&state.at) {
+        // Depth first without recursion: the deepest lines are of some thousand raises. Of each state in the line, the actions that are left and the nodes so far.
+        let mut line = vec![(root, root.actions(), Self::of(&root))];
+        let mut n_nodes = 1u64;
+        while let Some((state, actions, size)) = line.last_mut() {
+            let Some(action) = actions.next() else {
+                size.levels += u64::from(state.turn().is_some());
+                let (at, size) = (state.at, *size);
+                line.pop();
+                known.insert(at, size);
+                if let Some((_, _, before)) = line.last_mut() {
+                    before.add(size);
+                }
+                continue;
+            };
+            let child = state.after(action);
+            let found = known.get(&child.at).copied();
+            n_nodes = n_nodes.saturating_add(found.map_or(1, |found| found.nodes()));
+            if n_nodes > most {
+                let allowed = format!(
+                    "a betting tree of at most {most} nodes: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
+                );
+                return Err(Error::option("game", format!("a betting tree of at least {n_nodes} nodes"), allowed));
+            }
+            if let Some(found) = found {
+                size.add(found);
                 continue;
             }
-            let raises = state.raise_range().map_or(0, |(least, most)| most - least);
-            if raises.saturating_add((known.len() + open.len()) as u64) > MAX_STATES {
+            let raises = child.raise_range().map_or(0, |(least, most)| most - least);
+            if raises.saturating_add((known.len() + line.len()) as u64) > MAX_STATES {
                 let allowed = format!(
                     "a betting tree of at most {MAX_NODES} nodes; this game has more than {MAX_STATES} different states of the betting: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
                 );
                 return Err(Error::option("game", "too large", allowed));
             }
-            let after = || state.actions().map(|action: Action| state.after(action));
-            if state.turn().is_none() {
-                known.insert(state.at, Self { terminals: 1, ..Self::default() });
-            } else if children_known {
-                let mut size = Self { decisions: 1, ..Self::default() };
-                for child in after().filter_map(|child| known.get(&child.at)) {
-                    size.decisions = size.decisions.saturating_add(child.decisions);
-                    size.terminals = size.terminals.saturating_add(child.terminals);
-                    size.levels = size.levels.max(child.levels);
-                }
-                size.levels += 1;
-                known.insert(state.at, size);
-            } else {
-                open.push((state, true));
-                open.extend(after().map(|child| (child, false)));
-            }
+            line.push((child, child.actions(), Self::of(&child)));
         }
         Ok(known.get(&root.at).copied().unwrap_or_default())
+    }
+
+    /// One node.
+    fn of(state: &BettingState<'_>) -> Self {
+        let decisions = u64::from(state.turn().is_some());
+        Self { decisions, terminals: 1 - decisions, levels: 0 }
+    }
+
+    /// Adds the nodes after an action.
+    fn add(&mut self, after: Self) {
+        self.decisions = self.decisions.saturating_add(after.decisions);
+        self.terminals = self.terminals.saturating_add(after.terminals);
+        self.levels = self.levels.max(after.levels);
     }
 
     /// Nodes in all.
     pub fn nodes(&self) -> u64 {
         self.decisions.saturating_add(self.terminals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_counted_no_further_than_the_limit() {
+        let text = "GAMEDEF\nnolimit\nnumPlayers = 2\nnumRounds = 4\nstack = 20000 20000\nblind = 50 100\nfirstPlayer = 1 2 2 2\nnumSuits = 4\nnumRanks = 13\n\
+                    numHoleCards = 2\nnumBoardCards = 0 3 1 1\nEND GAMEDEF";
+        let mut rules = GameDef::parse(text).expect("a definition");
+        // All of it has more states than are counted.
+        let error = Size::count_up_to(&rules, 1 << 12).expect_err("too large").to_string();
+        let found = error.strip_prefix("option game: a betting tree of at least ").expect("the nodes");
+        let n_nodes: u64 = found.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert!((1 << 12..1 << 16).contains(&n_nodes) && error.contains("at most 4096 nodes"), "{error}");
+        rules.stacks = Some(vec![300; 2]);
+        rules.n_rounds = 1;
+        rules.first_players.truncate(1);
+        rules.max_raises.truncate(1);
+        rules.n_board_cards.truncate(1);
+        let size = Size::count(&rules).expect("few states");
+        assert_eq!(Size::count_up_to(&rules, size.nodes()).expect("as many as there are"), size);
+        assert!(Size::count_up_to(&rules, size.nodes() - 1).is_err());
     }
 }

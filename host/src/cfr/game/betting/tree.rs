@@ -22,13 +22,7 @@ impl BettingTree {
     /// # Errors
     /// [`Error::Option`] if the rules cannot be played or the tree has more than [`MAX_NODES`] nodes; nothing is built then.
     pub fn new(rules: &GameDef) -> Result<Self> {
-        let size = Size::count(rules)?;
-        if size.nodes() > MAX_NODES {
-            let allowed = format!(
-                "a betting tree of at most {MAX_NODES} nodes: use smaller stacks, fewer raises, or a spot with chosen bet sizes"
-            );
-            return Err(Error::option("game", format!("a betting tree of {} nodes", size.nodes()), allowed));
-        }
+        Size::count_up_to(rules, MAX_NODES)?;
         let root = BettingState::new(rules)?;
         Self::grow(rules.n_players, rules.no_limit, 0.0, Rake::default(), root, |state| Grown {
             round: state.round() as u32,

@@ -26,12 +26,14 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 }
 
 /// Memory of the network and its training: weights, what the optimiser remembers, the copy of both that a diverging epoch goes back to, and gradients; and the layers' values of the
-/// samples that go through at once.
+/// samples that go through at once. While weights are set, read or written they stand in the host's memory too, with what the optimiser remembers: in double precision as
+/// the state of the training, and in single precision as the network or the bytes of a file.
 pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
     let Setup { options, sizes, train } = setup;
     let number = if options.precision == Precision::F64 { 8 } else { 4 };
+    let sets_of_values = 1 + if train.is_some() { options.optimizer.n_moments() as u64 } else { 0 };
     let copies = match train {
-        Some(_) => 2 * (1 + options.optimizer.n_moments() as u64) + 1,
+        Some(_) => 2 * sets_of_values + 1,
         None => 1,
     };
     let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
@@ -42,6 +44,7 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
         (u64::from(options.evaluate_batch) * n_threads).min(largest) + u64::from(options.batch).min(n_train as u64);
     Memory::default()
         .on_device("weights", number * copies * setup.n_parameters())
+        .on_device("weights while they are set and read", (8 + number) * sets_of_values * setup.n_parameters())
         .on_device("layers", 2 * number * values * at_once)
 }
 
