@@ -25,6 +25,15 @@ mod papers;
 #[cfg(feature = "shogi")]
 mod shogi;
 
+#[cfg(not(all(
+    feature = "mcts",
+    feature = "azero",
+    feature = "mlp",
+    feature = "shogi",
+    feature = "cfr",
+    feature = "papers"
+)))]
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -64,7 +73,7 @@ enum Family {
         feature = "papers"
     )))]
     #[command(external_subcommand)]
-    Missing(Vec<std::ffi::OsString>),
+    Missing(Vec<OsString>),
 }
 
 fn main() -> ExitCode {
@@ -113,7 +122,7 @@ fn run(family: Family) -> anyhow::Result<()> {
     feature = "cfr",
     feature = "papers"
 )))]
-fn missing(words: &[std::ffi::OsString]) -> common::Usage {
+fn missing(words: &[OsString]) -> common::Usage {
     let word = words.first().map_or(String::new(), |word| word.to_string_lossy().into_owned());
     common::Usage(match word.as_str() {
         "mcts" | "azero" | "mlp" | "shogi" | "cfr" | "papers" => format!(
