@@ -104,6 +104,7 @@ pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;
 pub use runtime::graph::Graph;
 pub use runtime::info::{Backend, DeviceInfo, FreeMemory};
+pub use runtime::input_file;
 pub use runtime::launch::{IntoParam, IntoParams};
 pub use runtime::memory::{Memory, MemoryPart};
 pub use runtime::module::{Function, FunctionInfo, Module};

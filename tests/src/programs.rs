@@ -91,6 +91,27 @@ pub fn end_of(child: &mut Child, most: Duration) -> Option<ExitStatus> {
     }
 }
 
+/// Waits until a program catches Ctrl-C, which would end it at once before, and a little longer: into the middle of its work.
+///
+/// # Panics
+/// If it ends before, or does not catch it in a minute.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub fn await_handler(child: &mut Child) {
+    const SIGINT: u64 = 1 << 1;
+    let start = Instant::now();
+    let catches = |text: &str| {
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & SIGINT != 0)
+    };
+    while !std::fs::read_to_string(format!("/proc/{}/status", child.id())).is_ok_and(|text| catches(&text)) {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not catch Ctrl-C");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 /// Interrupts a program as Ctrl-C does, once it has written this file, which says that it is at work; it must end well.
 ///
 /// # Panics

@@ -1,12 +1,11 @@
 //! The positions that a command is about.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use warpplay::Error;
 use warpplay::azero::checkers::Checkers;
 use warpplay::mcts::{Game, Notation, play_moves};
+use warpplay::{Error, input_file};
 
 /// Where a command begins.
 #[derive(clap::Args, Clone, Debug)]
@@ -49,7 +48,7 @@ fn of_text(text: &str) -> Result<Checkers, String> {
 /// # Errors
 /// [`Error::File`] with the line for what is no position, for one where nobody can move, and for a file without positions.
 pub fn read(path: &PathBuf) -> Result<Vec<Checkers>, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
+    let text = input_file::read_text(path)?;
     let mut positions = Vec::new();
     for (number, line) in (1u64..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();

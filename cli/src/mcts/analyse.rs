@@ -1,10 +1,10 @@
 //! `analyse`: searches one position, or those of a file.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
+use warpplay::input_file;
 use warpplay::mcts::{KernelSet, Notation, Report, Search, StoppedBy, check_playable, position_after};
 
 use crate::common::{self, OutputFile, Record, Reported};
@@ -70,7 +70,7 @@ fn playable<G: Notation>(moves: &str) -> Result<Position<G>> {
 
 /// The positions of a file, one in each line.
 fn read_positions<G: Notation>(file: &Path) -> Result<Vec<Position<G>>> {
-    let text = fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    let text = input_file::read_text(file)?;
     // Some editors begin a text with a mark that is none of it.
     let text = text.trim_start_matches('\u{feff}');
     let positions = text

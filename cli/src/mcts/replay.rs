@@ -1,6 +1,5 @@
 //! `replay`: repeats recorded searches by their recorded steps and compares what they find. A match is repeated by `replay_match`.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -9,7 +8,7 @@ use serde::de::IgnoredAny;
 use warpplay::mcts::{
     ActionReport, Engine, KernelSet, Notation, Options, Report, SCHEMA, Search, check_playable, position_after,
 };
-use warpplay::{Device, Error};
+use warpplay::{Device, Error, input_file};
 
 use crate::common::{self, Record, Reported};
 use crate::mcts::args::ReplayArgs;
@@ -20,7 +19,7 @@ use crate::mcts::{check, replay_match};
 pub fn run(args: &ReplayArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE", Some(&args.file))], &[("--json", args.output.json.as_deref())], &[])?;
-    let text = text_of(&args.file)?;
+    let text = input_file::read_text(&args.file)?;
     if replay_match::is_match(&text) {
         return replay_match::run(args, &text);
     }
@@ -79,27 +78,10 @@ fn origin(file: &Path, index: usize, n: usize) -> String {
     if n == 1 { file.display().to_string() } else { format!("{}, search {}", file.display(), index + 1) }
 }
 
-/// The text of a file.
-fn text_of(file: &Path) -> Result<String> {
-    // Opening a pipe waits for a writer, and a device may never end.
-    let kind = fs::metadata(file).with_context(|| format!("{}: cannot be read", file.display()))?;
-    if !kind.is_file() {
-        let reason = "cannot be read: it is a folder, a device or a pipe, expected a file";
-        return Err(Error::file(file, None, reason).into());
-    }
-    let bytes = fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        Error::file(file, Some(line), "is not text, and no recorded search")
-    })?;
-    Ok(text)
-}
-
 /// The searches of a file: one, or one after another.
 fn read(file: &Path, text: &str) -> Result<Vec<Report>> {
     let recorded = parse(text).map_err(|error| {
-        let what = if error.is_eof() { "the file is cut off" } else { "no recorded search" };
+        let what = if input_file::is_cut_off_json(text) { "the file is cut off" } else { "no recorded search" };
         // The position is said once, by the library's own form of file errors.
         let reason = error.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);

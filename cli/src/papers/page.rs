@@ -4,12 +4,12 @@
 //! `<!-- cfr_thesis table3 -->` an item of a publication (`--json` of `warpplay papers NAME`), `<!-- bench mcts searches -->` a table of a bench (`--json` of `cargo bench`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
+use warpplay::input_file;
 use warpplay_papers::experiment::{Header, Report, Sheet};
 
 use super::date;
@@ -35,12 +35,12 @@ const END: &str = "<!-- end -->";
 /// # Errors
 /// Files that cannot be read or written; runs without results; a page without a slot for any of them.
 pub fn run(args: &Args) -> Result<()> {
-    let page = text_of(&args.page)?;
+    let page = input_file::read_text(&args.page)?;
     let mut found = BTreeMap::new();
     let mut origins = BTreeMap::new();
     for path in &args.runs {
         let folder = args.page.with_extension("");
-        let run = read(&text_of(path)?, &folder).with_context(|| path.display().to_string())?;
+        let run = read(&input_file::read_text(path)?, &folder).with_context(|| path.display().to_string())?;
         if !run.complete {
             common::print(format!("{}: of a run that was ended early\n", path.display()))?;
         }
@@ -59,13 +59,6 @@ pub fn run(args: &Args) -> Result<()> {
     }
     OutputFile::prepare(&args.page)?.write(&filled.text)?;
     common::print(format!("{}: {}", args.page.display(), filled.summary()))
-}
-
-/// The text of a file; opening a pipe would wait for a writer, and a device may never end.
-fn text_of(path: &Path) -> Result<String> {
-    let is_file = fs::metadata(path).with_context(|| path.display().to_string())?.is_file();
-    anyhow::ensure!(is_file, "{}: is a folder, a device or a pipe, expected a file", path.display());
-    fs::read_to_string(path).with_context(|| path.display().to_string())
 }
 
 /// What a file of results has for a page.

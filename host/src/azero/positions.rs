@@ -8,7 +8,7 @@ use safetensors::{Dtype, SafeTensors};
 use super::checkers::{Checkers, legal_mask, observation};
 use super::{NetworkShape, ObservationLayout};
 use crate::mcts::Game;
-use crate::runtime::atomic_file;
+use crate::runtime::input_file;
 use crate::runtime::tensors;
 use crate::{Error, Result};
 
@@ -36,7 +36,7 @@ impl Positions {
     /// not finite, or a mask other than 0 and 1 or without a legal action; if the file is damaged otherwise.
     pub fn load(path: impl AsRef<Path>, shape: NetworkShape) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = atomic_file::read(path)?;
+        let bytes = input_file::read(path)?;
         let file = tensors::parse(path, &bytes)?;
         let wrong = |reason: String| Err(Error::file(path, None, reason));
         let (a_position, actions) = (shape.n_observation(), shape.actions as usize);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkers::{Checkers, returns};
 use crate::mcts::{Game, Notation};
-use crate::runtime::atomic_file;
+use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 /// A game that was played by searches: what each of them found, and how the game ended. Lists have an entry for each move, of the state before it.
@@ -167,7 +167,7 @@ pub fn append_records(path: &Path, records: &[GameRecord]) -> Result<()> {
 /// # Errors
 /// [`Error::File`] naming line and ply of the first thing that is wrong; for a file that cannot be read or has no games.
 pub fn read_records(path: &Path) -> Result<Vec<GameRecord>> {
-    let bytes = atomic_file::read(path)?;
+    let bytes = input_file::read(path)?;
     let mut records = Vec::new();
     for (number, line) in (1u64..).zip(bytes.split(|&byte| byte == b'\n')) {
         if line.iter().all(u8::is_ascii_whitespace) {

@@ -10,8 +10,8 @@ use super::network::{MOMENTS, NORM_EPSILON};
 use super::shape::MAX_DEPTH;
 use super::stored::{BATCH_COUNT, Found, narrowed};
 use super::{Network, NetworkShape, ObservationLayout, ValueOf, torch_archive};
-use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
+use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
@@ -28,7 +28,7 @@ impl Network {
     /// that is not finite or a negative variance; naming the metadata if it says something else than is allowed; if the file is damaged otherwise.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::from_bytes(path, &atomic_file::read(path)?)
+        Self::from_bytes(path, &input_file::read(path)?)
     }
 
     /// As [`Network::load`], from the bytes of a file.

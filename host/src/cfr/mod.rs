@@ -97,7 +97,6 @@ mod report;
 mod solver;
 pub mod spot;
 pub mod strategy;
-mod text_file;
 
 pub use abstraction::{Abstraction, Recipe};
 pub use dispatch::Plan;

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::runtime::atomic_file;
 use crate::runtime::error::bytes as in_units;
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// First number of a file of images.
@@ -93,7 +93,7 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn open(path: &'a Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
-        atomic_file::expect_file(path)?;
+        input_file::expect(path)?;
         let file = File::open(path).map_err(failed)?;
         let stored = file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);

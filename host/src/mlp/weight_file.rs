@@ -8,8 +8,8 @@ use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
 use super::{Layer, Network, WeightLayout};
-use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
+use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
@@ -22,7 +22,7 @@ impl Network {
     /// has both forms or none, or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::from_bytes(path, &atomic_file::read(path)?)
+        Self::from_bytes(path, &input_file::read(path)?)
     }
 
     fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {

@@ -186,27 +186,6 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads a whole file.
-///
-/// # Errors
-/// As [`expect_file`].
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    expect_file(path)?;
-    fs::read(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))
-}
-
-/// Makes sure, before it is opened, that something is a file: opening a pipe waits for a writer, and devices may never end.
-///
-/// # Errors
-/// [`Error::File`] with the path and the reason.
-pub(crate) fn expect_file(path: &Path) -> Result<()> {
-    let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
-    if fs::metadata(path).map_err(failed)?.is_file() {
-        return Ok(());
-    }
-    Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::SystemTime;

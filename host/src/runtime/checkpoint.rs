@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::runtime::atomic_file;
 use crate::runtime::sealed::Kind;
+use crate::runtime::{atomic_file, input_file};
 
 /// What a family's checkpoint holds. It writes and reads itself as a sealed file; [`Checkpoint`] does the rest.
 pub trait State: Sized {
@@ -50,7 +50,7 @@ impl<S: State> Checkpoint<S> {
     /// come to.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        S::from_bytes(path, &mut atomic_file::read(path)?).map(Self)
+        S::from_bytes(path, &mut input_file::read(path)?).map(Self)
     }
 }
 

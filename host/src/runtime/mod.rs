@@ -10,6 +10,7 @@
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
+//! | `input_file`, `folder_lock` | files that are read, and folders that one process at a time writes to |
 //! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;
@@ -25,10 +26,12 @@ pub(crate) mod error;
 #[allow(unsafe_code)]
 pub(crate) mod event;
 pub(crate) mod fnv;
+pub(crate) mod folder_lock;
 #[allow(unsafe_code)]
 pub(crate) mod graph;
 pub(crate) mod host_machine;
 pub(crate) mod info;
+pub mod input_file;
 #[cfg(feature = "shogi")]
 #[allow(unsafe_code)]
 pub(crate) mod ipc;

@@ -10,9 +10,9 @@ use safetensors::SafeTensors;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::runtime::atomic_file;
 use crate::runtime::fnv::Fnv;
 use crate::runtime::tensors::{self, Tensor};
+use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 /// What stands before the checksum's digits: JSON inside a JSON string.
@@ -111,7 +111,7 @@ impl Kind {
         path: &Path,
         open: impl FnOnce(T, &SafeTensors<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut bytes = atomic_file::read(path)?;
+        let mut bytes = input_file::read(path)?;
         let (content, file) = self.parse(path, &mut bytes)?;
         open(content, &file)
     }

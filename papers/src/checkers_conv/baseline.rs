@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use warpplay::{Error, Result};
+use warpplay::{Error, Result, input_file};
 
 use super::measure::Times;
 use super::published::TABLE_1;
@@ -61,7 +61,7 @@ impl Baseline {
     /// [`Error::File`] if it cannot be read, is not of this form, names a component that Table I has not, or has times that are not above 0.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, None, error))?;
+        let text = input_file::read_text(path)?;
         Self::parse(path, &text)
     }
 

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpplay::{Device, Error, Result};
+use warpplay::{Device, Error, Result, input_file};
 use warpplay_gpu::ptx::embedded;
 
 /// Version of a journal's lines.
@@ -197,7 +197,7 @@ impl Journal {
     /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, build, device or set of options: both values are named.
     pub fn resume(path: &Path, header: &Header) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
-        expect_file(path)?;
+        input_file::expect(path)?;
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(path, &file)?;
         let mut bytes = fs::read(path).map_err(failed)?;
@@ -210,7 +210,7 @@ impl Journal {
         }
         // A file without a line break is read whole, to be told what is wrong with it.
         bytes.truncate(if whole == 0 { bytes.len() } else { whole });
-        let mut journal = Self::parse(path, &text_of(path, bytes)?)?;
+        let mut journal = Self::parse(path, &input_file::text_of(path, bytes)?)?;
         if let Some(difference) = journal.header.as_ref().and_then(|found| header.difference(found, true)) {
             return Err(Error::file(path, None, format!("was measured with {difference}")));
         }
@@ -224,9 +224,7 @@ impl Journal {
     /// # Errors
     /// [`Error::File`] if it is neither.
     pub fn read(path: &Path) -> Result<Self> {
-        expect_file(path)?;
-        let bytes = fs::read(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
-        let text = text_of(path, bytes)?;
+        let text = input_file::read_text(path)?;
         if let Ok(value) = serde_json::from_str::<Value>(&text)
             && let (Some(header), Some(records)) =
                 (value.pointer("/report/header"), value.pointer("/report/measurements"))
@@ -263,10 +261,11 @@ impl Journal {
         let mut records = BTreeMap::new();
         let mut at = BTreeMap::new();
         for (number, line) in lines {
-            let line: RecordLine = serde_json::from_str(line).map_err(|error| match error.is_eof() {
-                true => Error::file(path, Some(number), "the line is cut off; --resume of its run removes it"),
-                false => wrong(number, error.to_string()),
-            })?;
+            let line: RecordLine =
+                serde_json::from_str(line).map_err(|error| match input_file::is_cut_off_json(line) {
+                    true => Error::file(path, Some(number), "the line is cut off; --resume of its run removes it"),
+                    false => wrong(number, error.to_string()),
+                })?;
             let before = at.insert(line.key.clone(), number);
             let old = records.insert(line.key.clone(), line.record.clone());
             if let (Some(before), Some(old)) = (before, old)
@@ -317,23 +316,6 @@ impl Journal {
         });
         written.map_err(|error| Error::file(&*path, None, format!("cannot be written: {error}")))
     }
-}
-
-/// Opening a pipe waits for a writer, and a device may never end.
-fn expect_file(path: &Path) -> Result<()> {
-    let found = fs::metadata(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
-    if found.is_file() {
-        return Ok(());
-    }
-    Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
-}
-
-fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        Error::file(path, Some(line), "is not text, and no journal of a publication")
-    })
 }
 
 fn lock(path: &Path, file: &File) -> Result<()> {

@@ -57,7 +57,7 @@ fn write(path: &Path, tensors: &HashMap<String, Raw>) {
 }
 
 fn golden_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/azero").join(name)
+    golden::path("azero").join(name)
 }
 
 /// That the file's results are those of the reference within bounds for value, logits and policy.
@@ -359,6 +359,9 @@ fn verify_agrees_or_names_the_first_place_that_does_not() {
     fs::write(scratch.path("bad.jsonl"), "{}\n").expect("written");
     assert!(scratch.fails(1, "verify bad.jsonl").contains("bad.jsonl, line 1: not a recorded game: missing field"));
     assert!(scratch.fails(1, "verify none.jsonl").contains("none.jsonl: cannot be read"));
+    assert!(
+        scratch.fails(1, "verify /dev/zero").contains("/dev/zero: cannot be read: it is a folder, a device or a pipe")
+    );
 }
 
 #[test]
@@ -594,7 +597,7 @@ fn a_run_that_was_refused_can_be_begun_with_other_options() {
 }
 
 /// Ends a program that is at work as Ctrl-C does; it must end well, and soon.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn interrupted(line: &str, mut child: std::process::Child) {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
     assert!(sent.success(), "{line}: it ended by itself");
@@ -605,7 +608,7 @@ fn interrupted(line: &str, mut child: std::process::Child) {
     assert_eq!(status.expect(line).code(), Some(0), "{line}");
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_is_heard_within_a_move() {
     let scratch = new_scratch();
@@ -621,8 +624,8 @@ fn ctrl_c_is_heard_within_a_move() {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("the program starts")
     };
-    let children: Vec<_> = lines.iter().enumerate().map(start).collect();
-    std::thread::sleep(Duration::from_millis(1000));
+    let mut children: Vec<_> = lines.iter().enumerate().map(start).collect();
+    children.iter_mut().for_each(programs::await_handler);
     for (line, child) in lines.iter().zip(children) {
         interrupted(line, child);
     }

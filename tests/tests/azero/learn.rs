@@ -199,7 +199,7 @@ fn a_folder_is_used_by_one_at_a_time() {
     let open = || Learner::builder(folder.path()).options(small()).build(&Device::cpu());
     let first = open().expect("a learner");
     let error = open().expect_err("it is in use").to_string();
-    assert!(error.contains("is being used by another process: wait for its end, or take another folder"), "{error}");
+    assert!(error.contains("is being written by another process: wait for its end, or take another folder"), "{error}");
     drop(first);
     open().expect("nobody uses it");
 }

@@ -307,7 +307,7 @@ fn a_truncated_or_foreign_file_is_refused_and_nothing_is_written_over() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 2, "no temporary files are left");
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_keeps_the_partial_result() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -320,7 +320,7 @@ fn an_interrupt_keeps_the_partial_result() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("the program starts");
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    programs::await_handler(&mut child);
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
     assert!(sent.success());
     let status = child.wait().expect("it ends");

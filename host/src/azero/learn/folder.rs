@@ -1,14 +1,12 @@
 //! The folder of a run: made if it is not there, and used by one process at a time.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::report::FILE;
+use crate::runtime::folder_lock;
 use crate::{Error, Result};
-
-/// What a process locks while it uses the folder.
-const LOCK: &str = ".warpplay-lock";
 
 /// File of the initial network.
 pub(super) const INITIAL: &str = "initial.safetensors";
@@ -28,7 +26,7 @@ pub fn is_run_file(name: &OsStr) -> bool {
         let parts = name.split_once('-').zip(name.rsplit_once('.'));
         parts.is_some_and(|((what, _), (_, ending))| [GAMES, TRAINING, NETWORK].contains(&[what, ending]))
     };
-    name.to_str().is_some_and(|name| [LOCK, INITIAL, FILE].contains(&name) || is_of_iteration(name))
+    name.to_str().is_some_and(|name| [folder_lock::NAME, INITIAL, FILE].contains(&name) || is_of_iteration(name))
 }
 
 /// What the start of a run has made, the outermost first. It is removed again when this is dropped, unless the start has come to its end.
@@ -68,25 +66,13 @@ pub(super) fn open(folder: &Path) -> Result<(File, Made)> {
     above.reverse();
     above.into_iter().for_each(|path| made.note(path));
     fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))?;
-    let path = folder.join(LOCK);
-    made.note(&path);
-    let opened = OpenOptions::new().create(true).append(true).open(&path);
-    let file = opened.map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
-    let used = || {
-        let reason = "is being used by another process: wait for its end, or take another folder";
-        Err(Error::file(folder, None, reason))
+    made.note(&folder.join(folder_lock::NAME));
+    let Some(file) = folder_lock::take(folder)? else {
+        // What is there belongs to the other process.
+        made.keep();
+        return Err(folder_lock::taken(folder));
     };
-    match file.try_lock() {
-        // A process whose start failed may have removed the file between these two steps: the lock would keep nobody out.
-        Ok(()) if path.exists() => Ok((file, made)),
-        Ok(()) => used(),
-        Err(TryLockError::WouldBlock) => {
-            // What is there belongs to the other process.
-            made.keep();
-            used()
-        }
-        Err(TryLockError::Error(error)) => Err(Error::file(&path, None, format!("cannot be locked: {error}"))),
-    }
+    Ok((file, made))
 }
 
 #[cfg(test)]
@@ -101,18 +87,20 @@ mod tests {
         assert!(!outer.path().join("a").exists(), "with the folders above it");
         let (lock, made) = open(&folder).unwrap();
         let error = open(&folder).unwrap_err().to_string();
-        assert!(error.contains("is being used by another process: wait for its end"), "{error}");
+        assert!(error.contains("is being written by another process: wait for its end"), "{error}");
         made.keep();
         drop(lock);
-        assert!(folder.join(LOCK).exists());
+        assert!(folder.join(folder_lock::NAME).exists());
         // What was there before stays.
         drop(open(&folder).unwrap());
-        assert!(folder.join(LOCK).exists());
+        assert!(folder.join(folder_lock::NAME).exists());
     }
 
     #[test]
     fn files_of_a_run_are_known_by_their_names() {
-        for name in ["learn.json", "initial.safetensors", "games-0001.jsonl", "network-100000.safetensors", LOCK] {
+        for name in
+            ["learn.json", "initial.safetensors", "games-0001.jsonl", "network-100000.safetensors", ".warpplay-lock"]
+        {
             assert!(is_run_file(OsStr::new(name)), "{name}");
         }
         for name in ["best.safetensors", "games.jsonl", "network-0001.json", "other-0001.safetensors"] {

@@ -9,7 +9,7 @@ use super::LearnOptions;
 use crate::azero::Engine;
 use crate::azero::player::{GamesPlayed, MatchReport};
 use crate::azero::train::{self, EpochReport};
-use crate::runtime::atomic_file;
+use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 /// Version of the report.
@@ -114,7 +114,7 @@ impl LearnReport {
             return Ok(None);
         }
         let wrong = |reason: String| Error::file(&path, None, reason);
-        let bytes = atomic_file::read(&path)?;
+        let bytes = input_file::read(&path)?;
         let report: Self =
             serde_json::from_slice(&bytes).map_err(|error| wrong(format!("no report of learning: {error}")))?;
         if report.schema != SCHEMA {

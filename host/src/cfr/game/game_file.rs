@@ -11,7 +11,7 @@ use std::path::Path;
 use warpplay_cpu_ref::cfr::poker;
 
 use super::cards::Deck;
-use crate::cfr::text_file;
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// The rules of a poker game. Read from a file with [`GameDef::read`], from text with [`GameDef::parse`]; `to_string` gives the text of a file.
@@ -79,7 +79,7 @@ impl GameDef {
     /// [`Error::File`] with line and column if it cannot be read or is no definition.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        parse::parse(&text_file::read(path, MAX_BYTES)?, path)
+        parse::parse(&input_file::read_short_text(path, MAX_BYTES)?, path)
     }
 
     /// Reads the text of a file.

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::cfr::game::betting::Rake;
-use crate::cfr::text_file;
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// Most bytes of a file; one of a thousand spots, or a report with all hands of one, has some.
@@ -236,7 +236,7 @@ impl Spot {
     /// [`Error::File`] where it cannot be read, and as [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::parse_at(&text_file::read(path, MAX_BYTES)?, path)
+        Self::parse_at(&input_file::read_short_text(path, MAX_BYTES)?, path)
     }
 
     /// Reads a file that holds one spot, or several under `spots`, each with the fields that stand beside `spots` where it has none of its own. One spot
@@ -246,7 +246,7 @@ impl Spot {
     /// [`Error::File`] as [`read`](Self::read), with the spot's name.
     pub fn read_all(path: impl AsRef<Path>) -> Result<Vec<(String, Self)>> {
         let path = path.as_ref();
-        let text = text_file::read(path, MAX_BYTES)?;
+        let text = input_file::read_short_text(path, MAX_BYTES)?;
         let file: serde_json::Value = serde_json::from_str(&text).map_err(|error| at_line(path, &error))?;
         if file.get("spots").is_none() {
             let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

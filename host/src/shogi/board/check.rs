@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::{Board, Move, Rules};
-use crate::runtime::atomic_file;
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// What a check of a file of positions found. It is one thread of the CPU that generates moves, whatever the machine, and draws nothing: there is no device, no engine, no seed.
@@ -56,7 +56,7 @@ struct Line {
 /// [`Error::File`] for a file that cannot be read or holds no position, and with the line for one that is no such object, for a position that cannot be read, and
 /// where `n` is not the number of `moves`.
 pub fn check_moves(path: &Path) -> Result<MovesReport> {
-    let bytes = atomic_file::read(path)?;
+    let bytes = input_file::read(path)?;
     let mut report = MovesReport { positions: 0, moves: 0, disagreements: Vec::new() };
     let mut found = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {

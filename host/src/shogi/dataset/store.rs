@@ -12,7 +12,7 @@
 //! | 40 to 47 | checksum of all other bytes |
 //! | from 64 | the nine columns of [`Shard`], each from a multiple of 64, zeros between |
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::Checksum;
 use super::{Builder, Dataset, Origin, builder};
-use crate::runtime::atomic_file;
+use crate::runtime::{atomic_file, folder_lock, input_file};
 use crate::shogi::Shard;
 use crate::shogi::column::{Cell, Column};
 use crate::shogi::mapped::Mapping;
@@ -34,7 +34,6 @@ const VERSION: u64 = 1;
 /// Bytes of the header; columns begin at multiples of it.
 const HEADER: usize = 64;
 const NAME: &str = "dataset.json";
-const LOCK: &str = ".warpplay-lock";
 /// How often a reader begins again because a writer has just replaced the set.
 const TRIES: u32 = 8;
 
@@ -81,11 +80,11 @@ impl Dataset {
         if !folder.is_dir() || !path.exists() {
             return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
         }
-        let mut bytes = atomic_file::read(&path)?;
+        let mut bytes = input_file::read(&path)?;
         for _ in 1..TRIES {
             let found = read_set(folder, &path, &bytes);
             // Shards that are gone belong to a set that a writer has replaced since it was named.
-            let now = if found.is_err() { atomic_file::read(&path)? } else { return found };
+            let now = if found.is_err() { input_file::read(&path)? } else { return found };
             if now == bytes {
                 return found;
             }
@@ -145,18 +144,7 @@ impl Builder {
 /// Makes the folder, and keeps other processes from writing to it while what is returned lives.
 fn lock(folder: &Path) -> Result<File> {
     fs::create_dir_all(folder).map_err(|error| Error::file(folder, None, format!("cannot be made: {error}")))?;
-    let path = folder.join(LOCK);
-    let opened = OpenOptions::new().create(true).append(true).open(&path);
-    let file = opened.map_err(|error| Error::file(&path, None, format!("cannot be written: {error}")))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::file(
-            folder,
-            None,
-            "is being written by another process: wait for its end, or take another folder",
-        )),
-        Err(TryLockError::Error(error)) => Err(Error::file(&path, None, format!("cannot be locked: {error}"))),
-    }
+    folder_lock::take(folder)?.ok_or_else(|| folder_lock::taken(folder))
 }
 
 /// Names the shards in `dataset.json`, then removes those that the old one named and the new one does not.

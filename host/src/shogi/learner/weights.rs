@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::runtime::atomic_file;
 use crate::runtime::tensors::{self, Tensor};
+use crate::runtime::{atomic_file, input_file};
 use crate::shogi::evaluator::{Evaluator, check_weights};
 use crate::shogi::features::FeatureSet;
 use crate::shogi::objective::Values;
@@ -75,7 +75,7 @@ impl Weights {
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let wrong = |reason: String| Error::file(path, None, reason);
-        let bytes = atomic_file::read(path)?;
+        let bytes = input_file::read(path)?;
         let file = tensors::parse(path, &bytes)?;
         let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).map_err(|error| wrong(error.to_string()))?;
         let name = header.metadata().as_ref().and_then(|entries| entries.get(FEATURES));

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::runtime::atomic_file;
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// Endings of record files.
@@ -62,7 +62,7 @@ pub(super) fn below(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The bytes of a file; a device or a pipe, which may never end, is none.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    atomic_file::read(path).map_err(|error| match error {
+    input_file::read(path).map_err(|error| match error {
         Error::File { reason, .. } => reason,
         error => error.to_string(),
     })

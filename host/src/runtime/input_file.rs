@@ -1,0 +1,112 @@
+//! Files that a caller names and something is read from: a folder, a device or a pipe is refused before it is opened, and what is no text is told with its line.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{Error, Result};
+
+/// Makes sure, before it is opened, that something is a file: opening a pipe waits for a writer, and devices may never end.
+///
+/// # Errors
+/// [`Error::File`] with the path and the reason.
+pub fn expect(path: &Path) -> Result<()> {
+    if fs::metadata(path).map_err(|error| failed(path, &error))?.is_file() {
+        return Ok(());
+    }
+    Err(Error::file(path, None, "cannot be read: it is a folder, a device or a pipe, expected a file"))
+}
+
+/// All bytes of a file.
+///
+/// # Errors
+/// [`Error::File`] with the path and the reason.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    expect(path)?;
+    fs::read(path).map_err(|error| failed(path, &error))
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As [`read`], and as [`text_of`].
+pub fn read_text(path: &Path) -> Result<String> {
+    text_of(path, read(path)?)
+}
+
+/// The text of a file of at most `most` bytes; no more are read.
+///
+/// # Errors
+/// As [`read_text`], and for a larger file.
+pub fn read_short_text(path: &Path, most: u64) -> Result<String> {
+    expect(path)?;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|error| failed(path, &error))?;
+    if bytes.len() as u64 > most {
+        let reason = format!("cannot be read: it has more than {most} bytes, the most allowed");
+        return Err(Error::file(path, None, reason));
+    }
+    text_of(path, bytes)
+}
+
+/// These bytes of a file as text.
+///
+/// # Errors
+/// [`Error::File`] with the path and the line, where they are no text in UTF-8.
+pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        Error::file(path, Some(line), "is no text in UTF-8")
+    })
+}
+
+/// Whether a text is JSON, one value or several one after another, whose end is missing.
+///
+/// It tells a file that was cut off from one of another kind, which the error of reading certain types cannot: that ends at the first field that is not as expected.
+pub fn is_cut_off_json(text: &str) -> bool {
+    // Values, not skipped ones: of those, serde_json calls an end behind `-`, `.` or `e` a wrong number.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    values.find_map(std::result::Result::err).is_some_and(|error| error.is_eof())
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::file(path, None, format!("cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_texts_of_the_size_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let text = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            read_short_text(&path, 4).map_err(|error| error.to_string())
+        };
+        assert_eq!(text(b"1234").as_deref(), Ok("1234"));
+        assert!(text(b"12345").unwrap_err().ends_with("it has more than 4 bytes, the most allowed"));
+        assert!(text(b"1\n\xFF").unwrap_err().ends_with("text, line 2: is no text in UTF-8"));
+        for path in [folder.path(), Path::new("/dev/zero")] {
+            let error = read_text(path).unwrap_err().to_string();
+            assert!(error.contains("expected a file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn json_that_is_cut_off_anywhere_is_known() {
+        let text = r#"{"a": [-1.5e-7, -0.25E+3, null, true], "b": {"c": "d\u00e9\"", "e": 12}}"#;
+        for end in 1..text.len() {
+            assert!(is_cut_off_json(&text[..end]), "{}", &text[..end]);
+        }
+        for whole in [text, "", "no JSON", "{]", &format!("{text}\n{text}\n")] {
+            assert!(!is_cut_off_json(whole), "{whole}");
+        }
+        assert!(is_cut_off_json(&format!("{text}\n{{")));
+    }
+}
