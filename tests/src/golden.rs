@@ -7,9 +7,15 @@ use safetensors::{Dtype, SafeTensors};
 use crate::backends::demanded;
 use crate::skipped::skipped;
 
+/// The folder of this package, as who starts the tests says: a bundle's run in another copy of the repository than they were built in.
+pub fn package() -> PathBuf {
+    let at_run = std::env::var_os("CARGO_MANIFEST_DIR");
+    at_run.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from)
+}
+
 /// Where a small file of `tests/golden` lies.
 pub fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+    package().join("golden").join(name)
 }
 
 /// A small file of `tests/golden`.
@@ -27,14 +33,24 @@ pub fn text(name: &str) -> String {
 /// # Panics
 /// With `WARPPLAY_REQUIRE_SHARED=1` if it is absent.
 pub fn shared(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("WARPPLAY_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
+    let path = shared_or_less(name);
+    if path.is_none() {
+        skipped(format_args!("{name} is absent (WARPPLAY_SHARED may name its folder)"));
+    }
+    path
+}
+
+/// The same where a part of the file is in the repository, which a test uses instead: nothing is left out then.
+///
+/// # Panics
+/// As [`shared`].
+pub fn shared_or_less(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("WARPPLAY_SHARED").map_or_else(|| package().join("../../shared"), PathBuf::from);
     let path = folder.join(name);
     if path.is_file() {
         return Some(path);
     }
     assert!(!demanded("WARPPLAY_REQUIRE_SHARED"), "WARPPLAY_REQUIRE_SHARED=1, but there is no {}", path.display());
-    skipped(format_args!("{name} is absent (WARPPLAY_SHARED may name its folder)"));
     None
 }
 

@@ -1,5 +1,5 @@
 //! A kernel that traps on a GPU in the middle of other work: the error names it, and everything after says that the device is lost to this
-//! process. In a test program of its own, since all others share one context.
+//! process, in every family. In a test program of its own, since all others share one context.
 
 use warpplay::mcts::{Connect4, Search};
 use warpplay::{Device, Error, LaunchShape, Module, Progress};
@@ -13,6 +13,8 @@ fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
     let Some(device) = gpu() else { return Ok(()) };
     let mut search = Search::<Connect4>::builder().n_trees(2).n_playouts(32).steps(50).build(&device)?;
     search.run(&Connect4::new(), Progress::go_on)?;
+    #[cfg(feature = "cfr")]
+    let solver = warpplay::cfr::Solver::builder(warpplay_tests::cfr::game("kuhn.limit.2p")).build(&device);
     let stream = device.stream()?;
     let module = Module::load(&device, &ptx::LAYER)?;
     // SAFETY: it touches no memory, and traps.
@@ -27,6 +29,28 @@ fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
     };
     lost(search.run(&Connect4::new(), Progress::go_on).err());
     lost(Search::<Connect4>::builder().build(&device).err());
+    #[cfg(feature = "azero")]
+    {
+        use warpplay::azero::{Evaluator, Network, NetworkShape};
+        lost(Evaluator::builder(&Network::seeded(NetworkShape::default(), 27)?).build(&device).err());
+    }
+    #[cfg(feature = "mlp")]
+    {
+        use warpplay::mlp::{Dataset, Trainer};
+        let digits = std::sync::Arc::new(Dataset::drawn_digits(1, 64)?);
+        lost(Trainer::builder(&digits).batch(32).build(&device).err());
+    }
+    #[cfg(feature = "shogi")]
+    {
+        use warpplay::shogi::{FeatureSet, Sparse};
+        lost(Sparse::builder(FeatureSet::Material).build(&device).err());
+    }
+    #[cfg(feature = "cfr")]
+    {
+        use warpplay::cfr::Solver;
+        lost(Solver::builder(warpplay_tests::cfr::game("kuhn.limit.2p")).build(&device).err());
+        lost(solver.and_then(|mut solver| solver.run(|_| std::ops::ControlFlow::Continue(()))).err());
+    }
     drop((search, stream, module, device));
     lost(Device::cuda(0).err());
     Ok(())

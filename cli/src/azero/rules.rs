@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use warpplay::azero::checkers::{self, MoveCount, ReplayedGames};
 use warpplay::azero::{GameRecord, read_records};
+use warpplay::input_file;
 
 use crate::azero::args::{PerftArgs, VerifyArgs};
 use crate::common;
@@ -22,7 +23,10 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
     for path in &args.games {
         // Games of self-play tell what the search found, recorded ones the legal actions.
         let self_play = is_self_play(path);
-        let found = if self_play { of_self_play(&read_records(path)?) } else { checkers::replay(path)? };
+        let found = common::without_results(|| match self_play {
+            true => Ok(of_self_play(&read_records(path)?)),
+            false => checkers::replay(path),
+        })?;
         let text =
             if self_play { found.to_string().replace(" games,", " games of self-play,") } else { found.to_string() };
         args.output.print(format!("{}: {text}: all agree with the rules\n", path.display()))?;
@@ -52,9 +56,12 @@ struct Verified {
     wins: [u64; 2],
 }
 
-/// Whether the file's first line has visits of a search. A file that cannot be read is left to the reader of games to report.
+/// Whether the file's first line has visits of a search. What cannot be read, and what is no file, is left to the reader of games to report.
 fn is_self_play(path: &std::path::Path) -> bool {
     use std::io::BufRead;
+    if input_file::expect(path).is_err() {
+        return false;
+    }
     let Ok(file) = std::fs::File::open(path) else { return false };
     let first = std::io::BufReader::new(file).lines().map_while(Result::ok).find(|line| !line.trim().is_empty());
     first.is_some_and(|line| line.contains("\"visits\""))

@@ -56,7 +56,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     };
     let mut games = Vec::new();
     for file in &flags.records {
-        games.extend(read_records(file)?);
+        games.extend(common::without_results(|| read_records(file))?);
     }
     flags.hold_out(&mut options, games.len() as u64)?;
     let samples = Arc::new(Samples::from_records(&games, old.observation(), old.value_of())?);

@@ -243,8 +243,10 @@ pub struct MatchArgs {
     #[command(flatten)]
     pub seed: SeedFlag,
 
-    #[command(flatten)]
-    pub measure: MeasureFlags,
+    /// Arithmetic over all deals: f32, f64 [default: f64]; sampled ones are walked in f64
+    #[arg(long, value_name = "P")]
+    pub precision: Option<Precision>,
+
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -285,6 +287,7 @@ mod tests {
             ("--spot", "all"),
             ("--hands", "until one leaves"),
             ("--deals", "a rule"),
+            ("match --precision", "whole matches would be played to see it"),
             ("--checkpoint-every", "a constant of the library that is not public"),
         ];
         hold::<Args>(&cases, &prose, |args| {

@@ -6,13 +6,17 @@ use anyhow::Result;
 use warpplay::cfr::game::{Goofspiel, LiarsDice, PrizeOrder};
 use warpplay::cfr::{GameDef, Problem, Tree};
 
-use crate::common::Usage;
+use crate::common::{self, Usage};
 
 /// A definition file, or a game of the library: `liars_dice` or `liars_dice:DICE,FACES`, `goofspiel:CARDS`; both for two players.
 ///
 /// # Errors
 /// The file cannot be read, or is no definition; a number is not allowed.
 pub fn read(game: &Path) -> Result<Problem> {
+    common::without_results(|| build(game))
+}
+
+fn build(game: &Path) -> Result<Problem> {
     let name = game.to_str().unwrap_or_default();
     let (name, numbers) = name.split_once(':').unwrap_or((name, ""));
     let numbers: Vec<&str> = numbers.split(',').filter(|number| !number.is_empty()).collect();

@@ -43,7 +43,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
     args.output.start_log();
     common::expect_apart(&[("FILE", Some(&args.strategy))], &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
-    let strategy = Strategy::load(&args.strategy)?;
+    let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
     let Problem::Poker(game) = strategy.problem().clone() else {
         bail!("{}: the strategy is of no whole game of poker", args.strategy.display());
     };

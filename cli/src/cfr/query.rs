@@ -24,7 +24,7 @@ pub fn run(args: &QueryArgs) -> Result<()> {
     common::expect_apart(&[("FILE", Some(&args.strategy))], &written, &[])?;
     let json = args.output.json_file()?;
     let export = OutputFile::prepare_option(args.export.as_deref())?;
-    let strategy = Strategy::load(&args.strategy)?;
+    let strategy = common::without_results(|| Strategy::load(&args.strategy))?;
     if let (Some(export), Some(path)) = (export, &args.export) {
         let mut bytes = Vec::new();
         let is_csv = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));

@@ -41,7 +41,8 @@ struct Facts<'a> {
 /// Runs the command.
 pub fn run(args: &SolveArgs) -> Result<()> {
     args.output.start_log();
-    let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
+    let load = |path: &std::path::PathBuf| common::without_results(|| Checkpoint::load(path));
+    let checkpoint = args.checkpoint.resume.as_ref().map(load).transpose()?;
     let kept = checkpoint.as_ref().map(|checkpoint| checkpoint.options().iterations);
     let iterations = args.report.iterations.or(kept).unwrap_or(Options::default().iterations);
     let mut stops = args.report.stops(iterations)?;
@@ -87,7 +88,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
     if let Some(time) = args.checkpoint.checkpoint_every {
         builder = builder.checkpoint_every(time);
     }
-    let mut solver = build(builder, &device, args.output.quiet)?;
+    let mut solver = common::without_results(|| build(builder, &device, args.output.quiet))?;
     iterate(&mut solver, &args.output)?;
     if let Some(path) = &args.strategy {
         let strategy = solver.strategy()?;

@@ -1,15 +1,18 @@
-//! Ctrl-C: the work stops at the next chance and keeps what it has; a second one ends the program at once.
+//! Ctrl-C: the work stops at the next chance and keeps what it has; a second one, or one before there is anything to keep, ends the program at once.
 
 use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Exit code of a program that a second Ctrl-C ends: 128 + SIGINT, as shells report it.
+/// How many pieces of work run that have nothing to keep.
+static WITHOUT_RESULTS: AtomicU32 = AtomicU32::new(0);
+
+/// Exit code of a program that Ctrl-C ends at once: 128 + SIGINT, as shells report it.
 const ENDED_BY_SIGNAL: i32 = 130;
 
 /// A second signal so soon after the first is the same one: some senders signal the process and then its group.
@@ -33,10 +36,30 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
         }
         first = Some(Instant::now());
         INTERRUPTED.store(true, Ordering::SeqCst);
+        if WITHOUT_RESULTS.load(Ordering::SeqCst) > 0 {
+            end_without_results();
+        }
         // Nothing more can be done if stderr is closed.
         let _ = writeln!(io::stderr(), "\nstopping, and keeping what there is (again to end at once)");
     })?;
     Ok(())
+}
+
+fn end_without_results() -> ! {
+    // Nothing more can be done if stderr is closed.
+    let _ = writeln!(io::stderr(), "\nstopped before there was anything to keep");
+    std::process::exit(ENDED_BY_SIGNAL)
+}
+
+/// Runs what cannot be stopped in its middle and leaves nothing behind, such as reading a file or building a game: Ctrl-C meanwhile ends the program at once.
+pub fn without_results<R>(work: impl FnOnce() -> R) -> R {
+    WITHOUT_RESULTS.fetch_add(1, Ordering::SeqCst);
+    if interrupted() {
+        end_without_results();
+    }
+    let done = work();
+    WITHOUT_RESULTS.fetch_sub(1, Ordering::SeqCst);
+    done
 }
 
 /// Whether the user has asked to stop.

@@ -32,19 +32,20 @@ pub struct DataFlags {
 impl DataFlags {
     /// Training set and test set.
     pub fn load(&self) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
-        let (train, test) = match &self.data {
-            Some(folder) => Dataset::load_dir(folder)?,
-            None => (self.digits(Split::Train)?, self.digits(Split::Test)?),
-        };
+        let (train, test) = common::without_results(|| match &self.data {
+            Some(folder) => Dataset::load_dir(folder),
+            None => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
+        })?;
         Ok((Arc::new(train), Arc::new(test)))
     }
 
     /// One of the two, for a network of this many classes.
     pub fn load_split(&self, split: Split, n_classes: u32) -> Result<Arc<Dataset>> {
-        Ok(Arc::new(match (&self.data, split) {
-            (Some(folder), _) => Dataset::load_split(folder, split, Some(n_classes))?,
-            (None, split) => self.digits(split)?,
-        }))
+        let set = common::without_results(|| match &self.data {
+            Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
+            None => self.digits(split),
+        })?;
+        Ok(Arc::new(set))
     }
 
     /// The drawn digits of one of the two; an error about their number names the flag.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use warpplay::cfr::GameDef;
 use warpplay_papers::cfr_thesis::published::Variant;
-use warpplay_papers::cfr_thesis::{Options, Settings, Thesis, items_of};
+use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, items_of};
 
 use super::items::ItemFlags;
 
@@ -32,8 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
 
-    /// Threads of a block; the dissertation used 64
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..=1024))]
+    /// Threads of a block: 32, 64, 128, 256; the dissertation used 64
+    #[arg(long, value_name = "N", default_value_t = Options::default().block, value_parser = block)]
     pub block: u32,
 
     /// Longest time of one run in seconds: points that would take longer are left out, and that is said
@@ -42,6 +42,11 @@ pub struct Args {
 
     #[command(flatten)]
     pub items: ItemFlags,
+}
+
+fn block(text: &str) -> Result<u32, String> {
+    let block = text.parse().ok().filter(|block| BLOCK_SIZES.contains(block));
+    block.ok_or_else(|| format!("allowed are {BLOCK_SIZES:?}"))
 }
 
 /// Runs the command.
@@ -80,4 +85,19 @@ pub fn run(mut args: Args) -> Result<()> {
     }
     let thesis = Thesis::new(settings).context("papers cfr_thesis")?;
     args.items.run("papers cfr_thesis", &thesis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_takes_the_blocks_that_the_library_takes() {
+        for size in [0, 1, 16, 31, 32, 48, 64, 96, 128, 192, 256, 512, 1024] {
+            let options = Options { block: size, ..Options::default() };
+            let thesis = Thesis::new(Settings { options, ..Settings::default() });
+            assert_eq!(block(&size.to_string()).is_ok(), thesis.is_ok(), "{size}");
+        }
+        assert_eq!(block("48"), Err("allowed are [32, 64, 128, 256]".to_string()));
+    }
 }

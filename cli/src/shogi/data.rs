@@ -10,9 +10,9 @@ use warpplay::shogi::dataset::{Builder, Dataset, Facts};
 use warpplay::shogi::material::Histogram;
 use warpplay::shogi::{Objective, Row, records};
 
-use crate::common::Usage;
 use crate::common::flags::HeldOut;
 use crate::common::table::{count, seconds, thousands};
+use crate::common::{self, Usage};
 use crate::shogi::data_flags::{PartFlags, SourceFlags};
 use crate::shogi::table::percent;
 
@@ -112,11 +112,13 @@ impl Data {
     /// # Errors
     /// Those of reading.
     pub fn timed(path: &Path, read: impl FnOnce() -> Result<Dataset>) -> Result<Self> {
-        let start = Instant::now();
-        let dataset = read()?;
-        let seconds = start.elapsed().as_secs_f64();
-        let facts = dataset.facts();
-        Ok(Self { dataset, facts, source: path.display().to_string(), seconds })
+        common::without_results(|| {
+            let start = Instant::now();
+            let dataset = read()?;
+            let seconds = start.elapsed().as_secs_f64();
+            let facts = dataset.facts();
+            Ok(Self { dataset, facts, source: path.display().to_string(), seconds })
+        })
     }
 
     /// What was left out, on stderr. Nothing more can be done if that is closed.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use warpplay::Error;
 use warpplay::shogi::Window;
 use warpplay::shogi::dataset::Builder;
 use warpplay::shogi::material::Options;
@@ -59,6 +60,14 @@ pub struct RepeatFlag {
     pub repeat: u32,
 }
 
+/// A range of games or half-moves; clap names the flag.
+fn window(text: &str) -> Result<Window, String> {
+    text.parse().map_err(|error| match error {
+        Error::Option { allowed, .. } => allowed,
+        other => other.to_string(),
+    })
+}
+
 /// The part of the records that is taken.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PartFlags {
@@ -67,11 +76,11 @@ pub struct PartFlags {
     pub limit: Option<u32>,
 
     /// Games from START to before END, every STEP-th: START..END or START..END/STEP
-    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true, value_parser = window)]
     pub game_range: Option<Window>,
 
     /// Half-moves from START to before END, every STEP-th: START..END or START..END/STEP [default: 40..80]
-    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true, value_parser = window)]
     pub plies: Option<Window>,
 
     /// Most positions of a shard

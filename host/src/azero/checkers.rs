@@ -15,6 +15,7 @@ use warpplay_gpu::azero::observation::{Layout, Observed};
 
 use super::ObservationLayout;
 use crate::mcts::{Game, Notation, Outcome, Player};
+use crate::runtime::input_file;
 use crate::{Error, Result};
 
 /// Numbers of an observation, `[5, 8, 8]`.
@@ -182,6 +183,7 @@ struct RecordedGame {
 /// # Errors
 /// [`Error::File`] with the line for the first thing that differs, naming the ply and what was expected; for a file that cannot be read or has no games.
 pub fn replay(path: &Path) -> Result<ReplayedGames> {
+    input_file::expect(path)?;
     let file = File::open(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
     let mut found = ReplayedGames::default();
     for (number, line) in (1u64..).zip(BufReader::new(file).lines()) {

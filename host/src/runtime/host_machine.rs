@@ -1,6 +1,7 @@
 //! The machine that the program runs on: name, cores, memory.
 
 use std::fs;
+use std::path::Path;
 
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits};
 
@@ -18,7 +19,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Free and total memory; where the system does not tell, as much as can be addressed.
+/// Free and total memory, as far as the groups that the process belongs to may use it; where the system does not tell, as much as can be addressed.
 pub(crate) fn memory() -> FreeMemory {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let bytes = |key| {
@@ -26,7 +27,46 @@ pub(crate) fn memory() -> FreeMemory {
         Some(value.parse::<u64>().ok()?.saturating_mul(1024))
     };
     let total = bytes("MemTotal").unwrap_or(isize::MAX as u64);
-    FreeMemory { free: bytes("MemAvailable").unwrap_or(total).min(total), total }
+    let machine = FreeMemory { free: bytes("MemAvailable").unwrap_or(total).min(total), total };
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    within_groups(machine, Path::new("/sys/fs/cgroup"), &groups)
+}
+
+/// Files of a control group: what it may use, what it uses, and the line of `memory.stat` with the part of that which is copies of files, given up where memory is short.
+struct GroupFiles {
+    limit: &'static str,
+    used: &'static str,
+    copies: &'static str,
+}
+
+const VERSION_1: GroupFiles =
+    GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", copies: "total_inactive_file" };
+const VERSION_2: GroupFiles = GroupFiles { limit: "memory.max", used: "memory.current", copies: "inactive_file" };
+
+/// What control groups leave of a machine's memory: a container's limit is one. `groups` is `/proc/self/cgroup`, lines of `number:controllers:path`.
+fn within_groups(machine: FreeMemory, mounted: &Path, groups: &str) -> FreeMemory {
+    let mut least = machine;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, files) = match controllers {
+            "" => (mounted.to_path_buf(), VERSION_2),
+            names if names.split(',').any(|name| name == "memory") => (mounted.join("memory"), VERSION_1),
+            _ => continue,
+        };
+        // Limits of the groups above hold too. Within a container the path may be that outside of it, and only the root is there.
+        for group in Path::new(path.trim_start_matches('/')).ancestors() {
+            let number = |name: &str| fs::read_to_string(root.join(group).join(name)).ok()?.trim().parse::<u64>().ok();
+            // `max` is no number.
+            let Some(limit) = number(files.limit) else { continue };
+            let stat = fs::read_to_string(root.join(group).join("memory.stat")).unwrap_or_default();
+            let copies = stat.lines().find_map(|line| line.strip_prefix(files.copies)?.trim().parse::<u64>().ok());
+            let used = number(files.used).unwrap_or(0).saturating_sub(copies.unwrap_or(0));
+            least.total = least.total.min(limit);
+            least.free = least.free.min(limit.saturating_sub(used));
+        }
+    }
+    least
 }
 
 /// The machine as a device of the given back end.
@@ -62,5 +102,38 @@ mod tests {
         assert_eq!(field(text, "MemTotal"), Some("16 kB"));
         assert_eq!(field(text, "Mem"), None);
         assert_eq!(field(text, "empty"), None);
+    }
+
+    #[test]
+    fn limits_of_groups_hold_where_they_are_less_than_the_machine_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = FreeMemory { free: 900, total: 1000 };
+        let within = |groups: &str| {
+            let FreeMemory { free, total } = within_groups(machine, folder.path(), groups);
+            (free, total)
+        };
+        let write = |group: &str, files: &[(&str, &str)]| {
+            fs::create_dir_all(folder.path().join(group)).unwrap();
+            for (name, text) in files {
+                fs::write(folder.path().join(group).join(name), text).unwrap();
+            }
+        };
+        assert_eq!(within("0::/a/b\n"), (900, 1000), "no files");
+        // Version 2: the group itself has no limit, the one above has.
+        write("a/b", &[("memory.max", "max\n"), ("memory.current", "300\n")]);
+        write(
+            "a",
+            &[("memory.max", "600\n"), ("memory.current", "400\n"), ("memory.stat", "anon 250\ninactive_file 150\n")],
+        );
+        assert_eq!(within("0::/a/b\n"), (350, 600));
+        assert_eq!(within("0::/\n"), (900, 1000), "the root has none");
+        // Version 1, in a container that sees the root alone; 2^63 less a page is no limit.
+        write("memory", &[("memory.limit_in_bytes", "500\n"), ("memory.usage_in_bytes", "100\n")]);
+        write("memory/free", &[("memory.limit_in_bytes", "9223372036854771712\n"), ("memory.usage_in_bytes", "7\n")]);
+        assert_eq!(within("4:cpu,memory:/outside/7\n3:cpuset:/a\n"), (400, 500));
+        assert_eq!(within("4:memory:/free\n0::/a\n"), (350, 500));
+        // More is used than is allowed since the limit was lowered.
+        write("memory", &[("memory.usage_in_bytes", "700\n")]);
+        assert_eq!(within("4:memory:/\n"), (0, 500));
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::runtime::device::Device;
 use crate::runtime::error::{Error, Result, bytes};
 use crate::runtime::host_machine;
+use crate::runtime::info::Backend;
 
 /// Memory that a piece of work needs, by what it is for; `memory_needed` of builders and engines answers with it.
 ///
@@ -91,9 +92,11 @@ impl Device {
     /// [`Error::OutOfMemory`] names where it is short, with both numbers.
     pub fn expect_memory(&self, needed: &Memory) -> Result<()> {
         expect_free(self, needed.device(), self.memory()?.free)?;
+        // Without a GPU both are the machine's.
+        let beside = if self.backend() == Backend::Cuda { 0 } else { needed.device() };
         match needed.host() {
             0 => Ok(()),
-            host => expect_free("the host", host, host_machine::memory().free),
+            host => expect_free("the host", host.saturating_add(beside), host_machine::memory().free),
         }
     }
 }
@@ -127,6 +130,10 @@ mod tests {
         assert!(text.starts_with("cpu has ") && text.contains("16777216.00 TiB needed"), "{text}");
         let text = device.expect_memory(&Memory::default().on_host("copy", u64::MAX)).unwrap_err().to_string();
         assert!(text.starts_with("the host has "), "{text}");
+        // Each fits, both do not.
+        let most = host_machine::memory().free / 4 * 3;
+        let both = Memory::default().on_device("tables", most).on_host("copy", most);
+        assert!(matches!(device.expect_memory(&both), Err(Error::OutOfMemory { .. })));
         assert_eq!(Memory::default().to_string(), "0 bytes on the device");
     }
 }

@@ -20,18 +20,29 @@ pub struct Tensor {
 impl Tensor {
     /// Single precision.
     pub fn single(name: String, shape: Vec<usize>, values: impl Iterator<Item = f32>) -> Self {
-        Self { name, dtype: Dtype::F32, shape, bytes: values.flat_map(f32::to_le_bytes).collect() }
+        let bytes = bytes_of(&shape, values.map(f32::to_le_bytes));
+        Self { name, dtype: Dtype::F32, shape, bytes }
     }
 
     /// Whole numbers of 16 bits.
     pub fn short(name: String, shape: Vec<usize>, values: impl Iterator<Item = u16>) -> Self {
-        Self { name, dtype: Dtype::U16, shape, bytes: values.flat_map(u16::to_le_bytes).collect() }
+        let bytes = bytes_of(&shape, values.map(u16::to_le_bytes));
+        Self { name, dtype: Dtype::U16, shape, bytes }
     }
 
     /// Double precision.
     pub fn double(name: String, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
-        Self { name, dtype: Dtype::F64, shape, bytes: values.flat_map(f64::to_le_bytes).collect() }
+        let bytes = bytes_of(&shape, values.map(f64::to_le_bytes));
+        Self { name, dtype: Dtype::F64, shape, bytes }
     }
+}
+
+/// All bytes one after the other. Tables are gigabytes: room is made once, and a number is copied as a whole.
+fn bytes_of<const N: usize>(shape: &[usize], values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
+    let n = shape.iter().product::<usize>();
+    let mut bytes = Vec::with_capacity(n * N);
+    values.for_each(|value| bytes.extend_from_slice(&value));
+    bytes
 }
 
 /// The bytes of a file with these tensors and one line of metadata: with one line they are the same at every call.
@@ -70,9 +81,10 @@ pub(crate) fn to_bytes_described(
     header.insert("__metadata__".into(), serde_json::to_value(metadata).map_err(|error| failed(&error))?);
     let mut header = serde_json::to_vec(&header).map_err(|error| failed(&error))?;
     header.resize(header.len().next_multiple_of(8), b' ');
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(tensors.iter().flat_map(|tensor| &tensor.bytes));
+    let mut bytes = Vec::with_capacity(8 + header.len() + at);
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&header);
+    tensors.iter().for_each(|tensor| bytes.extend_from_slice(&tensor.bytes));
     Ok(bytes)
 }
 

@@ -39,6 +39,7 @@
 //! Source: 「MPIまたはCUDAを用いた将棋評価関数学習プログラムの並列化」, 2009; the method: Hoki, 「局面評価の学習を目指した探索結果の最適制御」, 2006.
 
 pub mod board;
+mod bound;
 mod column;
 pub mod dataset;
 mod dispatch;

@@ -14,6 +14,15 @@ pub struct Selection<'a> {
     pub parents: Option<&'a [u32]>,
 }
 
+/// Whether somebody has found before that the columns of a shard belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::shogi) enum Columns {
+    /// They do, and nobody has changed them since: shards that a learner has borrowed.
+    Checked,
+    /// To be looked at before anything follows their indices.
+    Unchecked,
+}
+
 impl<'a> From<&'a Shard> for Selection<'a> {
     fn from(shard: &'a Shard) -> Self {
         Self { shard, parents: None }
@@ -43,9 +52,18 @@ impl<'a> Selection<'a> {
     /// # Errors
     /// [`Error::Shape`] as [`check`](Self::check), or for columns that do not.
     pub fn to_shard(&self) -> Result<Cow<'a, Shard>> {
+        self.shard_of(Columns::Unchecked)
+    }
+
+    /// As [`to_shard`](Self::to_shard); of a shard that was checked before, only a copy is looked at.
+    ///
+    /// # Errors
+    /// As there.
+    pub(in crate::shogi) fn shard_of(&self, columns: Columns) -> Result<Cow<'a, Shard>> {
         self.check()?;
         let shard = match self.parents {
             Some(parents) => Cow::Owned(self.shard.select(parents.iter().map(|&parent| parent as usize))?),
+            None if columns == Columns::Checked => return Ok(Cow::Borrowed(self.shard)),
             None => Cow::Borrowed(self.shard),
         };
         shard.expect_columns()?;
@@ -107,5 +125,15 @@ mod tests {
         assert!(Selection::from(&shard).check().is_ok());
         let error = shard.select([1]).unwrap_err().to_string();
         assert_eq!(error, "columns of a shard: expected whole ones, got none of parent 1");
+    }
+
+    #[test]
+    fn columns_that_were_checked_are_not_checked_again() {
+        let torn = Shard { pieces: vec![[0; 40]; 3].into(), ..Shard::default() };
+        let whole = Selection::from(&torn);
+        assert!(matches!(whole.shard_of(Columns::Checked), Ok(Cow::Borrowed(_))));
+        assert!(whole.shard_of(Columns::Unchecked).is_err() && whole.to_shard().is_err());
+        // A copy is new.
+        assert!(Selection { parents: Some(&[1]), ..whole }.shard_of(Columns::Checked).is_err());
     }
 }

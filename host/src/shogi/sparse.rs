@@ -1,11 +1,12 @@
 //! What the learner uses, for those who want to go step by step.
 
+use super::bound;
 use super::dispatch;
 use super::engines::learn::Learn;
 use super::features::FeatureSet;
 use super::loss::{Loss, Totals};
 use super::options::SparseOptions;
-use super::selection::Selection;
+use super::selection::{Columns, Selection};
 use super::shard::Shard;
 use super::update::Update;
 use crate::runtime::setters::setters;
@@ -116,10 +117,11 @@ impl Sparse {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for a shard whose columns do not belong together; [`Error::Option`](crate::Error::Option) for a loss without meaning, or
-    /// a limit of memory that has no room for two parents; those of the device.
+    /// a limit of memory that has no room for two parents; [`Error::Shape`](crate::Error::Shape) for so many children that a sum of the gradient may not fit into 64 bits;
+    /// those of the device.
     pub fn pass(&mut self, shards: &[&Shard], loss: &Loss, gradient: bool) -> Result<Totals> {
         let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
-        self.engine.pass(&whole, loss, gradient)
+        self.pass_some(&whole, loss, gradient)
     }
 
     /// The same over some parents of each shard: a mini-batch. Shards that are known stay where they are, and of others these parents alone are copied.
@@ -127,7 +129,11 @@ impl Sparse {
     /// # Errors
     /// As [`pass`](Self::pass); [`Error::Shape`](crate::Error::Shape) for a parent that there is not, or that is named twice.
     pub fn pass_some(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
-        self.engine.pass(parts, loss, gradient)
+        let totals = self.engine.pass(parts, Columns::Unchecked, loss, gradient)?;
+        if gradient && !bound::always_fits(&totals, loss.a) {
+            bound::expect_fit(&totals, loss.a, parts)?;
+        }
+        Ok(totals)
     }
 
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.

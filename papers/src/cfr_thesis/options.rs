@@ -51,12 +51,15 @@ named! {
     Computed = "computed",
 }
 
+/// Threads of a block that the kernels take.
+pub const BLOCK_SIZES: [u32; 4] = [32, 64, 128, 256];
+
 /// Options of a [`Run`](super::Run). The defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// The program.
     pub program: Program,
-    /// Threads of a block of the GPU: 32, 64, 128 or 256. The paper found 64 to be best (section 2.3.1).
+    /// Threads of a block of the GPU, one of [`BLOCK_SIZES`]. The paper found 64 to be best (section 2.3.1).
     pub block: u32,
     /// Threads of the iterative program. The paper's: 8.
     pub threads: usize,
@@ -98,7 +101,7 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] for a value that is not allowed.
     pub(super) fn check(&self) -> Result<()> {
-        if ![32, 64, 128, 256].contains(&self.block) {
+        if !BLOCK_SIZES.contains(&self.block) {
             return Err(Error::option("block", self.block, "32, 64, 128 or 256"));
         }
         if !(1..=1024).contains(&self.threads) {

@@ -2,6 +2,8 @@
 //!
 //! Every mistake is made in all convolutions that it is possible in, in double precision on the CPU, so that nothing but the mistake is seen.
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 use warpplay_cpu_ref::azero::{Network, Parallel, Pass};
 
@@ -68,8 +70,8 @@ pub struct Row {
 }
 
 impl Study {
-    /// Every mistake, with equal weights and with the network's, on the first `n` positions.
-    pub fn mistakes(&self, n: usize) -> Vec<Row> {
+    /// Every mistake, with equal weights and with the network's, on the first `n` positions. `watch` is asked before each network; `None` where it ends the work.
+    pub fn mistakes(&self, n: usize, mut watch: impl FnMut() -> ControlFlow<()>) -> Option<Vec<Row>> {
         let (observations, masks) = self.first(n);
         let observations: Vec<f64> = observations.iter().map(|&value| value.into()).collect();
         let right = converted::<f64>(self.network());
@@ -78,14 +80,19 @@ impl Study {
             weight.fill(CONSTANT);
             bias.fill(0.0);
         });
+        let mut outputs = |network: &Network<f64>| match watch() {
+            ControlFlow::Continue(()) => Some(outputs(network, &observations, &masks)),
+            ControlFlow::Break(()) => None,
+        };
+        let without = [("all 0.01", &constant, outputs(&constant)?), ("the network's", &right, outputs(&right)?)];
         let mut rows = Vec::new();
         for (name, mistake) in MISTAKES {
-            for (weights, right) in [("all 0.01", &constant), ("the network's", &right)] {
-                let mut wrong = right.clone();
+            for (weights, network, right) in &without {
+                let mut wrong = (*network).clone();
                 change_convs(&mut wrong, mistake);
-                let [right, wrong] = [right, &wrong].map(|network| outputs(network, &observations, &masks));
+                let wrong = outputs(&wrong)?;
                 let largest = |part: fn(&Pass<f64>) -> &[f64]| {
-                    let pairs = part(&right).iter().zip(part(&wrong));
+                    let pairs = part(right).iter().zip(part(&wrong));
                     pairs.map(|(right, wrong)| (right - wrong).abs()).fold(0.0, f64::max)
                 };
                 rows.push(Row {
@@ -98,7 +105,7 @@ impl Study {
                 });
             }
         }
-        rows
+        Some(rows)
     }
 }
 

@@ -7,7 +7,7 @@ use warpplay::azero::Network;
 use super::plan::Setup;
 use super::sheets::{checks, future, play, times};
 use super::{Baseline, Plan};
-use crate::experiment::{Item, Paper, Run, Sheet, Stop};
+use crate::experiment::{Item, Paper, Run, Sheet, Stop, fnv};
 
 /// All items, in the order of the paper.
 const ITEMS: [Item; 15] = [
@@ -118,8 +118,7 @@ fn times_of_library(baseline: &Baseline) -> String {
 
 /// FNV-1a of Fowler, Noll and Vo, 64 bits, in hexadecimal digits.
 fn checksum(bytes: &[u8]) -> String {
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    format!("{:016x}", bytes.iter().fold(0xCBF2_9CE4_8422_2325, step))
+    format!("{:016x}", fnv::hash(bytes.iter().copied()))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Draw {
 ///
 /// let shape = NetworkShape { width: 4, depth: 1, ..NetworkShape::default() };
 /// let study = Study::new(Network::seeded(shape, 27)?, 4);
-/// let rows = study.mistakes(4);
+/// let rows = study.mistakes(4, || std::ops::ControlFlow::Continue(())).expect("nobody ends it");
 /// assert!(rows.iter().all(|row| row.weights != "all 0.01" || row.policy_logits == 0.0));
 /// # Ok::<(), warpplay::Error>(())
 /// ```

@@ -40,6 +40,7 @@
 //! ```
 
 mod figure;
+pub mod fnv;
 mod journal;
 mod report;
 mod run;

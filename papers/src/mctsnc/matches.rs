@@ -3,7 +3,7 @@
 use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Score, Scores, Side, play_game};
 use warpplay::mcts::{KernelSet, Notation};
 
-use crate::experiment::{Cell, Run, Stop};
+use crate::experiment::{Cell, Run, Stop, fnv};
 
 /// Plays a match from the start of the game, A first in even games; `key` names it in the journal. What each game took is its seconds, move by move.
 pub(super) fn play_match<G: KernelSet + Notation>(
@@ -40,11 +40,8 @@ pub(super) fn play_match<G: KernelSet + Notation>(
 
 /// Seed of a player in a game: 53 bits that depend on all of these. Every `seed` is allowed.
 pub(super) fn game_seed(seed: u64, key: &str, side: Side) -> u64 {
-    // FNV-1a (Fowler, Noll and Vo) over the key, then SplitMix64's finaliser.
-    let hash = key
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let mut z = hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(side.index() as u64);
+    // FNV-1a over the key, then SplitMix64's finaliser.
+    let mut z = fnv::hash(key.bytes()) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(side.index() as u64);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (z ^ (z >> 31)) >> 11

@@ -134,7 +134,7 @@ fn seeds_are_numbers() {
 
 #[test]
 fn checkpoints_of_libtorch_are_read() {
-    let golden = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/azero").join(name);
+    let golden = |name: &str| warpplay_tests::golden::path("azero").join(name);
     let expected = Network::load(golden("libtorch_module.safetensors")).unwrap();
     assert_eq!(expected.shape(), small_shape());
     for name in ["libtorch_module.pt", "state_dict.pt"] {
@@ -456,7 +456,7 @@ fn wrong_archives_say_what_is_wrong() {
 #[test]
 fn damaged_archives_are_errors() {
     let folder = Folder::new();
-    let bytes = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/azero/libtorch_module.pt")).unwrap();
+    let bytes = fs::read(warpplay_tests::golden::path("azero/libtorch_module.pt")).unwrap();
     let numbers = warpplay_cpu_ref::mlp::Numbers::new(3, 8);
     let mut refused = 0;
     for round in 0..400u64 {

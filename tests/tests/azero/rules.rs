@@ -56,7 +56,7 @@ fn lines<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
 }
 
 fn golden_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/azero").join(name)
+    warpplay_tests::golden::path("azero").join(name)
 }
 
 /// The small file of the repository, and the large one where it is.

@@ -260,6 +260,26 @@ fn wrong_numbers_name_their_flag_and_are_usage_errors() {
     }
 }
 
+/// The histories of goofspiel with nine cards are counted for as long as memory for them is free: gigabytes take many seconds.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_at_once_what_has_nothing_to_keep() {
+    let scratch = new_scratch();
+    let mut command = scratch.command("solve goofspiel:9 --device cpu --json run.json");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the program starts");
+    programs::await_handler(&mut child);
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success(), "it ended by itself");
+    // A second on a machine with nothing else to do.
+    let status = programs::end_of(&mut child, std::time::Duration::from_secs(10));
+    if status.is_none() {
+        let _ = child.kill();
+    }
+    assert_eq!(status.expect("it ends").code(), Some(130));
+    assert!(!scratch.path("run.json").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn what_never_ends_is_not_read() {
@@ -446,6 +466,8 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
 
         // Against itself every deal's payoffs sum to nothing.
         scratch.ok("match a.strategy a.strategy --deals 4 --seed 9 --device cpu --json m.json --quiet");
+        let error = scratch.fails(2, "match a.strategy a.strategy --precision f64 --device cpu");
+        assert!(error.contains("option precision: f64 is not allowed (only where all deals are walked"), "{error}");
         let report = scratch.json("m.json")["report"].clone();
         assert_eq!((report["values"].as_array().map(Vec::len), &report["sampled"]["deals"]), (Some(seats), &json!(4)));
         close(&report["value"], 0.0, 1e-5);
@@ -481,6 +503,10 @@ fn without_measuring_everything_else_is_written() {
     scratch.ok("match n.strategy m.strategy --device cpu --json m.json --quiet");
     close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-9);
     assert!(scratch.json("m.json")["report"]["sampled"].is_null());
+    for line in ["match n.strategy m.strategy --precision f16", "exploitability n.strategy --precision f16"] {
+        let error = scratch.fails(2, &format!("{line} --device cpu"));
+        assert!(error.contains("option precision: f16 is not allowed (f32, f64 or i16)"), "{line}: {error}");
+    }
     scratch.ok("solve --resume n.checkpoint --iterations 60 --device cpu --json r.json --quiet");
     assert_eq!(
         scratch.json("r.json")["trajectory"].as_array().expect("a list").last().expect("a point")["iteration"],

@@ -11,5 +11,6 @@ mod solver;
 mod spot;
 mod street;
 mod subset;
+mod ties;
 mod vector;
 mod walk;

@@ -11,8 +11,8 @@ use warpplay_tests::cfr::{TRAJECTORIES, game};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// A game of the reference file.
-fn reference(name: &str) -> Option<serde_json::Value> {
-    Some(warpplay_tests::cfr::reference()?["games"][name].take())
+fn reference(name: &str) -> serde_json::Value {
+    warpplay_tests::cfr::reference()["games"][name].take()
 }
 
 fn vector(rules: &GameDef, isomorphism: bool) -> (VectorGame, BettingTree) {
@@ -44,7 +44,7 @@ fn positive_regrets(regrets: &[Vec<f64>; 2]) -> f64 {
 }
 
 fn follows_the_reference(name: &str, most: u64, precision: Precision, tolerance: Tolerance) {
-    let Some(reference) = reference(name) else { return };
+    let reference = reference(name);
     let game = Arc::new(whole(name));
     for_each_device(|device| {
         for (trajectory, algorithm, updates) in TRAJECTORIES {
@@ -94,7 +94,7 @@ fn leduc_follows_the_reference() {
 #[test]
 fn leduc_follows_the_reference_for_a_hundred_iterations() {
     let name = "leduc.limit.2p";
-    let Some(reference) = reference(name) else { return };
+    let reference = reference(name);
     let game = Arc::new(whole(name));
     for_each_device(|device| {
         for (trajectory, algorithm) in
@@ -113,17 +113,22 @@ fn leduc_follows_the_reference_for_a_hundred_iterations() {
 #[test]
 fn tables_are_those_of_the_reference() {
     for name in ["kuhn.limit.2p", "leduc.limit.2p"] {
-        let Some(reference) = reference(name) else { return };
+        let reference = reference(name);
         let (game, tree) = vector(&game(name), false);
         let game = Arc::new(game);
+        // The repository's part of the reference has not all of them of Leduc.
+        let of = |(trajectory, algorithm): (&'static str, Algorithm)| {
+            let tables = reference["tables"][trajectory].as_object().into_iter().flatten();
+            tables.map(move |(t, table)| (trajectory, algorithm, t.parse().expect("a number"), table))
+        };
+        let runs = [("cfr_alternating", Algorithm::Cfr), ("cfr_plus_alternating_linear", Algorithm::CfrPlus)];
+        let tables: Vec<(&str, Algorithm, u32, &serde_json::Value)> = runs.into_iter().flat_map(of).collect();
+        assert!(!tables.is_empty(), "{name}");
         for_each_device(|device| {
-            for (trajectory, algorithm) in
-                [("cfr_alternating", Algorithm::Cfr), ("cfr_plus_alternating_linear", Algorithm::CfrPlus)]
-            {
+            for &(trajectory, algorithm, t, table) in &tables {
                 let mut batch = one(device, &game, &options(algorithm, Updates::Alternating, Precision::F64))?;
-                batch.run(10)?;
+                batch.run(t)?;
                 let (regrets, averages) = (batch.regrets(0)?, batch.averages(0)?);
-                let table = reference["tables"][trajectory]["10"].as_object().expect("a table");
                 let mut seen = 0;
                 for (number, street) in game.streets.iter().enumerate() {
                     for (board, of_board) in street.boards.iter().enumerate() {
@@ -150,7 +155,7 @@ fn tables_are_those_of_the_reference() {
                                 let uniform = 1.0 / sums.len() as f64;
                                 let average: Vec<f64> =
                                     sums.iter().map(|s| if total > 0.0 { s / total } else { uniform }).collect();
-                                let what = format!("{key} of {name}, {trajectory} on {device}");
+                                let what = format!("{key} of {name}, {trajectory} after {t} on {device}");
                                 // The file gives twelve digits.
                                 let tolerance = Tolerance { abs: 2e-12, rel: 1e-9 };
                                 close(&format!("average of {what}"), &average, &list("avg"), tolerance);
@@ -160,7 +165,7 @@ fn tables_are_those_of_the_reference() {
                         }
                     }
                 }
-                assert_eq!(seen, table.len(), "information sets of {name}");
+                assert_eq!(Some(seen), table.as_object().map(|table| table.len()), "information sets of {name}");
             }
             Ok(())
         });
@@ -171,7 +176,7 @@ fn tables_are_those_of_the_reference() {
 fn fixed_profiles_have_the_references_values() {
     // Before the first iteration every set is uniform.
     for name in ["kuhn.limit.2p", "variant_a", "leduc.limit.2p"] {
-        let Some(reference) = reference(name) else { return };
+        let reference = reference(name);
         let game = Arc::new(whole(name));
         for_each_device(|device| {
             let mut batch = one(device, &game, &Options { precision: Precision::F64, ..Options::default() })?;
@@ -242,13 +247,13 @@ fn a_best_responding_opponent_leads_to_the_equilibrium() {
 }
 
 #[test]
-fn sampled_iterations_come_near_the_equilibrium_and_repeat_their_bits() {
-    for (name, sampling, iterations, bound) in [
-        ("kuhn.limit.2p", Sampling::Chance, 1500, 0.15),
-        ("kuhn.limit.2p", Sampling::OpponentPublic, 1000, 0.1),
-        ("kuhn.limit.2p", Sampling::SelfPublic, 1000, 0.1),
-        ("leduc.limit.2p", Sampling::PublicChance, 120, 0.9),
-        ("leduc.limit.2p", Sampling::Chance, 150, 4.0),
+fn sampled_iterations_repeat_their_bits() {
+    for (name, sampling) in [
+        ("kuhn.limit.2p", Sampling::Chance),
+        ("kuhn.limit.2p", Sampling::OpponentPublic),
+        ("kuhn.limit.2p", Sampling::SelfPublic),
+        ("leduc.limit.2p", Sampling::PublicChance),
+        ("leduc.limit.2p", Sampling::Chance),
     ] {
         let game = Arc::new(whole(name));
         for_each_device(|device| {
@@ -258,10 +263,6 @@ fn sampled_iterations_come_near_the_equilibrium_and_repeat_their_bits() {
                 batch,
                 ..options(Algorithm::Cfr, Updates::Alternating, Precision::F64)
             };
-            let mut batch = one(device, &game, &sampled(7, 1))?;
-            batch.run(iterations)?;
-            let found = batch.measure()?[0].nash_conv();
-            assert!(found < bound, "{name}, {sampling}: {found} on {device}");
             // The same seed, other launches.
             let few = 20;
             let [mut a, mut b, mut c] = [
@@ -285,7 +286,7 @@ fn the_mean_over_draws_is_the_exact_regret() {
     // One iteration from the uniform strategy; drawn regrets are unbiased, so those of many seeds average to the exact ones.
     const SEEDS: u64 = 64;
     let game = Arc::new(whole("leduc.limit.2p"));
-    for sampling in [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic] {
+    for sampling in [Sampling::PublicChance, Sampling::OpponentPublic, Sampling::SelfPublic, Sampling::Chance] {
         let exact_options = options(Algorithm::Cfr, Updates::Simultaneous, Precision::F64);
         for_each_device(|device| {
             let mut exact = one(device, &game, &exact_options)?;

@@ -8,6 +8,7 @@ use warpplay::{Device, Precision};
 use warpplay_tests::backends::{for_each_device, gpu};
 use warpplay_tests::cfr::{TRAJECTORIES, holdem_reference, reference, run_on};
 use warpplay_tests::golden;
+use warpplay_tests::tolerance::{Tolerance, close};
 
 fn rules(reference: &Value, name: &str) -> GameDef {
     GameDef::parse(reference["games"][name]["gamedef"].as_str().expect("a text")).expect("good rules")
@@ -32,23 +33,17 @@ fn measured(builder: SolverBuilder, device: &Device, at: &[u32]) -> Result<Vec<P
 
 #[test]
 fn leduc_runs_as_the_reference_s() {
-    let Some(reference) = reference() else { return };
+    let reference = reference();
     let game = rules(&reference, "leduc.limit.2p");
     for_each_device(|device| {
         for (name, algorithm, updates) in TRAJECTORIES {
             let expected = &reference["games"]["leduc.limit.2p"]["trajectories"][name];
-            let at = [1, 2, 3, 5, 10, 100];
+            let at = [1, 2, 3, 5];
             for (t, point) in at.into_iter().zip(measured(street(&game, algorithm, updates), device, &at)?) {
                 let expected = &expected[t.to_string()];
                 let number = |value: &Value| value.as_f64().expect("a number");
-                // Single precision; at ties it may choose another action, which matters later: by magnitude only.
-                let bound = if t <= 5 {
-                    1e-5
-                } else if t == 10 {
-                    1e-3
-                } else {
-                    0.5
-                };
+                // Single precision, before the first exact tie, where rounding would choose another strategy.
+                let bound = 1e-5;
                 let nash_conv = number(&expected["nash_conv"]);
                 let got = point.nash_conv;
                 assert!((got - nash_conv).abs() < bound * nash_conv, "{name} at {t} on {device}: {got}, {nash_conv}");
@@ -62,9 +57,37 @@ fn leduc_runs_as_the_reference_s() {
     });
 }
 
+/// After ties a run in single precision is another one than the reference's: it is held to what the CPU finds of its strategy in double precision, and to the game's value.
+#[test]
+fn late_strategies_of_leduc_are_worth_what_the_device_says() {
+    // A value is a sum of at most 1,000 terms in a row whose sizes add up to at most 13 chips, each addition with an error of 2⁻²⁴ of its result.
+    const ROUNDING: Tolerance = Tolerance { abs: 1000.0 * 13.0 / (1 << 24) as f64, rel: 0.0 };
+    let reference = reference();
+    let game = rules(&reference, "leduc.limit.2p");
+    let value = reference["games"]["leduc.limit.2p"]["game_value_player1"].as_f64().expect("a number");
+    for_each_device(|device| {
+        for (name, algorithm, updates) in TRAJECTORIES {
+            let mut solver = street(&game, algorithm, updates).build(device)?;
+            for t in [10, 100] {
+                let more = t - solver.iterations();
+                run_on(&mut solver, more)?;
+                let point = solver.exploitability()?;
+                let exact = solver.strategy()?.profile(&Device::cpu(), Precision::F64)?;
+                let what = |of: &str| format!("{of}, {name} at {t} on {device}");
+                close(&what("values"), &point.value, &exact.value, ROUNDING);
+                close(&what("best responses"), &point.best_response, &exact.best_response, ROUNDING);
+                // No strategy of an opponent keeps a best response below the game's value.
+                let [first, second] = [exact.best_response[0], exact.best_response[1]];
+                assert!(first >= value - 1e-9 && second >= -value - 1e-9, "{}: {exact:?}", what("bounds"));
+            }
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn unlimited_leduc_runs_as_the_reference_s() {
-    let Some(reference) = reference() else { return };
+    let reference = reference();
     let game = rules(&reference, "leduc.nolimit.2p");
     let expected = &reference["games"]["leduc.nolimit.2p"]["trajectories"]["cfr_alternating"];
     for_each_device(|device| {
@@ -80,7 +103,7 @@ fn unlimited_leduc_runs_as_the_reference_s() {
 
 #[test]
 fn a_checkpoint_goes_on_with_the_same_bits() {
-    let Some(reference) = reference() else { return };
+    let reference = reference();
     let game = rules(&reference, "leduc.limit.2p");
     for_each_device(|device| {
         for (precision, sampling, batch) in

@@ -218,12 +218,13 @@ fn a_batch_is_the_sum_of_its_deals() {
     });
 }
 
+/// The deals' regrets are held to the reference elsewhere; here what is measured of the average strategies is held to the known value of the game to the first player. A
+/// strategy's value and that of the game both lie between what best responses leave of it: -b₁ and b₀, which NashConv = b₀ + b₁ are apart.
 #[test]
-fn batches_come_near_an_equilibrium() {
+fn measures_of_batches_bound_the_value_of_the_game() {
     for_each_device(|device| {
-        // Kuhn and Leduc: one round and two; known values to the first player.
-        for (name, n, value, far) in [("kuhn.limit.2p", 600, -1.0 / 18.0, 0.06), ("leduc.limit.2p", 400, -0.0856, 1.0)]
-        {
+        // Kuhn and Leduc: one round and two.
+        for (name, n, value) in [("kuhn.limit.2p", 600, -1.0 / 18.0), ("leduc.limit.2p", 400, -0.0856064240780004)] {
             let game = game(name);
             for (algorithm, updates) in [
                 (Algorithm::Cfr, Updates::Simultaneous),
@@ -234,11 +235,12 @@ fn batches_come_near_an_equilibrium() {
                 let mut sampler = Sampler::build(device, &game, &Information::Exact, &options)?;
                 sampler.run(n)?;
                 let (conv, values) = sampler.nash_conv()?;
-                assert!(conv < far, "{name}, {algorithm}, {updates}: nash_conv {conv}");
-                assert!((values[0] - value).abs() < far / 2.0, "{name}, {algorithm}, {updates}: value {}", values[0]);
-                assert!((values[0] + values[1]).abs() < 1e-9);
+                let what = format!("{name}, {algorithm}, {updates}: nash_conv {conv}, values {values:?}");
+                assert!((values[0] - value).abs() <= conv + 1e-9, "{what}");
+                assert!((values[0] + values[1]).abs() < 1e-9, "{what}");
                 if name.starts_with("kuhn") {
-                    // With the king, a bet is always called.
+                    // With the king to fold loses in every deal: after the first that comes there its regret is negative, and it is not played again. A sixth of the 32 deals of
+                    // the first iteration have the king there, of thousands in all.
                     let [fold, call, raise] = sampler.average("r", "4c", "")?;
                     assert!(fold < 0.05 && call > 0.95 && raise == 0.0, "{fold} {call} {raise}");
                     assert!(sampler.average("r", "4c", "2c").is_err() && sampler.average("rr", "4c", "").is_err());

@@ -49,8 +49,11 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     covariance / logs.iter().map(|p| (p.0 - mean_x).powi(2)).sum::<f64>()
 }
 
-/// Section 2.5, equation (9): the spread of q falls as 1 / √(T m) for one child played, and as 1 / √(T b m) for all b children. With 32 seeds
-/// the fit's standard error is about 0.01; the rest of the tolerance is for the few trees of the smallest shape, where an action may be drawn by two or three.
+/// Section 2.5, equation (9): the spread of q falls as 1 / √(T m) for one child played, and as 1 / √(T b m) for all b children.
+///
+/// The logarithm of a spread over 32 seeds of 7 actions has a standard error of 1 / √(2 · 7 · 31) = 0.048, the slope through these six shapes one of 0.0098, and of 0.0123 where the
+/// number k of trees that draw an action is random too. E(1 / k) is more than 1 / E(k), by 27 % for 32 trees, which turns the slope by 0.020. Five standard errors, which chance exceeds
+/// once in two million, and this are 0.082.
 #[test]
 fn the_spread_of_q_falls_as_one_over_the_root_of_the_playouts() {
     const SHAPES: [(u32, u32); 6] = [(32, 1), (32, 8), (128, 2), (128, 16), (512, 4), (512, 32)];
@@ -62,8 +65,7 @@ fn the_spread_of_q_falls_as_one_over_the_root_of_the_playouts() {
             })
             .collect();
         let slope = slope(&points);
-        println!("{variant}: spread ~ (T m)^{slope:.3}; {points:?}");
-        assert!((slope + 0.5).abs() <= 0.12, "{variant}: {slope} of {points:?}");
+        assert!((slope + 0.5).abs() <= 0.082, "{variant}: {slope} of {points:?}");
     }
 }
 
@@ -72,9 +74,8 @@ fn the_spread_of_q_falls_as_one_over_the_root_of_the_playouts() {
 fn playing_all_children_narrows_the_spread_by_the_root_of_their_number() {
     let (ocp, acp) = (spread_of_root(Variant::OcpProdigal, 8, 4, 300), spread_of_root(Variant::AcpProdigal, 8, 4, 300));
     let ratio = ocp / acp;
-    println!("spread of one child {ocp:.4}, of all {acp:.4}, ratio {ratio:.3}");
-    // Standard error of a ratio of two spreads of 300 values: 6 %. The draw of the child adds some per cent to OCP's.
-    assert!((2.1..3.3).contains(&ratio), "{ratio}, expected √7 = 2.65");
+    // The logarithm of a ratio of two spreads of 300 values has a standard error of √(1 / 299) = 0.058; chance exceeds four of them once in 16,000.
+    assert!((ratio / 7f64.sqrt()).ln().abs() < 4.0 * 0.058, "{ratio}, expected √7 = 2.65");
 }
 
 #[test]
@@ -113,11 +114,7 @@ fn found(device: &Device, n: usize, steps: u64) -> (usize, usize) {
         .clone()
         .filter(|tactic| {
             let position = position_after(&tactic.moves).expect("legal moves");
-            let best = search.run(&position, Progress::go_on).expect("a search").best.index + 1;
-            if best != tactic.best {
-                println!("{}: {best} instead of {}", tactic.moves, tactic.best);
-            }
-            best == tactic.best
+            search.run(&position, Progress::go_on).expect("a search").best.index + 1 == tactic.best
         })
         .count();
     (good, tried.count())
@@ -127,14 +124,13 @@ fn found(device: &Device, n: usize, steps: u64) -> (usize, usize) {
 fn on_a_gpu_85_per_cent_of_the_tactics_are_found_in_2000_steps() {
     let Some(device) = gpu() else { return };
     let (good, n) = found(&device, usize::MAX, 2000);
-    println!("{good} of {n} tactics");
     assert!(good * 100 >= n * 85, "{good} of {n}");
 }
 
-/// Measured on the CPU: 7 of 8. Without a GPU this stands for the whole file, and at least 6 are asked for.
+/// A choice at random among seven columns finds 6 of 8 or more once in 5,400 times. Without a GPU this stands for the whole file.
 #[test]
-fn on_the_cpu_6_of_the_first_8_tactics_are_found_in_100_steps() {
+fn on_the_cpu_more_tactics_are_found_than_by_chance() {
     let (good, n) = found(&Device::cpu(), 8, 100);
-    println!("{good} of {n} tactics");
-    assert!(good >= 6, "{good} of {n}");
+    assert_eq!(n, 8);
+    assert!(good >= 6, "{good}");
 }

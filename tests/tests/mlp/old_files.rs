@@ -11,7 +11,7 @@ use warpplay::{Device, Precision};
 use warpplay_tests::Checked;
 
 fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/mlp/v0.1").join(name)
+    warpplay_tests::golden::path("mlp/v0.1").join(name)
 }
 
 fn sets() -> (Arc<Dataset>, Arc<Dataset>) {

@@ -451,6 +451,10 @@ fn bad_input_is_told_in_one_line() {
         let stderr = scratch.fails(2, &format!("fit --records six.usi --device cpu --iterations 1 {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
     }
+    for flag in ["--plies", "--game-range"] {
+        let said = scratch.misused(&format!("fit --records six.usi {flag} 40"));
+        assert!(said.contains(&format!("for '{flag} <RANGE>': START..END or START..END/STEP")), "{said}");
+    }
     for flag in ["--siblings", "--history", "--quiescence-every", "--device-bytes", "--limit", "--shard", "--plies"] {
         let stderr = scratch.misused(&format!("learn --records six.usi {flag} -1"));
         assert!(stderr.contains(&format!("invalid value '-1' for '{flag} <")), "{flag}: {stderr}");

@@ -79,7 +79,7 @@ fn some_raw_files_hold_the_expected_games() {
 }
 
 fn golden_folder() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/shogi/raw")
+    warpplay_tests::golden::path("shogi/raw")
 }
 
 fn read(name: &str, text: &str) -> Records {

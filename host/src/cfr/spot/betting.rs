@@ -1,7 +1,7 @@
 //! The betting of a spot.
 
 use super::file::{BetSize, Spot};
-use crate::cfr::game::betting::{Action, BettingTree, Grown};
+use crate::cfr::game::betting::{Action, BettingTree, Grown, told};
 use crate::{Error, Result};
 
 /// The streets' names, from the flop.
@@ -85,7 +85,12 @@ fn actions(spot: &Spot, state: &State, seat: usize) -> Vec<Action> {
     if highest < spot.effective_stack && state.raises < most {
         let mut raises = raises(spot, state, seat, highest);
         raises.sort_unstable_by(f64::total_cmp);
-        raises.dedup();
+        // Of those that histories tell alike the largest stays, which may be all of the stack.
+        raises.dedup_by(|larger, kept| {
+            let same = told(*larger) == told(*kept);
+            *kept = if same { *larger } else { *kept };
+            same
+        });
         actions.extend(raises.into_iter().map(Action::Raise));
     }
     actions
@@ -140,4 +145,26 @@ fn after(spot: &Spot, state: &State, seat: usize, action: Action) -> State {
         }
     }
     next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_without_what_rounding_leaves() {
+        let text = r#"{"pot": 33, "effective_stack": 100, "flop": "Qs Jh 2h", "turn": "2d", "river": "7c", "ranges": ["AA", "KK"],
+            "bet_sizes": {"river": [0.55, 0.55000000000001, "all-in"]}}"#;
+        let spot = Spot::parse(text).expect("good JSON");
+        let tree = tree(&spot, 2).expect("a small one");
+        let node = tree.find("r18.15").expect("the bet");
+        assert_eq!((tree.history(node).as_str(), tree.find("r18.150000000000002").ok()), ("r18.15", Some(node)));
+        // Two sizes that are told alike are one.
+        let children = match &tree.nodes[0].kind {
+            crate::cfr::game::betting::BettingKind::Decision { actions, .. } => actions.len(),
+            _ => 0,
+        };
+        assert_eq!(children, 3, "check, bet, all-in");
+        assert!(tree.find("r18.16").is_err());
+    }
 }

@@ -139,6 +139,7 @@ impl Meter {
             engine: Engine::Auto,
             ..strategy.options
         };
+        options.check()?;
         let plan = dispatch::plan_layout(device, &strategy.layout, &options)?;
         Ok(Self { engine: dispatch::build(device, &plan, &options)?, precision })
     }

@@ -10,10 +10,11 @@ use super::lbfgs::{Point, Steps};
 use super::options::{Engine, Options};
 use super::report::LearnRow;
 use crate::runtime::keep::Keep;
+use crate::shogi::bound;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
-use crate::shogi::selection::Selection;
+use crate::shogi::selection::{Columns, Selection};
 use crate::shogi::shard::Shard;
 use crate::{Device, Error, Memory, Result};
 
@@ -85,17 +86,26 @@ pub(super) struct Best {
 
 impl Course<'_> {
     /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
-    pub fn totals(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
-        let totals = agree(self.ranks, self.engine.pass(parts, loss, gradient))?;
+    pub fn totals(&mut self, parts: &[Selection<'_>], columns: Columns, loss: &Loss, gradient: bool) -> Result<Totals> {
+        let totals = agree(self.ranks, self.engine.pass(parts, columns, loss, gradient))?;
+        let totals = self.sum_of_ranks(totals)?;
+        // All ranks have the same totals, so all of them ask or none.
+        if gradient && !bound::always_fits(&totals, loss.a) {
+            agree(self.ranks, bound::expect_fit(&totals, loss.a, parts))?;
+        }
+        if gradient && self.ranks.size() > 1 {
+            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
+        }
+        Ok(totals)
+    }
+
+    fn sum_of_ranks(&self, totals: Totals) -> Result<Totals> {
         if self.ranks.size() == 1 {
             return Ok(totals);
         }
         let Totals { loss, children, parents, first, first_three } = totals;
         let mut sums = [loss, children.into(), parents.into(), first, first_three];
         sum_wide(self.ranks, &mut sums)?;
-        if gradient {
-            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
-        }
         let [loss, children, parents, first, first_three] = sums;
         Ok(Totals { loss, children: children as u64, parents: parents as u64, first, first_three })
     }

@@ -16,7 +16,7 @@ use super::weights::{Weights, hand, material};
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
 use crate::shogi::report::{SCHEMA, StoppedBy};
-use crate::shogi::selection::Selection;
+use crate::shogi::selection::{Columns, Selection};
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Device, Error, Memory, Progress, Result};
@@ -241,7 +241,7 @@ impl<'a> Learner<'a> {
     /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
     pub fn measure(&mut self, shards: &[&Shard]) -> Result<Measures> {
         let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
-        let totals = self.course.totals(&whole, &self.course.options.loss(), false)?;
+        let totals = self.course.totals(&whole, Columns::Unchecked, &self.course.options.loss(), false)?;
         // They may be gone before the next pass.
         agree(self.course.ranks, self.course.engine.forget())?;
         if totals.children == 0 {
@@ -375,7 +375,10 @@ impl<'a> Learner<'a> {
         };
         let parents = |at: usize| lists.as_ref().map(|lists| lists.get(at).map_or(&[][..], Vec::as_slice));
         let part = |(at, shard)| Selection { shard, parents: parents(at) };
-        let totals = course.totals(&shards.into_iter().enumerate().map(part).collect::<Vec<_>>(), &loss, gradient);
+        let parts: Vec<Selection<'_>> = shards.into_iter().enumerate().map(part).collect();
+        // What this rank learns from was checked when it was built; leaves are new.
+        let columns = if leaves.is_some() { Columns::Unchecked } else { Columns::Checked };
+        let totals = course.totals(&parts, columns, &loss, gradient);
         (course.train, course.held_out) = (train, held_out);
         totals
     }

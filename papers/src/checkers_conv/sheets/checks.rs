@@ -167,7 +167,9 @@ pub fn growth(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, S
 pub fn mistakes(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     run.expect(1);
     let n = if run.quick() { 8 } else { 64 };
-    let rows: Vec<MistakeRow> = run.exact(&format!("mistakes: {n} positions"), |_| Ok(setup.study.mistakes(n)))?;
+    let rows: Vec<MistakeRow> = run.exact(&format!("mistakes: {n} positions"), |now| {
+        setup.study.mistakes(n, || now.go_on()).ok_or(Stop::Interrupted)
+    })?;
     let mut table = Table::new(format!("largest change over {}, double precision", positions(n)))
         .column("mistake in every convolution")
         .column("weights")

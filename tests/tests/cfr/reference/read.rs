@@ -10,7 +10,7 @@ pub struct Reference(pub Value);
 
 impl Reference {
     pub fn open() -> Self {
-        Self(warpplay_tests::cfr::reference().unwrap_or_else(warpplay_tests::cfr::small_reference))
+        Self(warpplay_tests::cfr::reference())
     }
 
     pub fn game(&self, name: &str) -> &Value {
