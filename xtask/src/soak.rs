@@ -34,54 +34,28 @@ pub struct Options {
     page: bool,
 }
 
-/// A table: the name under which tests note its rows and the page has its place, and its columns; those of names are aligned to the left.
+/// A table: the name under which tests note its rows and the page has its place, and the heads of its columns, those with names first.
 struct Table {
     name: &'static str,
-    left: usize,
-    columns: &'static [&'static str],
+    n_names: usize,
+    heads: &'static str,
 }
 
 const TABLES: [Table; 3] = [
     Table {
         name: "kills",
-        left: 2,
-        columns: &[
-            "command",
-            "file",
-            "kills",
-            "absent",
-            "old",
-            "new",
-            "lost or damaged",
-            "resumes",
-            "same bits after the next run",
-        ],
+        n_names: 2,
+        heads: "command | file | kills | absent | old | new | lost or damaged | goes on | same bits then",
     },
     Table {
         name: "mutants",
-        left: 1,
-        columns: &[
-            "file",
-            "mutants",
-            "checksums mended",
-            "read",
-            "refused",
-            "faults",
-            "slowest, ms",
-            "most memory, MiB",
-        ],
+        n_names: 1,
+        heads: "file | mutants | checksums mended | read | refused | faults | slowest, ms | most memory, MiB",
     },
     Table {
         name: "writers",
-        left: 1,
-        columns: &[
-            "what two wrote",
-            "rounds",
-            "both ended well",
-            "second refused",
-            "read meanwhile",
-            "lost or damaged",
-        ],
+        n_names: 1,
+        heads: "what two wrote | rounds | both ended well | second refused | read meanwhile | lost or damaged",
     },
 ];
 
@@ -106,6 +80,10 @@ pub fn run(options: Options, features: &[&str]) -> Result<()> {
     command.args(features).env(KILLS, kills.to_string()).env(MUTANTS, mutants.to_string());
     command.env(SEED, seed.to_string()).env(LEDGER, &ledger);
     let result = process::run(&mut command);
+    if result.is_err() && !ledger.exists() {
+        // It was not built, and there is nothing to show.
+        return result;
+    }
     let rows = fs::read_to_string(&ledger).with_context(|| format!("cannot read {}", ledger.display()))?;
     let texts = texts(&rows);
     for text in texts.values() {
@@ -115,7 +93,7 @@ pub fn run(options: Options, features: &[&str]) -> Result<()> {
     if page {
         let minutes = start.elapsed().as_secs().div_ceil(60);
         let line = format!("cargo xtask soak --kills {kills} --mutants {mutants} --seed {seed}");
-        let head = format!("`{line}`, {minutes} minutes on {}, {}.\n\n", machine(), today()?);
+        let head = format!("`{line}`, {minutes} minutes on {}, {}.", machine(), today()?);
         write_page(&process::root().join(PAGE), &texts, &head)?;
     }
     Ok(())
@@ -128,9 +106,10 @@ fn texts(rows: &str) -> BTreeMap<&'static str, String> {
         let mut lines: Vec<String> = rows.lines().filter_map(|line| line.strip_prefix(&prefix)).map(row).collect();
         // Tests end in any order.
         lines.sort();
-        let head = table.columns.join(" | ");
-        let rule: Vec<&str> = (0..table.columns.len()).map(|at| if at < table.left { "---" } else { "---:" }).collect();
-        let mut text = format!("| {head} |\n| {} |\n", rule.join(" | "));
+        // Names to the left, numbers to the right.
+        let rule = |at: usize| if at < table.n_names { "---" } else { "---:" };
+        let rules: Vec<&str> = (0..table.heads.split(" | ").count()).map(rule).collect();
+        let mut text = format!("| {} |\n| {} |\n", table.heads, rules.join(" | "));
         text.extend(lines);
         (table.name, text)
     };
@@ -144,7 +123,7 @@ fn row(cells: &str) -> String {
 /// Puts the tables into their places: what stands between `<!-- soak NAME -->` and the next `<!-- end -->`.
 fn write_page(path: &Path, texts: &BTreeMap<&str, String>, head: &str) -> Result<()> {
     let page = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut page = fill(&page, "run", head.trim_end())?;
+    let mut page = fill(&page, "run", head)?;
     for (name, text) in texts {
         page = fill(&page, name, text.trim_end())?;
     }

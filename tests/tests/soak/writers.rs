@@ -16,11 +16,6 @@ use warpplay_tests::programs::{Scratch, warpplay};
 
 use crate::rounds;
 
-/// Rounds with each pair, for one of `cargo xtask soak --kills`.
-fn n_rounds() -> u32 {
-    rounds::kills()
-}
-
 /// Two lines of one family that are run at once.
 struct Pair {
     /// As the table names it.
@@ -37,13 +32,13 @@ struct Pair {
 }
 
 impl Pair {
-    /// Runs both, with a reader beside them, in a folder in which the first has run already where that is possible.
+    /// Runs both, with a reader beside them.
     ///
     /// # Panics
     /// If a reader finds what is not whole, no one ends well, or one ends otherwise than it should.
     fn run(&self) {
         let (mut both, mut refused, mut reads, mut wrong) = (0, 0, 0, Vec::new());
-        for round in 0..n_rounds() {
+        for round in 0..rounds::kills() {
             let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), self.family);
             (self.prepare)(&scratch);
             let mut start = |line: &str| {
@@ -79,7 +74,7 @@ impl Pair {
             }
             wrong.extend((self.read)(&path).err().map(|error| format!("round {round}, at the end: {error}")));
         }
-        rounds::note("writers", &[&self.kind, &n_rounds(), &both, &refused, &reads, &wrong.len()]);
+        rounds::note("writers", &[&self.kind, &rounds::kills(), &both, &refused, &reads, &wrong.len()]);
         assert!(wrong.is_empty(), "{}\n{}", self.kind, wrong.join("\n"));
     }
 }
@@ -214,7 +209,7 @@ fn a_reader_of_a_data_set_that_is_replaced() {
     let (mut reads, mut wrong) = (0u32, Vec::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for round in 0..10 * n_rounds() as usize {
+            for round in 0..10 * rounds::kills() as usize {
                 sets[(round + 1) % 2].save(folder.folder()).expect("written");
             }
             ended.store(true, Ordering::Release);
@@ -228,7 +223,7 @@ fn a_reader_of_a_data_set_that_is_replaced() {
             }
         }
     });
-    let replaced = 10 * n_rounds();
+    let replaced = 10 * rounds::kills();
     rounds::note("writers", &[&"data set that is replaced", &replaced, &replaced, &0, &reads, &wrong.len()]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

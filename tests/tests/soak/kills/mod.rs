@@ -59,20 +59,38 @@ struct Sums {
     same: u32,
 }
 
-/// Hidden files that are not whole, below a folder.
-fn parts(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    entries
-        .map(
-            |path| {
-                if path.is_dir() {
-                    parts(&path)
-                } else {
-                    usize::from(path.extension().is_some_and(|end| end == "part"))
-                }
-            },
-        )
-        .sum()
+/// A file after a kill.
+enum After {
+    Absent,
+    /// The bytes that it had before.
+    Old,
+    /// Other bytes, which are read whole.
+    New,
+    /// Lost or damaged.
+    Wrong(String),
+}
+
+impl Sums {
+    fn add(&mut self, after: &After) {
+        match after {
+            After::Absent => self.absent += 1,
+            After::Old => self.old += 1,
+            After::New => self.new += 1,
+            After::Wrong(what) => self.wrong.push(what.clone()),
+        }
+    }
+}
+
+impl Output {
+    fn after(&self, scratch: &Scratch, old: Option<&[u8]>) -> After {
+        let path = scratch.path(self.path);
+        match (fs::read(&path).ok(), old) {
+            (None, None) => After::Absent,
+            (None, Some(_)) => After::Wrong("lost".into()),
+            (Some(now), Some(old)) if now == old => After::Old,
+            _ => (self.read)(&path).map_or_else(After::Wrong, |_| After::New),
+        }
+    }
 }
 
 impl Job {
@@ -80,6 +98,23 @@ impl Job {
         let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), self.family);
         (self.prepare)(&scratch);
         scratch
+    }
+
+    fn read(&self, scratch: &Scratch) -> Vec<Found> {
+        self.outputs.iter().map(|output| (output.read)(&scratch.path(output.path))).collect()
+    }
+
+    /// Starts the command and kills it after this time; what is left of each file.
+    fn kill_after(&self, scratch: &Scratch, time: Duration) -> Vec<After> {
+        let old: Vec<_> = self.outputs.iter().map(|output| fs::read(scratch.path(output.path)).ok()).collect();
+        let mut command = scratch.command(self.line);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        std::thread::sleep(time);
+        // The signal that no program can hear.
+        child.kill().expect("a child");
+        child.wait().expect("a child");
+        self.outputs.iter().zip(&old).map(|(output, old)| output.after(scratch, old.as_deref())).collect()
     }
 
     /// Kills the command so often; the sums go to the table.
@@ -91,10 +126,8 @@ impl Job {
         let start = Instant::now();
         whole.ok(self.line);
         let duration = start.elapsed();
-        let read = |scratch: &Scratch| {
-            self.outputs.iter().map(|output| (output.read)(&scratch.path(output.path))).collect::<Vec<Found>>()
-        };
-        let expected: Vec<Vec<u8>> = read(&whole).into_iter().map(|found| found.expect("a whole run's file")).collect();
+        let expected = self.read(&whole).into_iter().map(|found| found.expect("a whole run's file"));
+        let expected: Vec<Vec<u8>> = expected.collect();
         let before = self.old.map(|(part, other)| {
             assert!(self.line.contains(part), "{}: no {part}", self.line);
             let scratch = self.scratch();
@@ -103,72 +136,51 @@ impl Job {
         });
         let mut random = rounds::random(self.line);
         let mut sums: Vec<Sums> = self.outputs.iter().map(|_| Sums::default()).collect();
-        let (mut hidden, mut late) = (0, 0);
         for round in 0..rounds::kills() {
             let scratch = self.scratch();
             if let Some(before) = before.as_ref().filter(|_| round % 2 == 1) {
                 copy(before.folder(), scratch.folder());
             }
-            let old: Vec<_> = self.outputs.iter().map(|output| fs::read(scratch.path(output.path)).ok()).collect();
-            let mut command = scratch.command(self.line);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let mut child = command.spawn().expect("the program starts");
             // Every second time towards the end, when most files are written.
             let at = if round % 4 == 1 || round % 4 == 2 { 0.9 + 0.1 * random.unit() } else { random.unit() };
-            std::thread::sleep(duration.mul_f32(at));
-            // The signal that no program can hear.
-            child.kill().expect("a child");
-            late += u32::from(child.wait().expect("a child").success());
-            hidden += parts(scratch.folder());
-            let mut is_new = Vec::new();
-            for ((output, old), sums) in self.outputs.iter().zip(&old).zip(&mut sums) {
-                let path = scratch.path(output.path);
-                let now = fs::read(&path).ok();
-                is_new.push(now.is_some() && now != *old);
-                match (&now, old) {
-                    (None, None) => sums.absent += 1,
-                    (None, Some(_)) => sums.wrong.push(format!("round {round}: lost")),
-                    (Some(now), Some(old)) if now == old => sums.old += 1,
-                    _ => match (output.read)(&path) {
-                        Ok(_) => sums.new += 1,
-                        Err(error) => sums.wrong.push(format!("round {round}: {error}")),
-                    },
-                }
-            }
+            let left = self.kill_after(&scratch, duration.mul_f32(at));
             // On from what the killed run has left, or again.
-            let goes_on = self.resume.filter(|(file, _)| {
-                let at = self.outputs.iter().position(|output| output.path == *file).expect("a checkpoint is written");
-                is_new[at]
-            });
-            let line = goes_on.map_or(self.line, |(_, line)| line);
+            let is_new = |file: &str| {
+                self.outputs.iter().zip(&left).any(|(output, after)| output.path == file && matches!(after, After::New))
+            };
+            let line = self.resume.filter(|(file, _)| is_new(file)).map_or(self.line, |(_, line)| line);
             let said = ends(scratch.command(line));
-            for ((found, expected), sums) in read(&scratch).into_iter().zip(&expected).zip(&mut sums) {
-                match found {
-                    _ if said.is_err() => sums.wrong.push(format!("round {round}: `{line}` failed: {said:?}")),
-                    Ok(found) if found == *expected => sums.same += 1,
-                    Ok(_) => sums.wrong.push(format!("round {round}: `{line}` came to other bits")),
-                    Err(error) => sums.wrong.push(format!("round {round}, after `{line}`: {error}")),
+            for (((found, expected), after), sums) in
+                self.read(&scratch).iter().zip(&expected).zip(&left).zip(&mut sums)
+            {
+                sums.add(after);
+                match (&said, found) {
+                    (Ok(()), Ok(found)) if found == expected => sums.same += 1,
+                    (Ok(()), Ok(_)) => sums.wrong.push(format!("`{line}` in round {round} came to other bits")),
+                    (Ok(()), Err(error)) => sums.wrong.push(format!("after `{line}` in round {round}: {error}")),
+                    (Err(said), _) => sums.wrong.push(format!("`{line}` in round {round} failed: {said}")),
                 }
             }
         }
-        println!("{}: {hidden} hidden files were left, {late} runs had ended before", self.line);
+        self.note(&sums);
+        let mut wrong = Vec::new();
+        for (output, sums) in self.outputs.iter().zip(sums) {
+            wrong.extend(sums.wrong.into_iter().map(|what| format!("{}: {what}", output.path)));
+        }
+        assert!(wrong.is_empty(), "{}\n{}", self.line, wrong.join("\n"));
+    }
+
+    /// A row for each file.
+    fn note(&self, sums: &[Sums]) {
         let command = self.line.split(' ').next().unwrap_or_default();
-        for (output, sums) in self.outputs.iter().zip(&sums) {
-            let name = format!("`{} {command}`", self.family);
-            let resumes = if self.resume.is_some() { "yes" } else { "" };
-            let Sums { absent, old, new, wrong, same } = sums;
+        let name = format!("`{} {command}`", self.family);
+        let resumes = if self.resume.is_some() { "yes" } else { "no" };
+        for (output, Sums { absent, old, new, wrong, same }) in self.outputs.iter().zip(sums) {
             rounds::note(
                 "kills",
                 &[&name, &output.kind, &rounds::kills(), absent, old, new, &wrong.len(), &resumes, same],
             );
         }
-        let wrong: Vec<String> = self
-            .outputs
-            .iter()
-            .zip(sums)
-            .flat_map(|(output, sums)| sums.wrong.into_iter().map(|what| format!("{}: {what}", output.path)))
-            .collect();
-        assert!(wrong.is_empty(), "{}\n{}", self.line, wrong.join("\n"));
     }
 }
 
