@@ -73,6 +73,7 @@
 //! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
 //! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
+//! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
 //! | `commands.rs` | a command line of an older version has no working new form in `docs/commands` |
 //! | `outside_crate.rs` | a crate outside this workspace cannot use the library |
 //! | `structure.rs` | files or folders of a crate import each other in a circle; a crate knows one that it must not |

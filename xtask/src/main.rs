@@ -1,4 +1,4 @@
-//! `cargo xtask`: set-up, the program, tests, the PTX table and benches in one command each.
+//! `cargo xtask`: set-up, the program, tests, the soak, the PTX table and benches in one command each.
 //!
 //! Messages go to stderr. Exit status: 0; 1 when something failed; 2 when the command line is wrong.
 
@@ -8,6 +8,7 @@ mod plan;
 mod process;
 mod ptx;
 mod setup;
+mod soak;
 mod tally;
 
 use std::path::PathBuf;
@@ -64,6 +65,8 @@ enum Task {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Kill programs while they write, give readers mutants and two writers one file, many times, and show what became of the files
+    Soak(soak::Options),
     /// Build tests, benches and the program in release mode and copy them to a folder, for a machine without Rust
     Bundle {
         /// The folder; made if it is not there
@@ -99,6 +102,10 @@ fn perform(task: Task) -> Result<()> {
                 setup::say(&format!("ptxas: {}", ptxas.display()));
             }
             Ok(())
+        }
+        Task::Soak(options) => {
+            setup::device_compiler()?;
+            soak::run(options, mpi_features())
         }
         Task::Bundle { dir } => bundle::make(&dir),
     }
@@ -166,7 +173,7 @@ fn test(arguments: &[String]) -> Result<()> {
     if process::is_set("CI") {
         setup::mpi()?;
     }
-    let features: &[&str] = if setup::mpi_is_there() { &["--features", MPI_FEATURES] } else { &[] };
+    let features = mpi_features();
     let mut tally = tally::Tally::new()?;
     let mut command = process::cargo(&["test", "--workspace", "--no-fail-fast"]);
     if let Some(path) = setup::ptxas()? {
@@ -181,6 +188,11 @@ fn test(arguments: &[String]) -> Result<()> {
 
 /// What the tests of ranks need beside the default features.
 const MPI_FEATURES: &str = "warpplay-tests/mpi,warpplay-cli/mpi";
+
+/// The arguments of cargo that build the tests of ranks, where that is possible.
+fn mpi_features() -> &'static [&'static str] {
+    if setup::mpi_is_there() { &["--features", MPI_FEATURES] } else { &[] }
+}
 
 /// Prints which back ends this machine has, as `warpplay device` finds them; the tests have built it, with these features of the workspace.
 fn report_back_ends(features: &[&str]) {

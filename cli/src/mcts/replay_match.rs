@@ -27,8 +27,8 @@ pub fn is_match(text: &str) -> bool {
 /// Repeats the match of this text, which is that of the arguments' file.
 pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
     let file = &args.file;
-    let old: MatchFacts =
-        serde_json::from_str(text).map_err(|error| Error::file(file, Some(error.line() as u64), error.to_string()))?;
+    let wrong = |error: serde_json::Error| Error::file(file, Some(error.line() as u64), error.to_string());
+    let old: MatchFacts = serde_json::from_str(text).map_err(wrong)?;
     /// What every command writes around its facts; version 0.1 wrote the facts alone.
     #[derive(Deserialize)]
     struct Frame {
@@ -37,7 +37,7 @@ pub fn run(args: &ReplayArgs, text: &str) -> Result<()> {
         #[serde(default)]
         kind: Option<String>,
     }
-    let Frame { schema, kind } = serde_json::from_str(text)?;
+    let Frame { schema, kind } = serde_json::from_str(text).map_err(wrong)?;
     if let Some(schema) = schema.filter(|schema| !(1..=2).contains(schema)) {
         bail!("{}: field schema: {schema} is not known, this program reads 1 and 2", file.display());
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, measure};
+use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, Stop, measure};
 
 use super::draw;
 use crate::common::flags::{DeviceFlag, PlotsFlag};
@@ -109,7 +109,8 @@ impl ItemFlags {
             let now = bar.suspend(|| self.show(sheet));
             shown = std::mem::replace(&mut shown, Ok(())).and(now);
             ControlFlow::Continue(())
-        })?;
+        });
+        let report = report.map_err(|stop| self.of_file(stop))?;
         bar.finish_and_clear();
         if let Some(json) = json {
             json.write_json(&Record::new(command, Written { command_line: command_line(), report: &report }))?;
@@ -126,6 +127,20 @@ impl ItemFlags {
             self.output.print(format!("\nrepeated and the same: {repeated}{taken}; {tables}\n"))?;
         }
         Ok(())
+    }
+
+    /// Names the file, where what it holds ended the run.
+    fn of_file(&self, stop: Stop) -> anyhow::Error {
+        let is_of_file = matches!(
+            stop,
+            Stop::NotRead { .. } | Stop::NotRecorded { .. } | Stop::NotReached { .. } | Stop::Differs { .. }
+        );
+        let file = self.replay.as_ref().or(self.resume.as_ref()).filter(|_| is_of_file);
+        let error = anyhow::Error::new(stop);
+        match file {
+            Some(path) => error.context(path.display().to_string()),
+            None => error,
+        }
     }
 
     /// Refuses a file that a plot would replace.

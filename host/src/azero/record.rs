@@ -104,8 +104,12 @@ impl GameRecord {
         if visited != legal {
             return Err(format!("visits of actions {visited:?}, legal are {legal:?}"));
         }
-        if self.visits[ply].iter().all(|&[_, visits]| visits == 0) {
+        let visits: u64 = self.visits[ply].iter().map(|&[_, visits]| u64::from(visits)).sum();
+        if visits == 0 {
             return Err("no action was visited".to_string());
+        }
+        if visits > u64::from(u32::MAX) {
+            return Err(format!("{visits} visits of all actions, expected at most {}", u32::MAX));
         }
         let action = self.actions[ply];
         if !legal.contains(&action) {

@@ -1,5 +1,10 @@
 //! Tables as text.
 
+/// Most digits behind the point that a number has.
+const MOST_DIGITS: usize = 1074;
+/// Widest column that is aligned; formatting knows no wider ones.
+const WIDEST: usize = u16::MAX as usize;
+
 /// A number with its digits; without them whole numbers whole, others with four significant digits.
 pub fn number(value: f64, digits: Option<usize>) -> String {
     let digits = digits.unwrap_or_else(|| {
@@ -8,7 +13,7 @@ pub fn number(value: f64, digits: Option<usize>) -> String {
         }
         (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize
     });
-    let text = format!("{value:.digits$}");
+    let text = format!("{value:.0$}", digits.min(MOST_DIGITS));
     let (sign, rest) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     let (whole, part) = rest.split_once('.').map_or((rest, ""), |(whole, part)| (whole, part));
     let mut grouped = String::new();
@@ -23,7 +28,7 @@ pub fn number(value: f64, digits: Option<usize>) -> String {
 
 /// Aligned columns under a title: `lines` are rows of cells, the head first; columns of `left` are aligned to the left.
 pub fn grid(title: &str, lines: &[Vec<String>], left: &[bool]) -> String {
-    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0).min(WIDEST);
     let widths: Vec<usize> = (0..left.len()).map(width).collect();
     let mut text = format!("  {title}\n");
     for line in lines {
@@ -57,6 +62,16 @@ pub fn markdown(lines: &[Vec<String>], left: &[bool]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file of results may ask for more digits than formatting knows, or hold a text as long as it likes.
+    #[test]
+    fn absurd_digits_and_widths_are_no_panic() {
+        assert_eq!(number(1.5, Some(usize::MAX)).len(), 2 + MOST_DIGITS);
+        let long = "x".repeat(WIDEST + 2);
+        assert!(
+            grid("t", &[vec![long.clone(), "a".into()], vec!["y".into(), "b".into()]], &[true, false]).contains(&long)
+        );
+    }
 
     #[test]
     fn numbers_have_the_digits_they_need() {

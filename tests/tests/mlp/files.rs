@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use warpplay::mlp::{Checkpoint, Dataset, Init, Layer, Network, Split, WeightLayout, read_image};
 use warpplay::{Error, Result};
-use warpplay_gpu::mlp::random;
 use warpplay_tests::folder::Folder;
 use warpplay_tests::golden;
 
@@ -35,24 +34,6 @@ fn says<T: std::fmt::Debug>(result: Result<T>, path: &Path, text: &str) {
     let error = result.expect_err(text);
     assert!(matches!(error, Error::File { .. }), "{error:?}");
     assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
-}
-
-/// Some damage to `bytes`, another one every `round`.
-fn damaged(bytes: &[u8], round: u64) -> Vec<u8> {
-    let key = random::key(11, 7);
-    let draw = |at: u64| random::element(key, 16 * round + at + 1);
-    let mut bytes = bytes.to_vec();
-    for change in 0..1 + round % 4 {
-        let draw = draw(change);
-        // Half of the damage goes to the beginning, where the sizes are.
-        let end = if draw & 1 == 0 { bytes.len().min(64) } else { bytes.len() };
-        let at = (draw >> 16) as usize % end;
-        bytes[at] = if draw & 2 == 0 { (draw >> 8) as u8 } else { bytes[at] ^ (1 << ((draw >> 8) & 7)) };
-    }
-    if round.is_multiple_of(6) {
-        bytes.truncate((draw(8) as usize) % bytes.len());
-    }
-    bytes
 }
 
 #[test]
@@ -640,31 +621,6 @@ fn damaged_weight_files_are_refused() {
         error.ends_with("weights: no checkpoint: the metadata warpplay_checkpoint with a checksum is missing"),
         "{error}"
     );
-}
-
-/// Random damage to every kind of file: an error or another content, never a panic.
-#[test]
-fn no_file_makes_a_reader_panic() {
-    let folder = Folder::new();
-    let good = folder.write("good", &labels());
-    let weights = folder.path("weights");
-    Network::initial(&[5, 4, 3], Init::HeUniform, 1).unwrap().save(&weights, WeightLayout::PyTorch).unwrap();
-    let weights = fs::read(weights).unwrap();
-    let colours: Vec<u8> = (0..24).collect();
-    let picture = png_file(3, 2, png::ColorType::Rgba, png::BitDepth::Eight, &colours, &[]);
-    let mut refused = [0; 4];
-    for round in 0..400 {
-        let path = folder.write("images", &damaged(&images(), round));
-        refused[0] += usize::from(Dataset::load(&path, &good, None).is_err());
-        let path = folder.write("images.gz", &damaged(&packed(&images()), round));
-        refused[1] += usize::from(Dataset::load(&path, &good, None).is_err());
-        let path = folder.write("weights", &damaged(&weights, round));
-        refused[2] += usize::from(Network::load(&path).is_err());
-        assert!(Checkpoint::load(&path).is_err());
-        let path = folder.write("a.png", &damaged(&picture, round));
-        refused[3] += usize::from(read_image(&path, 0, 6, false).is_err());
-    }
-    assert!(refused.iter().all(|&n| n > 100), "{refused:?}");
 }
 
 #[test]

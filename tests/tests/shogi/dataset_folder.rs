@@ -1,15 +1,14 @@
-//! Folders of data sets that several programs use, or that one damages while another reads.
+//! Folders of data sets: what is removed, what is left alone, and a shard that another program damages.
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpplay::Device;
 use warpplay::shogi::dataset::Dataset;
 use warpplay::shogi::material::Material;
 use warpplay::shogi::{FeatureSet, Loss, Sparse};
 use warpplay_tests::folder::Folder;
-use warpplay_tests::learning::{dataset, first_games};
+use warpplay_tests::learning::dataset;
 
 /// The names of a folder's shards.
 fn shards(folder: &Path) -> Vec<String> {
@@ -49,49 +48,6 @@ fn names_that_lead_elsewhere_are_left_alone() {
     assert!(error.contains("is no name of a shard"), "{error}");
     dataset(2..4, 40..80, 1, 1000).save(&set).unwrap();
     assert!(elsewhere.exists());
-}
-
-#[test]
-fn a_second_writer_is_refused_and_the_first_set_is_whole() {
-    let folder = Folder::new();
-    let records = first_games(20);
-    let sets = [dataset(0..10, 40..80, 1, 20), dataset(10..20, 40..80, 1, 20)];
-    for _ in 0..10 {
-        let path = folder.folder();
-        let ends = std::thread::scope(|scope| {
-            let writers = [&sets[0], &sets[1]].map(|set| scope.spawn(|| set.save(path)));
-            writers.map(|writer| writer.join().expect("no panic"))
-        });
-        assert!(ends.iter().any(Result::is_ok), "{ends:?}");
-        for error in ends.into_iter().filter_map(Result::err) {
-            let text = error.to_string();
-            assert!(text.contains("is being written by another process: wait for its end"), "{text}");
-        }
-        let found = Dataset::open(folder.folder()).unwrap();
-        assert!(sets.iter().any(|set| set.fingerprint() == found.fingerprint()));
-    }
-    // The lock is given back: the next one writes.
-    Dataset::builder().write(&records, folder.folder()).unwrap();
-}
-
-#[test]
-fn readers_find_a_whole_set_while_it_is_replaced() {
-    let folder = Folder::new();
-    let sets = [dataset(0..3, 40..80, 1, 7), dataset(3..6, 40..80, 1, 7)];
-    sets[0].save(folder.folder()).unwrap();
-    let ended = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0..60 {
-                sets[round % 2].save(folder.folder()).unwrap();
-            }
-            ended.store(true, Ordering::Release);
-        });
-        while !ended.load(Ordering::Acquire) {
-            let found = Dataset::open(folder.folder()).unwrap().fingerprint();
-            assert!(sets.iter().any(|set| set.fingerprint() == found));
-        }
-    });
 }
 
 /// Reading what another program has cut off would end the process with a signal.

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use warpplay::shogi::board::Move;
 use warpplay::shogi::records::{self, Outcome, Records};
 use warpplay_tests::golden;
-use warpplay_tests::random::Random;
 
 #[derive(Deserialize)]
 struct Expected {
@@ -267,31 +266,3 @@ fn a_share_is_drawn_by_the_games_not_their_files() {
         assert!(train.split(share).unwrap_err().to_string().contains("held_out"));
     }
 }
-
-/// Damaged files are read or refused, and never end the program.
-#[test]
-fn damaged_files_do_not_panic() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let mut next = |below: usize| random.below(below);
-    let mut files: Vec<_> = std::fs::read_dir(golden_folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    for path in files.iter().filter(|path| path.extension().is_some_and(|ending| ending != "md" && ending != "json")) {
-        let whole = std::fs::read(path).unwrap();
-        for _ in 0..ROUNDS {
-            let mut bytes = whole.clone();
-            for _ in 0..=next(4) {
-                let (at, other) = (next(bytes.len()), next(bytes.len().min(whole.len())));
-                match next(5) {
-                    0 => bytes[at] ^= 1 << next(8),
-                    1 => bytes[at] = b"0123456789+-PFU*\n, \x81\xe5"[next(21)],
-                    2 => bytes.swap(at, other),
-                    3 => bytes.truncate(at.max(1)),
-                    _ => drop(bytes.splice(at..at, whole[other.saturating_sub(next(200))..other].to_vec())),
-                }
-            }
-            drop(Records::from_bytes(path, &bytes));
-        }
-    }
-}
-
-const ROUNDS: usize = 300;

@@ -157,6 +157,9 @@ impl crate::runtime::checkpoint::State for State {
         let (mut head, file): (Head, _) = KIND.parse(path, bytes)?;
         // Older files have it beside the options only.
         head.options.isomorphism = head.isomorphism;
+        if let Stored::Poker(rules) = &head.problem {
+            rules.check().map_err(|error| Error::file(path, None, error.to_string()))?;
+        }
         let n_seats = head.utilities.len();
         let table = |name: &str| {
             let names = (0..n_seats).map(|seat| format!("{name}.{seat}"));

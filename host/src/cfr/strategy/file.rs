@@ -82,7 +82,12 @@ impl Strategy {
             let wrong = |reason: String| Error::file(path, None, reason);
             let problem = head.problem.problem();
             let problem = problem.ok_or_else(|| wrong("the strategy of a tree: load it with load_for".into()))?;
-            let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism)?;
+            let layout = dispatch::layout_of(&problem, head.kind, head.isomorphism);
+            let layout = layout.map_err(|error| match error {
+                // The rules are the file's, not the caller's.
+                Error::Option { .. } | Error::Shape { .. } => wrong(error.to_string()),
+                error => error,
+            })?;
             read(path, head, problem, layout, file)
         })
     }

@@ -13,6 +13,7 @@
 //! | from 64 | the nine columns of [`Shard`], each from a multiple of 64, zeros between |
 
 use std::fs::{self, File};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,17 +81,44 @@ impl Dataset {
         if !folder.is_dir() || !path.exists() {
             return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
         }
-        let mut bytes = input_file::read(&path)?;
+        let mut named = Named::read(&path)?;
         for _ in 1..TRIES {
-            let found = read_set(folder, &path, &bytes);
+            let found = read_set(folder, &path, &named.bytes);
             // Shards that are gone belong to a set that a writer has replaced since it was named.
-            let now = if found.is_err() { input_file::read(&path)? } else { return found };
-            if now == bytes {
+            let now = if found.is_err() { Named::read(&path)? } else { return found };
+            if now.is_same_file(&named) {
                 return found;
             }
-            bytes = now;
+            named = now;
         }
-        read_set(folder, &path, &bytes)
+        read_set(folder, &path, &named.bytes)
+    }
+}
+
+/// `dataset.json` as it was read. It stays open, so that no other file can be taken for it.
+struct Named {
+    file: File,
+    bytes: Vec<u8>,
+}
+
+impl Named {
+    fn read(path: &Path) -> Result<Self> {
+        input_file::expect(path)?;
+        let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
+        let mut file = File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(Self { file, bytes })
+    }
+
+    /// Whether nobody has replaced it between the two readings. Equal bytes do not say so: a set may be replaced by another, and that by the first again.
+    fn is_same_file(&self, other: &Self) -> bool {
+        #[cfg(unix)]
+        if let (Ok(one), Ok(two)) = (self.file.metadata(), other.file.metadata()) {
+            use std::os::unix::fs::MetadataExt;
+            return (one.dev(), one.ino()) == (two.dev(), two.ino());
+        }
+        self.bytes == other.bytes
     }
 }
 
@@ -292,4 +320,25 @@ fn read(folder: &Path, entry: &Entry) -> Result<Shard> {
 
 fn column<T: Cell>(mapping: &Arc<Mapping>, range: Range<usize>, path: &Path) -> Result<Column<T>> {
     Column::mapped(mapping, range).ok_or_else(|| Error::file(path, None, "its columns are not aligned"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two sets that replace one another a reader may meet the same list twice, and have missed the other between.
+    #[cfg(unix)]
+    #[test]
+    fn a_list_that_was_replaced_by_an_equal_one_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        atomic_file::write(&path, b"a").unwrap();
+        let first = Named::read(&path).unwrap();
+        assert!(Named::read(&path).unwrap().is_same_file(&first));
+        for bytes in [b"b", b"a"] {
+            atomic_file::write(&path, bytes).unwrap();
+        }
+        let now = Named::read(&path).unwrap();
+        assert!(now.bytes == first.bytes && !now.is_same_file(&first));
+    }
 }

@@ -1,0 +1,42 @@
+//! Results of searches and matches.
+
+use std::path::Path;
+
+use super::{Found, Job, Output, column, drawing, fields, nothing};
+
+fn report(path: &Path) -> Found {
+    fields(path, &["/report/best", "/report/actions", "/report/performance/playouts"])
+}
+
+fn games(path: &Path) -> Found {
+    column(path, "/games", &["game", "moves", "result"])
+}
+
+#[test]
+fn analyse() {
+    Job {
+        family: "mcts",
+        prepare: nothing,
+        line: "analyse --device cpu --threads 1 --trees 2 --playouts 32 --steps 1500 --seed 1 --json found.json",
+        resume: None,
+        old: Some(("--seed 1", "--seed 2")),
+        outputs: &[Output { kind: "result (JSON)", path: "found.json", read: report }],
+    }
+    .kill();
+}
+
+#[test]
+fn a_match() {
+    Job {
+        family: "mcts",
+        prepare: nothing,
+        line: "match --games 8 --seed 1 --a acp_prodigal,trees=1,playouts=8,steps=50,device=cpu --b vanilla,steps=50 --json found.json --plots plots",
+        resume: None,
+        old: Some(("--seed 1", "--seed 2")),
+        outputs: &[
+            Output { kind: "match (JSON)", path: "found.json", read: games },
+            Output { kind: "plot (SVG)", path: "plots/score.svg", read: drawing },
+        ],
+    }
+    .kill();
+}

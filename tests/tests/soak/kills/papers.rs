@@ -1,0 +1,76 @@
+//! Journals, results and pages of publications.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use warpplay_tests::programs::Scratch;
+
+use super::{Found, Job, Output, drawing, json, nothing, same_bytes, text};
+
+/// Lines of JSON, and what is behind the last line break: a kill may cut the last line, and the next run removes it.
+fn journal(path: &Path) -> Found {
+    let text_of = fs::read_to_string(path).map_err(text)?;
+    let whole = text_of.rfind('\n').map_or(0, |at| at + 1);
+    let mut all = Vec::new();
+    for (number, line) in text_of[..whole].lines().enumerate() {
+        let line: Value = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+        all.extend(format!("{} {}\n", line["key"], line["exact"]).into_bytes());
+    }
+    Ok(all)
+}
+
+fn measurements(path: &Path) -> Found {
+    let value = json(path)?;
+    let all = value.pointer("/report/measurements").and_then(Value::as_object).ok_or("no measurements")?;
+    Ok(all.iter().flat_map(|(key, record)| format!("{key} {}\n", record["exact"]).into_bytes()).collect())
+}
+
+#[test]
+fn mctsnc() {
+    Job {
+        family: "papers",
+        prepare: nothing,
+        line: "mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --checkpoint journal --json found.json --plots plots",
+        resume: Some((
+            "journal",
+            "mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --resume journal --json found.json --plots plots",
+        )),
+        // A journal that is there is gone on with, never replaced.
+        old: None,
+        outputs: &[
+            Output { kind: "journal", path: "journal", read: journal },
+            Output { kind: "result (JSON)", path: "found.json", read: measurements },
+            Output { kind: "figure (SVG)", path: "plots/table2.svg", read: drawing },
+        ],
+    }
+    .kill();
+}
+
+/// A page with a slot for a table, and a run that has it.
+fn page(scratch: &Scratch) {
+    scratch.write("page.md", b"# A page\n\n<!-- mctsnc table2 -->\n<!-- end -->\n");
+    scratch.ok("mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --json found.json");
+}
+
+#[test]
+fn pages() {
+    Job {
+        family: "papers",
+        prepare: page,
+        line: "page page.md found.json",
+        resume: None,
+        old: None,
+        outputs: &[Output { kind: "page (Markdown)", path: "page.md", read: same_page }],
+    }
+    .kill();
+}
+
+/// The page, whole; its table has times, which differ between the runs that it is made from.
+fn same_page(path: &Path) -> Found {
+    let page = same_bytes(path)?;
+    match page.starts_with(b"# A page\n") && page.ends_with(b"<!-- end -->\n") {
+        true => Ok(Vec::new()),
+        false => Err("a part of a page".into()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Networks, games, positions, checkpoints and the report of learning.
+
+use std::fs;
+use std::sync::Arc;
+
+use warpplay::Device;
+use warpplay::azero::learn::{LearnOptions, Learner};
+use warpplay::azero::train::{Checkpoint, Samples, Trainer};
+use warpplay::azero::{
+    Evaluator, Network, NetworkShape, ObservationLayout, Positions, ValueOf, checkers, read_records,
+};
+use warpplay_tests::golden as folder;
+
+use super::change::Form;
+use super::{Parser, golden, mutants, seals, text};
+
+/// Loads a network and makes it ready to evaluate.
+fn network(seeds: &[&str], form: Form) -> Parser {
+    Parser::new(golden(seeds), form, |path| {
+        let network = Network::load(path).map_err(text)?;
+        network.visit(|name, _, values| assert!(values.iter().all(|value| value.is_finite()), "{name}"));
+        drop(Evaluator::builder(&network).max_batch(1).build(&Device::cpu()));
+        Ok(())
+    })
+}
+
+mutants!(weights, "azero: weights", |_| network(
+    &["azero/v0.1/weights.safetensors", "azero/libtorch_module.safetensors"],
+    Form::Tensors
+));
+mutants!(torch_module, "azero: libtorch archive", |_| network(&["azero/libtorch_module.pt"], Form::Bytes));
+mutants!(torch_state, "azero: PyTorch checkpoint", |_| network(&["azero/state_dict.pt"], Form::Bytes));
+
+// Where the entries of an archive have no checksum that is looked at, their pickles are reached by changes of bytes: these lie in the pickle.
+mutants!(pickle, "azero: pickle in an archive", |_| {
+    let (name, bytes) = golden(&["azero/state_dict.pt"]).remove(0);
+    let start = bytes.windows(2).position(|window| window == b"\x80\x02").expect("a pickle");
+    let (before, rest) = (bytes[..start].to_vec(), bytes[start..].to_vec());
+    let end = rest.windows(2).position(|window| window == b"PK").unwrap_or(rest.len());
+    let behind = rest[end..].to_vec();
+    Parser::new(vec![(name, rest[..end].to_vec())], Form::Bytes, move |path| {
+        // Of the old length, so that the archive stays one.
+        let mut pickle = fs::read(path).map_err(text)?;
+        pickle.resize(end, 0);
+        fs::write(path, [&before[..], &pickle, &behind].concat()).map_err(text)?;
+        Network::load(path).map(drop).map_err(text)
+    })
+});
+
+mutants!(games, "azero: games", |_| {
+    Parser::new(golden(&["azero/v0.1/games.jsonl"]), Form::Text, |path| {
+        let games = read_records(path).map_err(text)?;
+        assert!(games.iter().all(|game| game.replay().is_ok()));
+        Samples::read(&[path.to_path_buf()], ObservationLayout::Egocentric, ValueOf::Mover).map(drop).map_err(text)
+    })
+});
+
+mutants!(openspiel_games, "azero: games of OpenSpiel", |_| {
+    let (name, bytes) = golden(&["azero/checkers_games.jsonl"]).remove(0);
+    let few = bytes.split_inclusive(|&byte| byte == b'\n').take(2).flatten().copied().collect();
+    Parser::new(vec![(name, few)], Form::Text, |path| checkers::replay(path).map(drop).map_err(text))
+});
+
+mutants!(positions, "azero: positions", |_| {
+    Parser::new(golden(&["commands/inputs.safetensors"]), Form::Tensors, |path| {
+        Positions::load(path, NetworkShape::default()).map(drop).map_err(text)
+    })
+});
+
+/// The ten positions that the trainings of version 0.1 learned from.
+fn samples() -> Arc<Samples> {
+    let shape = NetworkShape {
+        rows: 2,
+        columns: 3,
+        planes: 2,
+        width: 3,
+        depth: 1,
+        value_filters: 1,
+        value_hidden: 4,
+        policy_filters: 1,
+        actions: 5,
+    };
+    let mut samples = Samples::new(shape, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
+    for n in 0..10u32 {
+        let planes: Vec<f32> = (0..12u32).map(|at| (((n >> (at % 4)) ^ at) & 1) as f32).collect();
+        samples
+            .push(u64::from(n / 2), &planes, &[1; 5], &[(n % 5, 10 + n)], f64::from(n % 3) - 1.0)
+            .expect("a position");
+    }
+    Arc::new(samples)
+}
+
+mutants!(checkpoint, "azero: checkpoint", |_| {
+    let (samples, device) = (samples(), Device::cpu());
+    let seeds = golden(&["azero/v0.1/training-cpu.safetensors", "azero/v0.1/training-simt-end.safetensors"]);
+    let parser = Parser::new(seeds, Form::Tensors, move |path| {
+        let checkpoint = Checkpoint::load(path).map_err(text)?;
+        let network = checkpoint.network().clone();
+        drop(Trainer::builder(&network, &samples).resume(checkpoint).build(&device));
+        Ok(())
+    });
+    parser.mending(seals::state)
+});
+
+// The report of a run's folder, which says how far it is and with which options.
+mutants!(report_of_learning, "azero: report of learning", |place| {
+    let place = place.to_path_buf();
+    let options: LearnOptions = {
+        let report: serde_json::Value = serde_json::from_str(&folder::text("azero/v0.1/learn.json")).expect("JSON");
+        serde_json::from_value(report["options"].clone()).expect("options")
+    };
+    let initial = ("initial.safetensors".to_string(), golden(&["azero/v0.1/weights.safetensors"]).remove(0).1);
+    let parser = Parser::new(golden(&["azero/v0.1/learn.json"]), Form::Text, move |_| {
+        let learner = Learner::builder(&place).options(options.clone()).build(&Device::cpu()).map_err(text)?;
+        // A network of an iteration that the folder does not hold is told.
+        drop(learner.best());
+        Ok(())
+    });
+    parser.beside(vec![initial])
+});

@@ -1,0 +1,95 @@
+//! Games, spots, ranges, strategies and checkpoints of poker.
+
+use std::path::Path;
+
+use warpplay::Device;
+use warpplay::cfr::spot::Range;
+use warpplay::cfr::{Checkpoint, Counts, GameDef, Solver, Spot, Strategy};
+
+use super::change::Form;
+use super::{Parser, golden, mutants, seals, text};
+
+const GAMES: [&str; 7] = [
+    "cfr/games/leduc.limit.2p.game",
+    "cfr/games/leduc.nolimit.2p.game",
+    "cfr/games/kuhn.limit.3p.game",
+    "cfr/games/holdem.limit.2p.game",
+    "cfr/games/rhode_island.limit.2p.game",
+    "cfr/games/variant_c.game",
+    "cfr/games/variant_d.game",
+];
+const STRATEGIES: [&str; 5] = [
+    "cfr/v0.1/kuhn.strategy",
+    "cfr/v0.1/kuhn-compact.strategy",
+    "cfr/v0.1/kuhn3-explicit.strategy",
+    "cfr/v0.1/kuhn3-subset.strategy",
+    "cfr/v0.1/kuhn3-walk.strategy",
+];
+const CHECKPOINTS: [&str; 10] = [
+    "cfr/v0.1/small-f32.checkpoint",
+    "cfr/v0.1/small-sampled-f32.checkpoint",
+    "cfr/v0.1/street-f32.checkpoint",
+    "cfr/v0.1/street-i16.checkpoint",
+    "cfr/v0.1/subset-f64.checkpoint",
+    "cfr/v0.1/explicit-cpu-f64.checkpoint",
+    "cfr/v0.1/mccfr-external-f32.checkpoint",
+    "cfr/v0.1/mccfr-cpu-f64.checkpoint",
+    "cfr/v0.1/walk-f32.checkpoint",
+    "cfr/v0.1/cpu-f64.checkpoint",
+];
+
+mutants!(game, "cfr: game", |_| {
+    Parser::new(golden(&GAMES), Form::Text, |path| {
+        let game = GameDef::read(path).map_err(text)?;
+        // What is too large to be counted is told.
+        drop(Counts::of(&game));
+        Ok(())
+    })
+});
+
+mutants!(spots, "cfr: spots", |_| {
+    Parser::new(golden(&["commands/spots.json", "cfr/v0.1/river.json"]), Form::Text, |path| {
+        for (_, spot) in Spot::read_all(path).map_err(text)? {
+            drop(Solver::builder(spot).plan(&Device::cpu()));
+        }
+        Ok(())
+    })
+});
+
+mutants!(range, "cfr: range of hands", |_| {
+    let seeds = ["AA,KK-TT,AKs:0.5,QJo,T9s+", "22+,A2s+:0.25,AhKd,7c6c:1", "all:0.1,AK-A9,55-22"];
+    let seeds = seeds.iter().map(|text| ("range".to_string(), text.as_bytes().to_vec())).collect();
+    Parser::new(seeds, Form::Text, |path| {
+        let read = std::fs::read(path).map_err(text)?;
+        let range =
+            Range::parse(&String::from_utf8_lossy(&read)).map_err(|error| format!("{}: {error}", path.display()))?;
+        assert!(range.hands(0).iter().all(|(_, weight)| (0.0..=1.0).contains(weight)));
+        Ok(())
+    })
+});
+
+mutants!(strategy, "cfr: strategy", |_| {
+    let parser = Parser::new(golden(&STRATEGIES), Form::Tensors, |path: &Path| {
+        let strategy = Strategy::load(path).map_err(text)?;
+        let visited: Result<(), ()> = strategy.each(|answer| {
+            let sum: f64 = answer.choices.iter().map(|choice| choice.probability).sum();
+            assert!((sum - 1.0).abs() < 1e-3, "{}: probabilities add up to {sum}", answer.key);
+            Ok(())
+        });
+        visited.expect("nothing fails");
+        Ok(())
+    });
+    parser.mending(seals::state)
+});
+
+mutants!(checkpoint, "cfr: checkpoint", |_| {
+    let parser = Parser::new(golden(&CHECKPOINTS), Form::Tensors, |path: &Path| {
+        let checkpoint = Checkpoint::load(path).map_err(text)?;
+        if let Some(problem) = checkpoint.problem() {
+            // What cannot be gone on from here is told.
+            drop(Solver::builder(problem).resume(checkpoint).build(&Device::cpu()));
+        }
+        Ok(())
+    });
+    parser.mending(seals::state)
+});

@@ -1,0 +1,85 @@
+//! Data sets, pictures, weights and checkpoints of perceptrons.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use warpplay::Device;
+use warpplay::mlp::{Checkpoint, Classifier, Dataset, Network, Trainer, WeightLayout, read_image};
+use warpplay_tests::golden as folder;
+
+use super::change::{Form, packed};
+use super::{Parser, golden, mutants, seals, text};
+
+const CHECKPOINTS: [&str; 8] = [
+    "mlp/v0.1/cpu_f32.checkpoint",
+    "mlp/v0.1/cpu_f64.checkpoint",
+    "mlp/v0.1/cpu_f64_rms.checkpoint",
+    "mlp/v0.1/layers_f32.checkpoint",
+    "mlp/v0.1/layers_tf32.checkpoint",
+    "mlp/v0.1/layers_bf16.checkpoint",
+    "mlp/v0.1/layers_fp16.checkpoint",
+    "mlp/v0.1/epoch_f32.checkpoint",
+];
+
+mutants!(weights, "mlp: weights", |_| {
+    Parser::new(
+        golden(&["mlp/v0.1/cpu_f32.after.safetensors", "mlp/v0.1/pytorch.safetensors"]),
+        Form::Tensors,
+        |path| {
+            let network = Network::load(path).map_err(text)?;
+            let values = network.layers().iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
+            assert!(values.into_iter().all(|value| value.is_finite()), "a weight that is no number");
+            drop(Classifier::builder(&network).build(&Device::cpu()));
+            Ok(())
+        },
+    )
+});
+
+mutants!(checkpoint, "mlp: checkpoint", |_| {
+    let (train, test) = Dataset::load_dir(folder::path("mlp/v0.1")).expect("a data set");
+    let (train, test) = (Arc::new(train), Arc::new(test));
+    let parser = Parser::new(golden(&CHECKPOINTS), Form::Tensors, move |path| {
+        let checkpoint = Checkpoint::load(path).map_err(text)?;
+        // What cannot be gone on from is told.
+        drop(Trainer::builder(&train).test(&test).resume(checkpoint).build(&Device::cpu()));
+        Ok(())
+    });
+    parser.mending(seals::state)
+});
+
+/// The images or the labels are mutants; the others are whole.
+fn idx(is_packed: bool, images: bool) -> Parser {
+    let names = ["mlp/v0.1/train-images-idx3-ubyte", "mlp/v0.1/train-labels-idx1-ubyte"];
+    let mut seeds = golden(&names[usize::from(!images)..][..1]);
+    if is_packed {
+        seeds.iter_mut().for_each(|(_, bytes)| *bytes = packed(bytes));
+    }
+    let whole = folder::path(names[usize::from(images)]);
+    Parser::new(seeds, if is_packed { Form::Packed } else { Form::Bytes }, move |path| {
+        let (a, b): (&Path, &Path) = if images { (path, &whole) } else { (&whole, path) };
+        let set = Dataset::load(a, b, None).map_err(text)?;
+        assert!(set.labels().iter().all(|&label| (u32::from(label)) < set.n_classes()), "a label beyond the classes");
+        assert!(set.image(set.len() - 1).is_some_and(|image| image.len() == set.n_inputs() as usize));
+        Ok(())
+    })
+}
+
+mutants!(images, "mlp: images (IDX)", |_| idx(false, true));
+mutants!(labels, "mlp: labels (IDX)", |_| idx(false, false));
+mutants!(packed_images, "mlp: images (IDX, gzip)", |_| idx(true, true));
+
+mutants!(picture, "mlp: picture (PNG)", |_| {
+    Parser::new(golden(&["commands/digit.png"]), Form::Png, |path| {
+        read_image(path, 0, 784, false).map(|pixels| assert_eq!(pixels.len(), 784)).map_err(text)
+    })
+});
+
+mutants!(weights_written_here, "mlp: weights that are written again", |place| {
+    let again = place.join("again");
+    Parser::new(golden(&["mlp/v0.1/pytorch.safetensors"]), Form::Tensors, move |path| {
+        let network = Network::load(path).map_err(text)?;
+        network.save(&again, WeightLayout::InOut).map_err(text)?;
+        assert!(Network::load(&again).is_ok_and(|found| found == network));
+        Ok(())
+    })
+});

@@ -1,0 +1,217 @@
+//! Mutants of every kind of file that is read. The reader takes one or refuses it with an error that names it: it does not panic, does not end the program, and takes
+//! little time and memory. Where a checksum stands before the content it is mended, so that the mutant reaches what is behind.
+//!
+//! A reader runs in a process of its own, this test program again: one that ends is a finding, and so is its memory.
+
+mod azero;
+mod cfr;
+mod change;
+mod mcts;
+mod mlp;
+mod papers;
+mod seals;
+mod shogi;
+mod worker;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use warpplay_tests::folder::Folder;
+use warpplay_tests::programs::warpplay;
+
+use crate::rounds;
+use change::Form;
+use worker::Report;
+
+/// Processor time for one mutant, all threads together. What is small is read in milliseconds, and the betting of a large game is counted for a second or two; a size that is
+/// believed takes minutes.
+const MOST_CPU: Duration = Duration::from_secs(10);
+/// Memory for one mutant beyond what the process had before.
+const MOST_MEMORY: u64 = 1 << 30;
+/// Address space of the process, so that a reader that asks for more than the machine has ends alone.
+const MOST_ADDRESSES: u64 = 6 << 30;
+/// A reader that waits takes no processor time; however busy the machine is, this is enough.
+const MOST_WALL: Duration = Duration::from_secs(120);
+
+/// Reads a file and makes use of what it holds; else the error.
+type Reader = dyn Fn(&Path) -> Result<(), String>;
+
+/// A kind of file, and what reads it.
+struct Parser {
+    /// Whole files: names, whose endings readers may look at, and contents.
+    seeds: Vec<(String, Vec<u8>)>,
+    form: Form,
+    read: Box<Reader>,
+    /// Mends what the error complains of, a checksum; `true` if the file is to be read again.
+    mend: fn(&Path, &str) -> bool,
+    /// Whole files that are read with it: they lie there anew for each mutant, and an error may name them.
+    beside: Vec<(String, Vec<u8>)>,
+}
+
+impl Parser {
+    /// Of these seeds; nothing is mended.
+    fn new(seeds: Vec<(String, Vec<u8>)>, form: Form, read: impl Fn(&Path) -> Result<(), String> + 'static) -> Self {
+        Self { seeds, form, read: Box::new(read), mend: |_, _| false, beside: Vec::new() }
+    }
+
+    /// With these files beside the mutant.
+    fn beside(mut self, beside: Vec<(String, Vec<u8>)>) -> Self {
+        self.beside = beside;
+        self
+    }
+
+    /// Mends checksums.
+    fn mending(mut self, mend: fn(&Path, &str) -> bool) -> Self {
+        self.mend = mend;
+        self
+    }
+}
+
+/// Files of `tests/golden` as seeds.
+fn golden(names: &[&str]) -> Vec<(String, Vec<u8>)> {
+    names.iter().map(|name| seed(&warpplay_tests::golden::path(name))).collect()
+}
+
+/// A file as a seed.
+fn seed(path: &Path) -> (String, Vec<u8>) {
+    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+    (name, fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A test of a parser: the row of the table, and what makes the parser, told the folder in which the mutants lie.
+macro_rules! mutants {
+    ($name:ident, $kind:literal, $make:expr) => {
+        #[test]
+        fn $name() {
+            let test = concat!(module_path!(), "::", stringify!($name));
+            crate::mutants::soak(test, $kind, $make);
+        }
+    };
+}
+use mutants;
+
+/// What became of all mutants.
+#[derive(Debug, Default)]
+struct Sums {
+    read: u32,
+    refused: u32,
+    mended: u32,
+    slowest: Duration,
+    most_memory: u64,
+    failures: Vec<String>,
+}
+
+impl Sums {
+    fn add(&mut self, report: Report) {
+        self.mended += u32::from(report.mended);
+        self.slowest = self.slowest.max(report.wall);
+        self.most_memory = self.most_memory.max(report.memory);
+        let mut wrong = report.wrong;
+        if report.cpu > MOST_CPU {
+            wrong.push(format!("{:.1} s of processor time", report.cpu.as_secs_f64()));
+        }
+        if report.memory > MOST_MEMORY {
+            wrong.push(format!("{} MiB", report.memory >> 20));
+        }
+        match report.read {
+            _ if !wrong.is_empty() => self.failures.push(format!("mutant {}: {}", report.number, wrong.join("; "))),
+            true => self.read += 1,
+            false => self.refused += 1,
+        }
+    }
+}
+
+/// Gives a parser its mutants; the sums go to the table.
+///
+/// # Panics
+/// If one of them makes it panic, ends its process, takes too long or too much, or is refused without its name.
+fn soak(test: &str, kind: &str, make: impl FnOnce(&Path) -> Parser) {
+    if worker::work(test, make) {
+        return;
+    }
+    let n = rounds::mutants();
+    let mut sums = Sums::default();
+    let mut first = 0;
+    while first < n {
+        let folder = Folder::new();
+        first = match process(test, folder.folder(), first, &mut sums) {
+            Ok(next) => next,
+            Err((number, reason)) => {
+                let kept = keep(test, number, folder.folder());
+                sums.failures.push(format!("mutant {number}: {reason} ({})", kept.display()));
+                number + 1
+            }
+        };
+    }
+    let Sums { read, refused, mended, slowest, most_memory, failures } = &sums;
+    let slowest = format!("{:.0}", slowest.as_secs_f64() * 1e3);
+    let memory = format!("{:.0}", *most_memory as f64 / f64::from(1 << 20));
+    rounds::note("mutants", &[&kind, &n, mended, read, refused, &failures.len(), &slowest, &memory]);
+    assert!(failures.is_empty(), "{kind}\n{}", failures.join("\n"));
+}
+
+/// Runs a process that reads mutants from `first` on. The number after the last; or the one at which it ended, and how.
+fn process(test: &str, folder: &Path, first: u32, sums: &mut Sums) -> Result<u32, (u32, String)> {
+    let this = std::env::current_exe().expect("this program");
+    let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", MOST_ADDRESSES >> 10);
+    let name = test.split_once("::").map_or(test, |(_, name)| name);
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .arg(this)
+        .args(["--exact", name, "--nocapture", "--test-threads", "1"])
+        .envs(worker::environment(folder, first))
+        // Found once, and not by each process.
+        .env("WARPPLAY_PROGRAM", warpplay(env!("CARGO_TARGET_TMPDIR")))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let (sender, lines) = mpsc::channel();
+    let stdout = BufReader::new(child.stdout.take().expect("piped"));
+    std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let mut at = first;
+    let end = loop {
+        match lines.recv_timeout(MOST_WALL) {
+            Ok(line) => match Report::parse(&line) {
+                Some(report) => {
+                    at = report.number + 1;
+                    sums.add(report);
+                }
+                None => continue,
+            },
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                child.kill().expect("a child");
+                break format!("no end within {} s", MOST_WALL.as_secs());
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break String::new(),
+        }
+    };
+    let output = child.wait_with_output().expect("it ends");
+    if at == rounds::mutants() && output.status.success() {
+        return Ok(at);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let tail: Vec<&str> = said.lines().rev().take(5).collect();
+    Err((at, format!("the process ended: {}; {end} {}", output.status, tail.join(" / "))))
+}
+
+/// Keeps what the process was reading when it ended.
+fn keep(test: &str, number: u32, folder: &Path) -> PathBuf {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", test.replace("::", "-")));
+    fs::create_dir_all(&kept).expect("a folder");
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_file() {
+            fs::copy(&entry, kept.join(entry.file_name().expect("a name"))).expect("a copy");
+        }
+    }
+    kept
+}
