@@ -152,7 +152,7 @@ fn one_folder_of_learning() {
         lines: ["learn --folder run --width 2 --depth 0 --games 2 --simulations 2 --gate 2 --epochs 1 --iterations 1 --batch 16 --device cpu"; 2],
         path: "run/learn.json",
         read: json,
-        refused: Some("is being used by another process: wait for its end"),
+        refused: Some("is being written by another process: wait for its end"),
     }
     .run();
 }
