@@ -30,6 +30,8 @@ mod player;
 mod program;
 #[path = "azero/published.rs"]
 mod published;
+#[path = "azero/selfplay.rs"]
+mod selfplay;
 #[path = "azero/speed.rs"]
 mod speed;
 
@@ -60,7 +62,7 @@ struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     batches: Vec<usize>,
 
-    /// Games of section player [default: 1000, or 20 with --quick]
+    /// Games of sections player and selfplay [default: 1000, or 20 with --quick]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
 
@@ -78,6 +80,8 @@ enum Section {
     L2,
     /// Games played with the network: errors from the first to the last action
     Player,
+    /// Games of self-play with the network and without
+    Selfplay,
 }
 
 fn main() -> ExitCode {
@@ -132,6 +136,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Errors, errors::run),
         (Section::L2, l2::run),
         (Section::Player, player::run),
+        (Section::Selfplay, selfplay::run),
     ];
     program::measure(&mut bench, &args.sections, sections)?;
     Ok(bench.output.n_failed())
