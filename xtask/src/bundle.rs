@@ -159,7 +159,10 @@ mod tests {
             "target":{"kind":["test"],"name":"mcts"},"profile":{"test":true},"executable":"/t/deps/mcts-1"}"#;
         let found = program(line).unwrap();
         assert_eq!(found.file_name(), "test-warpplay-tests-mcts");
-        assert_eq!((found.path.as_path(), found.folder.as_path()), (Path::new("/t/deps/mcts-1"), Path::new("/w/tests")));
+        assert_eq!(
+            (found.path.as_path(), found.folder.as_path()),
+            (Path::new("/t/deps/mcts-1"), Path::new("/w/tests"))
+        );
 
         let unit = r#"{"package_id":"path+file:///w/xtask#0.1.0","manifest_path":"/w/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},
             "profile":{"test":true},"executable":"/t/deps/xtask-1"}"#;

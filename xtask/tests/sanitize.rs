@@ -44,8 +44,11 @@ fn the_ledger_has_every_test_and_goes_on() {
     program(&folder.join("sanitizer"), SANITIZER);
     program(&folder.join("bundle/test-p-t"), TESTS);
     program(&folder.join("bundle/program-warpplay-cli-warpplay"), "#!/bin/sh\n");
-    fs::write(folder.join("bundle/MANIFEST.tsv"), "# kind\tpackage\ttarget\tfile\tfolder\ntest\tp\tt\ttest-p-t\thost\n")
-        .expect("written");
+    fs::write(
+        folder.join("bundle/MANIFEST.tsv"),
+        "# kind\tpackage\ttarget\tfile\tfolder\ntest\tp\tt\ttest-p-t\thost\n",
+    )
+    .expect("written");
     let ledger = || -> Vec<String> {
         let text = fs::read_to_string(folder.join("ledger.tsv")).expect("a ledger");
         let mut lines: Vec<String> = text
@@ -62,7 +65,8 @@ fn the_ledger_has_every_test_and_goes_on() {
     assert_eq!(ledger(), ["games::loud\t3 found", "games::quiet\tclean"]);
     let output = script(&folder, &["run", "bundle", "ledger.tsv"], "2");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let all = ["games::loud\t3 found", "games::quiet\tclean", "games::wrong\tfailed", "late\tnot ended", "plain\tno kernels"];
+    let all =
+        ["games::loud\t3 found", "games::quiet\tclean", "games::wrong\tfailed", "late\tnot ended", "plain\tno kernels"];
     assert_eq!(ledger(), all);
     // Nothing is left but, with more time, what did not end.
     script(&folder, &["run", "bundle", "ledger.tsv"], "2");
