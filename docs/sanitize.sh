@@ -5,12 +5,12 @@
 #                                                  name hold one of these words [default: all]
 #   docs/sanitize.sh write LEDGER PAGE             writes its table into the page, between the lines <!-- sanitizers --> and <!-- end -->
 #
-# TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that did not end is tried again when EACH is larger.
-# SANITIZER is the program [default: compute-sanitizer].
+# TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed is tried again, one that did not end when EACH is
+# larger. SANITIZER is the program [default: compute-sanitizer]. A ledger is of one bundle: with the programs of another, begin a new one.
 set -euo pipefail
 
 usage() {
-    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
     exit 2
 }
 
@@ -31,9 +31,8 @@ one() {
         # Cut short by the end of the run, not by its own limit: to be tried again.
         ((limit == EACH)) || { rm "$log"; return 0; }
         result='not ended'
-    elif grep -q 'running 0 tests\|0 passed; 0 failed; 1 ignored' "$log"; then
-        rm "$log"
-        return 0
+    elif grep -q '0 passed; 0 failed; 1 ignored' "$log"; then
+        result='ignored'
     elif ((found > 0)); then
         result="$found found"
     elif ! grep -q 'test result: ok' "$log"; then
@@ -45,7 +44,7 @@ one() {
     fi
     printf '%s\t%s\t%s\t%s\t%s\n' "$tool" "$program" "$test" "$result" $((SECONDS - began)) >>"$LEDGER"
     case $result in
-        clean | 'no kernels' | 'not ended') rm "$log" ;;
+        clean | 'no kernels' | 'not ended' | ignored) rm "$log" ;;
         *) mkdir -p "$LEDGER.logs"; mv "$log" "$LEDGER.logs/$tool-$program-${test//[^a-zA-Z0-9_]/-}" ;;
     esac
 }
@@ -59,7 +58,12 @@ run() {
     END=$(($(date +%s) + ${ALL:-3600}))
     export BUNDLE LEDGER EACH SANITIZER END WARPPLAY_REQUIRE_GPU=1 WARPPLAY_PROGRAM="$BUNDLE/program-warpplay-cli-warpplay"
     export -f one
-    printf '# %s\t%s\n' "$(date +%F)" "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)" >>"$LEDGER"
+    command -v "$SANITIZER" >/dev/null || { echo "$SANITIZER: is not there; SANITIZER names the program" >&2; exit 1; }
+    local sum old
+    sum=$(cd "$BUNDLE" && cat test-* "$WARPPLAY_PROGRAM" | cksum | tr ' ' '-')
+    old=$(awk -F'\t' '/^#/ {print $3; exit}' "$LEDGER")
+    [[ -z $old || $old == "$sum" ]] || { echo "$LEDGER: of another bundle ($old; this is $sum)" >&2; exit 1; }
+    printf '# %s\t%s\t%s\n' "$(date +%F)" "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)" "$sum" >>"$LEDGER"
     chmod +x "$BUNDLE"/test-* "$WARPPLAY_PROGRAM"
     while IFS=$'\t' read -r kind package target file folder; do
         [[ $kind == test ]] || continue
@@ -72,7 +76,7 @@ run() {
         # What is done, or was given as much time and did not end, is left out.
         PARTS=$(printf '%s\n' "${@:3}") awk -F'\t' -v each="$EACH" '
             BEGIN {n = split(ENVIRON["PARTS"], parts, "\n")}
-            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "not ended" || $5 + 1 >= each) has_ended[key]}; next}
+            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "failed" && ($4 != "not ended" || $5 + 1 >= each)) has_ended[key]}; next}
             ($1 "\t" $2 "\t" $4) in has_ended {next}
             {wanted = ENVIRON["PARTS"] == ""; for (i = 1; i <= n; i++) if (parts[i] != "" && index($2 " " $4, parts[i])) wanted = 1}
             wanted' "$LEDGER" - |
@@ -83,9 +87,13 @@ run() {
 
 write() {
     local ledger=$1 page=$2 table
+    awk '/^<!-- sanitizers -->$/ {begins = NR} /^<!-- end -->$/ && begins && !ends {ends = NR} /^<!-- / && begins && NR > begins && !ends {other = 1} END {exit !(ends && !other)}' "$page" ||
+        { echo "$page: has no line <!-- sanitizers --> with <!-- end --> after it" >&2; exit 1; }
     table=$(mktemp)
+    # shellcheck disable=SC2064
+    trap "rm -f '$table' '$table.page'" EXIT
     awk -F'\t' '
-        /^#/ {machine = substr($0, 3); gsub("\t", ", ", machine); if (!seen[machine]++) machines = machines (machines == "" ? "" : "; ") machine; next}
+        /^#/ {machine = substr($1, 3) ", " $2; if (!seen[machine]++) machines = machines (machines == "" ? "" : "; ") machine; next}
         {
             split($3, path, "::")
             program = $2; sub(/^test-/, "", program)
@@ -99,7 +107,7 @@ write() {
             n_tools = split("memcheck racecheck initcheck synccheck", tools, " ")
             for (i = 1; i <= n; i++) {
                 key = keys[i]; at = of[key] "\t" tool[key]
-                if (result[key] == "no kernels") continue
+                if (result[key] == "no kernels" || result[key] == "ignored") continue
                 run[at]++; all[tool[key]]++
                 if (result[key] == "clean") {clean[at]++; all_clean[tool[key]]++}
                 else if (result[key] == "not ended") {
@@ -123,13 +131,11 @@ write() {
                 if (some) print line " " bad[order[i]] late[order[i]] " |"
             }
         }' "$ledger" >"$table"
-    grep -q '^<!-- sanitizers -->$' "$page" || { echo "$page: has no line <!-- sanitizers -->" >&2; exit 1; }
     awk -v table="$table" '
         /^<!-- sanitizers -->$/ {print; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1; next}
         /^<!-- end -->$/ {skip = 0}
         !skip' "$page" >"$table.page"
-    mv "$table.page" "$page"
-    rm "$table"
+    cat "$table.page" >"$page"
 }
 
 case "${1:-}" in

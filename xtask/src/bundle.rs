@@ -49,7 +49,7 @@ pub fn make(dir: &Path) -> Result<()> {
         }
     }
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let root = process::root();
+    let root = process::root().canonicalize().context("the workspace's folder")?;
     let mut manifest = String::from("# kind\tpackage\ttarget\tfile\tfolder\n");
     let mut bytes = 0;
     for (file, program) in &programs {
@@ -57,7 +57,10 @@ pub fn make(dir: &Path) -> Result<()> {
         copy_stripped(&program.path, &to)?;
         bytes += fs::metadata(&to)?.len();
         let Program { kind, package, name, folder, .. } = program;
-        let folder = folder.strip_prefix(&root).unwrap_or(folder).display();
+        let folder = folder.canonicalize().with_context(|| folder.display().to_string())?;
+        let folder =
+            folder.strip_prefix(&root).with_context(|| format!("{}: not of this workspace", folder.display()))?;
+        let folder = folder.display();
         manifest += &format!("{kind}\t{package}\t{name}\t{file}\t{folder}\n");
     }
     write(&dir.join("MANIFEST.tsv"), &manifest)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const TESTS: &str = "#!/bin/sh
-[ \"$1\" = --list ] && printf 'games::quiet: test\\ngames::loud: test\\nplain: test\\nlate: test\\ngames::wrong: test\\n' && exit 0
+[ \"$1\" = --list ] && printf 'games::quiet: test\\ngames::loud: test\\nplain: test\\nlate: test\\ngames::wrong: test\\nslow: test\\n' && exit 0
 echo 'test result: ok. 1 passed; 0 failed'
 ";
 
@@ -15,6 +15,7 @@ const SANITIZER: &str = "#!/bin/sh
 for test do :; done
 case $test in
     late) sleep 60 ;;
+    slow) echo 'test result: ok. 0 passed; 0 failed; 1 ignored' ;;
     plain) echo 'test result: ok. 1 passed; 0 failed' ;;
     games::loud) echo 'test result: ok. 1 passed; 0 failed'; echo '========= ERROR SUMMARY: 0 errors'; echo '========= ERROR SUMMARY: 3 errors' ;;
     games::wrong) echo 'test result: FAILED. 0 passed; 1 failed'; echo '========= ERROR SUMMARY: 0 errors'; exit 1 ;;
@@ -65,17 +66,28 @@ fn the_ledger_has_every_test_and_goes_on() {
     assert_eq!(ledger(), ["games::loud\t3 found", "games::quiet\tclean"]);
     let output = script(&folder, &["run", "bundle", "ledger.tsv"], "2");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let all =
-        ["games::loud\t3 found", "games::quiet\tclean", "games::wrong\tfailed", "late\tnot ended", "plain\tno kernels"];
+    let all = [
+        "games::loud\t3 found",
+        "games::quiet\tclean",
+        "games::wrong\tfailed",
+        "late\tnot ended",
+        "plain\tno kernels",
+        "slow\tignored",
+    ];
     assert_eq!(ledger(), all);
-    // Nothing is left but, with more time, what did not end.
+    // Nothing is left but what failed and, with more time, what did not end.
+    let count = |name: &str| ledger().iter().filter(|line| line.starts_with(name)).count();
     script(&folder, &["run", "bundle", "ledger.tsv"], "2");
-    assert_eq!(ledger(), all);
+    assert_eq!((ledger().len(), count("games::wrong"), count("late")), (7, 2, 1));
     script(&folder, &["run", "bundle", "ledger.tsv"], "4");
-    assert_eq!(ledger().iter().filter(|line| line.starts_with("late")).count(), 2);
+    assert_eq!((ledger().len(), count("games::wrong"), count("late")), (9, 3, 2));
     // What was found is kept whole.
     let logs = fs::read_dir(folder.join("ledger.tsv.logs")).expect("logs");
     assert_eq!(logs.count(), 2);
+    // Another bundle's results would be taken for this one's.
+    program(&folder.join("bundle/test-p-t"), &TESTS.replace("plain", "other"));
+    let output = script(&folder, &["run", "bundle", "ledger.tsv"], "2");
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("of another bundle"));
 
     let page = folder.join("page.md");
     fs::write(&page, "# Page\n\n<!-- sanitizers -->\nold\n<!-- end -->\n\nend\n").expect("written");
@@ -89,5 +101,7 @@ fn the_ledger_has_every_test_and_goes_on() {
     ] {
         assert!(written.contains(line), "{line}\n{written}");
     }
+    fs::write(&page, "<!-- sanitizers -->\nold\n<!-- other -->\n<!-- end -->\n").expect("written");
+    assert!(!script(&folder, &["write", "ledger.tsv", "page.md"], "2").status.success(), "a slot without an end");
     assert!(!written.contains("old") && written.ends_with("<!-- end -->\n\nend\n"), "{written}");
 }

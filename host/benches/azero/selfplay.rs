@@ -13,7 +13,7 @@ use crate::output::{Table, number, percent};
 /// Simulations of an action.
 const SIMULATIONS: u32 = 64;
 /// Games side by side.
-const PARALLEL: u32 = 256;
+const PARALLEL: usize = 256;
 /// Games where the network is evaluated by the CPU, which would take hours for a thousand.
 const CPU_GAMES: usize = 2;
 
@@ -22,19 +22,21 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         Backend::Cuda => bench.games,
         Backend::Cpu => bench.games.min(CPU_GAMES),
         Backend::Simt => {
-            return bench.output.text("\nSELF-PLAY is left out: the simulator would take a day for a game.\n");
+            return bench.output.text("\nSELF-PLAY is left out: the simulator is too slow for whole games.\n");
         }
     };
     let precisions: &[Precision] =
         if bench.has_kernels() { &[Precision::F32, Precision::Bf16] } else { &[Precision::F32] };
-    let headers = ["leaves by", "games", "actions", "s", "actions/s", "simulations/s", "network alone/s", "network"];
-    let title = format!("SELF-PLAY, {SIMULATIONS} simulations an action, {PARALLEL} games side by side (wall time)");
+    let headers =
+        ["leaf evaluation", "games", "actions", "s", "actions/s", "simulations/s", "network alone/s", "its share"];
+    let parallel = games.min(PARALLEL) as u32;
+    let title = format!("SELF-PLAY, {SIMULATIONS} simulations an action, {parallel} games side by side (wall time)");
     let mut table = Table::new(&title, 1, &headers);
     for precision in precisions.iter().copied().map(Some).chain([None]) {
         let name =
             precision.map_or("uniform priors, no network".to_string(), |precision| format!("network, {precision}"));
         bench.output.progress(&name);
-        match measure(bench, precision, games) {
+        match measure(bench, precision, games, parallel) {
             Ok((report, alone)) => {
                 let played = report.played;
                 let simulations = (played.plies * u64::from(SIMULATIONS)) as f64;
@@ -60,22 +62,26 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     table.note(
-        "Network alone: positions a second of a full batch of leaves, calls back to back. Network: the time that so many evaluations as there were simulations take then, of the games' time; the last \
-         batches of a run are not full, and ends of games need no evaluation. Without a network the games are others."
+        "Network alone: positions a second of a full batch of leaves, calls back to back. Its share: the time of as many evaluations as there were simulations, at that rate, of the games' time; the last \
+         batches of a run are not full, and leaves where the game is over need no evaluation. Games without a network differ from those with one."
             .into(),
     );
     table.print(&mut bench.output)
 }
 
 /// Plays the games; and the positions a second of the network at the size of their batches.
-fn measure(bench: &Bench, precision: Option<Precision>, games: usize) -> Result<(SelfPlayReport, Option<f64>)> {
+fn measure(
+    bench: &Bench,
+    precision: Option<Precision>,
+    games: usize,
+    parallel: u32,
+) -> Result<(SelfPlayReport, Option<f64>)> {
     let search = SearchOptions { simulations: SIMULATIONS, seed: 27, ..SearchOptions::self_play() };
     let estimator = match precision {
         Some(precision) => Estimator::network(bench.network.clone(), "network")
             .with_options(EvaluatorOptions { precision, ..EvaluatorOptions::default() }),
         None => Estimator::Uniform,
     };
-    let parallel = PARALLEL.min(games as u32);
     let builder = SelfPlay::builder(estimator).search(search).games(games as u64).parallel(parallel);
     let report = builder.build(&bench.device)?.run(|_| ControlFlow::Continue(()))?;
     let batch = (parallel * search.leaves) as usize;
