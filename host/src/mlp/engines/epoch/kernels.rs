@@ -1,7 +1,8 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTask, EpochTask, cluster_blocks, mlp_epoch_classify, mlp_epoch_train, n_counters, n_values,
+    self, ClassifyTask, EpochTask, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify, mlp_epoch_train,
+    n_counters, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -115,6 +116,34 @@ impl Course {
     }
 }
 
+/// What launches find out about the range of the networks' numbers.
+#[derive(Debug)]
+pub(in crate::mlp) struct Range(Buffer<u32>);
+
+impl Range {
+    /// For `n_models` networks.
+    pub fn new(stream: &Stream, n_models: u32) -> Result<Self> {
+        Ok(Self(stream.alloc(n_models as usize * RANGE_WORDS)?))
+    }
+
+    /// Bytes that [`Range::new`] takes.
+    pub fn bytes(n_models: u32) -> u64 {
+        4 * u64::from(n_models) * RANGE_WORDS as u64
+    }
+
+    /// The networks whose numbers left the range of their scales in the last launch, so that what it wrote of them is worth nothing; waits for it.
+    pub fn left(&self, stream: &Stream) -> Result<Vec<usize>> {
+        let words = stream.read(&self.0)?;
+        Ok((0..).zip(words.chunks_exact(RANGE_WORDS)).filter(|(_, words)| words[0] != 0).map(|(at, _)| at).collect())
+    }
+
+    fn clear(&mut self, stream: &Stream, shape: Shape) -> Result<*mut u32> {
+        self.0.expect_len("words of the range", shape.n_models as usize * RANGE_WORDS)?;
+        stream.zero(&mut self.0)?;
+        Ok(self.0.as_mut_ptr())
+    }
+}
+
 /// The kernels.
 pub(in crate::mlp) struct Kernels {
     shape: Shape,
@@ -145,6 +174,7 @@ impl Kernels {
         values: &mut Buffer<f32>,
         set: &DeviceSet,
         course: &mut Course,
+        range: &mut Range,
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
@@ -167,6 +197,7 @@ impl Kernels {
             counters: course.counters.as_mut_ptr(),
             losses: course.losses.as_mut_ptr(),
             step_losses: course.step_losses.as_mut_ptr(),
+            range: range.clear(stream, shape)?,
             n_samples: course.n_samples,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -186,7 +217,13 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(&self, stream: &Stream, values: &Buffer<f32>, set: &mut DeviceSet) -> Result<()> {
+    pub fn classify(
+        &self,
+        stream: &Stream,
+        values: &Buffer<f32>,
+        set: &mut DeviceSet,
+        range: &mut Range,
+    ) -> Result<()> {
         let shape = self.shape;
         check_values(values, shape)?;
         set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
@@ -201,6 +238,7 @@ impl Kernels {
             classes: set.classes.as_mut_ptr(),
             losses: set.losses.as_mut_ptr(),
             active: set.active.as_mut_ptr(),
+            range: range.clear(stream, shape)?,
             n_samples: set.n,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -220,6 +258,7 @@ impl Kernels {
         values: &Buffer<f32>,
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
+        range: &mut Range,
     ) -> Result<()> {
         let shape = self.shape;
         check_values(values, shape)?;
@@ -235,6 +274,7 @@ impl Kernels {
             classes: std::ptr::null_mut(),
             losses: std::ptr::null_mut(),
             active: std::ptr::null_mut(),
+            range: range.clear(stream, shape)?,
             n_samples: n as u32,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -254,6 +294,11 @@ impl Kernels {
 
 fn check_values(values: &Buffer<f32>, shape: Shape) -> Result<()> {
     values.expect_len("weights", shape.n_values() * shape.n_models as usize)
+}
+
+/// Most pixels of a network whose blocks have so much shared memory.
+pub(super) fn most_inputs(shared_bytes: u32) -> u32 {
+    max_inputs(shared_bytes)
 }
 
 /// Blocks of a network's cluster.

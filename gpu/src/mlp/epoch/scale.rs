@@ -1,0 +1,420 @@
+//! The powers of two by which operands are multiplied before they are split into halves, found from the weights at the beginning of a launch.
+//!
+//! Half precision has 11 bits between 2⁻¹⁴ and 65,504. A weight, a hidden value or a gradient is split where its two halves keep what single precision keeps only if it
+//! lies high enough in that range, and not above it. So every hidden unit `j` has a scale η, every class `k` a scale τ, all powers of two, and
+//!
+//! ```text
+//!   what is split                      largest at the beginning of a launch
+//!   W1[., j] 2⁸ η                      2⁹ to 2¹⁰, the bias counted as a weight: this is what η is made by
+//!   h[j] η                             below 2¹²: the weights above, times pixels from 0 to 1, added up
+//!   W2[j, k] τ / η                     2 to 4 over all j: this is what τ is made by; less in a class beyond the last two rules below
+//!   dz2[k] 2¹⁴ τ' / τ                  2¹⁴; τ' is the least τ
+//!   dz1[j] ½ τ' / η                    8: at most Σ |dz2| max |W2| ≤ 2 max |W2|
+//! ```
+//!
+//! η and τ are the same for any network that another one becomes by multiplying a unit's weights by a power of two and dividing its row of `W2` by it, up to that factor:
+//! so the halves, and with them the results, are the same bits. Where h η is typical, between 2⁻¹ and 2⁵, a class whose largest |W2| / η is below 2⁻¹² adds nothing to the logits: τ
+//! grows no further than for that, and no further than 2⁸ τ', so that weights which begin at 0 have room to grow.
+//!
+//! # Bounds
+//! A number `a` (scaled as above) is `a₁ + 2⁻¹¹ a₂`, two halves ([`split_f16_apart`](crate::cuda::mma::split_f16_apart)): what is lost is at most 2⁻²³ |a|, or 2⁻³⁶ where that is more. Of a
+//! product three of four parts are summed, the fourth is at most 2⁻²² |a| |b|. `W1` alone is `a₁ + a₂`: 2⁻²³ |a|, or 2⁻²⁵; pixels are one half, exactly. Sums of `n` terms are in single
+//! precision, and lose at most 2⁻²³ of the sum of absolute values a term. So, with `c = (4 + n) 2⁻²³`,
+//!
+//! ```text
+//!   |error of z1[j]|    ≤ c Σ x |W1[., j]|  +  2⁻³⁴ max |W1[., j]| Σ x
+//!   |error of Σ a b|    ≤ c Σ |a| |b|  +  2⁻³⁵ Σ (|a| + |b|)  +  2⁻⁵⁰ n       of the others, scaled
+//! ```
+//!
+//! The second terms matter where a row has weights 2¹² (`W1`) or 2¹⁵ times as large as those that decide its sum.
+//!
+//! # What leaves the range
+//! Scales are those of the launch's beginning. A weight that grows past 2⁶ (`W1`) or 2¹⁴ (`W2`) times the largest of the beginning, or a scale beyond what single precision can undo ([`MOST`]), becomes an infinite half or a scale that
+//! is no number: 0 · ∞ is none either, so every logit of the batch and all that follows is none. The launch sees it at its end and raises a flag; the host makes
+//! the epoch again from the weights before it. Nothing is lost to this in the loop over the steps.
+
+use crate::cuda::math::opaque;
+use crate::cuda::shared::Shared;
+use crate::cuda::sync::{sync_cluster, sync_threads};
+use crate::cuda::warp::{ALL, shuffle_xor};
+use crate::cuda::{atomic, memory, wgmma};
+
+use super::forward::{Four, Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
+use super::{CLASSES, HIDDEN, unroll};
+
+/// `W1`'s scale by that of the hidden values.
+pub(super) const W1_BY_HIDDEN: f32 = 256.0;
+/// dz2's scale in the class with the least τ.
+const GRADIENT: f32 = 16_384.0;
+/// What dz1 is multiplied by after the product, which has the scales of dz2 and of `W2`.
+pub(super) const DZ1_BY_PRODUCT: f32 = 1.0 / 32_768.0;
+/// What the second halves are worth.
+pub(super) const SECOND: f32 = 1.0 / 2048.0;
+/// Largest exponent, up or down, of a unit's weights, and largest of `|W2| / η`, that scales are made for.
+pub const MOST: i32 = 32;
+/// The exponent of `|W2| / η` below which a class is not scaled up.
+const LEAST_CLASS: i32 = -12;
+/// How much further than the largest class another one is scaled up, as an exponent.
+const CLASS_SPREAD: i32 = 8;
+/// Words of what a launch finds out about a network: whether it left the range, then the bits of each class's largest `|W2| / η`.
+pub const RANGE_WORDS: usize = 1 + CLASSES as usize;
+
+/// Exponent of the float whose bits these are, its sign aside: 128 for what is not finite, -127 below the normal numbers.
+#[inline(always)]
+fn exponent(bits: u32) -> i32 {
+    (bits >> 23 & 0xFF) as i32 - 127
+}
+
+/// `2^exponent`; not a number where a float has no such exponent.
+#[inline(always)]
+fn power(exponent: i32) -> f32 {
+    f32::from_bits(if exponent.unsigned_abs() <= 126 { ((exponent + 127) as u32) << 23 } else { 0x7FC0_0000 })
+}
+
+/// log2 of η of a unit whose largest weight has these bits; far out of range if that cannot be scaled.
+#[inline(always)]
+fn unit_exponent(bits: u32) -> i32 {
+    let largest = exponent(bits);
+    match bits {
+        // A unit without weights is 0 and stays so.
+        0 => 1,
+        _ if largest.unsigned_abs() <= MOST as u32 => 1 - largest,
+        _ => i32::MAX / 2,
+    }
+}
+
+/// log2 of the least τ, of all classes, by the largest of their `|W2| / η`.
+#[inline(always)]
+fn least_class_exponent(largest: u32) -> i32 {
+    let largest = exponent(largest);
+    if largest > MOST { i32::MAX / 2 } else { 1 - largest.max(LEAST_CLASS) }
+}
+
+/// log2 of τ of a class with this largest `|W2| / η`; `least` is that of the least τ.
+#[inline(always)]
+fn class_exponent(bits: u32, least: i32) -> i32 {
+    (1 - exponent(bits).max(LEAST_CLASS)).min(least + CLASS_SPREAD)
+}
+
+/// Factors in shared memory, `[HIDDEN]` or `[CLASSES]` f32 each.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(super) enum Table {
+    /// η.
+    Unit,
+    /// From the sum of x dz1 to the change of `W1`, both scaled, but for the rate.
+    FirstStep,
+    /// From the sum of h dz2 to the change of `W2`, both scaled, but for the rate: times [`Table::SecondStepClass`].
+    SecondStep,
+    /// The class's part of it.
+    SecondStepClass,
+    /// 1 / τ.
+    Logit,
+    /// Scale of dz2.
+    Gradient,
+}
+
+/// Bytes of the tables.
+pub(super) const BYTES: u32 = 6 * 4 * CLASSES;
+
+const _: () = assert!(CLASSES == HIDDEN, "all tables have one length");
+
+/// The tables of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Scales(pub Shared<f32>);
+
+impl Scales {
+    /// The value of a unit or class below 16.
+    #[inline(always)]
+    pub fn get(self, table: Table, number: u32) -> f32 {
+        // SAFETY: six tables of 16 values.
+        unsafe { self.0.get_unchecked(table as u32 * CLASSES + number) }
+    }
+
+    /// Those of classes 4 `quad` to 4 `quad` + 3.
+    #[inline(always)]
+    pub fn four(self, table: Table, quad: u32) -> Four {
+        // SAFETY: as above, four at a time; the tables are aligned to 16 bytes.
+        unsafe { Shared::<Four>::from_address(self.0.base(), BYTES / 16).get_unchecked(table as u32 * 4 + quad) }
+    }
+
+    /// Those of `number` (even) and `number + 1`.
+    #[inline(always)]
+    pub fn pair(self, table: Table, number: u32) -> [f32; 2] {
+        // SAFETY: as above, two at a time.
+        let pair = unsafe {
+            Shared::<u64>::from_address(self.0.base(), BYTES / 8).get_unchecked((table as u32 * CLASSES + number) / 2)
+        };
+        [f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32)]
+    }
+
+    #[inline(always)]
+    fn set(self, table: Table, number: u32, value: f32) {
+        self.0.set(table as u32 * CLASSES + number, value);
+    }
+
+    /// Writes the values of unit and class `number`.
+    #[inline(always)]
+    fn make(self, number: u32, unit: u32, class: u32, largest_class: u32) {
+        let unit = unit_exponent(unit);
+        let least = least_class_exponent(largest_class);
+        let class = class_exponent(class, least);
+        let (eta, least_tau, tau) = (power(unit), power(least), power(class));
+        self.set(Table::Unit, number, eta);
+        self.set(Table::FirstStep, number, (W1_BY_HIDDEN / (GRADIENT * DZ1_BY_PRODUCT)) * eta * eta / least_tau);
+        self.set(Table::SecondStep, number, 1.0 / (eta * eta));
+        self.set(Table::SecondStepClass, number, tau * tau / (GRADIENT * least_tau));
+        self.set(Table::Logit, number, 1.0 / tau);
+        self.set(Table::Gradient, number, GRADIENT * least_tau / tau);
+    }
+}
+
+/// What a thread has of a network, scaled; `b2` is not.
+#[derive(Clone, Copy)]
+pub(super) struct Values {
+    /// Its share of `W1`.
+    pub w1: Weights,
+    /// Its share of `W2`, in the two warps from [`W2_WARP`] on: units g, g + 8 and classes 2t, 2t + 1 of the warp's eight.
+    pub w2: [f32; 4],
+    /// Its share of `b2`.
+    pub b2: [f32; 2],
+}
+
+/// The warp that has the first eight classes of `W2` and `b2`; the next has the others.
+pub(super) const W2_WARP: u32 = 4;
+
+/// Loads a network, finds its scales, and writes its operands. A barrier must follow before they are read.
+///
+/// # Safety
+/// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`] words, 0 before the launch, that
+/// only clusters with this network write.
+#[inline(always)]
+pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f32, range: *mut u32) -> Values {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let scales = tiles.scales();
+    let largest_weights = tiles.scratch();
+    let mut w1: Weights = [[[0.0; 8]; 2]; 3];
+    // SAFETY: numbers below n_values.
+    for_each_weight(&mut w1, sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    // Bits of floats without their sign are in the order of the floats, what is no number last.
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let mut most = 0;
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+                    });
+                });
+            });
+            let most = over_rows(most);
+            if g == 0 {
+                atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+            }
+        });
+    });
+    // Every warp's share is in before anybody scales by it.
+    sync_threads();
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
+            let scale = W1_BY_HIDDEN * power(unit);
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        w1[I][TILE][4 * U + 2 * R + E] *= scale;
+                    });
+                });
+            });
+        });
+    });
+    unroll!(I in [0, 1, 2] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            unroll!(TILE in [0, 1] {
+                store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
+            });
+        }
+    });
+    wgmma::publish();
+
+    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+    let class = class_tile % 2 * 8 + 2 * t;
+    let mut w2 = [0f32; 4];
+    let mut b2 = [0f32; 2];
+    if class_tile < 2 {
+        // SAFETY: numbers below n_values.
+        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
+        unroll!(C in [0, 1, 2, 3] {
+            let unit = g + 8 * (C as u32 / 2);
+            w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
+        });
+        unroll!(C in [0, 1] {
+            b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
+            let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
+            let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
+            if g == 0 {
+                // SAFETY: below RANGE_WORDS; only atomics write there.
+                unsafe { atomic::max_u32(range.add(1 + (class + C as u32) as usize), most) };
+            }
+        });
+    }
+    // The classes' largest weights of all blocks are in.
+    sync_cluster();
+    if tiles.me.thread() < CLASSES {
+        let number = tiles.me.thread();
+        let mut largest = 0;
+        let mut class = 0;
+        while class < CLASSES {
+            // SAFETY: below RANGE_WORDS. Other clusters with this network add what this one has added already.
+            largest = unsafe { memory::load(range, 1 + class as usize) }.max(largest);
+            class += 1;
+        }
+        // SAFETY: as above.
+        let own = unsafe { memory::load(range, 1 + number as usize) };
+        scales.make(number, largest_weights.get(number), own, largest);
+    }
+    // The tables are there.
+    sync_threads();
+    // The same condition in plain sight would put a barrier into each arm.
+    if opaque(class_tile) < 2 {
+        unroll!(C in [0, 1, 2, 3] {
+            let unit = g + 8 * (C as u32 / 2);
+            w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
+        });
+        store_w2(tiles, class_tile, w2);
+        if g == 0 {
+            tiles.set_b2(class, b2);
+        }
+    }
+    Values { w1, w2, b2 }
+}
+
+/// The largest over the eight lanes with the same columns.
+#[inline(always)]
+fn over_rows(value: u32) -> u32 {
+    let mut most = value;
+    unroll!(STEP in [4, 8, 16] {
+        most = shuffle_xor(ALL, most, STEP as u32).max(most);
+    });
+    most
+}
+
+/// Writes a network back, unscaled; whether all of it is finite.
+///
+/// # Safety
+/// As [`load_network`], whose scales these are.
+#[inline(always)]
+pub(super) unsafe fn store_network(tiles: &Tiles, sizes: &Sizes, network: &mut Values, values: *mut f32) -> bool {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let scales = tiles.scales();
+    let mut finite = true;
+    let mut store = |number: usize, value: f32| {
+        finite &= value.is_finite();
+        // SAFETY: numbers below n_values; every weight has one owner, b2 the block of rank 0.
+        unsafe { memory::store(values, number, value) };
+    };
+    unroll!(U in [0, 1] {
+        let scale = scales.pair(Table::Unit, U as u32 * 8 + 2 * t);
+        unroll!(E in [0, 1] {
+            let scale = 1.0 / (W1_BY_HIDDEN * scale[E]);
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        network.w1[I][TILE][4 * U + 2 * R + E] *= scale;
+                    });
+                });
+            });
+        });
+    });
+    for_each_weight(&mut network.w1, sizes, |weight, number| store(number, *weight));
+    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+    let class = class_tile % 2 * 8 + 2 * t;
+    if class_tile < 2 {
+        unroll!(C in [0, 1, 2, 3] {
+            let (unit, class) = (g + 8 * (C as u32 / 2), class + C as u32 % 2);
+            if let Some(number) = sizes.second_layer(unit, class) {
+                store(number, network.w2[C] * (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class)));
+            }
+        });
+        if sizes.rank == 0 && g == 0 {
+            unroll!(C in [0, 1] {
+                if let Some(number) = sizes.second_layer(HIDDEN, class + C as u32) {
+                    store(number, network.b2[C]);
+                }
+            });
+        }
+    }
+    finite
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::mma::{split_f16, split_f16_apart, unpack_f16};
+
+    /// The two halves of `a` as `W1` has them, and as the others do.
+    fn halves(a: f32) -> [[f64; 2]; 2] {
+        let of = |[large, small]: [u32; 2], worth: f64| {
+            [f64::from(unpack_f16(large)[0]), f64::from(unpack_f16(small)[0]) * worth]
+        };
+        [of(split_f16(a, 0.0), 1.0), of(split_f16_apart(a, 0.0), f64::from(SECOND))]
+    }
+
+    /// Floats of all exponents from -60 to 15, with fractions that are hard to halve.
+    fn floats() -> impl Iterator<Item = f32> {
+        let fractions =
+            (0..512u32).map(|n| n.wrapping_mul(0x9E37_79B9) >> 9).chain([0, 1, 0x7F_FFFF, 0x00_1000, 0x00_1001]);
+        fractions.flat_map(|fraction| (-60..=15).map(move |e| f32::from_bits(((e + 127) as u32) << 23 | fraction)))
+    }
+
+    #[test]
+    fn halves_and_products_keep_the_bounds_of_the_page() {
+        for a in floats().filter(|&a| a <= 65_504.0) {
+            let exact = f64::from(a);
+            let [near, apart] = halves(a);
+            let lost = (near[0] + near[1] - exact).abs();
+            assert!(lost <= (exact * 2f64.powi(-23)).max(2f64.powi(-25)), "{a}: {lost}");
+            let lost = (apart[0] + apart[1] - exact).abs();
+            assert!(lost <= (exact * 2f64.powi(-23)).max(2f64.powi(-36)), "{a}: {lost}");
+            let b = f32::from_bits(a.to_bits().wrapping_mul(0x85EB_CA6B) & 0x007F_FFFF | 127 << 23);
+            for b in [b, b * 1e-3, b * 1e4, b * 1e-9] {
+                let [_, other] = halves(b);
+                let found = apart[0] * other[0] + apart[1] * other[0] + apart[0] * other[1];
+                let (exact, size) = (exact * f64::from(b), f64::from(a) + f64::from(b));
+                let bound = exact * 2f64.powi(-21) + size * 2f64.powi(-35) + 2f64.powi(-50);
+                assert!((found - exact).abs() <= bound, "{a} times {b}: {found} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn scales_are_exact_and_put_the_largest_where_the_page_says() {
+        for e in -MOST..=MOST {
+            for largest in [power(e), power(e) * 1.999] {
+                let eta = power(unit_exponent(largest.to_bits()));
+                assert!((512.0..1024.0).contains(&(largest * W1_BY_HIDDEN * eta)), "2^{e}: {eta}");
+                let least = least_class_exponent(largest.to_bits());
+                let tau = power(class_exponent(largest.to_bits(), least));
+                assert_eq!(tau, power(least));
+                let scaled = largest * tau;
+                assert!(scaled < 4.0 && (scaled >= 2.0 || e < LEAST_CLASS), "2^{e}: {tau}");
+                // A small class beside it.
+                let small = power(class_exponent((largest * power(-20)).to_bits(), least));
+                assert_eq!(small, (tau * power(CLASS_SPREAD)).min(power(1 - LEAST_CLASS)));
+                assert_eq!(power(class_exponent(0, least)), small, "a class without weights");
+            }
+        }
+        // A unit without weights has a scale; what is too large, too small or no number has none.
+        assert_eq!(power(unit_exponent(0)), 2.0);
+        for bits in
+            [power(MOST + 1).to_bits(), f32::INFINITY.to_bits(), f32::NAN.to_bits(), 1, power(-MOST - 1).to_bits()]
+        {
+            assert!(power(unit_exponent(bits)).is_nan() && power(-unit_exponent(bits)).is_nan(), "{bits:x}");
+        }
+        for bits in [power(MOST + 1).to_bits(), f32::INFINITY.to_bits(), f32::NAN.to_bits()] {
+            let least = least_class_exponent(bits);
+            assert!(power(least).is_nan(), "{bits:x}");
+        }
+        assert_eq!(power(least_class_exponent(0)), power(1 - LEAST_CLASS));
+    }
+}
