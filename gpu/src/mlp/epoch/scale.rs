@@ -9,7 +9,7 @@
 //!   h[j] η                             below 2¹²: the weights above, times pixels from 0 to 1, added up
 //!   W2[j, k] τ / η                     2 to 4 over all j: this is what τ is made by; less in a class beyond the last two rules below
 //!   dz2[k] 2¹⁴ τ' / τ                  2¹⁴; τ' is the least τ
-//!   dz1[j] ½ τ' / η                    8: at most Σ |dz2| max |W2| ≤ 2 max |W2|
+//!   dz1[j] ½ τ' / η                    4: at most Σ |dz2| max |W2| ≤ 2 max |W2|
 //! ```
 //!
 //! η and τ are the same for any network that another one becomes by multiplying a unit's weights by a power of two and dividing its row of `W2` by it, up to that factor:
@@ -26,7 +26,7 @@
 //!   |error of Σ a b|    ≤ c Σ |a| |b|  +  2⁻³⁵ Σ (|a| + |b|)  +  2⁻⁵⁰ n       of the others, scaled
 //! ```
 //!
-//! The second terms matter where a row has weights 2¹² (`W1`) or 2¹⁵ times as large as those that decide its sum.
+//! The second terms matter where a row has weights 2¹² (`W1`) or 2¹⁵ times as large as those that decide its sum, or falls so far below what it was at the beginning.
 //!
 //! # What leaves the range
 //! Scales are those of the launch's beginning. A weight that grows past 2⁶ (`W1`) or 2¹⁴ (`W2`) times the largest of the beginning, or a scale beyond what single precision can undo ([`MOST`]), becomes an infinite half or a scale that

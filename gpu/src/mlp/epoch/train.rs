@@ -365,7 +365,6 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let dz1 = operand(tiles.dz1());
     let factor = -rate * (1.0 / (255.0 * PIXEL));
     let scales = tiles.scales();
-    let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
         let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
@@ -402,6 +401,8 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
             });
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
+            // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
+            let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {
                 let gradient = &gradient[TILE];
                 unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {

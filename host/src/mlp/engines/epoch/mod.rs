@@ -164,6 +164,8 @@ impl Train for EpochEngine {
         if range.left(stream)?.is_empty() {
             return Ok(outcome(&course.step_losses(stream)?, plan.from_step));
         }
+        // What the launch wrote is worth nothing, also where the spare engine fails.
+        stream.copy(values, 0, kept, 0, shape.n_values())?;
         let (outcome, state) = spare.train(&unpack(&stream.read(kept)?, *shape), plan)?;
         stream.write(values, 0, &pack(&state, *shape)?)?;
         Ok(outcome)

@@ -133,11 +133,11 @@ impl SideBySide {
             trained += start.elapsed();
             epochs += 1;
             for (report, outcome) in reports.iter_mut().zip(outcomes) {
-                report.repeated_epochs += u64::from(outcome.repeated);
                 if outcome.bad_step.is_some() && report.diverged.is_none() {
                     report.diverged = Some(epochs);
                 }
                 if report.diverged.is_none() {
+                    report.repeated_epochs += u64::from(outcome.repeated);
                     report.epochs.push(SweepEpoch { epoch: epochs, loss: outcome.loss_sum / *n_samples as f64 });
                 }
             }
