@@ -4,7 +4,7 @@ use crate::cuda::mailbox::Mailbox;
 use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, thread_idx_x, warp_index};
-use crate::cuda::warp::ALL;
+use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{atomic, kernel, math, memory, wgmma};
 
 use super::forward::{
@@ -362,7 +362,8 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
-    let dz1 = operand(tiles.dz1());
+    // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
+    let dz1 = operand(shuffle(ALL, tiles.dz1(), 0));
     let factor = -rate * (1.0 / (255.0 * PIXEL));
     let scales = tiles.scales();
     // The lane's words of 16 rows of its group in a quartet.

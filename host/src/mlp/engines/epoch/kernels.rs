@@ -116,31 +116,37 @@ impl Course {
     }
 }
 
-/// What launches find out about the range of the networks' numbers.
+/// The networks: their values, and what launches find out about the range of their numbers.
 #[derive(Debug)]
-pub(in crate::mlp) struct Range(Buffer<u32>);
+pub(in crate::mlp) struct Networks {
+    /// `[n_models, n_values]`.
+    pub values: Buffer<f32>,
+    range: Buffer<u32>,
+}
 
-impl Range {
-    /// For `n_models` networks.
-    pub fn new(stream: &Stream, n_models: u32) -> Result<Self> {
-        Ok(Self(stream.alloc(n_models as usize * RANGE_WORDS)?))
+impl Networks {
+    /// Takes the memory of those of `shape`.
+    pub fn new(stream: &Stream, shape: Shape) -> Result<Self> {
+        let models = shape.n_models as usize;
+        Ok(Self { values: stream.alloc(models * shape.n_values())?, range: stream.alloc(models * RANGE_WORDS)? })
     }
 
-    /// Bytes that [`Range::new`] takes.
-    pub fn bytes(n_models: u32) -> u64 {
-        4 * u64::from(n_models) * RANGE_WORDS as u64
+    /// Bytes that [`Networks::new`] takes.
+    pub fn bytes(shape: Shape) -> u64 {
+        4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64
     }
 
     /// The networks whose numbers left the range of their scales in the last launch, so that what it wrote of them is worth nothing; waits for it.
     pub fn left(&self, stream: &Stream) -> Result<Vec<usize>> {
-        let words = stream.read(&self.0)?;
+        let words = stream.read(&self.range)?;
         Ok((0..).zip(words.chunks_exact(RANGE_WORDS)).filter(|(_, words)| words[0] != 0).map(|(at, _)| at).collect())
     }
 
-    fn clear(&mut self, stream: &Stream, shape: Shape) -> Result<*mut u32> {
-        self.0.expect_len("words of the range", shape.n_models as usize * RANGE_WORDS)?;
-        stream.zero(&mut self.0)?;
-        Ok(self.0.as_mut_ptr())
+    /// Checks them before a launch, which finds nothing yet.
+    fn check(&mut self, stream: &Stream, shape: Shape) -> Result<()> {
+        self.values.expect_len("weights", shape.n_values() * shape.n_models as usize)?;
+        self.range.expect_len("words of the range", RANGE_WORDS * shape.n_models as usize)?;
+        stream.zero(&mut self.range)
     }
 }
 
@@ -171,15 +177,14 @@ impl Kernels {
     pub fn train(
         &self,
         stream: &Stream,
-        values: &mut Buffer<f32>,
+        networks: &mut Networks,
         set: &DeviceSet,
         course: &mut Course,
-        range: &mut Range,
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         course.seeds.expect_len("seeds", shape.n_models as usize)?;
         set.labels.expect_len("labels", course.n_samples as usize)?;
         set.images.expect_len("images", course.n_samples as usize * shape.n_inputs as usize)?;
@@ -189,7 +194,7 @@ impl Kernels {
         let task = EpochTask {
             images: set.images.as_ptr(),
             labels: set.labels.as_ptr(),
-            values: values.as_mut_ptr(),
+            values: networks.values.as_mut_ptr(),
             seeds: course.seeds.as_ptr(),
             learning_rates: course.rates.as_ptr(),
             order: course.order.as_mut_ptr(),
@@ -197,7 +202,7 @@ impl Kernels {
             counters: course.counters.as_mut_ptr(),
             losses: course.losses.as_mut_ptr(),
             step_losses: course.step_losses.as_mut_ptr(),
-            range: range.clear(stream, shape)?,
+            range: networks.range.as_mut_ptr(),
             n_samples: course.n_samples,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -217,15 +222,9 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(
-        &self,
-        stream: &Stream,
-        values: &Buffer<f32>,
-        set: &mut DeviceSet,
-        range: &mut Range,
-    ) -> Result<()> {
+    pub fn classify(&self, stream: &Stream, networks: &mut Networks, set: &mut DeviceSet) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
         set.active.expect_len("active units", (shape.n_hidden * shape.n_models) as usize)?;
         stream.zero(&mut set.active)?;
@@ -233,12 +232,12 @@ impl Kernels {
         let task = ClassifyTask {
             images: set.images.as_ptr(),
             labels: set.labels.as_ptr(),
-            values: values.as_ptr(),
+            values: networks.values.as_ptr(),
             logits: std::ptr::null_mut(),
             classes: set.classes.as_mut_ptr(),
             losses: set.losses.as_mut_ptr(),
             active: set.active.as_mut_ptr(),
-            range: range.clear(stream, shape)?,
+            range: networks.range.as_mut_ptr(),
             n_samples: set.n,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -255,13 +254,12 @@ impl Kernels {
     pub fn logits(
         &self,
         stream: &Stream,
-        values: &Buffer<f32>,
+        networks: &mut Networks,
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
-        range: &mut Range,
     ) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         let n = images.len() / shape.n_inputs as usize;
         images.expect_len("images", n * shape.n_inputs as usize)?;
         logits.expect_len("logits", n * shape.n_classes as usize)?;
@@ -269,12 +267,12 @@ impl Kernels {
         let task = ClassifyTask {
             images: images.as_ptr(),
             labels: std::ptr::null(),
-            values: values.as_ptr(),
+            values: networks.values.as_ptr(),
             logits: logits.as_mut_ptr(),
             classes: std::ptr::null_mut(),
             losses: std::ptr::null_mut(),
             active: std::ptr::null_mut(),
-            range: range.clear(stream, shape)?,
+            range: networks.range.as_mut_ptr(),
             n_samples: n as u32,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -290,10 +288,6 @@ impl Kernels {
         // SAFETY: the shape is the kernel's own; the callers above checked every array of the task, and the arrays outlive the stream's work as in `train`.
         unsafe { stream.launch(&self.classify, launch, (task,)) }
     }
-}
-
-fn check_values(values: &Buffer<f32>, shape: Shape) -> Result<()> {
-    values.expect_len("weights", shape.n_values() * shape.n_models as usize)
 }
 
 /// Most pixels of a network whose blocks have so much shared memory.

@@ -15,7 +15,7 @@ use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Residence};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
-use kernels::{Course, DeviceSet, Kernels, Range, Shape};
+use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
 pub(in crate::mlp) use side_by_side::SideBySide;
 use spare::Spare;
 
@@ -87,7 +87,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let course = train.map_or(0, |n| Course::bytes(n as u32, setup.options.batch, n_models));
     Ok(Memory::default()
         // Those of before an epoch are kept.
-        .on_device("weights", 2 * 4 * shape.n_values() as u64 * u64::from(n_models) + Range::bytes(n_models))
+        .on_device("weights", Networks::bytes(shape) + 4 * shape.n_values() as u64 * u64::from(n_models))
         .on_device("sets", of_sets)
         .on_device("orders and losses", course)
         .on_device("spare engine", spare.device()))
@@ -110,9 +110,8 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
         None => None,
     };
     let mut engine = EpochEngine {
-        values: stream.alloc(shape.n_values())?,
+        networks: Networks::new(&stream, shape)?,
         kept: stream.alloc(shape.n_values())?,
-        range: Range::new(&stream, 1)?,
         spare: Spare::new(device, &setup),
         classified_by: Engine::Epoch,
         sets: Vec::new(),
@@ -136,9 +135,9 @@ struct Training {
 
 /// One network in training, or in use.
 struct EpochEngine {
-    values: Buffer<f32>,
+    /// The only one.
+    networks: Networks,
     kept: Buffer<f32>,
-    range: Range,
     spare: Spare,
     classified_by: Engine,
     /// The training set first.
@@ -151,7 +150,7 @@ struct EpochEngine {
 
 impl Train for EpochEngine {
     fn train(&mut self, plan: &EpochPlan<'_>, _: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
-        let Self { values, kept, range, spare, sets, training, kernels, stream, shape, .. } = self;
+        let Self { networks, kept, spare, sets, training, kernels, stream, shape, .. } = self;
         let (Some(Training { course, rates }), Some((_, set))) = (training, sets.first()) else {
             return Err(Error::Order { what: "engine", reason: "it was opened without a training set".into() });
         };
@@ -160,14 +159,14 @@ impl Train for EpochEngine {
             course.set_rates(stream, &new)?;
             *rates = new;
         }
-        kernels.train(stream, values, set, course, range, plan.epoch, plan.from_step)?;
-        if range.left(stream)?.is_empty() {
+        kernels.train(stream, networks, set, course, plan.epoch, plan.from_step)?;
+        if networks.left(stream)?.is_empty() {
             return Ok(outcome(&course.step_losses(stream)?, plan.from_step));
         }
         // What the launch wrote is worth nothing, also where the spare engine fails.
-        stream.copy(values, 0, kept, 0, shape.n_values())?;
+        stream.copy(&mut networks.values, 0, kept, 0, shape.n_values())?;
         let (outcome, state) = spare.train(&unpack(&stream.read(kept)?, *shape), plan)?;
-        stream.write(values, 0, &pack(&state, *shape)?)?;
+        stream.write(&mut networks.values, 0, &pack(&state, *shape)?)?;
         Ok(outcome)
     }
 
@@ -180,16 +179,16 @@ impl Train for EpochEngine {
     }
 
     fn classify(&mut self, SetId(at): SetId) -> Result<Classified> {
-        let Self { values, range, spare, classified_by, sets, kernels, stream, shape, .. } = self;
+        let Self { networks, spare, classified_by, sets, kernels, stream, shape, .. } = self;
         let n_sets = sets.len();
         let Some((images, set)) = sets.get_mut(at) else {
             return Err(Error::shape("data set", format!("below {n_sets}"), at));
         };
-        kernels.classify(stream, values, set, range)?;
+        kernels.classify(stream, networks, set)?;
         *classified_by = Engine::Epoch;
-        if !range.left(stream)?.is_empty() {
+        if !networks.left(stream)?.is_empty() {
             *classified_by = Engine::Layers;
-            return spare.classify(&unpack(&stream.read(values)?, *shape), images);
+            return spare.classify(&unpack(&stream.read(&networks.values)?, *shape), images);
         }
         let (classes, losses, active) = set.found(stream)?;
         Ok(Classified {
@@ -200,32 +199,32 @@ impl Train for EpochEngine {
     }
 
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
-        let Self { values, range, spare, kernels, stream, shape, .. } = self;
+        let Self { networks, spare, kernels, stream, shape, .. } = self;
         let n = images.len() / shape.n_inputs as usize;
         let on_device = stream.upload(images)?;
         let mut logits = stream.alloc(n * shape.n_classes as usize)?;
-        kernels.logits(stream, values, &on_device, &mut logits, range)?;
-        if !range.left(stream)?.is_empty() {
-            return spare.logits(&unpack(&stream.read(values)?, *shape), images);
+        kernels.logits(stream, networks, &on_device, &mut logits)?;
+        if !networks.left(stream)?.is_empty() {
+            return spare.logits(&unpack(&stream.read(&networks.values)?, *shape), images);
         }
         stream.read(&logits)
     }
 
     fn keep(&mut self) -> Result<()> {
-        self.stream.copy(&mut self.kept, 0, &self.values, 0, self.shape.n_values())
+        self.stream.copy(&mut self.kept, 0, &self.networks.values, 0, self.shape.n_values())
     }
 
     fn restore(&mut self) -> Result<()> {
-        self.stream.copy(&mut self.values, 0, &self.kept, 0, self.shape.n_values())
+        self.stream.copy(&mut self.networks.values, 0, &self.kept, 0, self.shape.n_values())
     }
 
     fn state(&mut self) -> Result<TrainState> {
-        Ok(unpack(&self.stream.read(&self.values)?, self.shape))
+        Ok(unpack(&self.stream.read(&self.networks.values)?, self.shape))
     }
 
     fn set_state(&mut self, state: &TrainState) -> Result<()> {
         let values = pack(state, self.shape)?;
-        self.stream.write(&mut self.values, 0, &values)
+        self.stream.write(&mut self.networks.values, 0, &values)
     }
 
     fn engine(&self) -> Engine {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::kernels::{Course, DeviceSet, Kernels, Range, Shape};
+use super::kernels::{Course, DeviceSet, Kernels, Networks, Shape};
 use super::spare::Spare;
 use super::{fits, outcome, pack, unpack};
 use crate::mlp::engines::{EpochPlan, Setup};
@@ -17,10 +17,9 @@ use crate::{Buffer, Device, Error, Result, Stream};
 /// All models on the device at once.
 pub(in crate::mlp) struct SideBySide {
     first_values: Vec<f32>,
-    values: Buffer<f32>,
+    networks: Networks,
     /// The values before an epoch.
     kept: Buffer<f32>,
-    range: Range,
     spare: Spare,
     set: DeviceSet,
     test: Option<(Arc<Dataset>, DeviceSet)>,
@@ -48,9 +47,8 @@ impl SideBySide {
         let stream = device.stream()?;
         let mean = options.reduction == Reduction::Mean;
         Ok(Self {
-            values: stream.alloc(first_values.len())?,
+            networks: Networks::new(&stream, shape)?,
             kept: stream.alloc(first_values.len())?,
-            range: Range::new(&stream, shape.n_models)?,
             spare: Spare::new(device, setup),
             // Only classified sets need room for each model's answers.
             set: DeviceSet::new(&stream, train, alone)?,
@@ -77,23 +75,10 @@ impl SideBySide {
         models: &[(u32, f64)],
         told: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(Vec<SweepModel>, Duration)> {
-        let Self {
-            first_values,
-            values,
-            kept,
-            range,
-            spare,
-            set,
-            course,
-            kernels,
-            stream,
-            n_samples,
-            options,
-            shape,
-            test,
-        } = self;
+        let Self { first_values, networks, kept, spare, set, course, kernels, stream, n_samples, options, shape, test } =
+            self;
         let alone = Shape { n_models: 1, ..*shape };
-        stream.write(values, 0, first_values)?;
+        stream.write(&mut networks.values, 0, first_values)?;
         let mut reports: Vec<SweepModel> = models.iter().map(|&(seed, rate)| SweepModel::new(seed, rate)).collect();
         let n_steps = n_samples.div_ceil(options.batch as usize);
         let n_models = models.len() as u64;
@@ -109,11 +94,11 @@ impl SideBySide {
             };
             let rates: Vec<f32> = models.iter().flat_map(rates_of).map(|rate| rate as f32).collect();
             course.set_rates(stream, &rates)?;
-            stream.copy(kept, 0, values, 0, first_values.len())?;
-            kernels.train(stream, values, set, course, range, epochs, 0)?;
+            stream.copy(kept, 0, &networks.values, 0, first_values.len())?;
+            kernels.train(stream, networks, set, course, epochs, 0)?;
             let losses = course.step_losses(stream)?;
             let mut outcomes: Vec<_> = losses.chunks_exact(n_steps).map(|losses| outcome(losses, 0)).collect();
-            for model in range.left(stream)? {
+            for model in networks.left(stream)? {
                 // What has diverged stays so.
                 if reports[model].diverged.is_some() {
                     continue;
@@ -127,7 +112,7 @@ impl SideBySide {
                 };
                 let state = unpack(&values_of(stream, kept, alone, model)?, alone);
                 let (outcome, state) = spare.train(&state, &plan)?;
-                stream.write(values, model * alone.n_values(), &pack(&state, alone)?)?;
+                stream.write(&mut networks.values, model * alone.n_values(), &pack(&state, alone)?)?;
                 outcomes[model] = outcome;
             }
             trained += start.elapsed();
@@ -146,9 +131,9 @@ impl SideBySide {
             }
         }
         if let Some((test, set)) = test {
-            kernels.classify(stream, values, set, range)?;
+            kernels.classify(stream, networks, set)?;
             let (classes, losses, _) = set.found(stream)?;
-            let left = range.left(stream)?;
+            let left = networks.left(stream)?;
             let n = test.len();
             let found = classes.chunks_exact(n).zip(losses.chunks_exact(n));
             for (model, (report, (classes, losses))) in reports.iter_mut().zip(found).enumerate() {
@@ -156,7 +141,9 @@ impl SideBySide {
                     continue;
                 }
                 let again = match left.contains(&model) {
-                    true => Some(spare.classify(&unpack(&values_of(stream, values, alone, model)?, alone), test)?),
+                    true => Some(
+                        spare.classify(&unpack(&values_of(stream, &networks.values, alone, model)?, alone), test)?,
+                    ),
                     false => None,
                 };
                 let (classes, loss_sum) = match &again {
