@@ -139,17 +139,15 @@ const fn shared_bytes(n_inputs: u32) -> u32 {
     layout::PIXELS + 2 * BATCH * row_bytes(n_inputs) + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
-/// Most pixels of a network whose blocks have `bytes` of shared memory: multiples of [`INPUT_MULTIPLE`], and no more than the quartets of all warpgroups hold with the bias.
+/// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more than 1008, since a warp copies 64 times 16
+/// bytes of a row, the bias among them.
 pub const fn max_inputs(bytes: u32) -> u32 {
-    let mut most = 4 * QUARTETS * WARPGROUPS * GROUP - INPUT_MULTIPLE;
+    let mut most = 1024 - INPUT_MULTIPLE;
     while most > 0 && shared_bytes(most) > bytes {
         most -= INPUT_MULTIPLE;
     }
     most
 }
-
-/// The same on a device of compute capability 9.0, whose blocks have 227 KiB.
-pub const MAX_INPUTS: u32 = max_inputs(227 * 1024);
 
 /// Launch shape of [`mlp_epoch_train`] for `n_models` networks and of [`mlp_epoch_classify`] for as many clusters.
 pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape {
@@ -164,3 +162,19 @@ macro_rules! unroll {
     };
 }
 use unroll;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_pixels_as_shared_memory_holds() {
+        for bytes in [0, 60_000, 227 * 1024, 228 * 1024, 1 << 20] {
+            let most = max_inputs(bytes);
+            assert!(most.is_multiple_of(INPUT_MULTIPLE));
+            assert!(most == 0 || shared_bytes(most) <= bytes, "{most} in {bytes}");
+            assert!(most == 1008 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
+        }
+        assert_eq!(max_inputs(227 * 1024), 944);
+    }
+}

@@ -1,20 +1,19 @@
 //! The powers of two by which operands are multiplied before they are split into halves, found from the weights at the beginning of a launch.
 //!
-//! Half precision has 11 bits between 2⁻¹⁴ and 65,504. A weight, a hidden value or a gradient is split where its two halves keep what single precision keeps only if it
+//! Half precision has 11 bits between 2⁻¹⁴ and 65,504. The two halves of a weight, a hidden value or a gradient keep what single precision keeps only where the number
 //! lies high enough in that range, and not above it. So every hidden unit `j` has a scale η, every class `k` a scale τ, all powers of two, and
 //!
 //! ```text
-//!   what is split                      largest at the beginning of a launch
-//!   W1[., j] 2⁸ η                      2⁹ to 2¹⁰, the bias counted as a weight: this is what η is made by
-//!   h[j] η                             below 2¹²: the weights above, times pixels from 0 to 1, added up
-//!   W2[j, k] τ / η                     2 to 4 over all j: this is what τ is made by; less in a class beyond the last two rules below
-//!   dz2[k] 2¹⁴ τ' / τ                  2¹⁴; τ' is the least τ
-//!   dz1[j] ½ τ' / η                    4: at most Σ |dz2| max |W2| ≤ 2 max |W2|
+//!   what is split         largest at the beginning of a launch
+//!   W1[., j] 2⁸ η         2⁹ to 2¹⁰, the bias counted as a weight: this makes η
+//!   h[j] η                below 2¹²: the weights above, times pixels from 0 to 1, added up
+//!   W2[j, k] τ / η        2 to 4 over all j: this makes τ; less where the rules below end it
+//!   dz2[k] 2¹⁴ τ' / τ     2¹⁴; τ' is the least τ
+//!   dz1[j] ½ τ' / η       4: it is at most Σ |dz2| max |W2| ≤ 2 max |W2|
 //! ```
 //!
-//! η and τ are the same for any network that another one becomes by multiplying a unit's weights by a power of two and dividing its row of `W2` by it, up to that factor:
-//! so the halves, and with them the results, are the same bits. Where h η is typical, between 2⁻¹ and 2⁵, a class whose largest |W2| / η is below 2⁻¹² adds nothing to the logits: τ
-//! grows no further than for that, and no further than 2⁸ τ', so that weights which begin at 0 have room to grow.
+//! A hidden unit whose weights are multiplied by a power of two, and whose row of `W2` is divided by it, has η divided by it, and everything that is split, and so every logit, keeps its bits. Since h η is
+//! mostly between 2⁻¹ and 2⁵, a class adds little to its logit by weights below 2⁻¹² η, and τ stops growing at 2¹³; it stops at 2⁸ τ' too. So weights that begin at 0 have room to grow.
 //!
 //! # Bounds
 //! A number `a` (scaled as above) is `a₁ + 2⁻¹¹ a₂`, two halves ([`split_f16_apart`](crate::cuda::mma::split_f16_apart)): what is lost is at most 2⁻²³ |a|, or 2⁻³⁶ where that is more. Of a

@@ -46,7 +46,7 @@ pub(super) struct SetId(pub usize);
 
 /// An engine: it trains and classifies. Weights are set before anything else is asked.
 pub(super) trait Train: Send {
-    /// Trains the rest of an epoch on the training set, from the state that was kept last. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines
+    /// Trains the rest of an epoch on the training set. The state was kept before, and an engine may go back to it. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines
     /// that launch whole epochs do not ask.
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome>;
 
