@@ -6,7 +6,8 @@ use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, kernel, memory};
 
 use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
-use super::scale::{RANGE_WORDS, load_network};
+use super::network::load_network;
+use super::scale::RANGE_WORDS;
 use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
 
 /// One network on one set of images.

@@ -9,16 +9,11 @@ use crate::cuda::thread::{lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
-use super::scale::{self, SECOND, Scales, Table};
+use super::scale::{SECOND, Scales, Table, W1_BY_HIDDEN};
 use super::{
-    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, THREADS, TILE_ROW_STEP, TILE_STRIDE,
-    WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
+    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, TABLE_BYTES, THREADS,
+    TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
 };
-
-/// Four floats that one instruction moves.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub(super) struct Four(pub [f32; 4]);
 
 /// A lane's share of `W1`, scaled: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
 pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
@@ -320,7 +315,7 @@ impl Tiles {
     /// The scales and what follows from them.
     #[inline(always)]
     pub fn scales(&self) -> Scales {
-        Scales(self.part(layout::SCALES, scale::BYTES / 4))
+        Scales(self.part(layout::SCALES, TABLE_BYTES / 4))
     }
 
     /// Sample numbers of a batch's rows, for two batches.
@@ -525,7 +520,7 @@ pub(super) fn partial_logits(
         });
         unroll!(U in [0, 1] {
             unroll!(C in [0, 1, 2, 3] {
-                let value = z1[U][C] * (1.0 / (255.0 * scale::W1_BY_HIDDEN * PIXEL));
+                let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
                 // Not `max`: a NaN must go through.
                 hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
             });

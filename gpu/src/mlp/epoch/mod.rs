@@ -27,6 +27,7 @@
 
 mod classify;
 mod forward;
+mod network;
 mod order;
 mod scale;
 mod train;
@@ -108,9 +109,19 @@ const fn tile_bytes(rows: u32) -> u32 {
 /// Bytes of the partial logits.
 const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
 
+/// Tables of scales: see [`Table`](scale::Table).
+const TABLES: u32 = 6;
+/// Their bytes.
+const TABLE_BYTES: u32 = TABLES * 4 * CLASSES;
+
+/// Four floats that one instruction moves.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Four([f32; 4]);
+
 /// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first.
 mod layout {
-    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, WARPGROUPS, tile_bytes};
+    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, TABLE_BYTES, WARPGROUPS, tile_bytes};
 
     /// dz1's parts as operands, one for each 16 samples.
     pub const DZ1: u32 = 0;
@@ -131,7 +142,7 @@ mod layout {
     /// Tables of scales.
     pub const SCALES: u32 = MAIL + 16;
     /// Two batches of pixels, `[BATCH, row_bytes]` u8 each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
-    pub const PIXELS: u32 = SCALES + super::scale::BYTES;
+    pub const PIXELS: u32 = SCALES + TABLE_BYTES;
 }
 
 /// Bytes of dynamic shared memory.

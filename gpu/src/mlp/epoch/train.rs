@@ -8,11 +8,11 @@ use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{atomic, kernel, math, memory, wgmma};
 
 use super::forward::{
-    Four, Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word,
-    warp_indices,
+    Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word, warp_indices,
 };
-use super::scale::{DZ1_BY_PRODUCT, RANGE_WORDS, SECOND, Table, Values, W2_WARP, load_network, store_network};
-use super::{BATCH, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
+use super::network::{Values, W2_WARP, load_network, store_network};
+use super::scale::{DZ1_BY_PRODUCT, RANGE_WORDS, SECOND, Table};
+use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
