@@ -343,10 +343,10 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
     let of_class = scales.pair(Table::SecondStepClass, class);
     let unscale = scales.pair(Table::Logit, class);
     unroll!(U in [0, 1] {
-        let of_unit = -rate * scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
+        let of_unit = scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
         unroll!(E in [0, 1] {
             let gradient = math::fma(SECOND, rest[2 * U + E], main[2 * U + E]);
-            w2[2 * U + E] = math::fma(of_unit * of_class[E], gradient, w2[2 * U + E]);
+            w2[2 * U + E] = math::fma(-rate * (of_unit * of_class[E]), gradient, w2[2 * U + E]);
         });
     });
     unroll!(C in [0, 1] {
