@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use warpplay::mlp::{Dataset, Network, Options, Trainer};
+use warpplay::mlp::{Dataset, Layer, Network, Options, Trainer};
 use warpplay::{Device, Progress, Result};
+use warpplay_cpu_ref::mlp as reference;
 
 use crate::random::Random;
 
@@ -33,6 +34,20 @@ pub fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(
     let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(Progress::go_on)?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+/// The network in double precision, for the reference.
+pub fn in_double(network: &Network) -> reference::Network<f64> {
+    let layer = |layer: &Layer| {
+        let of = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect();
+        reference::Layer {
+            n_inputs: layer.n_inputs as usize,
+            n_outputs: layer.n_outputs as usize,
+            weights: of(&layer.weights),
+            bias: of(&layer.bias),
+        }
+    };
+    reference::Network::new(network.layers().iter().map(layer).collect())
 }
 
 /// Weights and biases, layer by layer.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
-use warpplay::mlp::{Dataset, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
+use warpplay::mlp::{Dataset, Engine, MAX_MODELS, Options, Sweep, SweepReport, Trainer};
 use warpplay::{Device, Error};
 
 use crate::common::table::grid;
@@ -136,6 +136,10 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
         report.seconds,
         report.models_per_second
     );
+    let repeated: u64 = report.models.iter().map(|model| model.repeated_epochs).sum();
+    if repeated > 0 {
+        text += &format!("again   {repeated} epochs, in plain f32 by engine {}\n", Engine::Layers);
+    }
     if let Some(alone) = one_at_a_time {
         text += &format!(
             "alone   {alone:.2} models a second: {:.1}x as many side by side\n",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warpplay::mlp::{Dataset, EpochReport, Evaluation, Optimizer, Report, StoppedBy, Trainer};
+use warpplay::mlp::{Dataset, Engine, EpochReport, Evaluation, Optimizer, Report, StoppedBy, Trainer};
 
 use crate::common::table::thousands;
 
@@ -61,10 +61,14 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
         StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
         StoppedBy::Request => "early, on request: what was trained so far",
     };
+    let repeated = match report.repeated_epochs {
+        0 => String::new(),
+        n => format!("repeated    {n} of {} epochs, in plain f32 by engine {}\n", report.epochs.len(), Engine::Layers),
+    };
     let n_units: u32 = report.options.hidden.iter().sum();
     let seconds: f64 = report.epochs.iter().map(|epoch| epoch.seconds).sum();
     format!(
-        "\nended       {ended}\ntest        {} of {} right ({:.2} %), loss {:.4}\ndead units  {} of {n_units}\n\
+        "\nended       {ended}\ntest        {} of {} right ({:.2} %), loss {:.4}\n{repeated}dead units  {} of {n_units}\n\
          time        {seconds:.3} s of training\ndevice      {} ({}), engine {}\n\
          check       losses are finite, the confusion matrix sums up\n",
         thousands(found.correct),

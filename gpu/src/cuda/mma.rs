@@ -245,6 +245,15 @@ pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
     [large, pack_f16(low - large_low, high - large_high)]
 }
 
+/// The same with the small parts times 2¹¹, so that they are as large as the large ones and not lost sooner: what is lost is at most 2⁻²³ of the value, or 2⁻³⁶ where
+/// that is more.
+#[inline(always)]
+pub fn split_f16_apart(low: f32, high: f32) -> [u32; 2] {
+    let large = pack_f16(low, high);
+    let [large_low, large_high] = unpack_f16(large);
+    [large, pack_f16((low - large_low) * 2048.0, (high - large_high) * 2048.0)]
+}
+
 /// Two floats rounded to bfloat16 (ties to even), `low` in the low half.
 #[inline(always)]
 pub fn pack_bf16(low: f32, high: f32) -> u32 {

@@ -106,6 +106,8 @@ struct EpochEntry {
     evaluation_seconds: Bits,
     samples_per_second: Bits,
     transfer_share: Option<Bits>,
+    #[serde(default)]
+    repeated: bool,
 }
 
 impl From<&EpochReport> for EpochEntry {
@@ -122,6 +124,7 @@ impl From<&EpochReport> for EpochEntry {
             evaluation_seconds: report.evaluation_seconds.into(),
             samples_per_second: report.samples_per_second.into(),
             transfer_share: report.transfer_share.map(Bits::from),
+            repeated: report.repeated,
         }
     }
 }
@@ -140,6 +143,7 @@ impl From<EpochEntry> for EpochReport {
             evaluation_seconds: entry.evaluation_seconds.into(),
             samples_per_second: entry.samples_per_second.into(),
             transfer_share: entry.transfer_share.map(f64::from),
+            repeated: entry.repeated,
         }
     }
 }

@@ -134,7 +134,7 @@ impl Classifier {
         let seconds = start.elapsed().as_secs_f64();
         let n_classes = self.sizes[self.sizes.len() - 1];
         Ok(Evaluation {
-            engine: Some(self.engine.engine()),
+            engine: Some(self.engine.classified_by()),
             precision: Some(self.precision),
             ..found.evaluation(set, n_classes, &self.device, seconds)
         })

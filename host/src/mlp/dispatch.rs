@@ -61,7 +61,7 @@ pub(super) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
 /// As [`choose`].
 pub(super) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
     match choose(device, setup)? {
-        Engine::Epoch => epoch::memory_needed(setup, sets, 1),
+        Engine::Epoch => epoch::memory_needed(device, setup, sets, 1),
         Engine::Layers | Engine::Auto => layers::memory_needed(device, setup, sets),
         Engine::Cpu => Ok(cpu::memory_needed(setup, sets)),
     }
@@ -73,7 +73,7 @@ pub(super) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> R
 /// As [`choose`].
 pub(super) fn memory_of_many(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
     match choose(device, setup)? {
-        Engine::Epoch => epoch::memory_needed(setup, sets, n_models),
+        Engine::Epoch => epoch::memory_needed(device, setup, sets, n_models),
         _ => memory_needed(device, setup, sets),
     }
 }

@@ -57,12 +57,15 @@
 //!
 //! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 1008 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, f32; compute capability 9.0 |
+//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 64, SGD without weight decay, f32; compute capability 9.0 |
 //! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
 //! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
 //! error, never replaced by another. The report names what trained. Only `dispatch.rs` chooses.
+//!
+//! `epoch` multiplies halves of f32 numbers, with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold, roughly), or a unit's weights are not between 2⁻³² and 2³², `layers` does
+//! the epoch again from the weights before it; reports count such epochs ([`Report::repeated_epochs`]). Sets and images are classified likewise.
 //!
 //! Sums are made in another order by each engine, so the last bits differ: in f32 the losses of all epochs agree within 1e-4 of their value. One
 //! engine on one device gives the same bits every time, and a training that is stopped, written as a [`Checkpoint`]

@@ -34,6 +34,9 @@ pub struct EpochReport {
     pub samples_per_second: f64,
     /// Share of the training's time in which batches were copied; `None` where the set lies on the device.
     pub transfer_share: Option<f64>,
+    /// Whether [`Engine::Epoch`] found that a number had left the range of its scales, so that [`Engine::Layers`] did the epoch again from the weights before it.
+    #[serde(default)]
+    pub repeated: bool,
 }
 
 /// Why a training ended.
@@ -57,6 +60,9 @@ pub struct Report {
     pub version: String,
     /// The epochs, those before a resumed checkpoint included.
     pub epochs: Vec<EpochReport>,
+    /// Epochs that were done again in plain single precision: see [`EpochReport::repeated`].
+    #[serde(default)]
+    pub repeated_epochs: u64,
     /// Hidden units that are 0 on every sample of the training set, in all hidden layers: they have no gradient and learn no more.
     pub dead_units: u64,
     /// The same for each hidden layer.
@@ -108,7 +114,7 @@ pub struct Evaluation {
     /// Name of the device; empty in reports of version 0.1.
     #[serde(default)]
     pub device_name: String,
-    /// Which engine classified; `None` in reports of version 0.1, and where none of these did.
+    /// Which engine classified: [`Engine::Layers`] also where [`Engine::Epoch`] was asked and a number left the range of its scales; `None` in reports of version 0.1, and where none of these did.
     #[serde(default)]
     pub engine: Option<Engine>,
     /// Arithmetic of the products; `None` in reports of version 0.1.
@@ -137,6 +143,9 @@ impl fmt::Display for Report {
                 }
             }
             writeln!(f)?;
+        }
+        if self.repeated_epochs > 0 {
+            writeln!(f, "repeated    {} epochs by engine {}", self.repeated_epochs, Engine::Layers)?;
         }
         writeln!(f, "dead units  {} of {}", self.dead_units, self.options.hidden.iter().sum::<u32>())?;
         write!(f, "time        {:.3} s of training, seed {}", self.seconds, self.seed)
@@ -172,6 +181,9 @@ pub struct SweepModel {
     pub learning_rate: f64,
     /// Its epochs, up to the one before its loss ceased to be finite.
     pub epochs: Vec<SweepEpoch>,
+    /// Epochs that were done again in plain single precision: see [`EpochReport::repeated`].
+    #[serde(default)]
+    pub repeated_epochs: u64,
     /// The epoch in which its loss ceased to be finite.
     pub diverged: Option<u32>,
     /// Share of the test set that it classifies rightly at the end, 0 to 1; `None` without a test set and for a model that diverged.
@@ -183,7 +195,15 @@ pub struct SweepModel {
 impl SweepModel {
     /// A model of which nothing is known yet.
     pub(super) fn new(seed: u32, learning_rate: f64) -> Self {
-        Self { seed, learning_rate, epochs: Vec::new(), diverged: None, test_accuracy: None, test_loss: None }
+        Self {
+            seed,
+            learning_rate,
+            epochs: Vec::new(),
+            repeated_epochs: 0,
+            diverged: None,
+            test_accuracy: None,
+            test_loss: None,
+        }
     }
 }
 

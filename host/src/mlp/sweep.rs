@@ -209,6 +209,7 @@ impl Sweep {
                 Err(error) => return Err(error),
             }
             let epochs = trainer.epochs().iter();
+            model.repeated_epochs = epochs.clone().filter(|epoch| epoch.repeated).count() as u64;
             model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
             if let (Some(test), None) = (&self.test, model.diverged) {
                 let found = trainer.evaluate(test)?;

@@ -69,6 +69,25 @@ fn the_json_of_train_has_the_fields_that_others_rely_on() {
 }
 
 #[test]
+fn epochs_that_were_done_again_are_told() {
+    let scratch = new_scratch();
+    // A rate that makes weights grow out of the scales of the beginning.
+    let line =
+        "--device simt --engine epoch --drawn 64 --drawn-test 16 --hidden 4 --batch 32 --epochs 1 --json run.json";
+    let shown = scratch.ok(&format!("train {line} --lr 300"));
+    assert!(shown.contains("repeated    1 of 1 epochs, in plain f32 by engine layers"), "{shown}");
+    let written = scratch.json("run.json");
+    assert_eq!(written["report"]["repeated_epochs"], 1);
+    assert_eq!(written["report"]["epochs"][0]["repeated"], true);
+    assert_eq!(written["report"]["engine"], "epoch");
+    let shown = scratch.ok(&format!("sweep {line} --models 1 --lrs 300"));
+    assert!(shown.contains("again   1 epochs, in plain f32 by engine layers"), "{shown}");
+    assert_eq!(scratch.json("run.json")["report"]["models"][0]["repeated_epochs"], 1);
+    let shown = scratch.ok(&format!("train {line} --lr 0.01"));
+    assert!(!shown.contains("repeated"), "{shown}");
+}
+
+#[test]
 fn the_same_command_gives_the_same_course_and_another_seed_another() {
     let scratch = new_scratch();
     let train = |more: &str| {

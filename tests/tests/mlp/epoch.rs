@@ -95,7 +95,7 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
 fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
     let set = images(100, 4, 4, 5);
     for_each_device(|device| {
-        let options = Options { epochs: 3, learning_rate: 1e6, ..options(30, 16, Engine::Epoch) };
+        let options = Options { epochs: 3, learning_rate: 1e30, ..options(30, 16, Engine::Epoch) };
         let mut trainer = Trainer::builder(&set).options(options.clone()).build(device)?;
         let error = trainer.run(|_| ControlFlow::Continue(())).expect_err("it diverges").to_string();
         assert!(error.starts_with("loss is not finite in epoch 1, step "), "{error}");
@@ -107,7 +107,7 @@ fn a_loss_that_is_no_number_stops_the_training_and_keeps_the_last_good_state() {
 #[test]
 fn a_sweep_gives_each_model_what_it_gets_alone() {
     let set = images(100, 4, 4, 5);
-    let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e6)];
+    let models = [(3, 0.1), (4, 0.2), (3, 0.2), (5, 1e30)];
     let base = options(20, 16, Engine::Auto);
     let sweep = |device: &Device| {
         let builder = models.iter().fold(Sweep::builder(&set).options(base.clone()).test(&set), |builder, model| {

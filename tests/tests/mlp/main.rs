@@ -6,3 +6,4 @@ mod files;
 mod layers;
 mod old_files;
 mod reference;
+mod scales;

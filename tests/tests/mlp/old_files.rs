@@ -1,14 +1,17 @@
-//! Files that version 0.1 wrote are read, and gone on from with the same bits. `golden/mlp/v0.1/README.md` says how they were made.
+//! Files that version 0.1 wrote are read, and gone on from with the same bits; by the engine `epoch` with the same precision. `golden/mlp/v0.1/README.md` says how they were made.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use warpplay::mlp::{
-    Checkpoint, Classifier, Dataset, Engine, Evaluation, Network, Report, Split, SweepReport, Trainer,
+    Checkpoint, Classifier, Dataset, Engine, Evaluation, Network, Options, Report, Split, SweepReport, Trainer,
 };
 use warpplay::{Device, Precision};
+use warpplay_cpu_ref::mlp as reference;
 use warpplay_tests::Checked;
+use warpplay_tests::mlp::{in_double, values};
+use warpplay_tests::tolerance::{Tolerance, close};
 
 fn path(name: &str) -> PathBuf {
     warpplay_tests::golden::path("mlp/v0.1").join(name)
@@ -37,7 +40,6 @@ fn checkpoints_go_on_to_the_weights_that_version_0_1_came_to() -> Checked {
         ("layers_tf32", Device::simt(), Engine::Layers, Precision::Tf32),
         ("layers_bf16", Device::simt(), Engine::Layers, Precision::Bf16),
         ("layers_fp16", Device::simt(), Engine::Layers, Precision::F16),
-        ("epoch_f32", Device::simt(), Engine::Epoch, Precision::F32),
     ] {
         let checkpoint = Checkpoint::load(path(&format!("{name}.checkpoint")))?;
         assert_eq!((checkpoint.epochs().len(), checkpoint.options().precision), (2, precision), "{name}");
@@ -49,6 +51,32 @@ fn checkpoints_go_on_to_the_weights_that_version_0_1_came_to() -> Checked {
         let expected = Network::load(path(&format!("{name}.after.safetensors")))?;
         assert_eq!(trainer.network()?, expected, "{name}: every bit");
     }
+    Ok(())
+}
+
+/// The engine `epoch` splits numbers into halves with scales that version 0.1 had not: both are single precision, which the same epochs in double precision say.
+#[test]
+fn a_checkpoint_of_the_engine_epoch_goes_on_as_well_as_version_0_1_did() -> Checked {
+    let (train, test) = sets();
+    let checkpoint = Checkpoint::load(path("epoch_f32.checkpoint"))?;
+    let first = checkpoint.network()?;
+    let mut trainer = Trainer::builder(&train).epochs(4).test(&test).resume(checkpoint).build(&Device::simt())?;
+    assert_eq!(trainer.engine(), Engine::Epoch);
+    trainer.run(|_| ControlFlow::Continue(()))?;
+    let Options { seed, batch, learning_rate, .. } = *trainer.options();
+    let mut training = reference::Training::new(in_double(&first), reference::Settings::default());
+    for epoch in [2, 3] {
+        let order = reference::epoch_order(seed, epoch, train.len());
+        training.epoch::<reference::Sequential>(train.images(), train.labels(), &order, batch as usize, learning_rate);
+    }
+    let layers = training.network.layers().iter();
+    let expected: Vec<f64> = layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias)).copied().collect();
+    // 12 steps, in each of which a weight below 1 is rounded to 2^-24, and its gradient, a mean of products below 1 with sums of at most 16 terms, is wrong by (4 + 16) 2^-23 at
+    // most in each of two products before it, times the rate 0.1.
+    let single = Tolerance { abs: 12.0 * (0.5 + 0.1 * 2.0 * 20.0) * 2f64.powi(-23), rel: 0.0 };
+    close("now", &values(&trainer.network()?), &expected, single);
+    let old = Network::load(path("epoch_f32.after.safetensors"))?;
+    close("version 0.1", &values(&old), &expected, single);
     Ok(())
 }
 

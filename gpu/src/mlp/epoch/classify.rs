@@ -3,12 +3,12 @@
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
-use crate::cuda::{atomic, kernel, memory, wgmma};
+use crate::cuda::{atomic, kernel, memory};
 
-use super::forward::{
-    Sizes, Tiles, Weights, finish_logits, for_each_weight, partial_logits, store_w1, store_w2, warp_indices,
-};
-use super::{BATCH, HIDDEN, SCALE, cluster_blocks, n_values, unroll};
+use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::network::load_network;
+use super::scale::RANGE_WORDS;
+use super::{BATCH, HIDDEN, cluster_blocks, n_values, unroll};
 
 /// One network on one set of images.
 #[repr(C)]
@@ -28,6 +28,8 @@ pub struct ClassifyTask {
     pub losses: *mut f32,
     /// `[n_models, n_hidden]`: set to 1 where a sample makes the unit positive; or null.
     pub active: *mut u32,
+    /// As in [`EpochTask`](super::EpochTask): the first word becomes 1 where a sample's logits are worth nothing.
+    pub range: *mut u32,
     /// Samples.
     pub n_samples: u32,
     /// Pixels, as in [`EpochTask`](super::EpochTask).
@@ -54,8 +56,10 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     let tiles = Tiles::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
-    // SAFETY: one model's values.
-    let values = unsafe { task.values.add(model * n_values(n_inputs, n_hidden, n_classes)) };
+    // SAFETY: one model's values and words.
+    let (values, range) = unsafe {
+        (task.values.add(model * n_values(n_inputs, n_hidden, n_classes)), task.range.add(model * RANGE_WORDS))
+    };
     let prefetch = |batch: u32, buffer: u32| {
         if batch < n_batches {
             let rows = (n_samples - batch * BATCH).min(BATCH);
@@ -67,36 +71,13 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
     tiles.clear(n_inputs);
     let warp = warp_index();
     let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: numbers below n_values.
-    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            unroll!(TILE in [0, 1] {
-                store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
-            });
-        }
-    });
-    wgmma::publish();
-    if warp < 2 {
-        let class = warp * 8 + 2 * t;
-        // SAFETY: numbers below n_values.
-        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
-        let mut w2 = [0f32; 4];
-        unroll!(C in [0, 1, 2, 3] {
-            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2)) * SCALE;
-        });
-        store_w2(&tiles, warp, w2);
-        if g == 0 {
-            tiles.set_b2(class, [0, 1].map(|next| load(sizes.second_layer(HIDDEN, class + next))));
-        }
-    }
     if thread_idx_x() == 0 {
         tiles.mail(0).open();
         tiles.mail(1).open();
     }
-    // Every block of the cluster has begun, and is ready for other blocks' values.
-    sync_cluster();
+    // Past its cluster barrier every block has begun, and is ready for other blocks' values.
+    // SAFETY: the whole cluster is here, memory is cleared, and the arrays are this model's.
+    unsafe { load_network(&tiles, &sizes, values, range) };
     prefetch(first, 0);
 
     let mut active = [[0f32; 2]; 2];
@@ -126,7 +107,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
         // those after them only when all blocks have ended this round.
         tiles.mail(buffer).wait(round / 2);
         // SAFETY: the arrays are as the task says.
-        unsafe { answer(&task, &tiles, &sizes, model, batch, buffer) };
+        unsafe { answer(&task, &tiles, &sizes, model, batch, buffer, range) };
         batch += task.clusters_per_model;
         round += 1;
         buffer = 1 - buffer;
@@ -151,7 +132,15 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
 /// # Safety
 /// The arrays of `task` are as it says.
 #[inline(always)]
-unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize, batch: u32, buffer: u32) {
+unsafe fn answer(
+    task: &ClassifyTask,
+    tiles: &Tiles,
+    sizes: &Sizes,
+    model: usize,
+    batch: u32,
+    buffer: u32,
+    range: *mut u32,
+) {
     let per_block = sizes.samples_per_block();
     let slot = tiles.me.thread() / 4;
     // Lanes without a sample of their own do another one's sums, since all must call it.
@@ -171,6 +160,11 @@ unsafe fn answer(task: &ClassifyTask, tiles: &Tiles, sizes: &Sizes, model: usize
         }
     });
     if there {
+        // With a logit that is not finite it is not either.
+        if !logits.log_sum.is_finite() && first_class == 0 {
+            // SAFETY: this model's first word; only atomics write there.
+            unsafe { atomic::max_u32(range, 1) };
+        }
         let at = model * task.n_samples as usize + number as usize;
         // SAFETY: the caller vouches for the arrays; each slot is written by one lane.
         unsafe {

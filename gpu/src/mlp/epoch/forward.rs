@@ -1,25 +1,21 @@
 //! What training and classification share: weights in registers, a batch's pixels, partial logits.
 
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::math::{self, opaque};
-use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16};
+use crate::cuda::math::{self, fma, opaque};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16, split_f16_apart};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, sync_warp};
 use crate::cuda::thread::{lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
+use super::scale::{SECOND, Scales, Table, W1_BY_HIDDEN};
 use super::{
-    BATCH, CLASSES, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, SCALE, THREADS, TILE_ROW_STEP,
-    TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
+    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, TABLE_BYTES, THREADS,
+    TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes, unroll,
 };
 
-/// Four floats that one instruction moves.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub(super) struct Four(pub [f32; 4]);
-
-/// A lane's share of `W1`, times [`SCALE`]: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
+/// A lane's share of `W1`, scaled: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
 pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
 
 /// The warp's indices: warpgroup, and warp in it.
@@ -316,6 +312,12 @@ impl Tiles {
         self.part::<u64>(layout::B2, CLASSES / 2).set(class / 2, pair);
     }
 
+    /// The scales and what follows from them.
+    #[inline(always)]
+    pub fn scales(&self) -> Scales {
+        Scales(self.part(layout::SCALES, TABLE_BYTES / 4))
+    }
+
     /// Sample numbers of a batch's rows, for two batches.
     #[inline(always)]
     pub fn samples(&self, buffer: u32) -> Shared<u32> {
@@ -390,13 +392,13 @@ impl Tiles {
     }
 }
 
-/// Splits `W2`'s share of this block, times [`SCALE`](super::SCALE), into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
+/// Splits `W2`'s share of this block, scaled, into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
 #[inline(always)]
 pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let word = class_tile * 4 + t;
-    let upper = split_f16(w2[0], w2[1]);
-    let lower = split_f16(w2[2], w2[3]);
+    let upper = split_f16_apart(w2[0], w2[1]);
+    let lower = split_f16_apart(w2[2], w2[3]);
     unroll!(PART in [0, 1] {
         // SAFETY: 16 rows, two class tiles of four words.
         unsafe {
@@ -412,7 +414,7 @@ pub(super) fn operand(address: u32) -> wgmma::Tiles {
     wgmma::Tiles::new(address, TILE_ROW_STEP, 128)
 }
 
-/// The warpgroup's sums of `x W1` over its pixels, times [`SCALE`] and 255: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
+/// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
 #[inline(always)]
 fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
@@ -475,11 +477,11 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
 /// What a warp that finishes a row tile keeps of the forward pass.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Hidden {
-    /// `relu(z1)`: `[unit tile]`, rows g (first two) and g + 8, units 2t, 2t + 1.
+    /// `relu(z1)`, scaled: `[unit tile]`, rows g (first two) and g + 8, units 2t, 2t + 1.
     pub h: [[f32; 4]; 2],
 }
 
-/// Partial logits of the batch in `buffer`, sent to the blocks that own the samples, where `mail` counts them. The first four warps get their row
+/// Partial logits of the batch in `buffer`, scaled, sent to the blocks that own the samples, where `mail` counts them. The first four warps get their row
 /// tile's hidden values, which also go to the tile `h` if `keep`.
 ///
 /// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
@@ -518,17 +520,17 @@ pub(super) fn partial_logits(
         });
         unroll!(U in [0, 1] {
             unroll!(C in [0, 1, 2, 3] {
-                let value = z1[U][C] * (1.0 / (255.0 * SCALE * PIXEL));
+                let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
                 // Not `max`: a NaN must go through.
                 hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
             });
         });
         let h = &hidden.h;
         let words = [
-            split_f16(h[0][0], h[0][1]),
-            split_f16(h[0][2], h[0][3]),
-            split_f16(h[1][0], h[1][1]),
-            split_f16(h[1][2], h[1][3]),
+            split_f16_apart(h[0][0], h[0][1]),
+            split_f16_apart(h[0][2], h[0][3]),
+            split_f16_apart(h[1][0], h[1][1]),
+            split_f16_apart(h[1][2], h[1][3]),
         ];
         let row = warp * 16 + g;
         if keep {
@@ -557,7 +559,7 @@ pub(super) fn partial_logits(
                 let rest = f16([0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
                 let rest = f16(rest, a(0), [small[2 * N], small[2 * N + 1]]);
                 unroll!(C in [0, 1, 2, 3] {
-                    logits[N][C] = (main[C] + rest[C]) * (1.0 / SCALE);
+                    logits[N][C] = fma(SECOND, rest[C], main[C]);
                 });
             });
         }
@@ -612,8 +614,7 @@ fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
     let quad = tiles.me.lane() % 4;
     let logits = tiles.logit_quads(logit_buffer);
-    // SAFETY: CLASSES values.
-    let Four(mut z) = unsafe { tiles.b2().get_unchecked(quad) };
+    let mut z = [0f32; 4];
     let part_of = |block: u32| {
         // SAFETY: blocks * samples * CLASSES values.
         unsafe { logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad) }
@@ -639,8 +640,12 @@ pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sam
         });
         block += 1;
     }
+    // SAFETY: CLASSES values.
+    let (Four(bias), Four(unscale)) =
+        unsafe { (tiles.b2().get_unchecked(quad), tiles.scales().four(Table::Logit, quad)) };
     unroll!(C in [0, 1, 2, 3] {
-        z[C] = if quad * 4 + (C as u32) < sizes.n_classes { z[C] } else { f32::NEG_INFINITY };
+        let logit = fma(unscale[C], z[C], bias[C]);
+        z[C] = if quad * 4 + (C as u32) < sizes.n_classes { logit } else { f32::NEG_INFINITY };
     });
     // A NaN must win, so that it is seen.
     let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };

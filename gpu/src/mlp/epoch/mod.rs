@@ -19,20 +19,22 @@
 //! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
 //!
 //! # Precision
-//! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are split into two half-precision parts ([`mma::split_f16`](crate::cuda::mma::split_f16)) after
-//! multiplication by [`SCALE`], so a product keeps 22 bits and the sums are f32: the results are within the bounds of single precision (see the tests). Weights and
-//! gradients of hidden units beyond ±255 become infinite, and the loss says so.
+//! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
+//! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
 //!
 //! # Source
 //! Network and update: Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification". Twin: `warpplay_cpu_ref::mlp`.
 
 mod classify;
 mod forward;
+mod network;
 mod order;
+mod scale;
 mod train;
 
 pub use classify::{ClassifyTask, mlp_epoch_classify};
 pub use order::n_counters;
+pub use scale::{MOST, RANGE_WORDS};
 pub use train::{EpochTask, mlp_epoch_train};
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -59,12 +61,8 @@ pub const CLASSES: u32 = 16;
 pub const GROUP: u32 = 32;
 /// Quartets of groups that a warpgroup can have.
 pub const QUARTETS: u32 = 3;
-/// Most pixels: one more is the bias.
-pub const MAX_INPUTS: u32 = 1024 - 16;
 /// Pixels are copied 16 at a time.
 pub const INPUT_MULTIPLE: u32 = 16;
-/// What is split into half-precision parts is multiplied by this first.
-pub const SCALE: f32 = 256.0;
 /// What a pixel of 1 is as an operand: bytes are taken as subnormal half-precision numbers as they are.
 const PIXEL: f32 = 1.0 / 16_777_216.0;
 /// Words of a row of a 16-column half-precision tile: 48 bytes, so that eight rows lie in different banks.
@@ -111,9 +109,19 @@ const fn tile_bytes(rows: u32) -> u32 {
 /// Bytes of the partial logits.
 const LOGIT_BYTES: u32 = BATCH * CLASSES * 4;
 
+/// Tables of scales: see [`Table`](scale::Table).
+const TABLES: u32 = 6;
+/// Their bytes.
+const TABLE_BYTES: u32 = TABLES * 4 * CLASSES;
+
+/// Four floats that one instruction moves.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Four([f32; 4]);
+
 /// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first.
 mod layout {
-    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, WARPGROUPS, tile_bytes};
+    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, TABLE_BYTES, WARPGROUPS, tile_bytes};
 
     /// dz1's parts as operands, one for each 16 samples.
     pub const DZ1: u32 = 0;
@@ -131,13 +139,25 @@ mod layout {
     pub const SAMPLES: u32 = B2 + CLASSES * 4;
     /// Two mailboxes of 8 bytes.
     pub const MAIL: u32 = SAMPLES + 4 * BATCH * 4;
+    /// Tables of scales.
+    pub const SCALES: u32 = MAIL + 16;
     /// Two batches of pixels, `[BATCH, row_bytes]` u8 each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
-    pub const PIXELS: u32 = MAIL + 16;
+    pub const PIXELS: u32 = SCALES + TABLE_BYTES;
 }
 
 /// Bytes of dynamic shared memory.
 const fn shared_bytes(n_inputs: u32) -> u32 {
     layout::PIXELS + 2 * BATCH * row_bytes(n_inputs) + 2 * even_groups(n_inputs) * OPERAND_BYTES
+}
+
+/// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more than 1008, since a warp copies 64 times 16
+/// bytes of a row, the bias among them.
+pub const fn max_inputs(bytes: u32) -> u32 {
+    let mut most = 1024 - INPUT_MULTIPLE;
+    while most > 0 && shared_bytes(most) > bytes {
+        most -= INPUT_MULTIPLE;
+    }
+    most
 }
 
 /// Launch shape of [`mlp_epoch_train`] for `n_models` networks and of [`mlp_epoch_classify`] for as many clusters.
@@ -153,3 +173,19 @@ macro_rules! unroll {
     };
 }
 use unroll;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_pixels_as_shared_memory_holds() {
+        for bytes in [0, 60_000, 227 * 1024, 228 * 1024, 1 << 20] {
+            let most = max_inputs(bytes);
+            assert!(most.is_multiple_of(INPUT_MULTIPLE));
+            assert!(most == 0 || shared_bytes(most) <= bytes, "{most} in {bytes}");
+            assert!(most == 1008 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
+        }
+        assert_eq!(max_inputs(227 * 1024), 944);
+    }
+}

@@ -1,19 +1,18 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
 use crate::cuda::mailbox::Mailbox;
-use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
 use crate::cuda::sync::{sync_cluster, sync_threads, sync_warp};
-use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
-use crate::cuda::warp::ALL;
-use crate::cuda::{kernel, math, memory, wgmma};
+use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, thread_idx_x, warp_index};
+use crate::cuda::warp::{ALL, shuffle};
+use crate::cuda::{atomic, kernel, math, memory, wgmma};
 
 use super::forward::{
-    Hidden, Sizes, Tiles, Weights, finish_logits, for_each_weight, operand, partial_logits, store_w1, store_w2,
-    tile_word, warp_indices,
+    Hidden, Sizes, Tiles, Weights, finish_logits, operand, partial_logits, store_w1, store_w2, tile_word, warp_indices,
 };
-use super::{
-    BATCH, GROUP, HIDDEN, OPERAND_BYTES, PIXEL, SCALE, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll,
-};
+use super::network::{Values, W2_WARP, load_network, store_network};
+use super::scale::{DZ1_BY_PRODUCT, RANGE_WORDS, SECOND, Table};
+use super::{BATCH, Four, GROUP, OPERAND_BYTES, PIXEL, THREADS, WARPGROUPS, cluster_blocks, n_values, order, unroll};
 
 /// One epoch of `n_models` networks of one shape on one training set.
 #[repr(C)]
@@ -39,9 +38,12 @@ pub struct EpochTask {
     pub losses: *mut f32,
     /// `[n_models, n_steps]`: sum of the losses of each step.
     pub step_losses: *mut f32,
+    /// `[n_models, RANGE_WORDS]`, 0 before the launch: the first word becomes 1 where a number left the range of the model's scales, so that its values and losses are worth nothing. See
+    /// [`RANGE_WORDS`].
+    pub range: *mut u32,
     /// Samples.
     pub n_samples: u32,
-    /// Pixels: a multiple of [`INPUT_MULTIPLE`](super::INPUT_MULTIPLE), at most [`MAX_INPUTS`](super::MAX_INPUTS).
+    /// Pixels: a multiple of [`INPUT_MULTIPLE`](super::INPUT_MULTIPLE), at most [`max_inputs`](super::max_inputs) of the device.
     pub n_inputs: u32,
     /// Hidden units.
     pub n_hidden: u32,
@@ -70,11 +72,12 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let tiles = Tiles::new(n_inputs);
     let n_steps = n_samples.div_ceil(batch);
     // SAFETY: one model's part of each array.
-    let (values, order, losses) = unsafe {
+    let (values, order, losses, range) = unsafe {
         (
             task.values.add(model * n_values(n_inputs, n_hidden, n_classes)),
             task.order.add(model * n_samples as usize),
             task.losses.add(model * n_samples as usize),
+            task.range.add(model * RANGE_WORDS),
         )
     };
     // SAFETY: this cluster's own part; the scratch is used by nothing else now.
@@ -114,37 +117,6 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
     let (logit_mail, gradient_mail) = (tiles.mail(0), tiles.mail(1));
     tiles.clear(n_inputs);
     let warp = warp_index();
-    let (g, t) = (lane() / 4, lane() % 4);
-    let mut weights: Weights = [[[0.0; 8]; 2]; 3];
-    // SAFETY: numbers below n_values.
-    for_each_weight(&mut weights, &sizes, |weight, number| *weight = unsafe { memory::load(values, number) } * SCALE);
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            unroll!(TILE in [0, 1] {
-                store_w1(&tiles, &sizes, first, TILE as u32, &weights[I][TILE]);
-            });
-        }
-    });
-    wgmma::publish();
-    // Warps 4 and 5 keep W2 and b2, eight classes each.
-    let class_tile = warp.wrapping_sub(4);
-    let class = class_tile % 2 * 8 + 2 * t;
-    let mut w2 = [0f32; 4];
-    let mut b2 = [0f32; 2];
-    if class_tile < 2 {
-        // SAFETY: numbers below n_values.
-        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
-        unroll!(C in [0, 1, 2, 3] {
-            w2[C] = load(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2)) * SCALE;
-        });
-        unroll!(C in [0, 1] {
-            b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
-        });
-        store_w2(&tiles, class_tile, w2);
-        if g == 0 {
-            tiles.set_b2(class, b2);
-        }
-    }
     if looks_after_row {
         let (first, second) = (sample_of(task.from_step), sample_of(task.from_step + 1));
         tiles.samples(task.from_step % 2).set(row, first);
@@ -155,8 +127,11 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         logit_mail.open();
         gradient_mail.open();
     }
-    // Everything is set up before the first copy is told where to go, and before other blocks' values arrive.
-    sync_cluster();
+    // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
+    // SAFETY: the whole cluster is here, memory is cleared, and the arrays are this model's.
+    let mut network = unsafe { load_network(&tiles, &sizes, values, range) };
+    let Values { w1: weights, w2, b2 } = &mut network;
+    let class_tile = warp.wrapping_sub(W2_WARP);
     prefetch(&tiles, task.from_step);
 
     let mut step = task.from_step;
@@ -200,41 +175,23 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
         if warp < 4 {
             hidden_gradient(&tiles, &hidden);
         } else if class_tile < 2 {
-            second_layer_step(&tiles, class_tile, rate, &mut w2, &mut b2);
+            second_layer_step(&tiles, class_tile, rate, w2, b2);
         }
         // The tile dz1 is complete, and W2 is no longer read.
         sync_threads();
         // The same condition in plain sight would put a barrier into each arm.
         if math::opaque(class_tile) < 2 {
-            store_w2(&tiles, class_tile, w2);
-            if g == 0 {
-                tiles.set_b2(class, b2);
+            store_w2(&tiles, class_tile, *w2);
+            if tiles.me.g() == 0 {
+                tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
             }
         }
-        first_layer_step(&tiles, step % 2, &sizes, rate, &mut weights);
+        first_layer_step(&tiles, step % 2, &sizes, rate, weights);
         step += 1;
     }
 
-    // SAFETY: numbers below n_values; every weight has one owner, b2 the block of rank 0.
-    for_each_weight(&mut weights, &sizes, |weight, number| unsafe {
-        memory::store(values, number, *weight * (1.0 / SCALE))
-    });
-    if class_tile < 2 {
-        let store = |number: Option<usize>, value: f32| {
-            if let Some(number) = number {
-                // SAFETY: as above.
-                unsafe { memory::store(values, number, value) };
-            }
-        };
-        unroll!(C in [0, 1, 2, 3] {
-            store(sizes.second_layer(g + 8 * (C as u32 / 2), class + C as u32 % 2), w2[C] * (1.0 / SCALE));
-        });
-        if sizes.rank == 0 && g == 0 {
-            unroll!(C in [0, 1] {
-                store(sizes.second_layer(HIDDEN, class + C as u32), b2[C]);
-            });
-        }
-    }
+    // SAFETY: as before.
+    let mut finite = unsafe { store_network(&tiles, &sizes, &mut network, values) };
     // All losses are written.
     sync_cluster();
     let mut step = task.from_step + sizes.rank * THREADS + thread_idx_x();
@@ -246,9 +203,14 @@ pub unsafe fn mlp_epoch_train(task: EpochTask) {
             sum += unsafe { memory::load(losses, (step * batch + row) as usize) };
             row += 1;
         }
+        finite &= sum.is_finite();
         // SAFETY: one thread a step.
         unsafe { memory::store(task.step_losses, model * n_steps as usize + step as usize, sum) };
         step += blocks * THREADS;
+    }
+    if !finite {
+        // SAFETY: this model's first word; only atomics write there.
+        unsafe { atomic::max_u32(range, 1) };
     }
 }
 
@@ -258,7 +220,7 @@ const SLOTS: u32 = 4 * BATCH;
 /// Bytes of gradients that a block gets in a round: both parts of 64 rows of 16 classes.
 const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 
-/// Sums the logits of this block's samples, writes their losses, and sends `(p - onehot) SCALE`, split, to all blocks; 0 for rows that the batch lacks.
+/// Sums the logits of this block's samples, writes their losses, and sends `p - onehot`, scaled and split, to all blocks; 0 for rows that the batch lacks.
 ///
 /// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are
 /// [`SLOTS`].
@@ -283,6 +245,7 @@ unsafe fn loss_gradient(
     let logits = finish_logits(tiles, buffer, sizes, sample);
     let quad = tiles.me.lane() % 4;
     let share = 1.0 / logits.sum;
+    let Four(scale) = tiles.scales().four(Table::Gradient, quad);
     let mut gradient = [0f32; 4];
     unroll!(C in [0, 1, 2, 3] {
         let hot = quad * 4 + C as u32 == label;
@@ -292,10 +255,10 @@ unsafe fn loss_gradient(
         }
         let p = logits.powers[C] * share;
         // A row that is not there may hold anything, also what is no number.
-        gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * SCALE } else { 0.0 };
+        gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * scale[C] } else { 0.0 };
     });
-    let low = split_f16(gradient[0], gradient[1]);
-    let high = split_f16(gradient[2], gradient[3]);
+    let low = split_f16_apart(gradient[0], gradient[1]);
+    let high = split_f16_apart(gradient[2], gradient[3]);
     // Two words, four classes.
     let at = tile_word(row, 0) / 2 + quad;
     unroll!(PART in [0, 1] {
@@ -306,7 +269,7 @@ unsafe fn loss_gradient(
     });
 }
 
-/// `dz1 = dz2 W2ᵀ where h > 0`, times [`SCALE`], split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
+/// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
 /// g and g + 8.
 #[inline(always)]
 fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
@@ -338,12 +301,12 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
         };
         let mut dz1 = [0f32; 4];
         unroll!(C in [0, 1, 2, 3] {
-            let gradient = (main[C] + rest[C]) * (1.0 / SCALE);
+            let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
             dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
         });
         unroll!(E in [0, 1] {
             // SAFETY: the first four warps have an operand each.
-            unsafe { tiles.set_dz1(warp, U as u32, E as u32, split_f16(dz1[E], dz1[2 + E])) };
+            unsafe { tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E])) };
         });
     });
     wgmma::publish();
@@ -352,8 +315,9 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
 /// `W2 -= rate hᵀ dz2`, `b2 -= rate` times the column sums of dz2, for the eight classes of one warp.
 #[inline(always)]
 fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4], b2: &mut [f32; 2]) {
-    /// 1.0 twice in half precision.
+    /// 1.0 twice in half precision, and [`SECOND`].
     const ONES: u32 = 0x3C00_3C00;
+    const SECONDS: u32 = 0x1000_1000;
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     let (mut main, mut rest, mut column_sums) = ([0f32; 4], [0f32; 4], [0f32; 4]);
     sync_warp(ALL);
@@ -371,15 +335,23 @@ fn second_layer_step(tiles: &Tiles, class_tile: u32, rate: f32, w2: &mut [f32; 4
             rest = f16(rest, a_small, [b0, b1]);
             rest = f16(rest, a_large, [c0, c1]);
             column_sums = f16(column_sums, [ONES; 4], [b0, b1]);
-            column_sums = f16(column_sums, [ONES; 4], [c0, c1]);
+            column_sums = f16(column_sums, [SECONDS; 4], [c0, c1]);
         }
     });
-    unroll!(C in [0, 1, 2, 3] {
-        // The gradient is scaled, and so are the weights.
-        w2[C] = math::fma(-rate, main[C] + rest[C], w2[C]);
+    let scales = tiles.scales();
+    let class = class_tile * 8 + 2 * tiles.me.t();
+    let of_class = scales.pair(Table::SecondStepClass, class);
+    let unscale = scales.pair(Table::Logit, class);
+    unroll!(U in [0, 1] {
+        let of_unit = scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
+        unroll!(E in [0, 1] {
+            let gradient = math::fma(SECOND, rest[2 * U + E], main[2 * U + E]);
+            w2[2 * U + E] = math::fma(-rate * (of_unit * of_class[E]), gradient, w2[2 * U + E]);
+        });
     });
     unroll!(C in [0, 1] {
-        b2[C] = math::fma(-rate * (1.0 / SCALE), column_sums[C], b2[C]);
+        // 1 / scale of dz2.
+        b2[C] = math::fma(-rate * (of_class[C] * unscale[C]), column_sums[C], b2[C]);
     });
 }
 
@@ -390,9 +362,10 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
     let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
-    let dz1 = operand(tiles.dz1());
-    // The gradient is scaled, and so are the weights.
+    // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
+    let dz1 = operand(shuffle(ALL, tiles.dz1(), 0));
     let factor = -rate * (1.0 / (255.0 * PIXEL));
+    let scales = tiles.scales();
     // The lane's words of 16 rows of its group in a quartet.
     let load = |number: u32| {
         let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
@@ -429,12 +402,15 @@ fn first_layer_step(tiles: &Tiles, buffer: u32, sizes: &Sizes, rate: f32, weight
             });
             // SAFETY: as above.
             let gradient = unsafe { wgmma::finish(gradient) };
+            // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
+            let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {
                 let gradient = &gradient[TILE];
                 unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
                     // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
                     // column 8u + 2t + e.
-                    weights[I][TILE][W] = math::fma(factor, gradient[W] + gradient[8 + W], weights[I][TILE][W]);
+                    let sum = math::fma(SECOND, gradient[8 + W], gradient[W]);
+                    weights[I][TILE][W] = math::fma(factors[W / 4][W % 2], sum, weights[I][TILE][W]);
                 });
                 store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
             });

@@ -38,6 +38,7 @@ fn checkpoint(optimizer: Optimizer, precision: Precision) -> TrainerState {
         evaluation_seconds: 0.0,
         samples_per_second: f64::INFINITY,
         transfer_share: None,
+        repeated: epoch == 2,
     };
     TrainerState {
         options: Options {

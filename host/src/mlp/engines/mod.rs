@@ -15,6 +15,8 @@ use crate::Result;
 pub(super) struct EpochPlan<'a> {
     /// The epoch, from 0; its order is that of random stream 64 + epoch.
     pub epoch: u32,
+    /// Seed of the order.
+    pub seed: u32,
     /// First step to do; earlier ones were done before an interruption.
     pub from_step: u32,
     /// The learning rate of every step of the epoch.
@@ -34,6 +36,8 @@ pub(super) struct EpochOutcome {
     pub bad_step: Option<u32>,
     /// Seconds that the device spent on copies of batches, where they are copied.
     pub transfer_s: Option<f64>,
+    /// Whether all of it was done twice: see [`EpochReport::repeated`](super::EpochReport::repeated).
+    pub repeated: bool,
 }
 
 /// A data set that an engine has loaded.
@@ -42,7 +46,7 @@ pub(super) struct SetId(pub usize);
 
 /// An engine: it trains and classifies. Weights are set before anything else is asked.
 pub(super) trait Train: Send {
-    /// Trains the rest of an epoch on the training set. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines
+    /// Trains the rest of an epoch on the training set. The state was kept before, and an engine may go back to it. `goes_on(step, loss)` is asked after a step where the engine can stop between steps; engines
     /// that launch whole epochs do not ask.
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome>;
 
@@ -69,9 +73,15 @@ pub(super) trait Train: Send {
 
     /// Which it is: for reports.
     fn engine(&self) -> Engine;
+
+    /// Which engine the last [`classify`](Train::classify) was by: another one where this one cannot represent the network.
+    fn classified_by(&self) -> Engine {
+        self.engine()
+    }
 }
 
 /// What an engine is made of.
+#[derive(Clone)]
 pub(super) struct Setup {
     /// Options, checked.
     pub options: Options,

@@ -174,6 +174,7 @@ impl Trainer {
         self.engine.keep()?;
         let plan = EpochPlan {
             epoch: number,
+            seed: self.options.seed,
             from_step: self.position.step,
             learning_rates: &learning_rates,
             updates: before,
@@ -218,6 +219,7 @@ impl Trainer {
             evaluation_seconds: start.elapsed().as_secs_f64(),
             samples_per_second: n / self.position.seconds,
             transfer_share: outcome.transfer_s.map(|transfer| transfer / seconds),
+            repeated: outcome.repeated,
         };
         if let Some(loss) = report.validation_loss {
             let least = self.options.early_stopping.map_or(0.0, |stopping| stopping.min_delta);
@@ -239,7 +241,7 @@ impl Trainer {
         let seconds = start.elapsed().as_secs_f64();
         let n_classes = self.sizes[self.sizes.len() - 1];
         Ok(Evaluation {
-            engine: Some(self.engine.engine()),
+            engine: Some(self.engine.classified_by()),
             precision: Some(self.options.precision),
             ..found.evaluation(set, n_classes, &self.device, seconds)
         })
@@ -266,6 +268,7 @@ impl Trainer {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
             epochs: self.position.epochs.clone(),
+            repeated_epochs: self.position.epochs.iter().filter(|epoch| epoch.repeated).count() as u64,
             dead_units: dead_units_by_layer.iter().sum(),
             dead_units_by_layer,
             device: self.device.backend().to_string(),

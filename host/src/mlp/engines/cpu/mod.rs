@@ -160,7 +160,7 @@ impl<T: Real> Train for CpuEngine<T> {
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         let set = self.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
         let (images, labels) = (set.images(), set.labels());
-        let order = reference::epoch_order(self.options.seed, plan.epoch, set.len());
+        let order = reference::epoch_order(plan.seed, plan.epoch, set.len());
         let batches = order.chunks(self.options.batch as usize).zip(plan.learning_rates);
         let mut outcome = EpochOutcome { next_step: plan.from_step, ..EpochOutcome::default() };
         for (step, (batch, &learning_rate)) in (0u32..).zip(batches).skip(plan.from_step as usize) {

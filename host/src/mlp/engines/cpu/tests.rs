@@ -31,7 +31,7 @@ fn opened(setup: Setup) -> Box<dyn Train> {
 }
 
 fn plan(epoch: u32, from_step: u32) -> EpochPlan<'static> {
-    EpochPlan { epoch, from_step, learning_rates: &[0.02, 0.03, 0.01, 0.05], updates: 4 * u64::from(epoch) }
+    EpochPlan { epoch, seed: 1, from_step, learning_rates: &[0.02, 0.03, 0.01, 0.05], updates: 4 * u64::from(epoch) }
 }
 
 const OPTIMIZERS: [Optimizer; 3] = [

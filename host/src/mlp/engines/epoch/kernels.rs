@@ -1,7 +1,8 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTask, EpochTask, cluster_blocks, mlp_epoch_classify, mlp_epoch_train, n_counters, n_values,
+    self, ClassifyTask, EpochTask, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify, mlp_epoch_train,
+    n_counters, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -115,6 +116,40 @@ impl Course {
     }
 }
 
+/// The networks: their values, and what launches find out about the range of their numbers.
+#[derive(Debug)]
+pub(in crate::mlp) struct Networks {
+    /// `[n_models, n_values]`.
+    pub values: Buffer<f32>,
+    range: Buffer<u32>,
+}
+
+impl Networks {
+    /// Takes the memory of those of `shape`.
+    pub fn new(stream: &Stream, shape: Shape) -> Result<Self> {
+        let models = shape.n_models as usize;
+        Ok(Self { values: stream.alloc(models * shape.n_values())?, range: stream.alloc(models * RANGE_WORDS)? })
+    }
+
+    /// Bytes that [`Networks::new`] takes.
+    pub fn bytes(shape: Shape) -> u64 {
+        4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64
+    }
+
+    /// The networks whose numbers left the range of their scales in the last launch, so that what it wrote of them is worth nothing; waits for it.
+    pub fn left(&self, stream: &Stream) -> Result<Vec<usize>> {
+        let words = stream.read(&self.range)?;
+        Ok((0..).zip(words.chunks_exact(RANGE_WORDS)).filter(|(_, words)| words[0] != 0).map(|(at, _)| at).collect())
+    }
+
+    /// Checks them before a launch, which finds nothing yet.
+    fn check(&mut self, stream: &Stream, shape: Shape) -> Result<()> {
+        self.values.expect_len("weights", shape.n_values() * shape.n_models as usize)?;
+        self.range.expect_len("words of the range", RANGE_WORDS * shape.n_models as usize)?;
+        stream.zero(&mut self.range)
+    }
+}
+
 /// The kernels.
 pub(in crate::mlp) struct Kernels {
     shape: Shape,
@@ -142,14 +177,14 @@ impl Kernels {
     pub fn train(
         &self,
         stream: &Stream,
-        values: &mut Buffer<f32>,
+        networks: &mut Networks,
         set: &DeviceSet,
         course: &mut Course,
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         course.seeds.expect_len("seeds", shape.n_models as usize)?;
         set.labels.expect_len("labels", course.n_samples as usize)?;
         set.images.expect_len("images", course.n_samples as usize * shape.n_inputs as usize)?;
@@ -159,7 +194,7 @@ impl Kernels {
         let task = EpochTask {
             images: set.images.as_ptr(),
             labels: set.labels.as_ptr(),
-            values: values.as_mut_ptr(),
+            values: networks.values.as_mut_ptr(),
             seeds: course.seeds.as_ptr(),
             learning_rates: course.rates.as_ptr(),
             order: course.order.as_mut_ptr(),
@@ -167,6 +202,7 @@ impl Kernels {
             counters: course.counters.as_mut_ptr(),
             losses: course.losses.as_mut_ptr(),
             step_losses: course.step_losses.as_mut_ptr(),
+            range: networks.range.as_mut_ptr(),
             n_samples: course.n_samples,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -186,9 +222,9 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(&self, stream: &Stream, values: &Buffer<f32>, set: &mut DeviceSet) -> Result<()> {
+    pub fn classify(&self, stream: &Stream, networks: &mut Networks, set: &mut DeviceSet) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
         set.active.expect_len("active units", (shape.n_hidden * shape.n_models) as usize)?;
         stream.zero(&mut set.active)?;
@@ -196,11 +232,12 @@ impl Kernels {
         let task = ClassifyTask {
             images: set.images.as_ptr(),
             labels: set.labels.as_ptr(),
-            values: values.as_ptr(),
+            values: networks.values.as_ptr(),
             logits: std::ptr::null_mut(),
             classes: set.classes.as_mut_ptr(),
             losses: set.losses.as_mut_ptr(),
             active: set.active.as_mut_ptr(),
+            range: networks.range.as_mut_ptr(),
             n_samples: set.n,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -217,12 +254,12 @@ impl Kernels {
     pub fn logits(
         &self,
         stream: &Stream,
-        values: &Buffer<f32>,
+        networks: &mut Networks,
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
         let shape = self.shape;
-        check_values(values, shape)?;
+        networks.check(stream, shape)?;
         let n = images.len() / shape.n_inputs as usize;
         images.expect_len("images", n * shape.n_inputs as usize)?;
         logits.expect_len("logits", n * shape.n_classes as usize)?;
@@ -230,11 +267,12 @@ impl Kernels {
         let task = ClassifyTask {
             images: images.as_ptr(),
             labels: std::ptr::null(),
-            values: values.as_ptr(),
+            values: networks.values.as_ptr(),
             logits: logits.as_mut_ptr(),
             classes: std::ptr::null_mut(),
             losses: std::ptr::null_mut(),
             active: std::ptr::null_mut(),
+            range: networks.range.as_mut_ptr(),
             n_samples: n as u32,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -252,8 +290,9 @@ impl Kernels {
     }
 }
 
-fn check_values(values: &Buffer<f32>, shape: Shape) -> Result<()> {
-    values.expect_len("weights", shape.n_values() * shape.n_models as usize)
+/// Most pixels of a network whose blocks have so much shared memory.
+pub(super) fn most_inputs(shared_bytes: u32) -> u32 {
+    max_inputs(shared_bytes)
 }
 
 /// Blocks of a network's cluster.

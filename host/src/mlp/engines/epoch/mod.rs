@@ -3,10 +3,11 @@
 #[allow(unsafe_code)]
 mod kernels;
 mod side_by_side;
+mod spare;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE, MAX_INPUTS};
+use warpplay_gpu::mlp::epoch::{BATCH, CLASSES, HIDDEN, INPUT_MULTIPLE};
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -14,12 +15,13 @@ use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction, Residence};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
-use kernels::{Course, DeviceSet, Kernels, Shape};
+use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
 pub(in crate::mlp) use side_by_side::SideBySide;
+use spare::Spare;
 
 /// Whether this engine can do what `setup` describes on this device.
 ///
-/// The rule: clusters of blocks are there (compute capability 9.0), f32, one hidden layer of at most 16 units a block, so 256, a multiple of 16 pixels up to 1008, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
+/// The rule: clusters of blocks are there (compute capability 9.0), f32, one hidden layer of at most 16 units a block, so 256, a multiple of 16 pixels as far as a block's shared memory goes, 944, at most 16 classes; and to train, batches of at most 64 samples from a set on the device,
 /// plain SGD without weight decay.
 ///
 /// # Errors
@@ -29,7 +31,8 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
     };
-    let max_cluster = device.limits().max_cluster;
+    let limits = device.limits();
+    let max_cluster = limits.max_cluster;
     // Newer GPUs have clusters too, but not the warpgroup products.
     let hopper = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
     if max_cluster == 1 || !hopper {
@@ -43,8 +46,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);
         return Err(Error::option("hidden", n_hidden, allowed));
     }
-    if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > MAX_INPUTS {
-        let expected = format!("a multiple of {INPUT_MULTIPLE} up to {MAX_INPUTS} pixels with engine epoch");
+    let max_inputs = kernels::most_inputs(limits.max_shared_bytes);
+    if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > max_inputs {
+        let expected = format!("a multiple of {INPUT_MULTIPLE} up to {max_inputs} pixels with engine epoch");
         return Err(Error::shape("images", expected, n_inputs));
     }
     if n_classes > CLASSES {
@@ -68,22 +72,25 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Memory of `n_models` networks, with sets of so many samples besides the training set.
-pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
+/// Memory of `n_models` networks, with sets of so many samples besides the training set; that of the spare engine too, which is taken when it is needed.
+pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
     };
     let shape = Shape { n_inputs, n_hidden, n_classes, n_models };
     let train = setup.train.as_ref().map(|train| train.len());
-    // A lone network is kept before each epoch, and classifies the training set.
-    let (copies, answers) = if n_models == 1 { (2, shape) } else { (1, Shape { n_models: 1, ..shape }) };
+    let spare = Spare::memory_needed(device, setup, sets)?;
+    // Only a lone network classifies the training set.
+    let answers = Shape { n_models: 1, ..shape };
     let of_sets = train.map_or(0, |n| DeviceSet::bytes(n, answers))
         + sets.iter().map(|&n| DeviceSet::bytes(n, shape)).sum::<u64>();
     let course = train.map_or(0, |n| Course::bytes(n as u32, setup.options.batch, n_models));
     Ok(Memory::default()
-        .on_device("weights", 4 * copies * shape.n_values() as u64 * u64::from(n_models))
+        // Those of before an epoch are kept.
+        .on_device("weights", Networks::bytes(shape) + 4 * shape.n_values() as u64 * u64::from(n_models))
         .on_device("sets", of_sets)
-        .on_device("orders and losses", course))
+        .on_device("orders and losses", course)
+        .on_device("spare engine", spare.device()))
 }
 
 /// Opens the engine; `fits` has said that it can work.
@@ -103,8 +110,10 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
         None => None,
     };
     let mut engine = EpochEngine {
-        values: stream.alloc(shape.n_values())?,
+        networks: Networks::new(&stream, shape)?,
         kept: stream.alloc(shape.n_values())?,
+        spare: Spare::new(device, &setup),
+        classified_by: Engine::Epoch,
         sets: Vec::new(),
         training,
         shape,
@@ -126,8 +135,11 @@ struct Training {
 
 /// One network in training, or in use.
 struct EpochEngine {
-    values: Buffer<f32>,
+    /// The only one.
+    networks: Networks,
     kept: Buffer<f32>,
+    spare: Spare,
+    classified_by: Engine,
     /// The training set first.
     sets: Vec<(Arc<Dataset>, DeviceSet)>,
     training: Option<Training>,
@@ -138,7 +150,7 @@ struct EpochEngine {
 
 impl Train for EpochEngine {
     fn train(&mut self, plan: &EpochPlan<'_>, _: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
-        let Self { values, sets, training, kernels, stream, .. } = self;
+        let Self { networks, kept, spare, sets, training, kernels, stream, shape, .. } = self;
         let (Some(Training { course, rates }), Some((_, set))) = (training, sets.first()) else {
             return Err(Error::Order { what: "engine", reason: "it was opened without a training set".into() });
         };
@@ -147,8 +159,15 @@ impl Train for EpochEngine {
             course.set_rates(stream, &new)?;
             *rates = new;
         }
-        kernels.train(stream, values, set, course, plan.epoch, plan.from_step)?;
-        Ok(outcome(&course.step_losses(stream)?, plan.from_step))
+        kernels.train(stream, networks, set, course, plan.epoch, plan.from_step)?;
+        if networks.left(stream)?.is_empty() {
+            return Ok(outcome(&course.step_losses(stream)?, plan.from_step));
+        }
+        // What the launch wrote is worth nothing, also where the spare engine fails.
+        stream.copy(&mut networks.values, 0, kept, 0, shape.n_values())?;
+        let (outcome, state) = spare.train(&unpack(&stream.read(kept)?, *shape), plan)?;
+        stream.write(&mut networks.values, 0, &pack(&state, *shape)?)?;
+        Ok(outcome)
     }
 
     fn load(&mut self, set: &Arc<Dataset>) -> Result<SetId> {
@@ -160,12 +179,18 @@ impl Train for EpochEngine {
     }
 
     fn classify(&mut self, SetId(at): SetId) -> Result<Classified> {
-        let n_sets = self.sets.len();
-        let Some((_, set)) = self.sets.get_mut(at) else {
+        let Self { networks, spare, classified_by, sets, kernels, stream, shape, .. } = self;
+        let n_sets = sets.len();
+        let Some((images, set)) = sets.get_mut(at) else {
             return Err(Error::shape("data set", format!("below {n_sets}"), at));
         };
-        self.kernels.classify(&self.stream, &self.values, set)?;
-        let (classes, losses, active) = set.found(&self.stream)?;
+        kernels.classify(stream, networks, set)?;
+        *classified_by = Engine::Epoch;
+        if !networks.left(stream)?.is_empty() {
+            *classified_by = Engine::Layers;
+            return spare.classify(&unpack(&stream.read(&networks.values)?, *shape), images);
+        }
+        let (classes, losses, active) = set.found(stream)?;
         Ok(Classified {
             classes,
             loss_sum: losses.iter().map(|&loss| f64::from(loss)).sum(),
@@ -174,32 +199,40 @@ impl Train for EpochEngine {
     }
 
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
-        let n = images.len() / self.shape.n_inputs as usize;
-        let images = self.stream.upload(images)?;
-        let mut logits = self.stream.alloc(n * self.shape.n_classes as usize)?;
-        self.kernels.logits(&self.stream, &self.values, &images, &mut logits)?;
-        self.stream.read(&logits)
+        let Self { networks, spare, kernels, stream, shape, .. } = self;
+        let n = images.len() / shape.n_inputs as usize;
+        let on_device = stream.upload(images)?;
+        let mut logits = stream.alloc(n * shape.n_classes as usize)?;
+        kernels.logits(stream, networks, &on_device, &mut logits)?;
+        if !networks.left(stream)?.is_empty() {
+            return spare.logits(&unpack(&stream.read(&networks.values)?, *shape), images);
+        }
+        stream.read(&logits)
     }
 
     fn keep(&mut self) -> Result<()> {
-        self.stream.copy(&mut self.kept, 0, &self.values, 0, self.shape.n_values())
+        self.stream.copy(&mut self.kept, 0, &self.networks.values, 0, self.shape.n_values())
     }
 
     fn restore(&mut self) -> Result<()> {
-        self.stream.copy(&mut self.values, 0, &self.kept, 0, self.shape.n_values())
+        self.stream.copy(&mut self.networks.values, 0, &self.kept, 0, self.shape.n_values())
     }
 
     fn state(&mut self) -> Result<TrainState> {
-        Ok(unpack(&self.stream.read(&self.values)?, self.shape))
+        Ok(unpack(&self.stream.read(&self.networks.values)?, self.shape))
     }
 
     fn set_state(&mut self, state: &TrainState) -> Result<()> {
         let values = pack(state, self.shape)?;
-        self.stream.write(&mut self.values, 0, &values)
+        self.stream.write(&mut self.networks.values, 0, &values)
     }
 
     fn engine(&self) -> Engine {
         Engine::Epoch
+    }
+
+    fn classified_by(&self) -> Engine {
+        self.classified_by
     }
 }
 
@@ -210,7 +243,7 @@ pub(super) fn outcome(step_losses: &[f32], from_step: u32) -> EpochOutcome {
         loss_sum: step_losses[from_step as usize..].iter().map(|&loss| f64::from(loss)).sum(),
         next_step: step_losses.len() as u32,
         bad_step: bad_step.map(|step| step as u32),
-        transfer_s: None,
+        ..EpochOutcome::default()
     }
 }
 

@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::kernels::{Course, DeviceSet, Kernels, Shape};
-use super::{fits, outcome, pack};
-use crate::mlp::engines::Setup;
+use super::kernels::{Course, DeviceSet, Kernels, Networks, Shape};
+use super::spare::Spare;
+use super::{fits, outcome, pack, unpack};
+use crate::mlp::engines::{EpochPlan, Setup};
+use crate::mlp::evaluation::Classified;
 use crate::mlp::options::{Options, Reduction};
 use crate::mlp::report::{SweepEpoch, SweepModel};
 use crate::mlp::{Dataset, Network};
@@ -15,7 +17,10 @@ use crate::{Buffer, Device, Error, Result, Stream};
 /// All models on the device at once.
 pub(in crate::mlp) struct SideBySide {
     first_values: Vec<f32>,
-    values: Buffer<f32>,
+    networks: Networks,
+    /// The values before an epoch.
+    kept: Buffer<f32>,
+    spare: Spare,
     set: DeviceSet,
     test: Option<(Arc<Dataset>, DeviceSet)>,
     course: Course,
@@ -42,7 +47,9 @@ impl SideBySide {
         let stream = device.stream()?;
         let mean = options.reduction == Reduction::Mean;
         Ok(Self {
-            values: stream.alloc(first_values.len())?,
+            networks: Networks::new(&stream, shape)?,
+            kept: stream.alloc(first_values.len())?,
+            spare: Spare::new(device, setup),
             // Only classified sets need room for each model's answers.
             set: DeviceSet::new(&stream, train, alone)?,
             test: None,
@@ -68,8 +75,10 @@ impl SideBySide {
         models: &[(u32, f64)],
         told: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(Vec<SweepModel>, Duration)> {
-        let Self { first_values, values, set, course, kernels, stream, n_samples, options, .. } = self;
-        stream.write(values, 0, first_values)?;
+        let Self { first_values, networks, kept, spare, set, course, kernels, stream, n_samples, options, shape, test } =
+            self;
+        let alone = Shape { n_models: 1, ..*shape };
+        stream.write(&mut networks.values, 0, first_values)?;
         let mut reports: Vec<SweepModel> = models.iter().map(|&(seed, rate)| SweepModel::new(seed, rate)).collect();
         let n_steps = n_samples.div_ceil(options.batch as usize);
         let n_models = models.len() as u64;
@@ -78,24 +87,42 @@ impl SideBySide {
         while epochs < options.epochs {
             let start = Instant::now();
             let before = u64::from(epochs) * n_steps as u64;
-            let mut rates = Vec::with_capacity(n_steps * models.len());
-            for &(seed, learning_rate) in models {
+            let rates_of = |&(seed, learning_rate): &(u32, f64)| {
                 let options = Options { seed, learning_rate, ..options.clone() };
-                rates.extend(
-                    (0..n_steps as u64).map(|step| options.learning_rate_at(before + step, n_steps as u64) as f32),
-                );
-            }
+                let rate = move |step| options.learning_rate_at(before + step, n_steps as u64);
+                (0..n_steps as u64).map(rate).collect::<Vec<f64>>()
+            };
+            let rates: Vec<f32> = models.iter().flat_map(rates_of).map(|rate| rate as f32).collect();
             course.set_rates(stream, &rates)?;
-            kernels.train(stream, values, set, course, epochs, 0)?;
+            stream.copy(kept, 0, &networks.values, 0, first_values.len())?;
+            kernels.train(stream, networks, set, course, epochs, 0)?;
             let losses = course.step_losses(stream)?;
+            let mut outcomes: Vec<_> = losses.chunks_exact(n_steps).map(|losses| outcome(losses, 0)).collect();
+            for model in networks.left(stream)? {
+                // What has diverged stays so.
+                if reports[model].diverged.is_some() {
+                    continue;
+                }
+                let plan = EpochPlan {
+                    epoch: epochs,
+                    seed: models[model].0,
+                    from_step: 0,
+                    learning_rates: &rates_of(&models[model]),
+                    updates: before,
+                };
+                let state = unpack(&values_of(stream, kept, alone, model)?, alone);
+                let (outcome, state) = spare.train(&state, &plan)?;
+                stream.write(&mut networks.values, model * alone.n_values(), &pack(&state, alone)?)?;
+                outcomes[model] = outcome;
+            }
             trained += start.elapsed();
             epochs += 1;
-            for (report, losses) in reports.iter_mut().zip(losses.chunks_exact(n_steps)) {
-                let outcome = outcome(losses, 0);
+            for (report, outcome) in reports.iter_mut().zip(outcomes) {
                 if outcome.bad_step.is_some() && report.diverged.is_none() {
                     report.diverged = Some(epochs);
                 }
                 if report.diverged.is_none() {
+                    report.repeated_epochs += u64::from(outcome.repeated);
                     report.epochs.push(SweepEpoch { epoch: epochs, loss: outcome.loss_sum / *n_samples as f64 });
                 }
             }
@@ -103,21 +130,39 @@ impl SideBySide {
                 break;
             }
         }
-        if let Some((test, set)) = &mut self.test {
-            self.kernels.classify(&self.stream, &self.values, set)?;
-            let (classes, losses, _) = set.found(&self.stream)?;
+        if let Some((test, set)) = test {
+            kernels.classify(stream, networks, set)?;
+            let (classes, losses, _) = set.found(stream)?;
+            let left = networks.left(stream)?;
             let n = test.len();
-            for (report, (classes, losses)) in
-                reports.iter_mut().zip(classes.chunks_exact(n).zip(losses.chunks_exact(n)))
-            {
-                if report.diverged.is_none() {
-                    let right =
-                        classes.iter().zip(test.labels()).filter(|&(&class, &label)| class == u32::from(label)).count();
-                    report.test_accuracy = Some(right as f64 / n as f64);
-                    report.test_loss = Some(losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / n as f64);
+            let found = classes.chunks_exact(n).zip(losses.chunks_exact(n));
+            for (model, (report, (classes, losses))) in reports.iter_mut().zip(found).enumerate() {
+                if report.diverged.is_some() {
+                    continue;
                 }
+                let again = match left.contains(&model) {
+                    true => Some(
+                        spare.classify(&unpack(&values_of(stream, &networks.values, alone, model)?, alone), test)?,
+                    ),
+                    false => None,
+                };
+                let (classes, loss_sum) = match &again {
+                    Some(Classified { classes, loss_sum, .. }) => (&classes[..], *loss_sum),
+                    None => (classes, losses.iter().map(|&loss| f64::from(loss)).sum()),
+                };
+                let right =
+                    classes.iter().zip(test.labels()).filter(|&(&class, &label)| class == u32::from(label)).count();
+                report.test_accuracy = Some(right as f64 / n as f64);
+                report.test_loss = Some(loss_sum / n as f64);
             }
         }
         Ok((reports, trained))
     }
+}
+
+/// The values of one of many models, of shape `alone`.
+fn values_of(stream: &Stream, values: &Buffer<f32>, alone: Shape, model: usize) -> Result<Vec<f32>> {
+    let mut own = vec![0.0; alone.n_values()];
+    stream.read_into(values, model * own.len(), &mut own)?;
+    Ok(own)
 }

@@ -275,7 +275,7 @@ fn outcome(losses: &[f32], from: u32, to: u32) -> EpochOutcome {
         loss_sum: own.iter().map(|&loss| f64::from(loss)).sum(),
         next_step: to,
         bad_step: own.iter().position(|loss| !loss.is_finite()).map(|at| from + at as u32),
-        transfer_s: None,
+        ..EpochOutcome::default()
     }
 }
 
@@ -299,7 +299,7 @@ impl Train for LayersEngine {
         let mut words = [0; 3];
         words[control::STEP] = plan.from_step;
         stream.write(&mut arrays.control, 0, &words)?;
-        kernels.shuffle(stream, order, options.seed, plan.epoch)?;
+        kernels.shuffle(stream, order, plan.seed, plan.epoch)?;
 
         let mut step = plan.from_step;
         let mut transfer_ms = None;

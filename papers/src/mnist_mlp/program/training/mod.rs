@@ -341,6 +341,7 @@ impl Program {
             evaluation_seconds: start.elapsed().as_secs_f64(),
             samples_per_second: n / trained,
             transfer_share: outcome.transfer_s.map(|transfer| transfer / seconds),
+            repeated: false,
         };
         self.position.epochs.push(report.clone());
         self.position = Position { epochs: std::mem::take(&mut self.position.epochs), ..Position::default() };

@@ -1,0 +1,188 @@
+//! A network from memory into registers and operands, with the scales of `scale`, and back.
+
+use crate::cuda::math::opaque;
+use crate::cuda::sync::{sync_cluster, sync_threads};
+use crate::cuda::warp::{ALL, shuffle_xor};
+use crate::cuda::{atomic, memory, wgmma};
+
+use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
+use super::scale::{Table, W1_BY_HIDDEN, power, unit_exponent};
+use super::{CLASSES, HIDDEN, unroll};
+
+/// What a thread has of a network, scaled; `b2` is not.
+#[derive(Clone, Copy)]
+pub(super) struct Values {
+    /// Its share of `W1`.
+    pub w1: Weights,
+    /// Its share of `W2`, in the two warps from [`W2_WARP`] on: units g, g + 8 and classes 2t, 2t + 1 of the warp's eight.
+    pub w2: [f32; 4],
+    /// Its share of `b2`.
+    pub b2: [f32; 2],
+}
+
+/// The warp that has the first eight classes of `W2` and `b2`; the next has the others.
+pub(super) const W2_WARP: u32 = 4;
+
+/// Loads a network, finds its scales, and writes its operands. A barrier must follow before they are read.
+///
+/// # Safety
+/// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`] words, 0 before the launch, that
+/// only clusters with this network write.
+#[inline(always)]
+pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f32, range: *mut u32) -> Values {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let scales = tiles.scales();
+    let largest_weights = tiles.scratch();
+    let mut w1: Weights = [[[0.0; 8]; 2]; 3];
+    // SAFETY: numbers below n_values.
+    for_each_weight(&mut w1, sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    // Bits of floats without their sign are in the order of the floats, what is no number last.
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let mut most = 0;
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
+                    });
+                });
+            });
+            let most = over_rows(most);
+            if g == 0 {
+                atomic::shared_max_u32(largest_weights, U as u32 * 8 + 2 * t + E as u32, most);
+            }
+        });
+    });
+    // Every warp's share is in before anybody scales by it.
+    sync_threads();
+    unroll!(U in [0, 1] {
+        unroll!(E in [0, 1] {
+            let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
+            let scale = W1_BY_HIDDEN * power(unit);
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        w1[I][TILE][4 * U + 2 * R + E] *= scale;
+                    });
+                });
+            });
+        });
+    });
+    unroll!(I in [0, 1, 2] {
+        if let Some(first) = sizes.quartet(I as u32) {
+            unroll!(TILE in [0, 1] {
+                store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
+            });
+        }
+    });
+    wgmma::publish();
+
+    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+    let class = class_tile % 2 * 8 + 2 * t;
+    let mut w2 = [0f32; 4];
+    let mut b2 = [0f32; 2];
+    if class_tile < 2 {
+        // SAFETY: numbers below n_values.
+        let load = |number: Option<usize>| number.map_or(0.0, |number| unsafe { memory::load(values, number) });
+        unroll!(C in [0, 1, 2, 3] {
+            let unit = g + 8 * (C as u32 / 2);
+            w2[C] = load(sizes.second_layer(unit, class + C as u32 % 2));
+        });
+        unroll!(C in [0, 1] {
+            b2[C] = load(sizes.second_layer(HIDDEN, class + C as u32));
+            let by_unit = |weight: f32, unit: u32| (weight * power(-unit_exponent(largest_weights.get(unit)))).abs().to_bits();
+            let most = over_rows(by_unit(w2[C], g).max(by_unit(w2[2 + C], g + 8)));
+            if g == 0 {
+                // SAFETY: below RANGE_WORDS; only atomics write there.
+                unsafe { atomic::max_u32(range.add(1 + (class + C as u32) as usize), most) };
+            }
+        });
+    }
+    // The classes' largest weights of all blocks are in.
+    sync_cluster();
+    if tiles.me.thread() < CLASSES {
+        let number = tiles.me.thread();
+        let mut largest = 0;
+        let mut class = 0;
+        while class < CLASSES {
+            // SAFETY: below RANGE_WORDS. Other clusters with this network add what this one has added already.
+            largest = unsafe { memory::load(range, 1 + class as usize) }.max(largest);
+            class += 1;
+        }
+        // SAFETY: as above.
+        let own = unsafe { memory::load(range, 1 + number as usize) };
+        scales.make(number, largest_weights.get(number), own, largest);
+    }
+    // The tables are there.
+    sync_threads();
+    // The same condition in plain sight would put a barrier into each arm.
+    if opaque(class_tile) < 2 {
+        unroll!(C in [0, 1, 2, 3] {
+            let unit = g + 8 * (C as u32 / 2);
+            w2[C] *= 1.0 / (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class + C as u32 % 2));
+        });
+        store_w2(tiles, class_tile, w2);
+        if g == 0 {
+            tiles.set_b2(class, b2);
+        }
+    }
+    Values { w1, w2, b2 }
+}
+
+/// The largest over the eight lanes with the same columns.
+#[inline(always)]
+fn over_rows(value: u32) -> u32 {
+    let mut most = value;
+    unroll!(STEP in [4, 8, 16] {
+        most = shuffle_xor(ALL, most, STEP as u32).max(most);
+    });
+    most
+}
+
+/// Writes a network back, unscaled; whether all of it is finite.
+///
+/// # Safety
+/// As [`load_network`], whose scales these are.
+#[inline(always)]
+pub(super) unsafe fn store_network(tiles: &Tiles, sizes: &Sizes, network: &mut Values, values: *mut f32) -> bool {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let scales = tiles.scales();
+    let mut finite = true;
+    let mut store = |number: usize, value: f32| {
+        finite &= value.is_finite();
+        // SAFETY: numbers below n_values; every weight has one owner, b2 the block of rank 0.
+        unsafe { memory::store(values, number, value) };
+    };
+    unroll!(U in [0, 1] {
+        let scale = scales.pair(Table::Unit, U as u32 * 8 + 2 * t);
+        unroll!(E in [0, 1] {
+            let scale = 1.0 / (W1_BY_HIDDEN * scale[E]);
+            unroll!(I in [0, 1, 2] {
+                unroll!(TILE in [0, 1] {
+                    unroll!(R in [0, 1] {
+                        network.w1[I][TILE][4 * U + 2 * R + E] *= scale;
+                    });
+                });
+            });
+        });
+    });
+    for_each_weight(&mut network.w1, sizes, |weight, number| store(number, *weight));
+    let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
+    let class = class_tile % 2 * 8 + 2 * t;
+    if class_tile < 2 {
+        unroll!(C in [0, 1, 2, 3] {
+            let (unit, class) = (g + 8 * (C as u32 / 2), class + C as u32 % 2);
+            if let Some(number) = sizes.second_layer(unit, class) {
+                store(number, network.w2[C] * (scales.get(Table::Unit, unit) * scales.get(Table::Logit, class)));
+            }
+        });
+        if sizes.rank == 0 && g == 0 {
+            unroll!(C in [0, 1] {
+                if let Some(number) = sizes.second_layer(HIDDEN, class + C as u32) {
+                    store(number, network.b2[C]);
+                }
+            });
+        }
+    }
+    finite
+}

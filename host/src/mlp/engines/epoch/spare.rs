@@ -1,0 +1,63 @@
+//! What answers where a number left the range of the kernels' scales: the engine `layers`, in plain single precision.
+
+use std::sync::Arc;
+
+use crate::mlp::Dataset;
+use crate::mlp::engines::{EpochOutcome, EpochPlan, Setup, Train, layers};
+use crate::mlp::evaluation::Classified;
+use crate::mlp::options::{Engine, Options};
+use crate::mlp::state::TrainState;
+use crate::{Device, Memory, Result};
+
+/// An engine that is opened when it is first needed.
+pub(super) struct Spare {
+    device: Device,
+    setup: Setup,
+    engine: Option<Box<dyn Train>>,
+}
+
+impl Spare {
+    /// One for the networks that `setup` describes.
+    pub fn new(device: &Device, setup: &Setup) -> Self {
+        let options = Options { engine: Engine::Layers, ..setup.options.clone() };
+        Self { device: device.clone(), setup: Setup { options, ..setup.clone() }, engine: None }
+    }
+
+    /// Memory that it takes, with sets of so many samples besides the training set.
+    ///
+    /// # Errors
+    /// As the engine's.
+    pub fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
+        layers::memory_needed(device, setup, sets)
+    }
+
+    /// The engine with these weights.
+    fn with(&mut self, state: &TrainState) -> Result<&mut dyn Train> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => layers::open(&self.device, self.setup.clone())?,
+        };
+        let engine = self.engine.insert(engine).as_mut();
+        engine.set_state(state)?;
+        Ok(engine)
+    }
+
+    /// Trains the rest of an epoch from `state`: what came of it, and the state after it.
+    pub fn train(&mut self, state: &TrainState, plan: &EpochPlan<'_>) -> Result<(EpochOutcome, TrainState)> {
+        let engine = self.with(state)?;
+        let outcome = engine.train(plan, &mut |_, _| true)?;
+        Ok((EpochOutcome { repeated: true, ..outcome }, engine.state()?))
+    }
+
+    /// Classifies a set with the weights of `state`.
+    pub fn classify(&mut self, state: &TrainState, set: &Arc<Dataset>) -> Result<Classified> {
+        let engine = self.with(state)?;
+        let id = engine.load(set)?;
+        engine.classify(id)
+    }
+
+    /// Logits of images with the weights of `state`.
+    pub fn logits(&mut self, state: &TrainState, images: &[u8]) -> Result<Vec<f32>> {
+        self.with(state)?.logits(images)
+    }
+}
