@@ -55,16 +55,18 @@ impl Resident {
         stream.write_pinned(&mut inputs.masks, 0, &self.masks, n * self.n_actions)
     }
 
-    /// Evaluates `n` positions; `found` has room for them.
-    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<()> {
+    /// Evaluates `n` positions; `found` has room for them. Whether it did so twice, because a number was too large for the engine.
+    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<bool> {
         self.masks.as_mut_slice()?[..masks.len()].copy_from_slice(masks);
         self.send(observations, n)?;
-        let Self { stream, inputs, outputs, n_actions, .. } = self;
-        self.engine.enqueue(stream, inputs, n, outputs)?;
-        stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;
-        stream.read_pinned(&outputs.policy_logits, 0, &mut self.policy_logits, n * *n_actions)?;
-        stream.read_pinned(&outputs.policies, 0, &mut self.policies, n * *n_actions)?;
-        stream.synchronize()?;
+        self.engine.enqueue(&self.stream, &self.inputs, n, &mut self.outputs)?;
+        self.receive(n)?;
+        // What is too large for the engine makes its position's value NaN.
+        let repeats = self.engine.may_overflow() && self.values.as_slice()?[..n].iter().any(|value| value.is_nan());
+        if repeats {
+            self.engine.enqueue_again(&self.stream, &self.inputs, n, &mut self.outputs)?;
+            self.receive(n)?;
+        }
         for (from, to) in [
             (&self.values, &mut found.values),
             (&self.policy_logits, &mut found.policy_logits),
@@ -74,7 +76,16 @@ impl Resident {
                 *to = from.into();
             }
         }
-        Ok(())
+        Ok(repeats)
+    }
+
+    /// Brings the results of `n` positions to the host.
+    fn receive(&mut self, n: usize) -> Result<()> {
+        let Self { stream, outputs, n_actions, .. } = self;
+        stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;
+        stream.read_pinned(&outputs.policy_logits, 0, &mut self.policy_logits, n * *n_actions)?;
+        stream.read_pinned(&outputs.policies, 0, &mut self.policies, n * *n_actions)?;
+        stream.synchronize()
     }
 
     /// Activations of `n` positions after every block.
