@@ -25,7 +25,7 @@
 //! position has NaN for its value and all logits. Nobody has to look for it on the way.
 
 use super::{WIDTH, padded_squares};
-use crate::cuda::memory::Vec4;
+use crate::cuda::memory::{Vec4, load};
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
 use crate::cuda::shared::Shared;
 use crate::cuda::wgmma::{self, Tiles};
@@ -109,6 +109,16 @@ pub const fn chunk_bytes(boards: u32) -> u32 {
 /// Bytes of all activations of a block.
 pub const fn activation_bytes<F: Format>(boards: u32) -> u32 {
     WIDTH / F::CHANNELS * F::PARTS * chunk_bytes(boards)
+}
+
+/// What takes the sums of an output to the scale that it is kept in: only what is held in two parts has scales.
+///
+/// # Safety
+/// `factors` has that row.
+#[inline(always)]
+pub(super) unsafe fn load_factor<F: Format>(factors: *const f32, row: usize) -> f32 {
+    // SAFETY: the caller's promise.
+    if F::PARTS == 2 { unsafe { load(factors, row) } } else { 1.0 }
 }
 
 /// Bytes of a step's weights, of one part: 128 outputs, two chunks.

@@ -7,7 +7,7 @@
 //!
 //! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
 
-use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, tap_steps};
+use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, load_factor, tap_steps};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{exp, fma, relu};
@@ -249,7 +249,7 @@ unsafe fn single<F: Format>(task: SingleTask) {
             // Asked for before the waits, so that nobody waits for it.
             let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
             // SAFETY: `n_convs` rows of 128 biases and factors.
-            let (factor, bias) = unsafe { (load(task.factors, row), load(task.biases, row)) };
+            let (factor, bias) = unsafe { (load_factor::<F>(task.factors, row), load(task.biases, row)) };
             shared.ring.wait(weights.stage);
             let stage = shared.ring.address_of(weights.stage);
             // SAFETY: the stage has the weights of a whole convolution.

@@ -6,7 +6,7 @@
 //! is both (`in_place`), and every thread keeps its part of a block's input in global memory until it is added.
 
 use super::format::{
-    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
+    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, load_factor, stage_bytes, tap_steps,
 };
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
@@ -255,7 +255,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             // SAFETY: `n_convs` rows of 128 biases and factors.
             let affine = unsafe {
                 let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
-                let of = |row| Affine { factor: load(task.factors, row), bias: load(task.biases, row) };
+                let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
                 [of(row), of(row + 8)]
             };
             let address = RowAddress {
