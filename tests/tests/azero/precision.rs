@@ -179,7 +179,7 @@ fn a_trained_network_is_at_most_twice_as_wrong_as_in_plain_single_precision() {
 }
 
 /// A network with a channel that is a million times as large as all else where two rows are empty, which random planes never are.
-fn spiked() -> Network {
+pub fn spiked() -> Network {
     changed(&seeded(1), |name, values| match name {
         // Channel 0 counts six squares that are empty and nothing else, less five and a half.
         "layers.0.input_conv.weight" => {
@@ -207,7 +207,7 @@ fn spiked() -> Network {
     })
 }
 
-/// The start, whose two middle rows are empty, and a position of the file that is none such.
+/// The start, whose two middle rows are empty.
 fn start() -> (Vec<f32>, Vec<u8>) {
     let positions = warpplay::azero::Positions::of_checkers(&[Checkers::new()], ObservationLayout::Default);
     (positions.observations().to_vec(), positions.masks().to_vec())

@@ -17,8 +17,8 @@
 //! ```
 //!
 //! A value is that sum, bias and block's input added (two roundings to f32), and then split. The bound holds for numbers as they lie in memory: the host scales them by powers of two so
-//! that `⅛` is 2⁻¹⁷ or less of a row's largest weight, and 2⁻⁸ or less of a channel's usual activations. Its larger part is the tensor core's, by the worst case; rounding to the nearest, errors of both signs,
-//! and activations of all sizes make what is seen a hundredth of it.
+//! that `⅛` is 2⁻¹⁷ or less of a row's largest weight, and 2⁻⁸ or less of a channel's usual activations. Its larger part is the tensor core's worst case: that every
+//! instruction cuts off as much as it can, and always to the same side.
 //!
 //! # What is too large
 //! An infinite `v₁` has a `v₂` of the other sign, or NaN. Every output that it is multiplied for becomes NaN, the rectifier keeps that, and so do the linear layers: the
