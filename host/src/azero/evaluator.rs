@@ -171,8 +171,8 @@ impl Evaluator {
         self.max_batch
     }
 
-    /// Batches that were evaluated twice: [`Engine::Fused`] in f32 holds activations up to about a thousand times the largest that it saw when the network was loaded,
-    /// and a batch with a larger one is evaluated again by [`Engine::Layers`]. Counted are those of [`Evaluator::evaluate`] and calls of [`Evaluator::enqueue_again`].
+    /// Batches of which some positions were evaluated twice: [`Engine::Fused`] in f32 holds activations up to about a thousand times the largest that it saw when the network was
+    /// loaded, and a position with a larger one is evaluated again by [`Engine::Layers`]. Counted are those of [`Evaluator::evaluate`] and calls of [`Evaluator::enqueue_again`].
     pub fn repeated_batches(&self) -> u64 {
         self.repeated_batches
     }

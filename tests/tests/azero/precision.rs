@@ -53,7 +53,7 @@ fn rescaled(network: &Network, trunk: impl Fn(usize) -> f32, middle: impl Fn(usi
     let inputs = |values: &mut [f32], factor: &dyn Fn(usize) -> f32, taps: usize| {
         values.iter_mut().enumerate().for_each(|(at, value)| *value /= factor(at / taps % WIDTH));
     };
-    changed(network, |name, values| match name.rsplit_once('.').map(|(layer, part)| (layer, part)) {
+    changed(network, |name, values| match name.rsplit_once('.') {
         Some((norm, "weight" | "bias")) if norm.ends_with("input_batch_norm") => outputs(values, &trunk),
         Some((norm, "weight" | "bias")) if norm.ends_with("_batch_norm_1") => outputs(values, &middle),
         Some((norm, "weight" | "bias")) if norm.ends_with("_batch_norm_2") => outputs(values, &trunk),
@@ -221,32 +221,40 @@ fn what_is_too_large_is_evaluated_again_and_counted() {
         let builder = Evaluator::builder(&network).max_batch(2);
         let mut fused = builder.clone().engine(Engine::Fused).build(device)?;
         let expected = builder.clone().engine(Engine::Layers).build(device)?.evaluate(&observations, &masks)?;
-        assert_eq!(fused.evaluate(&observations, &masks)?, expected, "the other engine's results");
+        let found = fused.evaluate(&observations, &masks)?;
+        same("values and logits of the other engine", &both(&found), &both(&expected));
+        same("its policy", &found.policies, &expected.policies);
         assert_eq!(fused.repeated_batches(), 1);
-        // A position without: nothing is repeated.
-        let empty = vec![0.0; 320];
-        fused.evaluate(&empty, &masks)?;
+        // A position without: nothing is repeated, nor does it get other bits where one beside it is.
+        let (empty, masks) = (vec![0.0; 320], [&masks[..], &masks].concat());
+        let plain = fused.evaluate(&[&empty[..], &empty].concat(), &masks)?;
         assert_eq!(fused.repeated_batches(), 1);
+        let observations = [&empty[..], &observations].concat();
+        let found = fused.evaluate(&observations, &masks)?;
+        same("values", &found.values, &[plain.values[0], expected.values[0]]);
+        same("logits", &found.policy_logits, &[&plain.policy_logits[..512], &expected.policy_logits].concat());
+        same("policies", &found.policies, &[&plain.policies[..512], &expected.policies].concat());
+        assert_eq!(fused.repeated_batches(), 2);
 
         // In device memory the caller sees it, and asks again.
         let stream = device.stream()?;
         let mut inputs = Inputs::new(&stream, fused.shape(), 2)?;
         let mut outputs = Outputs::new(&stream, fused.shape(), 2)?;
-        stream.write(&mut inputs.observations, 0, &[&observations[..], &empty].concat())?;
-        stream.write(&mut inputs.masks, 0, &[&masks[..], &masks].concat())?;
+        stream.write(&mut inputs.observations, 0, &observations)?;
+        stream.write(&mut inputs.masks, 0, &masks)?;
         assert!(fused.may_overflow());
         fused.enqueue(&stream, &inputs, 2, &mut outputs)?;
         let (values, logits) = (stream.read(&outputs.values)?, stream.read(&outputs.policy_logits)?);
-        assert!(values[0].is_nan() && logits[..512].iter().all(|logit| logit.is_nan()));
-        assert!(values[1].is_finite() && logits[512..].iter().all(|logit| logit.is_finite()));
+        assert!(values[0].is_finite() && logits[..512].iter().all(|logit| logit.is_finite()));
+        assert!(values[1].is_nan() && logits[512..].iter().all(|logit| logit.is_nan()));
         fused.enqueue_again(&stream, &inputs, 2, &mut outputs)?;
         let values: Vec<f64> = stream.read(&outputs.values)?.iter().map(|&value| value.into()).collect();
-        same("the value again", &values[..1], &expected.values);
-        assert_eq!(fused.repeated_batches(), 2);
+        same("the value again", &values[1..], &expected.values);
+        assert_eq!(fused.repeated_batches(), 3);
 
         // Blocks are those of the other engine too.
-        let blocks = fused.blocks(&observations)?;
-        assert_eq!(blocks, builder.clone().engine(Engine::Layers).build(device)?.blocks(&observations)?);
+        let blocks = fused.blocks(&observations[320..])?;
+        assert_eq!(blocks, builder.engine(Engine::Layers).build(device)?.blocks(&observations[320..])?);
         Ok(())
     });
 }

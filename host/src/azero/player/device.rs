@@ -135,28 +135,33 @@ impl<G: SearchKernels> DeviceTrees<G> {
 
     /// Searches up to as many positions as there are trees, asking `go_on` between parts; none if it says no.
     ///
-    /// A number too large for the evaluator's engine makes its leaf's value NaN, which the leaf's tree notes as a fault. Then the whole search is done again by its other engine.
+    /// A number too large for the evaluator's engine makes its leaf's value NaN, which the leaf's tree notes as a fault. Then
+    /// that search is done again by the other engine; those beside it are not, and do not depend on it.
     pub fn search(
         &mut self,
         options: &SearchOptions,
         tasks: &[Task<G>],
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Choice>>> {
-        let found = self.search_once(options, tasks, go_on)?;
+        let Some(mut found) = self.search_once(options, tasks, go_on)? else { return Ok(None) };
         let may_overflow = matches!(&self.work.answers, Answers::Network(evaluator, ..) if evaluator.may_overflow());
-        let is_faulty = |found: &Vec<Result<Choice>>| found.iter().any(Result::is_err);
-        if !may_overflow || !found.as_ref().is_some_and(is_faulty) {
-            return found.map(|found| found.into_iter().collect()).transpose();
-        }
-        self.work.again = true;
-        let found = self.search_once(options, tasks, go_on);
-        self.work.again = false;
-        let found = found?;
-        if found.is_some() {
+        if may_overflow && found.iter().any(Result::is_err) {
+            let faulty: Vec<usize> = (0..tasks.len()).filter(|&at| found[at].is_err()).collect();
+            let tasks: Vec<Task<G>> = faulty.iter().map(|&at| tasks[at]).collect();
+            self.work.again = true;
+            let again = self.search_once(options, &tasks, go_on);
+            self.work.again = false;
+            let Some(again) = again? else { return Ok(None) };
+            for (at, mut again) in faulty.into_iter().zip(again) {
+                if let Err(Error::NotFinite { position, .. }) = &mut again {
+                    *position = at;
+                }
+                found[at] = again;
+            }
             // The roots, then each step.
             self.repeated_batches += 1 + u64::from(options.steps());
         }
-        found.map(|found| found.into_iter().collect()).transpose()
+        found.into_iter().collect::<Result<Vec<Choice>>>().map(Some)
     }
 
     fn search_once(

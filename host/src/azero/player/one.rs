@@ -170,7 +170,7 @@ impl Player {
     }
 
     /// Batches of leaves that were evaluated twice, as [`Evaluator::repeated_batches`](crate::azero::Evaluator::repeated_batches); where trees are in device memory, all of a search in which
-    /// that was necessary.
+    /// that was necessary: such searches are done again.
     pub fn repeated_batches(&self) -> u64 {
         self.searcher.repeated_batches()
     }
