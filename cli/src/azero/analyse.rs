@@ -11,6 +11,7 @@ use warpplay::azero::{Evaluation, Evaluator, Positions, ValueOf};
 use warpplay::mcts::{Game, Notation, check_playable};
 
 use crate::azero::args::AnalyseArgs;
+use crate::azero::print::repeated;
 use crate::azero::{board, network, start};
 use crate::common::{self, OutputFile, table};
 
@@ -26,6 +27,7 @@ struct Facts<'a> {
     value_of: ValueOf,
     precision: Precision,
     engine: String,
+    repeated_batches: u64,
     device: String,
     device_name: String,
 }
@@ -92,6 +94,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
             evaluator.precision(),
             evaluator.engine()
         ))?;
+        common::print(repeated(evaluator.repeated_batches()))?;
         if let Some(out) = out {
             common::print(format!("value, policy_logits and policy are in {}\n", out.display()))?;
         }
@@ -104,6 +107,7 @@ pub fn run(args: &AnalyseArgs) -> Result<()> {
             value_of: evaluator.value_of(),
             precision: evaluator.precision(),
             engine: evaluator.engine().to_string(),
+            repeated_batches: evaluator.repeated_batches(),
             device: device.backend().to_string(),
             device_name: device.name(),
         };

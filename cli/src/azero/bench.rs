@@ -14,6 +14,7 @@ use warpplay::{Backend, Device, Precision};
 use crate::azero::args::BenchArgs;
 use crate::azero::flags::BenchFlags;
 use crate::azero::network;
+use crate::azero::print::repeated;
 use crate::common::{self, random, table};
 
 /// Most calls before the device is waited for, where data is resident.
@@ -39,6 +40,8 @@ struct Line {
     /// Positions and results in host memory.
     with_copies: Times,
     positions_per_second: f64,
+    /// Calls with copies that took two engines: numbers were too large for the first. Resident calls take the first alone.
+    repeated_batches: u64,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -143,7 +146,8 @@ fn measure(
     };
     let best = resident.unwrap_or(with_copies);
     let engine = evaluator.engine().to_string();
-    Ok(Line { precision, engine, batch, resident, with_copies, positions_per_second: batch as f64 / best.median })
+    let (positions_per_second, repeated_batches) = (batch as f64 / best.median, evaluator.repeated_batches());
+    Ok(Line { precision, engine, batch, resident, with_copies, positions_per_second, repeated_batches })
 }
 
 /// Calls whose positions and results stay on the device.
@@ -210,5 +214,5 @@ fn text(line: &Line) -> String {
         time(Some(line.with_copies.median)),
         table::thousands(line.positions_per_second as u64)
     );
-    text
+    text + &repeated(line.repeated_batches)
 }

@@ -6,6 +6,7 @@ use warpplay::azero::player::{Match, MatchOptions, MatchReport, Results};
 
 use crate::azero::args::MatchArgs;
 use crate::azero::contestant::ContestantSpec;
+use crate::azero::print::repeated;
 use crate::common;
 use crate::common::table;
 
@@ -67,5 +68,6 @@ pub fn text(report: &MatchReport, names: [&str; 2]) -> String {
     text += &line("Black", black);
     text += &line("both", all);
     let plies = report.plies as f64 / f64::from(all.games().max(1));
-    text + &format!("{} games of {plies:.0} actions in {}\n", all.games(), table::seconds(report.seconds))
+    text += &format!("{} games of {plies:.0} actions in {}\n", all.games(), table::seconds(report.seconds));
+    text + &repeated(report.repeated_batches.iter().sum())
 }

@@ -8,6 +8,7 @@ use warpplay::mcts::{Game, Notation, Player as Colour, check_playable};
 
 use crate::azero::args::{PlayArgs, Side};
 use crate::azero::board::{self, colour};
+use crate::azero::print::repeated;
 use crate::common::{self, Input};
 
 /// Moves of the search's opinion that are shown.
@@ -35,6 +36,7 @@ struct Facts<'a> {
     outcome: String,
     network: String,
     options: SearchOptions,
+    repeated_batches: u64,
     device: String,
     device_name: String,
 }
@@ -64,6 +66,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
         }
         End::Left => common::print("\nThe game is left unfinished.\n")?,
     }
+    common::print(repeated(table.engine.repeated_batches()))?;
     if let Some(json) = json {
         let name = |side| if side == Side::Human { "human" } else { "engine" };
         let facts = Facts {
@@ -76,6 +79,7 @@ pub fn run(args: &PlayArgs) -> Result<()> {
             outcome: board::outcome(position.outcome()),
             network: table.engine.name().to_string(),
             options,
+            repeated_batches: table.engine.repeated_batches(),
             device: device.backend().to_string(),
             device_name: device.name(),
         };

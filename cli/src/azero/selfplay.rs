@@ -11,6 +11,7 @@ use warpplay::azero::{GameRecord, append_records};
 use warpplay::{AtomicFile, Device};
 
 use crate::azero::args::SelfplayArgs;
+use crate::azero::print::repeated;
 use crate::common::table;
 use crate::common::{self, OutputFile};
 
@@ -70,8 +71,8 @@ pub fn run(args: &SelfplayArgs) -> Result<()> {
 
 /// What was played, in some lines.
 pub fn text(played: &GamesPlayed, device: &Device) -> String {
-    let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = *played;
-    format!(
+    let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds, repeated_batches } = *played;
+    let text = format!(
         "{} games: {first_wins} won by White, {second_wins} by Black, {draws} drawn; {:.1} actions a game\n{}: {}, {} actions/s on {} ({})\n",
         table::thousands(games),
         plies as f64 / games.max(1) as f64,
@@ -80,7 +81,8 @@ pub fn text(played: &GamesPlayed, device: &Device) -> String {
         table::thousands((plies as f64 / seconds) as u64),
         device.backend(),
         device.name()
-    )
+    );
+    text + &repeated(repeated_batches)
 }
 
 /// Games in a time: of slow ones the time of each.

@@ -79,7 +79,7 @@ impl Setup<'_> {
         let folded = FoldedNetwork::new(self.network);
         if chosen == Engine::Fused {
             fused::fits(device, folded.shape, self.precision)?;
-            return fused::build(device, stream, &folded, self.precision, self.capacity);
+            return fused::build(device, stream, folded, self.precision, self.capacity);
         }
         layers::build(device, stream, &folded, self.precision, self.capacity)
     }

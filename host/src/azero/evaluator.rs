@@ -1,6 +1,7 @@
 //! Evaluating positions.
 
 use super::dispatch::Setup;
+use super::engines::Evaluate;
 use super::engines::cpu::{self, Plain};
 use super::evaluation::{BlockOutput, Evaluation, Inputs, Outputs};
 use super::resident::Resident;
@@ -77,7 +78,18 @@ impl<'a> EvaluatorBuilder<'a> {
         };
         let (observation, value_of) = (self.network.observation(), self.network.value_of());
         let device = device.clone();
-        Ok(Evaluator { program, device, shape, observation, value_of, precision, engine, max_batch, memory })
+        Ok(Evaluator {
+            program,
+            device,
+            shape,
+            observation,
+            value_of,
+            precision,
+            engine,
+            max_batch,
+            memory,
+            repeated_batches: 0,
+        })
     }
 }
 
@@ -110,6 +122,7 @@ pub struct Evaluator {
     engine: Engine,
     max_batch: usize,
     memory: Memory,
+    repeated_batches: u64,
 }
 
 impl Evaluator {
@@ -158,6 +171,12 @@ impl Evaluator {
         self.max_batch
     }
 
+    /// Batches of which some positions were evaluated twice: [`Engine::Fused`] in f32 holds activations up to about a thousand times the largest that it saw when the network was
+    /// loaded, and a position with a larger one is evaluated again by [`Engine::Layers`]. Counted are those of [`Evaluator::evaluate`] and calls of [`Evaluator::enqueue_again`].
+    pub fn repeated_batches(&self) -> u64 {
+        self.repeated_batches
+    }
+
     /// Evaluates `n` positions in host memory.
     ///
     /// * `observations`: `[n, planes, rows, columns]`, finite.
@@ -200,7 +219,9 @@ impl Evaluator {
                     return Ok(false);
                 }
             }
-            Program::Kernels(resident) => resident.evaluate(observations, masks, n, found)?,
+            Program::Kernels(resident) => {
+                self.repeated_batches += u64::from(resident.evaluate(observations, masks, n, found)?);
+            }
         }
         self.check_found(found)?;
         Ok(true)
@@ -211,10 +232,40 @@ impl Evaluator {
     /// [`Evaluator::evaluate`] is called, this one has to be synchronised. It allocates nothing, does not wait, and checks no values: a position without a legal
     /// action, or with numbers that are not finite, gives results without meaning.
     ///
+    /// Since it does not wait it repeats nothing: a position with an activation too large for [`Engine::Fused`] in f32 (see [`Evaluator::repeated_batches`]) gets NaN for its
+    /// value and for all logits. [`Evaluator::enqueue_again`] is what to do then.
+    ///
     /// # Errors
     /// [`Error::Unsupported`] on the CPU back end, which has no memory of its own; [`Error::Option`] for `n` 0 or beyond [`Evaluator::max_batch`];
     /// [`Error::Shape`] if the buffers have no room for `n`; [`Error::Device`] for a buffer or stream of another device; what the driver says.
     pub fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        self.expect_resident(stream, inputs, n, outputs)?.enqueue(stream, inputs, n, outputs)
+    }
+
+    /// As [`Evaluator::enqueue`], after which a value was NaN: in plain single precision where [`Evaluator::may_overflow`], else the same once more. The first call
+    /// opens that engine, for which memory was counted: it allocates and waits, and cannot be recorded.
+    ///
+    /// # Errors
+    /// As [`Evaluator::enqueue`]; [`Error::OutOfMemory`] if memory that was free when the evaluator was built is so no longer.
+    pub fn enqueue_again(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        self.expect_resident(stream, inputs, n, outputs)?.enqueue_again(stream, inputs, n, outputs)?;
+        self.repeated_batches += 1;
+        Ok(())
+    }
+
+    /// Whether [`Evaluator::enqueue`] may give NaN where plain single precision gives numbers.
+    pub fn may_overflow(&self) -> bool {
+        matches!(&self.program, Program::Kernels(resident) if resident.engine.may_overflow())
+    }
+
+    /// The engine, if it evaluates `n` positions in device memory.
+    fn expect_resident(
+        &mut self,
+        stream: &Stream,
+        inputs: &Inputs,
+        n: usize,
+        outputs: &Outputs,
+    ) -> Result<&mut dyn Evaluate> {
         let Program::Kernels(resident) = &mut self.program else {
             return Err(Error::Unsupported {
                 what: "evaluation of positions in device memory".into(),
@@ -228,7 +279,7 @@ impl Evaluator {
         self.device.expect_same("stream", stream.device())?;
         inputs.check(self.shape, n)?;
         outputs.check(self.shape, n)?;
-        resident.engine.enqueue(stream, inputs, n, outputs)
+        Ok(&mut *resident.engine)
     }
 
     /// Where the network's weights lie in device memory, for [`Stream::keep_in_l2`]: call that before the stream's first evaluation, since recorded launches keep

@@ -1,6 +1,6 @@
 //! Batch norms put into the convolutions before them.
 
-use super::network::{Conv, Linear, NORM_EPSILON, Norm};
+use super::network::{Conv, Linear, NORM_EPSILON, Norm, n_values};
 use super::{Network, NetworkShape};
 
 /// A convolution with its norm: `weight · w`, `(bias - mean) · w + b`, with `w` the norm's weight over the root of its variance.
@@ -33,6 +33,13 @@ pub(in crate::azero) struct FoldedNetwork {
 }
 
 impl FoldedNetwork {
+    /// Bytes of the parameters of a network of this shape.
+    pub fn bytes(shape: NetworkShape) -> u64 {
+        // A norm of a channel has four values that a folded network has not.
+        let channels = (1 + 2 * shape.depth) * shape.width + shape.value_filters + shape.policy_filters;
+        4 * (n_values(shape) - 4 * u64::from(channels))
+    }
+
     /// Folds all norms.
     pub fn new(network: &Network) -> Self {
         let torso = network.torso.iter();

@@ -55,26 +55,62 @@ impl Resident {
         stream.write_pinned(&mut inputs.masks, 0, &self.masks, n * self.n_actions)
     }
 
-    /// Evaluates `n` positions; `found` has room for them.
-    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<()> {
+    /// Evaluates `n` positions; `found` has room for them. Whether it did some of them twice, because a number was too large for the engine: the others' results do not depend on it.
+    pub fn evaluate(&mut self, observations: &[f32], masks: &[u8], n: usize, found: &mut Evaluation) -> Result<bool> {
         self.masks.as_mut_slice()?[..masks.len()].copy_from_slice(masks);
         self.send(observations, n)?;
-        let Self { stream, inputs, outputs, n_actions, .. } = self;
-        self.engine.enqueue(stream, inputs, n, outputs)?;
-        stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;
-        stream.read_pinned(&outputs.policy_logits, 0, &mut self.policy_logits, n * *n_actions)?;
-        stream.read_pinned(&outputs.policies, 0, &mut self.policies, n * *n_actions)?;
-        stream.synchronize()?;
+        self.engine.enqueue(&self.stream, &self.inputs, n, &mut self.outputs)?;
+        self.receive(n)?;
         for (from, to) in [
             (&self.values, &mut found.values),
             (&self.policy_logits, &mut found.policy_logits),
             (&self.policies, &mut found.policies),
         ] {
-            for (&from, to) in from.as_slice()?.iter().zip(to) {
-                *to = from.into();
+            widen(from.as_slice()?, to);
+        }
+        // What is too large for the engine makes its position's value NaN.
+        let is_lost = |&at: &usize| found.values[at].is_nan();
+        let lost: Vec<usize> = if self.engine.may_overflow() { (0..n).filter(is_lost).collect() } else { Vec::new() };
+        if !lost.is_empty() {
+            self.evaluate_again(observations, masks, &lost, found)?;
+        }
+        Ok(!lost.is_empty())
+    }
+
+    /// Evaluates some of the positions again, and puts their results in place of those that there are.
+    fn evaluate_again(
+        &mut self,
+        observations: &[f32],
+        masks: &[u8],
+        positions: &[usize],
+        found: &mut Evaluation,
+    ) -> Result<()> {
+        let (n_observation, n_actions) = (self.n_observation, self.n_actions);
+        let rows = self.masks.as_mut_slice()?.chunks_exact_mut(n_actions);
+        rows.zip(positions).for_each(|(row, &at)| row.copy_from_slice(&masks[at * n_actions..][..n_actions]));
+        let rows = positions.iter().flat_map(|&at| &observations[at * n_observation..][..n_observation]);
+        self.send(&rows.copied().collect::<Vec<f32>>(), positions.len())?;
+        self.engine.enqueue_again(&self.stream, &self.inputs, positions.len(), &mut self.outputs)?;
+        self.receive(positions.len())?;
+        for (from, to, each) in [
+            (&self.values, &mut found.values, 1),
+            (&self.policy_logits, &mut found.policy_logits, n_actions),
+            (&self.policies, &mut found.policies, n_actions),
+        ] {
+            for (row, &at) in from.as_slice()?.chunks_exact(each).zip(positions) {
+                widen(row, &mut to[at * each..][..each]);
             }
         }
         Ok(())
+    }
+
+    /// Brings the results of `n` positions to the host.
+    fn receive(&mut self, n: usize) -> Result<()> {
+        let Self { stream, outputs, n_actions, .. } = self;
+        stream.read_pinned(&outputs.values, 0, &mut self.values, n)?;
+        stream.read_pinned(&outputs.policy_logits, 0, &mut self.policy_logits, n * *n_actions)?;
+        stream.read_pinned(&outputs.policies, 0, &mut self.policies, n * *n_actions)?;
+        stream.synchronize()
     }
 
     /// Activations of `n` positions after every block.
@@ -82,5 +118,11 @@ impl Resident {
         self.masks.as_mut_slice()?[..n * self.n_actions].fill(1);
         self.send(observations, n)?;
         self.engine.blocks(&self.stream, &self.inputs, n)
+    }
+}
+
+fn widen(from: &[f32], to: &mut [f64]) {
+    for (&from, to) in from.iter().zip(to) {
+        *to = from.into();
     }
 }

@@ -92,6 +92,23 @@ fn analyse_writes_what_the_reference_network_says() {
 }
 
 #[test]
+fn what_was_evaluated_twice_is_told() {
+    let scratch = new_scratch();
+    super::precision::spiked().save(scratch.path("spiked.safetensors")).expect("written");
+    let how = "--weights spiked.safetensors --engine fused --device simt --json out.json";
+    let json = |scratch: &Scratch| -> Value {
+        serde_json::from_slice(&fs::read(scratch.path("out.json")).expect("written")).expect("JSON")
+    };
+    let text = scratch.ok(&format!("analyse {how}"));
+    assert!(text.contains("\n1 batch evaluated twice: numbers were too large for the engine fused\n"), "{text}");
+    assert_eq!(json(&scratch)["repeated_batches"], 1);
+    // The start is the first of its positions.
+    let text = scratch.ok(&format!("bench {how} --batch 1 --precision f32 --seconds 0.01"));
+    assert!(text.contains(" batches evaluated twice"), "{text}");
+    assert!(json(&scratch)["lines"][0]["repeated_batches"].as_u64() >= Some(2));
+}
+
+#[test]
 fn analyse_agrees_with_the_large_set_of_positions() {
     let (Some(inputs), Some(weights)) =
         (golden::shared("vectors/az_checkers_io.safetensors"), golden::shared("vectors/az_checkers_net.safetensors"))

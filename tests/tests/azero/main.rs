@@ -9,6 +9,7 @@ mod learn;
 mod memory;
 mod old_files;
 mod player;
+mod precision;
 mod reference;
 mod rules;
 mod train;

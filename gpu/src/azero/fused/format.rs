@@ -1,7 +1,31 @@
 //! How activations and weights are held, and what multiplies them.
+//!
+//! # What single precision loses
+//! [`Split`] holds `v` as `v₁ + v₂`, both of half precision. Rounding to 11 bits leaves `|v - v₁| ≤ 2⁻¹¹ |v|`, and rounding that once more `|v - v₁ - v₂| ≤ 2⁻²² |v|`, while
+//! `v₂` is not below the unit of half precision, `2⁻²⁴`: then the rest is at most `2⁻²⁵ = 2⁻²² · ⅛`. So with `|v|⁺ = max(|v|, ⅛)` ([`FULL`])
+//!
+//! ```text
+//! |v - v₁ - v₂| ≤ 2⁻²² |v|⁺    |v₂| ≤ 2⁻¹¹ |v|⁺    for |v| < 65,520; beyond, v₁ is infinite
+//! ```
+//!
+//! Of a product `w a` the kernels add up `w₂ a₁ + w₁ a₂ + w₁ a₁`. The rest is `w₂ a₂` and what both lost: at most `3 · 2⁻²² |w|⁺ |a|⁺` and less than a thousandth more. Each half product is exact
+//! in f32. A tensor core's instruction adds 16 of them to a sum, and loses at most `L` times the sum of all sizes ([`TENSOR_CORE`]); a sum goes through at most 24 such, a tap's
+//! 128 channels three times, before it is added to those of the other taps, 9 additions in f32. With `S = Σ |w|⁺ |a|⁺`
+//!
+//! ```text
+//! |sum - Σ w a| ≤ (3.01 · 2⁻²² + 25 L + 9 · 2⁻²⁴) S                     sum_error(L)
+//! ```
+//!
+//! A value is that sum, bias and block's input added (two roundings to f32), and then split. The bound holds for numbers as they lie in memory: the host scales them by powers of two so
+//! that `⅛` is 2⁻¹⁷ or less of a row's largest weight, and 2⁻⁸ or less of a channel's usual activations. Its larger part is the tensor core's worst case: that every
+//! instruction cuts off as much as it can, and always to the same side.
+//!
+//! # What is too large
+//! An infinite `v₁` has a `v₂` of the other sign, or NaN. Every output that it is multiplied for becomes NaN, the rectifier keeps that, and so do the linear layers: the
+//! position has NaN for its value and all logits. Nobody has to look for it on the way.
 
 use super::{WIDTH, padded_squares};
-use crate::cuda::memory::Vec4;
+use crate::cuda::memory::{Vec4, load};
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
 use crate::cuda::shared::Shared;
 use crate::cuda::wgmma::{self, Tiles};
@@ -87,6 +111,16 @@ pub const fn activation_bytes<F: Format>(boards: u32) -> u32 {
     WIDTH / F::CHANNELS * F::PARTS * chunk_bytes(boards)
 }
 
+/// What takes the sums of an output to the scale that it is kept in: only what is held in two parts has scales.
+///
+/// # Safety
+/// `factors` has that row.
+#[inline(always)]
+pub(super) unsafe fn load_factor<F: Format>(factors: *const f32, row: usize) -> f32 {
+    // SAFETY: the caller's promise.
+    if F::PARTS == 2 { unsafe { load(factors, row) } } else { 1.0 }
+}
+
 /// Bytes of a step's weights, of one part: 128 outputs, two chunks.
 pub const STEP_BYTES: u32 = WIDTH * 32;
 
@@ -98,6 +132,21 @@ pub const fn stage_bytes<F: Format>() -> u32 {
 /// Steps of a tap over `channels` channels.
 pub const fn tap_steps<F: Format>(channels: u32) -> u32 {
     channels / (2 * F::CHANNELS)
+}
+
+/// Size down to which a number of [`Split`] has 22 bits.
+pub const FULL: f64 = 0.125;
+
+/// Share of the sizes of all that it adds that an instruction of a tensor core may lose: it cuts off each of 16 products and the sum so far below the last of the largest one's 24
+/// bits, and then the result.
+pub const TENSOR_CORE: f64 = 18.0 / (1u64 << 23) as f64;
+
+/// The same for `simt`, which adds in double precision and rounds the result to the nearest.
+pub const SIMULATED: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// What a sum of products of [`Split`] may be wrong by, as a share of `Σ |w|⁺ |a|⁺`, where an instruction loses a share `lost`.
+pub const fn sum_error(lost: f64) -> f64 {
+    3.01 / (1u64 << 22) as f64 + 25.0 * lost + 9.0 / (1u64 << 24) as f64
 }
 
 /// Half precision.

@@ -14,8 +14,9 @@
 //! that all their rows are evenly spaced, as `wgmma` wants the tiles of an operand.
 //!
 //! # Precision
-//! [`mod@format`] says how numbers are held. `fp32` splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
-//! operand, sums of 384 products in the tensor core and of these in f32. Activations beyond 65,504 become infinite in `fp16` and `fp32`.
+//! [`mod@format`] says how numbers are held, and what `fp32` loses. It splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
+//! operand, sums of 384 products in the tensor core and of these in f32. The host scales both by powers of two, to where the parts have all their bits; a sum is multiplied by
+//! another that takes it to the scale of its output. Activations beyond 65,504 of what is stored become infinite in `fp16` and `fp32`, and their position's results NaN.
 //!
 //! # Source
 //! The network: OpenSpiel's residual network for AlphaZero. The work partition is ours. Twin: `warpplay_cpu_ref::azero`.

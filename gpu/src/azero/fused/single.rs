@@ -7,7 +7,7 @@
 //!
 //! Logits are shared out in the same way, 1 in 16 actions a block; what the blocks exchange for the softmax and the value are 16 bytes each.
 
-use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, tap_steps};
+use super::format::{Bf16, Format, Fp16, Split, Tf32, activation_bytes, chunk_bytes, load_factor, tap_steps};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{exp, fma, relu};
@@ -51,8 +51,10 @@ pub struct SingleTask {
     pub observations: *const f32,
     /// Weights of all convolutions for each block, `[BLOCKS]` times [`block_bytes`], as [`weight_offset`] says.
     pub weights: *const Vec4,
-    /// `[n_convs, 128]`.
+    /// `[n_convs, 128]`, in the scale of the convolution's outputs.
     pub biases: *const f32,
+    /// `[n_convs, 128]`: powers of two that take a convolution's sums to the scale of its outputs.
+    pub factors: *const f32,
     /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
     pub head_weights: *const f32,
     /// Their biases, `[filters]`.
@@ -245,8 +247,9 @@ unsafe fn single<F: Format>(task: SingleTask) {
                 _ => (shared.x, shared.m, shared.m_box),
             };
             // Asked for before the waits, so that nobody waits for it.
-            // SAFETY: `n_convs` rows of 128 biases.
-            let bias = unsafe { load(task.biases, (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize) };
+            let row = (conv * WIDTH + rank / HALVES * CHANNELS + me % CHANNELS) as usize;
+            // SAFETY: `n_convs` rows of 128 biases and factors.
+            let (factor, bias) = unsafe { (load_factor::<F>(task.factors, row), load(task.biases, row)) };
             shared.ring.wait(weights.stage);
             let stage = shared.ring.address_of(weights.stage);
             // SAFETY: the stage has the weights of a whole convolution.
@@ -281,7 +284,8 @@ unsafe fn single<F: Format>(task: SingleTask) {
             };
             write_sums(shared.sums, sums, warp_index);
             sync_threads();
-            let value = relu(read_sum(shared.sums) + bias + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
+            let value =
+                relu(fma(read_sum(shared.sums), factor, bias) + if conv > 0 && conv % 2 == 0 { kept } else { 0.0 });
             if conv % 2 == 0 {
                 kept = value;
             }

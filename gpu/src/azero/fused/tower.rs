@@ -6,7 +6,7 @@
 //! is both (`in_place`), and every thread keeps its part of a block's input in global memory until it is added.
 
 use super::format::{
-    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, stage_bytes, tap_steps,
+    Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, load_factor, stage_bytes, tap_steps,
 };
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
@@ -39,8 +39,10 @@ pub struct TowerTask {
     pub observations: *const f32,
     /// Stages of all convolutions in order, as [`weight_offset`] says, [`n_weight_bytes`] bytes.
     pub weights: *const Vec4,
-    /// `[n_convs, 128]`.
+    /// `[n_convs, 128]`, in the scale of the convolution's outputs.
     pub biases: *const f32,
+    /// `[n_convs, 128]`: powers of two that take a convolution's sums to the scale of its outputs.
+    pub factors: *const f32,
     /// Weights of the heads' 1×1 convolutions, `[filters, 128]`.
     pub head_weights: *const f32,
     /// Their biases, `[filters]`.
@@ -250,10 +252,11 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
                 multiply_all::<F, BOARDS, R>(&mut d, shared.ring, from, stage, stages, channels, group, member);
             }
             stage += stages;
-            // SAFETY: `n_convs` rows of 128 biases.
-            let bias = unsafe {
+            // SAFETY: `n_convs` rows of 128 biases and factors.
+            let affine = unsafe {
                 let row = conv as usize * WIDTH as usize + (channel + lane / 4) as usize;
-                [load(task.biases, row), load(task.biases, row + 8)]
+                let of = |row| Affine { factor: load_factor::<F>(task.factors, row), bias: load(task.biases, row) };
+                [of(row), of(row + 8)]
             };
             let address = RowAddress {
                 base: to + channel / F::CHANNELS * chunk + (BOARDS * PADDED_WIDTH + 1) * 16,
@@ -270,7 +273,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
                 core::ptr::null_mut()
             };
             // SAFETY: each warp has rows and channels of its own in the array, which nobody reads now, and each thread its own vectors of the scratch.
-            unsafe { finish::<F, BOARDS, R>(&d, address, bias, conv, kept) };
+            unsafe { finish::<F, BOARDS, R>(&d, address, affine, conv, kept) };
             wgmma::publish();
             sync_some(WORKERS_BARRIER, WORKERS);
             if !task.trace.is_null() {
@@ -443,12 +446,26 @@ fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
     });
 }
 
-/// Bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
+/// What a channel's sums are multiplied by, exactly, and what is added.
+#[derive(Clone, Copy)]
+struct Affine {
+    factor: f32,
+    bias: f32,
+}
+
+impl Affine {
+    #[inline(always)]
+    fn of(self, sum: f32) -> f32 {
+        fma(sum, self.factor, self.bias)
+    }
+}
+
+/// Factor and bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
 #[inline(always)]
 unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
     d: &[f32; R],
     to: RowAddress,
-    bias: [f32; 2],
+    affine: [Affine; 2],
     conv: u32,
     kept: *mut Vec4,
 ) {
@@ -457,14 +474,14 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
         if PAIR * 8 < R {
             let at = RowAddress { base: to.base + PAIR as u32 * 2 * to.row, ..to };
             let mut v = [
-                d[PAIR * 8] + bias[0],
-                d[PAIR * 8 + 1] + bias[0],
-                d[PAIR * 8 + 2] + bias[1],
-                d[PAIR * 8 + 3] + bias[1],
-                d[PAIR * 8 + 4] + bias[0],
-                d[PAIR * 8 + 5] + bias[0],
-                d[PAIR * 8 + 6] + bias[1],
-                d[PAIR * 8 + 7] + bias[1],
+                affine[0].of(d[PAIR * 8]),
+                affine[0].of(d[PAIR * 8 + 1]),
+                affine[1].of(d[PAIR * 8 + 2]),
+                affine[1].of(d[PAIR * 8 + 3]),
+                affine[0].of(d[PAIR * 8 + 4]),
+                affine[0].of(d[PAIR * 8 + 5]),
+                affine[1].of(d[PAIR * 8 + 6]),
+                affine[1].of(d[PAIR * 8 + 7]),
             ];
             // SAFETY: the caller's promise.
             unsafe {

@@ -12,6 +12,17 @@ pub(in crate::azero) trait Evaluate: Send {
     /// Enqueues the evaluation of the first `n` positions; `n` is at most the capacity the engine was made for. Allocates nothing.
     fn enqueue(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()>;
 
+    /// Whether a position may get NaN for its value and all its logits where plain single precision has numbers, because a number in between was too large for
+    /// the engine's format.
+    fn may_overflow(&self) -> bool {
+        false
+    }
+
+    /// As [`Evaluate::enqueue`], in plain single precision where the engine [may overflow](Evaluate::may_overflow). The first call allocates and waits.
+    fn enqueue_again(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        self.enqueue(stream, inputs, n, outputs)
+    }
+
     /// Activations of the first `n` positions after every block: for each block, `[n, channels, rows, columns]`. For tests and error tables.
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>>;
 

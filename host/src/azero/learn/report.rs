@@ -78,7 +78,14 @@ impl fmt::Display for LearnReport {
             0 => write!(f, "the initial network is the best")?,
             _ => write!(f, "the network of iteration {best} is the best")?,
         }
-        write!(f, "; {seconds:.1} s")
+        write!(f, "; {seconds:.1} s")?;
+        let repeated = |report: &IterationReport| {
+            report.self_play.repeated_batches + report.gate.repeated_batches.iter().sum::<u64>()
+        };
+        match iterations.iter().map(repeated).sum::<u64>() {
+            0 => Ok(()),
+            batches => write!(f, "; {batches} batches evaluated twice"),
+        }
     }
 }
 

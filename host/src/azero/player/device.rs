@@ -19,10 +19,12 @@ const SIZES: u32 = 8;
 
 /// A search with its trees in device memory.
 pub(super) struct DeviceTrees<G: SearchKernels> {
-    // Before the buffers whose addresses they hold.
-    graphs: HashMap<u32, Graph>,
-    /// Whether the evaluator can be recorded.
-    records: bool,
+    // Before the buffers whose addresses they hold; of searches by the evaluator, and of those again.
+    graphs: [HashMap<u32, Graph>; 2],
+    /// Whether the evaluator can be recorded, likewise.
+    records: [bool; 2],
+    /// Evaluations that were done again.
+    repeated_batches: u64,
     work: Work<G>,
     stream: Stream,
 }
@@ -32,6 +34,8 @@ struct Work<G: SearchKernels> {
     kernels: Kernels<G>,
     arrays: Arrays<G>,
     answers: Answers,
+    /// Whether leaves are evaluated by the evaluator's other engine, because numbers were too large for the first.
+    again: bool,
 }
 
 /// What evaluates, with its device memory.
@@ -58,7 +62,11 @@ impl<G: SearchKernels> Work<G> {
     fn evaluate(&mut self, stream: &Stream, n_trees: u32, row_stride: u32) -> Result<()> {
         match &mut self.answers {
             Answers::Network(evaluator, inputs, outputs) => {
-                evaluator.enqueue(stream, inputs, (n_trees * row_stride) as usize, outputs)
+                let n = (n_trees * row_stride) as usize;
+                match self.again {
+                    true => evaluator.enqueue_again(stream, inputs, n, outputs),
+                    false => evaluator.enqueue(stream, inputs, n, outputs),
+                }
             }
             Answers::Uniform => Ok(()),
             Answers::Playouts(n) => self.kernels.playouts(stream, &mut self.arrays, *n, n_trees, row_stride),
@@ -116,16 +124,52 @@ impl<G: SearchKernels> DeviceTrees<G> {
                 Answers::Network(evaluator, inputs, outputs)
             }
         };
-        Ok(Self { graphs: HashMap::new(), records: true, work: Work { kernels, arrays, answers }, stream })
+        let work = Work { kernels, arrays, answers, again: false };
+        Ok(Self { graphs: Default::default(), records: [true; 2], repeated_batches: 0, work, stream })
+    }
+
+    /// Evaluations that were done again because numbers were too large for the evaluator's engine.
+    pub fn repeated_batches(&self) -> u64 {
+        self.repeated_batches
     }
 
     /// Searches up to as many positions as there are trees, asking `go_on` between parts; none if it says no.
+    ///
+    /// A number too large for the evaluator's engine makes its leaf's value NaN, which the leaf's tree notes as a fault. Then
+    /// that search is done again by the other engine; those beside it are not, and do not depend on it.
     pub fn search(
         &mut self,
         options: &SearchOptions,
         tasks: &[Task<G>],
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Choice>>> {
+        let Some(mut found) = self.search_once(options, tasks, go_on)? else { return Ok(None) };
+        let may_overflow = matches!(&self.work.answers, Answers::Network(evaluator, ..) if evaluator.may_overflow());
+        if may_overflow && found.iter().any(Result::is_err) {
+            let faulty: Vec<usize> = (0..tasks.len()).filter(|&at| found[at].is_err()).collect();
+            let tasks: Vec<Task<G>> = faulty.iter().map(|&at| tasks[at]).collect();
+            self.work.again = true;
+            let again = self.search_once(options, &tasks, go_on);
+            self.work.again = false;
+            let Some(again) = again? else { return Ok(None) };
+            for (at, mut again) in faulty.into_iter().zip(again) {
+                if let Err(Error::NotFinite { position, .. }) = &mut again {
+                    *position = at;
+                }
+                found[at] = again;
+            }
+            // The roots, then each step.
+            self.repeated_batches += 1 + u64::from(options.steps());
+        }
+        found.into_iter().collect::<Result<Vec<Choice>>>().map(Some)
+    }
+
+    fn search_once(
+        &mut self,
+        options: &SearchOptions,
+        tasks: &[Task<G>],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Result<Choice>>>> {
         if tasks.is_empty() {
             return Ok(Some(Vec::new()));
         }
@@ -147,7 +191,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
         if !self.run_steps(options, n_trees, go_on)? {
             return Ok(None);
         }
-        let Work { kernels, arrays, answers } = &mut self.work;
+        let Work { kernels, arrays, answers, .. } = &mut self.work;
         kernels.finish(&self.stream, arrays, n_trees)?;
         let (found, actions) = arrays.read(&self.stream, tasks.len())?;
         let precision = match answers {
@@ -170,7 +214,7 @@ impl<G: SearchKernels> DeviceTrees<G> {
                     }
                 }
             });
-        decisions.collect::<Result<Vec<Choice>>>().map(Some)
+        Ok(Some(decisions.collect()))
     }
 
     /// Queues all steps: as graphs where the evaluator can be recorded, the rest one by one. Between parts it waits and asks `go_on`; whether all were queued.
@@ -179,18 +223,19 @@ impl<G: SearchKernels> DeviceTrees<G> {
         // Without a GPU a step takes long, and there is nothing to gain by queueing many.
         let at_once = if self.stream.device().backend() == Backend::Cuda { GRAPH_STEPS } else { 1 };
         let chunk = steps.min(at_once);
-        if self.records && steps > 1 && !self.graphs.contains_key(&n_trees) {
+        let again = usize::from(self.work.again);
+        if self.records[again] && steps > 1 && !self.graphs[again].contains_key(&n_trees) {
             let work = &mut self.work;
             match self.stream.capture(|stream| work.steps(stream, options, n_trees, chunk)) {
                 Ok(graph) => {
-                    self.graphs.insert(n_trees, graph);
+                    self.graphs[again].insert(n_trees, graph);
                 }
                 // An evaluator that waits, or replays a graph of its own, runs as it is.
-                Err(Error::Capture { .. }) => self.records = false,
+                Err(Error::Capture { .. }) => self.records[again] = false,
                 Err(error) => return Err(error),
             }
         }
-        let graph = self.graphs.get(&n_trees);
+        let graph = self.graphs[again].get(&n_trees);
         let mut queued = 0;
         while queued < steps {
             if queued > 0 {

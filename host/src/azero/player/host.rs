@@ -94,6 +94,14 @@ impl HostTrees {
         Self { leaves, arrays: Arrays::default() }
     }
 
+    /// Batches that the evaluator did twice.
+    pub fn repeated_batches(&self) -> u64 {
+        match &self.leaves {
+            Leaves::Network(evaluator) => evaluator.repeated_batches(),
+            _ => 0,
+        }
+    }
+
     /// Searches all positions, asking `go_on` at every step; none if it says no.
     pub fn search<G: Searched>(
         &mut self,

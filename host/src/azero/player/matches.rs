@@ -131,6 +131,7 @@ impl MatchBuilder {
             engines: [engine(&contestants[0]), engine(&contestants[1])],
             seed: options.seed,
             options,
+            repeated_batches: [0; 2],
         };
         let memory = together(contestants.each_ref().map(|contestant| match contestant {
             Ready::Search(searcher) => searcher.memory_needed().clone(),
@@ -269,7 +270,9 @@ impl Match {
             for (which, contestant) in self.contestants.iter_mut().enumerate() {
                 let mine: Vec<usize> = (0..open.len()).filter(|&at| open[at].contestant() == which).collect();
                 let games: Vec<Open> = mine.iter().map(|&at| open[at]).collect();
-                let Some(chosen) = contestant.choose(&games, options.seed, &mut go_on)? else {
+                let chosen = contestant.choose(&games, options.seed, &mut go_on)?;
+                self.report.repeated_batches[which] = contestant.repeated_batches();
+                let Some(chosen) = chosen else {
                     self.report.seconds = before + start.elapsed().as_secs_f64();
                     return Ok(self.report.clone());
                 };
@@ -315,6 +318,14 @@ impl Match {
 }
 
 impl Ready {
+    /// Batches of leaves that were evaluated twice.
+    fn repeated_batches(&self) -> u64 {
+        match self {
+            Self::Search(searcher) => searcher.repeated_batches(),
+            Self::Random | Self::Mcts(_) => 0,
+        }
+    }
+
     /// An action for each game, asking `go_on` meanwhile; none if it says no.
     fn choose(&mut self, games: &[Open], seed: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<u32>>> {
         match self {

@@ -169,6 +169,12 @@ impl Player {
         self.searcher.engine()
     }
 
+    /// Batches of leaves that were evaluated twice, as [`Evaluator::repeated_batches`](crate::azero::Evaluator::repeated_batches); where trees are in device memory, all of a search in which
+    /// that was necessary: such searches are done again.
+    pub fn repeated_batches(&self) -> u64 {
+        self.searcher.repeated_batches()
+    }
+
     /// What it took, as [`PlayerBuilder::memory_needed`].
     pub fn memory_needed(&self) -> &Memory {
         self.searcher.memory_needed()

@@ -22,6 +22,9 @@ pub struct GamesPlayed {
     pub draws: u64,
     /// Time in seconds.
     pub seconds: f64,
+    /// Batches of leaves that were evaluated twice, as [`Player::repeated_batches`](super::Player::repeated_batches); 0 in older files.
+    #[serde(default)]
+    pub repeated_batches: u64,
 }
 
 /// Result of self-play.
@@ -45,7 +48,7 @@ pub struct SelfPlayReport {
 
 impl fmt::Display for SelfPlayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds } = self.played;
+        let GamesPlayed { games, plies, first_wins, second_wins, draws, seconds, repeated_batches } = self.played;
         write!(
             f,
             "{games} games by {} on {}, engine {}, seed {}: {first_wins} won by the first player, {second_wins} by the second, {draws} drawn; {:.1} actions a game, {seconds:.2} s",
@@ -54,8 +57,14 @@ impl fmt::Display for SelfPlayReport {
             engine_name(self.engine),
             self.seed,
             plies as f64 / games.max(1) as f64
-        )
+        )?;
+        repeated(f, repeated_batches)
     }
+}
+
+/// Says how many batches were evaluated twice, if any were.
+fn repeated(f: &mut fmt::Formatter<'_>, batches: u64) -> fmt::Result {
+    if batches == 0 { Ok(()) } else { write!(f, "; {batches} batches evaluated twice") }
 }
 
 /// What evaluated, in a line of text.
@@ -109,6 +118,9 @@ pub struct MatchReport {
     /// The options; those by default in files of version 0.1.
     #[serde(default)]
     pub options: MatchOptions,
+    /// Batches of leaves that were evaluated twice for each, as [`Player::repeated_batches`](super::Player::repeated_batches); 0 in older files.
+    #[serde(default)]
+    pub repeated_batches: [u64; 2],
 }
 
 impl MatchReport {
@@ -132,6 +144,7 @@ impl fmt::Display for MatchReport {
             true => write!(f, ", engine {one}")?,
             false => write!(f, ", engines {one} and {other}")?,
         }
-        write!(f, ", seed {}; {:.2} s", self.seed, self.seconds)
+        write!(f, ", seed {}; {:.2} s", self.seed, self.seconds)?;
+        repeated(f, self.repeated_batches.iter().sum())
     }
 }

@@ -79,6 +79,14 @@ impl<G: SearchKernels> Searcher<G> {
         self.engine
     }
 
+    /// Batches of leaves that were evaluated twice.
+    pub fn repeated_batches(&self) -> u64 {
+        match &self.trees {
+            Grown::Device(trees) => trees.repeated_batches(),
+            Grown::Host(trees) => trees.repeated_batches(),
+        }
+    }
+
     /// What it took, as [`Searcher::memory`].
     pub fn memory_needed(&self) -> &Memory {
         &self.memory

@@ -238,7 +238,7 @@ impl SelfPlay {
             engine: self.searcher.engine(),
             seed: self.options.search.seed,
             options: self.options,
-            played: self.played,
+            played: GamesPlayed { repeated_batches: self.searcher.repeated_batches(), ..self.played },
         }
     }
 }

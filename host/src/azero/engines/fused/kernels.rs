@@ -8,9 +8,9 @@ use warpplay_gpu::cuda::memory::Vec4;
 use warpplay_gpu::ptx::embedded::AZERO_FUSED;
 
 use super::pack;
+use super::scales::Scaled;
 use crate::azero::NetworkShape;
 use crate::azero::evaluation::{Inputs, Outputs};
-use crate::azero::folded::FoldedNetwork;
 use crate::{Buffer, Device, Function, LaunchShape, Module, Precision, Result, Stream};
 
 type LaunchTower = Box<dyn Fn(&Stream, LaunchShape, TowerTask) -> Result<()> + Send>;
@@ -114,6 +114,7 @@ impl Kernels {
             observations: inputs.observations.as_ptr(),
             weights: network.single.as_ptr(),
             biases: network.biases.as_ptr(),
+            factors: network.factors.as_ptr(),
             head_weights: network.head_weights.as_ptr(),
             head_biases: network.head_biases.as_ptr(),
             value_weights_1: network.value_rows_1.as_ptr(),
@@ -179,6 +180,7 @@ impl Kernels {
             observations: observations.as_ptr(),
             weights: network.tower.as_ptr(),
             biases: network.biases.as_ptr(),
+            factors: network.factors.as_ptr(),
             head_weights: network.head_weights.as_ptr(),
             head_biases: network.head_biases.as_ptr(),
             head_planes: buffers.planes.as_mut_ptr(),
@@ -265,6 +267,7 @@ pub(super) struct DeviceNetwork {
     tower: Buffer<Vec4>,
     single: Buffer<Vec4>,
     biases: Buffer<f32>,
+    factors: Buffer<f32>,
     head_weights: Buffer<f32>,
     head_biases: Buffer<f32>,
     value_weights_1: Buffer<f32>,
@@ -289,16 +292,17 @@ impl DeviceNetwork {
     pub fn bytes(shape: &NetworkShape, precision: Precision) -> u64 {
         let size = |value: u32| u64::from(value);
         let (cells, filters) = (shape.cells() as u64, size(shape.value_filters + shape.policy_filters));
-        let biases = size(1 + 2 * shape.depth) * size(WIDTH);
+        let biases_and_factors = 2 * size(1 + 2 * shape.depth) * size(WIDTH);
         let heads = filters * (size(WIDTH) + 1);
         // The first linear layers are there twice, as they are and transposed.
         let value = 2 * size(shape.value_filters) * cells * size(shape.value_hidden) + 2 * size(shape.value_hidden) + 1;
         let policy = 2 * size(shape.policy_filters) * cells * size(shape.actions) + size(shape.actions);
-        pack::weight_bytes(shape.depth, precision) as u64 + 4 * (biases + heads + value + policy)
+        pack::weight_bytes(shape.depth, precision) as u64 + 4 * (biases_and_factors + heads + value + policy)
     }
 
     /// Packs and uploads a network of a shape that `fits` has accepted.
-    pub fn new(stream: &Stream, network: &FoldedNetwork, precision: Precision) -> Result<Self> {
+    pub fn new(stream: &Stream, scaled: &Scaled, precision: Precision) -> Result<Self> {
+        let network = &scaled.network;
         let shape = network.shape;
         let both = |of: fn(&crate::azero::folded::FoldedConv) -> &Vec<f32>| {
             of(&network.value_conv).iter().chain(of(&network.policy_conv)).copied().collect::<Vec<_>>()
@@ -307,6 +311,7 @@ impl DeviceNetwork {
             tower: stream.upload(&pack::tower_weights(network, precision))?,
             single: stream.upload(&pack::single_weights(network, precision))?,
             biases: stream.upload(&pack::tower_biases(network))?,
+            factors: stream.upload(&scaled.factors)?,
             head_weights: stream.upload(&both(|conv| &conv.weight))?,
             head_biases: stream.upload(&both(|conv| &conv.bias))?,
             value_weights_1: stream

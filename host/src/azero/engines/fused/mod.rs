@@ -3,6 +3,8 @@
 #[allow(unsafe_code)]
 mod kernels;
 mod pack;
+mod scales;
+mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +17,8 @@ use crate::azero::folded::FoldedNetwork;
 use crate::azero::{Engine, NetworkShape};
 use crate::{Device, Error, Memory, Precision, Result, Stream};
 use kernels::{Buffers, DeviceNetwork, Kernels};
+use scales::{Scaled, times};
+use spare::Spare;
 
 /// Whether this engine can do it on this device.
 ///
@@ -50,14 +54,14 @@ pub(in crate::azero) fn fits(device: &Device, shape: NetworkShape, precision: Pr
 pub(in crate::azero) fn build(
     device: &Device,
     stream: &Stream,
-    network: &FoldedNetwork,
+    network: FoldedNetwork,
     precision: Precision,
     capacity: usize,
 ) -> Result<Box<dyn Evaluate>> {
     Ok(Box::new(Fused::new(device, stream, network, precision, capacity)?))
 }
 
-/// Device memory of the engine: the network's parameters, and the arrays between its kernels.
+/// Memory of the engine: the network's parameters, the arrays between its kernels, and in single precision what [`Spare`] takes once it is needed.
 ///
 /// # Errors
 /// What the driver says.
@@ -69,7 +73,8 @@ pub(in crate::azero) fn memory(
 ) -> Result<Memory> {
     let layers = Buffers::bytes(&shape, capacity, device.info()?.n_multiprocessors);
     let network = DeviceNetwork::bytes(&shape, precision);
-    Ok(Memory::default().on_device("network", network).on_device("layers", layers))
+    let memory = Memory::default().on_device("network", network).on_device("layers", layers);
+    Ok(if precision == Precision::F32 { Spare::memory(memory, shape, capacity) } else { memory })
 }
 
 struct Fused {
@@ -77,6 +82,10 @@ struct Fused {
     network: DeviceNetwork,
     buffers: Buffers,
     capacity: usize,
+    /// Exponents of the scales of what the convolutions leave, `[n_convs, 128]`.
+    exponents: Vec<i32>,
+    /// Evaluates again what does not fit into two halves: in single precision.
+    spare: Option<Spare>,
     /// Boards of a block instead of the rule's, 0 for the kernel for one position: for tests.
     boards: Option<u32>,
 }
@@ -85,17 +94,21 @@ impl Fused {
     fn new(
         device: &Device,
         stream: &Stream,
-        network: &FoldedNetwork,
+        network: FoldedNetwork,
         precision: Precision,
         capacity: usize,
     ) -> Result<Self> {
         let kernels = Kernels::load(device, precision)?;
-        let network = DeviceNetwork::new(stream, network, precision)?;
+        let (scaled, spare) = match precision {
+            Precision::F32 => (Scaled::new(network.clone()), Some(Spare::new(device, network, capacity))),
+            _ => (Scaled::plain(network), None),
+        };
+        let network = DeviceNetwork::new(stream, &scaled, precision)?;
         let buffers = Buffers {
             planes: stream.alloc(capacity * (network.filters() * CELLS) as usize)?,
             scratch: stream.alloc(kernels.n_scratch())?,
         };
-        Ok(Self { kernels, network, buffers, capacity, boards: None })
+        Ok(Self { kernels, network, buffers, capacity, exponents: scaled.exponents, spare, boards: None })
     }
 }
 
@@ -110,17 +123,38 @@ impl Evaluate for Fused {
         kernels.heads(stream, network, &buffers.planes, inputs, n as u32, outputs)
     }
 
+    fn may_overflow(&self) -> bool {
+        self.spare.is_some()
+    }
+
+    fn enqueue_again(&mut self, stream: &Stream, inputs: &Inputs, n: usize, outputs: &mut Outputs) -> Result<()> {
+        match &mut self.spare {
+            Some(spare) => spare.enqueue(stream, inputs, n, outputs),
+            None => self.enqueue(stream, inputs, n, outputs),
+        }
+    }
+
     fn weights(&self) -> Option<crate::L2Span> {
         Some(self.network.weights(self.capacity as u32 <= self.kernels.clusters()))
     }
 
     fn blocks(&mut self, stream: &Stream, inputs: &Inputs, n: usize) -> Result<Vec<BlockOutput>> {
-        let Self { kernels, network, buffers, boards, .. } = self;
+        let Self { kernels, network, buffers, boards, exponents, spare, .. } = self;
         let (block, filters) = ((WIDTH * CELLS) as usize, network.filters() as usize);
         let mut trace = stream.alloc(network.n_convs as usize * n * block)?;
         let boards = boards.unwrap_or_else(|| kernels.boards(n as u32));
         kernels.tower(stream, network, &inputs.observations, buffers, Some(&mut trace), n as u32, boards)?;
-        let values = stream.read(&trace)?;
+        let mut values = stream.read(&trace)?;
+        if let Some(spare) = spare
+            && !values.iter().all(|value| value.is_finite())
+        {
+            return spare.blocks(stream, inputs, n);
+        }
+        for (values, exponents) in values.chunks_exact_mut(n * block).zip(exponents.chunks_exact(WIDTH as usize)) {
+            let channels = values.chunks_exact_mut(CELLS as usize).zip(exponents.iter().cycle());
+            channels
+                .for_each(|(values, &exponent)| values.iter_mut().for_each(|value| *value = times(*value, -exponent)));
+        }
         let name = |conv: usize| match conv {
             0 => "input".to_string(),
             odd if odd % 2 == 1 => format!("torso_{}_mid", odd / 2),

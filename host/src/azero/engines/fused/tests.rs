@@ -1,5 +1,7 @@
 //! Every form of the kernels against the plain network, block by block.
 
+use warpplay_gpu::azero::fused::format::{FULL, SIMULATED, TENSOR_CORE, sum_error};
+
 use super::*;
 use crate::azero::{Evaluator, Network, ObservationLayout, ValueOf};
 use crate::{Backend, Device};
@@ -62,7 +64,7 @@ fn check(device: &Device, precision: Precision, boards: u32, n: usize) {
     stream.write(&mut inputs.observations, 0, &observations).unwrap();
     stream.write(&mut inputs.masks, 0, &masks).unwrap();
     let folded = FoldedNetwork::new(&network);
-    let mut engine = Fused::new(device, &stream, &folded, precision, n).unwrap();
+    let mut engine = Fused::new(device, &stream, folded, precision, n).unwrap();
     engine.boards = Some(boards);
     engine.enqueue(&stream, &inputs, n, &mut outputs).unwrap();
     let bound = bound(precision);
@@ -133,6 +135,108 @@ fn single_precision_agrees_with_the_plain_network() {
             for (boards, n) in [(0, 70), (1, 300), (2, 1063)] {
                 check(&device, Precision::F32, boards, n);
             }
+        }
+    }
+}
+
+/// The same function with channel `c` of the residual stream `trunk(c)` times as large, and of all that is within blocks `middle(c)` times.
+fn rescaled(mut network: Network, trunk: impl Fn(usize) -> f32, middle: impl Fn(usize) -> f32) -> Network {
+    let outputs = |values: &mut Vec<f32>, factor: &dyn Fn(usize) -> f32| {
+        values.iter_mut().enumerate().for_each(|(channel, value)| *value *= factor(channel));
+    };
+    let inputs = |values: &mut Vec<f32>, factor: &dyn Fn(usize) -> f32, taps: usize| {
+        values.iter_mut().enumerate().for_each(|(at, value)| *value /= factor(at / taps % WIDTH as usize));
+    };
+    network.visit_mut(|name, _, values| {
+        let is_norm = name.ends_with(".weight") || name.ends_with(".bias");
+        match name.rsplit('.').nth(1).unwrap_or_default() {
+            "input_batch_norm" if is_norm => outputs(values, &trunk),
+            norm if norm.ends_with("_batch_norm_1") && is_norm => outputs(values, &middle),
+            norm if norm.ends_with("_batch_norm_2") && is_norm => outputs(values, &trunk),
+            conv if conv.ends_with("_conv_1") && name.ends_with("weight") => inputs(values, &trunk, 9),
+            conv if conv.ends_with("_conv_2") && name.ends_with("weight") => inputs(values, &middle, 9),
+            "value_conv" | "policy_conv" if name.ends_with("weight") => inputs(values, &trunk, 1),
+            _ => {}
+        }
+    });
+    network
+}
+
+/// A thousandth to a thousand, another one for every channel.
+fn uneven(channel: usize) -> f32 {
+    10f32.powf((channel * 37 % 61) as f32 / 10.0 - 3.0)
+}
+
+/// Holds every convolution to the bound of `format`, computed in double precision from what the one before it left.
+fn check_layers(device: &Device, what: &str, network: &Network, boards: u32) {
+    let n = 2;
+    let (width, cells) = (WIDTH as usize, CELLS as usize);
+    let folded = FoldedNetwork::new(network);
+    let scaled = Scaled::new(folded.clone());
+    let stream = device.stream().unwrap();
+    let mut inputs = Inputs::new(&stream, SHAPE, n).unwrap();
+    let (observations, _) = positions(n);
+    stream.write(&mut inputs.observations, 0, &observations).unwrap();
+    let mut engine = Fused::new(device, &stream, folded.clone(), Precision::F32, n).unwrap();
+    engine.boards = Some(boards);
+    let blocks = engine.blocks(&stream, &inputs, n).unwrap();
+    let lost = if device.backend() == Backend::Simt { SIMULATED } else { TENSOR_CORE };
+    let power = |exponent: i32| f64::from(exponent).exp2();
+    for (number, conv) in std::iter::once(&folded.input).chain(folded.torso.iter().flatten()).enumerate() {
+        let x = if number == 0 { &observations } else { &blocks[number - 1].values };
+        let kept = (number > 0 && number % 2 == 0).then(|| &blocks[number - 2].values);
+        // In the network's own scale the size down to which a number has all its bits is another one for each channel and row.
+        let exponent = |channel: usize| if number == 0 { 0 } else { scaled.exponents[(number - 1) * width + channel] };
+        let full: Vec<f64> = (0..conv.n_inputs).map(|channel| FULL * power(-exponent(channel))).collect();
+        for (at, &found) in blocks[number].values.iter().enumerate() {
+            let (position, output, cell) = (at / cells / width, at / cells % width, at % cells);
+            let row = number * width + output;
+            let full_weight = FULL * f64::from(scaled.factors[row]) * power(-scaled.exponents[row]);
+            let (mut sum, mut sizes) = (0.0, 0.0);
+            for input in 0..conv.n_inputs {
+                for tap in 0..9 {
+                    let (y, x_) = (cell / 8 + tap / 3, cell % 8 + tap % 3);
+                    let inside = (1..=8).contains(&y) && (1..=8).contains(&x_);
+                    let a = match inside {
+                        true => f64::from(x[((position * conv.n_inputs + input) * 8 + y - 1) * 8 + x_ - 1]),
+                        // The edge is 0 exactly.
+                        false => continue,
+                    };
+                    let w = f64::from(conv.weight[(output * conv.n_inputs + input) * 9 + tap]);
+                    sum += w * a;
+                    sizes += w.abs().max(full_weight * power(exponent(input))) * a.abs().max(full[input]);
+                }
+            }
+            let expected = (sum + f64::from(conv.bias[output]) + kept.map_or(0.0, |kept| kept[at].into())).max(0.0);
+            let plain = sum.abs() + f64::from(conv.bias[output].abs()) + kept.map_or(0.0, |kept| kept[at].into());
+            let bound = sum_error(lost) * sizes
+                + 2f64.powi(-23) * plain
+                + 2f64.powi(-22) * expected.max(FULL * power(-scaled.exponents[row]));
+            let error = (f64::from(found) - expected).abs();
+            let name = &blocks[number].name;
+            assert!(
+                error <= bound,
+                "{what} on {device}, {name}, element {at}: {found}, expected {expected}, bound {bound}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_layer_of_single_precision_is_within_its_bound() {
+    let seeded = || Network::seeded(SHAPE, 4).unwrap();
+    for device in devices() {
+        let on_gpu = device.backend() == Backend::Cuda;
+        check_layers(
+            &device,
+            "channels a thousandth to a thousand times as large",
+            &rescaled(seeded(), uneven, uneven),
+            2,
+        );
+        check_layers(&device, "a thousand times as large", &rescaled(seeded(), |_| 1e3, |_| 1.0), 1);
+        if on_gpu {
+            check_layers(&device, "as it is", &seeded(), 1);
+            check_layers(&device, "a hundredth as large", &rescaled(seeded(), |_| 1e-2, |_| 1e2), 2);
         }
     }
 }
