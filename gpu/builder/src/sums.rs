@@ -1,32 +1,34 @@
-//! Sums that `ptxas` would take from a register that has moved on, and how they are kept apart from it.
+//! Sums whose base `ptxas` takes for unchanged although it was assigned again, and how they are kept apart from it.
 //!
 //! # The fault
 //! `ptxas`, and the driver's compiler of the same versions, miscompiles this:
 //!
 //! ```text
-//!     add.s32 %s, %b, 16;        // another basic block than the one that made %b
-//! loop:
+//!     shl.b32 %b, %i, 3;
+//!     @%p bra end;               // the sum is made in another basic block than %b
+//!     add.s32 %s, %b, 16;
+//! loop:                          // two ways meet: one with %b as it was, one with another %b
 //!     st.shared.b32 [%b], %x;
-//!     add.s32 %b, %b, 128;       // the same register is assigned again, on a path that meets one without
-//!     …                          // the assignment: here the loop's end
-//!     @%p bra loop;
-//!     shl.b32 %i, %j, 2;
-//!     add.s32 %a, %i, %s;
-//!     ld.shared.b32 %v, [%a];    // reads (%b as it is now) + 16 + %i
+//!     add.s32 %b, %b, 128;
+//!     …
+//!     @%q bra loop;
+//!     shl.b32 %o, %j, 2;
+//!     add.s32 %a, %o, %s;
+//!     ld.shared.b32 %v, [%a];    // reads %o + 16 + (%b as it is now)
 //! ```
 //!
-//! To save an addition it makes the address as `%i + %b` and puts the 16 into the load, but it no longer asks which value of `%b` the sum was made from. LLVM
-//! writes such texts: where the loop's pointer is the last use of what it started from, both are one register.
+//! To save an addition it makes `%a` of `%b`, and the 16 goes into the load. That needs the old `%b` longer, but the old and the new one keep their common register.
+//! A branch around one assignment does the same as a loop. Chains of sums and copies are looked through. LLVM writes such texts: where a loop's pointer begins with
+//! the last plain use of an address, both become one register.
 //!
-//! Seen with `ptxas` 12.0, 12.4, 12.8, 12.9, 13.0 and 13.2, from `-O1` on, for `sm_75` to `sm_120`; `-O0` and 13.3, 13.4 and 13.5 are right. On a GPU the driver's version
-//! counts, which nobody can choose here. Seen with sums of 32 bits and a constant, used in an address with a further sum. All sums with a constant whose base is
-//! assigned again are treated alike, whatever they are used for, and those of 64 bits too: an instruction each outside of the innermost loops costs nothing.
+//! Seen in the machine code of `ptxas` 12.0, 12.4, 12.8, 12.9, 13.0 and 13.2, from `-O1` on, for `sm_75` to `sm_120`; 13.3, 13.4 and 13.5 are right. On a GPU the
+//! driver's version counts, which nobody can choose here. Seen with addresses of 32 bits; those of 64 bits are treated alike as a precaution.
 //!
 //! # The remedy
-//! The sum goes through an exclusive or with a zero that stands in constant memory. The host might write another value there, so no compiler may know it, and an
-//! exclusive or is no addition, which the address could take in.
+//! Such a sum goes through an exclusive or with a zero from constant memory. The host could write another value there, so no compiler may know it, and no address takes
+//! in an exclusive or, as it would even a sum with an unknown number. It costs an instruction where the sum is made.
 //!
-//! Found by a kernel whose values on an H200 were not those of `simt`; its twin in double precision, whose PTX differs in the size of its numbers alone, was right.
+//! Found because a kernel, the measuring of small games in single precision, gave other values on an H200 than under `simt`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +37,7 @@ use crate::{Error, Result};
 /// Name of the zero in constant memory.
 const ZERO: &str = "warpplay_zero";
 
-/// A sum in a PTX text that is still used where its base may have been assigned again.
+/// A sum in a PTX text that some versions of `ptxas` make again of the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleSum {
     /// Line of the sum, from 1.
@@ -46,25 +48,27 @@ pub struct StaleSum {
     pub base: String,
 }
 
-/// The sums of a register and a constant that are used on a path on which the register has been assigned again: some versions of `ptxas` read the register's new
-/// value for them.
+/// The sums of a register and a constant, and copies of such sums, that end in an address behind a place where the register is either as it was or assigned again,
+/// by the way that led there: `ptxas` 12.0 to 13.2 may read the new value for them.
 ///
 /// # Errors
 /// [`Error::Ptx`] if a function's body has no end.
 ///
 /// # Examples
 /// ```
-/// let moved = "add.s32 %r2, %r1, 16; add.s32 %r1, %r1, 128; st.shared.b32 [%r2], %r1;";
-/// let sums = warpplay_gpu_builder::stale_sums(&format!(".entry moves() {{ {moved} ret; }}"))?;
-/// assert_eq!((sums[0].sum.as_str(), sums[0].base.as_str()), ("%r2", "%r1"));
+/// let body = "add.s32 %s, %b, 16; \
+///     loop: add.s32 %b, %b, 128; setp.lt.u32 %p, %b, %n; @%p bra loop; \
+///     add.s32 %a, %s, %o; ld.shared.b32 %v, [%a]; ret;";
+/// let sums = warpplay_gpu_builder::stale_sums(&format!(".entry moves() {{ {body} }}"))?;
+/// assert_eq!((sums[0].sum.as_str(), sums[0].base.as_str()), ("%s", "%b"));
 /// # Ok::<(), warpplay_gpu_builder::Error>(())
 /// ```
 pub fn stale_sums(ptx: &str) -> Result<Vec<StaleSum>> {
     Ok(found(ptx, &blank_comments(ptx))?.into_iter().map(|found| found.sum).collect())
 }
 
-/// The text with every sum of [`stale_sums`] made opaque to `ptxas`; a text without one is not changed. [`CudaBuilder::build`](crate::CudaBuilder::build) has done
-/// this to its images.
+/// The text with every sum of [`stale_sums`] made opaque to `ptxas`; a text without one is not changed. The images of [`CudaBuilder`](crate::CudaBuilder) went through
+/// this.
 ///
 /// # Errors
 /// As [`stale_sums`], and [`Error::Ptx`] if a text with such a sum has no `.target`.
@@ -87,7 +91,7 @@ pub fn with_opaque_sums(ptx: &str) -> Result<String> {
         result.push_str(&ptx[done..end]);
         done = end;
         result.push_str(&format!(
-            "\n\t{{ .reg .b{bits} %zero; ld.const.b{bits} %zero, [{ZERO}]; xor.b{bits} {sum}, {sum}, %zero; }}"
+            "\n\t{{ .reg .b{bits} %{ZERO}; ld.const.b{bits} %{ZERO}, [{ZERO}]; xor.b{bits} {sum}, {sum}, %{ZERO}; }}"
         ));
     }
     result.push_str(&ptx[done..]);
@@ -484,7 +488,9 @@ impl<'a> Statement<'a> {
             "call" => first.starts_with('('),
             _ => !first.starts_with('['),
         };
-        let writes = if has_result { registers(first).collect() } else { Vec::new() };
+        // A copy to itself changes nothing.
+        let is_idle = stem == "mov" && operands.get(1) == Some(&first);
+        let writes = if has_result && !is_idle { registers(first).collect() } else { Vec::new() };
         let mut reads: Vec<&str> = guard.into_iter().collect();
         // A product of a warpgroup adds to its first operand.
         let read_from = usize::from(has_result && stem != "wgmma");
