@@ -26,7 +26,7 @@
 //!
 //! # The remedy
 //! Such a sum goes through an exclusive or with a zero from constant memory. The host could write another value there, so no compiler may know it, and no address takes
-//! in an exclusive or, as it would even a sum with an unknown number. It costs an instruction where the sum is made.
+//! in an exclusive or. It costs an instruction where the sum is made. A copy of the base does not help: it is looked through.
 //!
 //! Found because a kernel, the measuring of small games in single precision, gave other values on an H200 than under `simt`.
 
