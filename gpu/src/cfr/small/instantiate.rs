@@ -10,7 +10,7 @@ macro_rules! kernels {
         /// Runs `task.n_iterations` iterations of every game. The bits are the same however iterations are split over launches.
         ///
         /// # Safety
-        /// Launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
+        /// Launched with [`shape`](super::shape) for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
         /// iteration, at least one.
         #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
         pub unsafe fn $solve(task: Task<$type>) {
