@@ -10,5 +10,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     module("layer").arch("sm_75").arch("sm_90").build_and_emit()?;
     module("cluster").arch("sm_90").build_and_emit()?;
     module("games").arch("sm_75").build_and_emit()?;
+    module("small").arch("sm_75").arch("sm_90").build_and_emit()?;
     Ok(())
 }

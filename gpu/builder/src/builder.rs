@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, generation};
 use crate::nested::{self, Job};
-use crate::{BASELINE_ARCH, Error, Result, compiler, files, ptx};
+use crate::{BASELINE_ARCH, Error, Result, compiler, files, ptx, sums};
 
 /// One build of a device crate.
 ///
@@ -167,7 +167,8 @@ impl CudaBuilder {
                 compiler: &compiler,
                 root: &root,
             })?;
-            files::write_if_changed(&path, &ptx::with_launch_bounds(&files::read(&output.assembly)?)?)?;
+            let text = ptx::with_launch_bounds(&files::read(&output.assembly)?)?;
+            files::write_if_changed(&path, sums::with_opaque_sums(&text)?)?;
             built.images.push(BuiltImage { arch: arch.name, path, compiled: output.compiled });
             built.sources.extend(output.sources);
             // The warnings are the same for each architecture.

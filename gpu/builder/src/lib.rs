@@ -35,6 +35,10 @@
 //! The nested cargo decides, so nothing is compiled that did not change. `core` and the dependencies are compiled
 //! once for each architecture and shared by all modules of one target folder.
 //!
+//! # What is rewritten
+//! Launch bounds that `#[kernel]` left in comments become directives; and sums that some versions of `ptxas` take from a register that has moved on
+//! are made opaque to it: see [`stale_sums`].
+//!
 //! # Without a GPU
 //! Nothing here needs a GPU or a driver. [`parse_entries`] lists a PTX text's kernels with their parameters, and
 //! [`assemble`] has NVIDIA's `ptxas` report registers, shared memory and spills.
@@ -48,12 +52,14 @@ mod files;
 mod nested;
 mod ptx;
 mod ptxas;
+mod sums;
 
 pub use builder::{Built, BuiltImage, CudaBuilder};
 pub use compiler::{DeviceCompiler, find_compiler};
 pub use error::Error;
 pub use ptx::{PtxEntry, parse_entries};
 pub use ptxas::{KernelResources, assemble, find_ptxas};
+pub use sums::{StaleSum, stale_sums, with_opaque_sums};
 
 /// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

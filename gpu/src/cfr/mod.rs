@@ -6,7 +6,6 @@ pub mod beats;
 #[cfg(feature = "cfr-explicit")]
 pub mod explicit;
 pub mod regret;
-#[cfg(feature = "cfr-small")]
 pub mod small;
 #[cfg(feature = "cfr-street")]
 pub mod street;

@@ -25,6 +25,8 @@ pub mod memory;
 pub mod numbers;
 #[cfg(feature = "layer")]
 pub mod observed;
+#[cfg(feature = "small")]
+pub mod small;
 
 /// PTX of this crate's kernels, put here by its build script.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -37,4 +39,6 @@ pub mod ptx {
     pub const CLUSTER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_cluster.rs"));
     /// Search kernels of the games, for `sm_75`.
     pub const GAMES: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_games.rs"));
+    /// The single-precision twin of a kernel for small games, for `sm_75` and `sm_90`.
+    pub const SMALL: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_small.rs"));
 }

@@ -1,6 +1,7 @@
-//! The tests of the ground: the device layer on every back end, random streams, PTX, errors.
+//! The tests of the ground: the device layer on every back end, random streams, PTX, sums of addresses, errors.
 
 mod errors;
 mod layer;
 mod ptx;
 mod rng;
+mod sums;

@@ -14,7 +14,7 @@ use warpplay_gpu::ptx::embedded::{
     CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
 };
 use warpplay_gpu::{azero, cfr, shogi};
-use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required};
+use warpplay_gpu_builder::{PtxEntry, parse_entries, ptx_required, stale_sums};
 use warpplay_papers::mnist_mlp;
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
 use warpplay_test_kernels::ptx as test_sets;
@@ -72,7 +72,7 @@ fn families() -> Vec<Family> {
 }
 
 /// Whether a module has PTX; where it has none for want of a compiler, that is said, and with `WARPPLAY_REQUIRE_PTX=1` it fails.
-fn is_there(set: &PtxSet) -> bool {
+pub(crate) fn is_there(set: &PtxSet) -> bool {
     if let Some(why) = set.missing {
         assert!(!ptx_required(), "WARPPLAY_REQUIRE_PTX=1, but module {} has no PTX: {why}", set.name);
         skipped(format_args!("module {} has no PTX: {why}", set.name));
@@ -176,12 +176,19 @@ fn each_module_is_built_for_the_baseline_first() {
             }
         }
     }
-    let kernels = [&test_sets::LAYER, &test_sets::CLUSTER];
+    let kernels = [&test_sets::LAYER, &test_sets::CLUSTER, &test_sets::SMALL];
     assert!(kernels.into_iter().all(|set| !is_there(set) || !set.images.is_empty()));
 }
 
+#[test]
+fn no_address_is_a_plain_sum_whose_base_moves_on() {
+    for_each_image(|family, arch, ptx, _| {
+        assert_eq!(stale_sums(ptx).expect("PTX"), [], "{} for {arch}", family.set.name);
+    });
+}
+
 /// The text between an entry's braces.
-fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
+pub(crate) fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     let start = ptx.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("there is no {name}"));
     let rest = &ptx[start..];
     let end = rest.find("\n}").unwrap_or(rest.len());

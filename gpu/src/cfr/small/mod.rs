@@ -10,9 +10,14 @@
 //! Twin    `warpplay_cpu_ref::cfr`.   Source: Zinkevich et al. 2007; Johanson et al. 2011 (public tree), 2012 (public chance sampling, CFR-BR).
 
 mod arena;
+#[cfg(feature = "cfr-small")]
+mod instantiate;
 pub mod layout;
 pub mod sample;
 mod upwards;
+
+#[cfg(feature = "cfr-small")]
+pub use instantiate::*;
 
 use arena::Arena;
 use layout::{BoardRecord, Game, Seat};
@@ -20,9 +25,7 @@ use sample::{Drawn, sampling};
 use upwards::Choice;
 
 use crate::cfr::regret::{Real, Step};
-use crate::cuda::{kernel, math, memory, sync, thread, warp};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::{KernelInfo, info};
+use crate::cuda::{math, memory, sync, thread};
 use crate::launch::LaunchShape;
 
 /// Most threads of a block: more would leave a thread too few registers.
@@ -80,14 +83,6 @@ pub struct Task<T> {
 }
 
 const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() == 112);
-
-/// Waits for the block. The warp meets first, as a precaution behind loops of many exits; it costs next to nothing.
-#[inline(always)]
-#[track_caller]
-fn sync_block() {
-    sync::sync_warp(warp::ALL);
-    sync::sync_threads();
-}
 
 /// A seat of the block's game. It is asked for again in every pass: both seats at once would take too many registers.
 ///
@@ -164,15 +159,15 @@ unsafe fn pass<T: Real>(
             arena.draw(game, drawn, task.boards, task.hands);
         }
         // Reaches and deals are there.
-        sync_block();
+        sync::sync_threads();
         arena.terminals(game, seat, other, drawn);
         // The terminals' values are there.
-        sync_block();
+        sync::sync_threads();
         let mut level = 0;
         while level < seat.n_levels {
             arena.combine(game, seat, level, choice);
             // The level above adds these values up.
-            sync_block();
+            sync::sync_threads();
             level += 1;
         }
     }
@@ -181,10 +176,11 @@ unsafe fn pass<T: Real>(
 /// All of a launch that solves.
 ///
 /// # Safety
-/// The kernels' contract.
+/// As a kernel: launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
+/// iteration, at least one.
 #[inline(always)]
 #[track_caller]
-unsafe fn solve<T: Real>(task: Task<T>) {
+pub unsafe fn solve<T: Real>(task: Task<T>) {
     // SAFETY: the kernels' contract: a game a block, everything of it in the arrays.
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
@@ -197,12 +193,12 @@ unsafe fn solve<T: Real>(task: Task<T>) {
             arena.set_utility(thread, memory::load(task.utilities, utilities + thread as usize));
         }
         // The tables are there.
-        sync_block();
+        sync::sync_threads();
         let mut step = memory::load(task.steps, 0);
         arena.strategies(&seat_of(&task, 0), &step, false, false);
         arena.strategies(&seat_of(&task, 1), &step, false, false);
         // The strategies are there.
-        sync_block();
+        sync::sync_threads();
         let mut iteration = 0;
         while iteration < task.n_iterations {
             // Asked for now, needed in the next turn.
@@ -230,14 +226,14 @@ unsafe fn solve<T: Real>(task: Task<T>) {
                     arena.strategies(&other, &step, false, true);
                 }
                 // The seat's tables are done.
-                sync_block();
+                sync::sync_threads();
                 number += 1;
             }
             if math::opaque(task.simultaneous) != 0 {
                 arena.strategies(&seat_of(&task, 0), &step, false, true);
                 arena.strategies(&seat_of(&task, 1), &step, false, true);
                 // The strategies are renewed.
-                sync_block();
+                sync::sync_threads();
             }
             step = next;
             iteration += 1;
@@ -252,10 +248,10 @@ unsafe fn solve<T: Real>(task: Task<T>) {
 /// All of a launch that measures: for each seat its value and that of its best response, against averages.
 ///
 /// # Safety
-/// The kernels' contract.
+/// As [`solve`]'s; `utilities` has twice as many values.
 #[inline(always)]
 #[track_caller]
-unsafe fn measure<T: Real>(task: Task<T>) {
+pub unsafe fn measure<T: Real>(task: Task<T>) {
     // SAFETY: the kernels' contract.
     unsafe {
         let game = memory::load(task.games, thread::block_idx_x() as usize);
@@ -263,12 +259,12 @@ unsafe fn measure<T: Real>(task: Task<T>) {
         arena.load_plan(&game, [seat_of(&task, 0), seat_of(&task, 1)], task.chunks, task.words, task.reals);
         copy_tables(&arena, &game, &task, false);
         // The tables are there.
-        sync_block();
+        sync::sync_threads();
         let step = Step::<T>::default();
         arena.strategies(&seat_of(&task, 0), &step, true, false);
         arena.strategies(&seat_of(&task, 1), &step, true, false);
         // The strategies are there.
-        sync_block();
+        sync::sync_threads();
         let mut turn = 0;
         while turn < 4 {
             let (seat, other) = (seat_of(&task, turn / 2), seat_of(&task, 1 - turn / 2));
@@ -281,45 +277,8 @@ unsafe fn measure<T: Real>(task: Task<T>) {
                 }
             }
             // The values have been read.
-            sync_block();
+            sync::sync_threads();
             turn += 1;
         }
     }
-}
-
-macro_rules! kernels {
-    ($($type:ident: $solve:ident;)*) => {$(
-        /// Runs `task.n_iterations` iterations of every game. The bits are the same however iterations are split over launches.
-        ///
-        /// # Safety
-        /// Launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
-        /// iteration, at least one.
-        #[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
-        pub unsafe fn $solve(task: Task<$type>) {
-            // SAFETY: the contract.
-            unsafe { solve(task) }
-        }
-    )*};
-}
-
-kernels! {
-    f32: cfr_small_solve_f32;
-    f64: cfr_small_solve_f64;
-}
-
-/// Values and best responses against the averages, in chips: `utilities` gets `[game, seat, value or best response]`. In double precision whatever was solved
-/// in: a best response's gain is a small difference.
-///
-/// # Safety
-/// As the kernels that solve; `utilities` has twice as many values.
-#[kernel(max_threads = MAX_THREADS, min_blocks = 1)]
-pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
-    // SAFETY: the contract.
-    unsafe { measure(task) }
-}
-
-/// All kernels of the module.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn kernels() -> Vec<KernelInfo> {
-    vec![info::<cfr_small_solve_f32>(), info::<cfr_small_solve_f64>(), info::<cfr_small_measure_f64>()]
 }

@@ -243,3 +243,6 @@ fn sampling_of(sampling: Sampling) -> Result<u32> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
