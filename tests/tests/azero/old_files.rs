@@ -35,7 +35,8 @@ fn trainings_go_on_with_the_same_bits() {
             options,
             Options { batch: 2, epochs: 4, learning_rate: 0.01, validation: 0.2, seed: 5, ..options.clone() }
         );
-        let builder = Trainer::builder(checkpoint.network(), &ten_samples()).options(options).resume(checkpoint.clone());
+        let builder =
+            Trainer::builder(checkpoint.network(), &ten_samples()).options(options).resume(checkpoint.clone());
         let mut trainer = builder.build(&device).expect("it fits");
         let report = trainer.run(|_| ControlFlow::Continue(())).expect("it goes on");
         assert_eq!(report.updates, 16);

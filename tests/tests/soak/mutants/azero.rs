@@ -82,7 +82,8 @@ mutants!(checkpoint, "azero: checkpoint", |_| {
 mutants!(report_of_learning, "azero: report of learning", |folder| {
     let folder = folder.to_path_buf();
     let options: LearnOptions = {
-        let report: serde_json::Value = serde_json::from_str(&warpplay_tests::golden::text("azero/v0.1/learn.json")).expect("JSON");
+        let report: serde_json::Value =
+            serde_json::from_str(&warpplay_tests::golden::text("azero/v0.1/learn.json")).expect("JSON");
         serde_json::from_value(report["options"].clone()).expect("options")
     };
     let initial = ("initial.safetensors".to_string(), golden(&["azero/v0.1/weights.safetensors"]).remove(0).1);
