@@ -82,6 +82,31 @@ pub const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
     ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
 ];
 
+/// Game, trajectory, and the iteration from which exact ties tell in it.
+const TIES: [(&str, &str, u64); 4] = [
+    ("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100),
+    ("leduc.limit.2p", "lcfr_alternating", 100),
+    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 10),
+    ("leduc.nolimit.2p", "dcfr_alternating_1.5_0_2", 10),
+];
+
+/// Whether an exact tie has decided in a trajectory: a regret that ought to be 0 is a rounding of one sign or the other, which depends on the order of every sum, and the strategy follows the
+/// sign. Then runs are different ones, and have the value of the game in common (`docs/exact-ties.md`).
+pub fn tied(game: &str, trajectory: &str, iteration: u64) -> bool {
+    TIES.iter().any(|&(name, label, from)| name == game && label == trajectory && iteration >= from)
+}
+
+/// Holds a profile of two players to the value of their game, which is no further than both can still gain; `game` is the reference's.
+///
+/// # Panics
+/// If it is.
+#[track_caller]
+pub fn close_to_value(what: &str, values: &[f64], nash_conv: f64, game: &Value) {
+    // The rounding of both.
+    let within = Tolerance { abs: nash_conv + SAMPLED.abs, rel: 0.0 };
+    close(&format!("{what}: value of the game"), &values[..1], &[number(&game["game_value_player1"])], within);
+}
+
 /// Does `n` more iterations.
 ///
 /// # Errors
