@@ -25,14 +25,7 @@ mod papers;
 #[cfg(feature = "shogi")]
 mod shogi;
 
-#[cfg(not(all(
-    feature = "mcts",
-    feature = "azero",
-    feature = "mlp",
-    feature = "shogi",
-    feature = "cfr",
-    feature = "papers"
-)))]
+#[cfg(not(feature = "papers-all"))]
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -63,15 +56,8 @@ enum Family {
     Papers(papers::Args),
     /// What this program finds of drivers and devices, what works, and what to do about what does not
     Device(device::Args),
-    /// A family that this program was built without, or no command.
-    #[cfg(not(all(
-        feature = "mcts",
-        feature = "azero",
-        feature = "mlp",
-        feature = "shogi",
-        feature = "cfr",
-        feature = "papers"
-    )))]
+    /// A family that this program was built without, or no command. With all of them, which is the feature `papers-all`, the parser itself tells what is no command.
+    #[cfg(not(feature = "papers-all"))]
     #[command(external_subcommand)]
     Missing(Vec<OsString>),
 }
@@ -101,27 +87,13 @@ fn run(family: Family) -> anyhow::Result<()> {
         #[cfg(feature = "papers")]
         Family::Papers(args) => papers::run(args),
         Family::Device(args) => device::run(&args),
-        #[cfg(not(all(
-            feature = "mcts",
-            feature = "azero",
-            feature = "mlp",
-            feature = "shogi",
-            feature = "cfr",
-            feature = "papers"
-        )))]
+        #[cfg(not(feature = "papers-all"))]
         Family::Missing(words) => Err(missing(&words).into()),
     }
 }
 
 /// What to do where a family is not in this program.
-#[cfg(not(all(
-    feature = "mcts",
-    feature = "azero",
-    feature = "mlp",
-    feature = "shogi",
-    feature = "cfr",
-    feature = "papers"
-)))]
+#[cfg(not(feature = "papers-all"))]
 fn missing(words: &[OsString]) -> common::Usage {
     let word = words.first().map_or(String::new(), |word| word.to_string_lossy().into_owned());
     common::Usage(match word.as_str() {

@@ -64,8 +64,10 @@ fn steps_and_streams() {
 #[test]
 #[ignore = "takes two minutes on two cores, and needs the large test data"]
 fn finds_the_only_best_moves_of_connect4_tactics() {
-    let shared = std::env::var_os("WARPPLAY_SHARED")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
+    let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    // As who starts the tests says: a bundle's run in another copy of the repository than they were built in.
+    let package = folder("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let shared = folder("WARPPLAY_SHARED").unwrap_or_else(|| package.join("../../shared"));
     let path = shared.join("vectors/connect4_tactics.txt");
     let Ok(text) = std::fs::read_to_string(&path) else {
         println!("{} is absent: not run", path.display());

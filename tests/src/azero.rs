@@ -1,6 +1,9 @@
-//! Positions of checkers whose values, policies and blocks other people's programs computed, and the network they are of.
+//! Positions of checkers whose values, policies and blocks other people's programs computed, and the network they are of; what the trainings of version 0.1 learned from.
 
-use warpplay::azero::{Evaluation, Network, NetworkShape};
+use std::sync::Arc;
+
+use warpplay::azero::train::Samples;
+use warpplay::azero::{Evaluation, Network, NetworkShape, ObservationLayout, ValueOf};
 
 use crate::golden::{self, Tensors};
 use crate::tolerance::{Tolerance, close};
@@ -100,4 +103,31 @@ pub fn bounds(precision: warpplay::Precision) -> [Tolerance; 3] {
         Precision::Bf16 => of([2.8e-2, 1.6e-1, 1.8e-2]),
         Precision::I16 => unreachable!("no engine of the network stores 16-bit integers"),
     }
+}
+
+/// The network of the small files that version 0.1 wrote (`tests/golden/azero/v0.1`).
+pub const SMALL_SHAPE: NetworkShape = NetworkShape {
+    rows: 2,
+    columns: 3,
+    planes: 2,
+    width: 3,
+    depth: 1,
+    value_filters: 1,
+    value_hidden: 4,
+    policy_filters: 1,
+    actions: 5,
+};
+
+/// The ten positions that the trainings of those files learned from.
+///
+/// # Panics
+/// Never: the shape and the positions are allowed.
+pub fn ten_samples() -> Arc<Samples> {
+    let mut samples = Samples::new(SMALL_SHAPE, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
+    for n in 0..10u32 {
+        let planes: Vec<f32> = (0..12u32).map(|at| (((n >> (at % 4)) ^ at) & 1) as f32).collect();
+        let visits = [(n % 5, 10 + n), ((n % 5 + 1) % 5, 3)];
+        samples.push(u64::from(n / 2), &planes, &[1; 5], &visits, f64::from(n % 3) - 1.0).expect("a position");
+    }
+    Arc::new(samples)
 }

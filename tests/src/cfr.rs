@@ -82,6 +82,31 @@ pub const TRAJECTORIES: [(&str, Algorithm, Updates); 7] = [
     ("pcfr_plus_alternating_quadratic", Algorithm::PcfrPlus, Updates::Alternating),
 ];
 
+/// Game, trajectory, and the iteration from which exact ties tell in it.
+const TIES: [(&str, &str, u64); 4] = [
+    ("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100),
+    ("leduc.limit.2p", "lcfr_alternating", 100),
+    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 10),
+    ("leduc.nolimit.2p", "dcfr_alternating_1.5_0_2", 10),
+];
+
+/// Whether an exact tie has decided in a trajectory: a regret that ought to be 0 is a rounding of one sign or the other, which depends on the order of every sum, and the strategy follows the
+/// sign. Then runs are different ones, and have the value of the game in common (`docs/exact-ties.md`).
+pub fn tied(game: &str, trajectory: &str, iteration: u64) -> bool {
+    TIES.iter().any(|&(name, label, from)| name == game && label == trajectory && iteration >= from)
+}
+
+/// Holds a profile of two players to the value of their game, which is no further than both can still gain; `game` is the reference's.
+///
+/// # Panics
+/// If it is.
+#[track_caller]
+pub fn close_to_value(what: &str, values: &[f64], nash_conv: f64, game: &Value) {
+    // The rounding of both.
+    let within = Tolerance { abs: nash_conv + SAMPLED.abs, rel: 0.0 };
+    close(&format!("{what}: value of the game"), &values[..1], &[number(&game["game_value_player1"])], within);
+}
+
 /// Does `n` more iterations.
 ///
 /// # Errors
@@ -175,4 +200,66 @@ pub fn follow_sampled(
         }
     }
     Ok(())
+}
+
+/// Tables that single draws gave: the different ones, and how often each came.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes(Vec<(Vec<f64>, u32)>);
+
+impl Outcomes {
+    /// Counts a draw. The same draw has the same bits.
+    pub fn add(&mut self, table: Vec<f64>) {
+        match self.0.iter_mut().find(|(known, _)| *known == table) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((table, 1)),
+        }
+    }
+
+    /// The different tables.
+    pub fn tables(&self) -> impl Iterator<Item = &[f64]> {
+        self.0.iter().map(|(table, _)| &table[..])
+    }
+
+    /// Holds that there are `n` outcomes, equally likely, whose mean is `mean`: no draw is left out, so that the mean has no error but rounding.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn have_mean(&self, what: &str, n: usize, mean: &[f64], tolerance: Tolerance) {
+        assert_eq!(self.0.len(), n, "{what}: outcomes");
+        let expected = f64::from(self.0.iter().map(|(_, count)| count).sum::<u32>()) / n as f64;
+        let chi_square: f64 = self.0.iter().map(|(_, count)| (f64::from(*count) - expected).powi(2) / expected).sum();
+        // One in a million is beyond this (Laurent and Massart, 2000, lemma 1).
+        let (freedom, x) = ((n - 1) as f64, 1e6f64.ln());
+        let most = freedom + 2.0 * (freedom * x).sqrt() + 2.0 * x;
+        assert!(chi_square <= most, "{what}: chi-square {chi_square}, at most {most}");
+        let of_entry = |at: usize| self.tables().map(|table| table[at]).sum::<f64>() / n as f64;
+        close(what, &(0..mean.len()).map(of_entry).collect::<Vec<_>>(), mean, tolerance);
+    }
+
+    /// Holds that these outcomes are the hands, one by one, of tables that draws of the other seat gave for all hands at once, `times` as much; each of them is there. `n_hands` of a
+    /// vector stand behind each other in a table.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn are_the_hands_of(&self, what: &str, all: &Self, n_hands: usize, times: f64, tolerance: Tolerance) {
+        let of_hand = |table: &[f64], hand: usize| -> Vec<f64> {
+            let only = |(at, value): (usize, &f64)| if at % n_hands == hand { times * value } else { 0.0 };
+            table.iter().enumerate().map(only).collect()
+        };
+        let mut expected: Vec<Vec<f64>> =
+            all.tables().flat_map(|table| (0..n_hands).map(move |hand| of_hand(table, hand))).collect();
+        // A card that another has.
+        expected.retain(|table| table.iter().any(|&value| value != 0.0));
+        let same = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance.abs + tolerance.rel * b.abs())
+        };
+        for table in self.tables() {
+            assert!(expected.iter().any(|hand| same(table, hand)), "{what}: {table:?} is none of them");
+        }
+        for hand in &expected {
+            assert!(self.tables().any(|table| same(table, hand)), "{what}: {hand:?} was not drawn");
+        }
+    }
 }

@@ -13,6 +13,11 @@ pub fn package() -> PathBuf {
     at_run.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from)
 }
 
+/// The workspace's root, found as [`package`].
+pub fn workspace() -> PathBuf {
+    package().join("..")
+}
+
 /// Where a small file of `tests/golden` lies.
 pub fn path(name: &str) -> PathBuf {
     package().join("golden").join(name)
@@ -45,7 +50,7 @@ pub fn shared(name: &str) -> Option<PathBuf> {
 /// # Panics
 /// As [`shared`].
 pub fn shared_or_less(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("WARPPLAY_SHARED").map_or_else(|| package().join("../../shared"), PathBuf::from);
+    let folder = std::env::var_os("WARPPLAY_SHARED").map_or_else(|| workspace().join("../shared"), PathBuf::from);
     let path = folder.join(name);
     if path.is_file() {
         return Some(path);

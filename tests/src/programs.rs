@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::golden::workspace;
 
 /// The program `warpplay`: what the environment variable `WARPPLAY_PROGRAM` names, or built by cargo for tests, once in a process.
 ///
@@ -23,11 +24,10 @@ pub fn warpplay(target_tmp: &str) -> &'static Path {
 }
 
 fn build(target_tmp: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target = Path::new(target_tmp).parent().expect("the target folder");
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let output = Command::new(cargo)
-        .current_dir(root)
+        .current_dir(workspace())
         // The whole workspace with a test, as the suite is built: a package by itself, or programs alone, have other features, and would be
         // compiled a second time.
         .args(["build", "--quiet", "--profile", "test", "--workspace", "--bin", "warpplay", "--test", "structure"])

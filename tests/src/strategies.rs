@@ -5,6 +5,8 @@ use proptest::test_runner::FileFailurePersistence;
 use warpplay::mcts::{Game, Options, Variant};
 use warpplay_cpu_ref::mcts::Streams;
 
+use crate::golden::package;
+
 /// Sizes that straddle warps and blocks of 128 threads.
 pub const SIZES: [u32; 12] = [0, 1, 31, 32, 33, 63, 100, 127, 128, 129, 255, 257];
 
@@ -12,15 +14,10 @@ pub const SIZES: [u32; 12] = [0, 1, 31, 32, 33, 63, 100, 127, 128, 129, 255, 257
 pub const BLOCKS: [u32; 7] = [32, 64, 96, 128, 256, 480, 1024];
 
 /// Settings of a property test: `cases` random cases, and failing seeds kept in `tests/regressions/NAME.txt`.
-#[macro_export]
-macro_rules! config {
-    ($name:literal, $cases:expr) => {
-        $crate::strategies::config(concat!(env!("CARGO_MANIFEST_DIR"), "/regressions/", $name, ".txt"), $cases)
-    };
-}
-
-/// See [`config!`](crate::config).
-pub fn config(file: &'static str, cases: u32) -> ProptestConfig {
+pub fn config(name: &str, cases: u32) -> ProptestConfig {
+    // proptest wants a path that lives as long as the program; there is one for each property.
+    let file = package().join("regressions").join(format!("{name}.txt"));
+    let file = Box::leak(file.to_string_lossy().into_owned().into_boxed_str());
     ProptestConfig {
         cases,
         // A search is too dear to be shrunk for long.

@@ -36,7 +36,7 @@ fn rows(path: &Path) -> Vec<(usize, String, String)> {
 /// Runs the lines of a table in order, in a folder of their own: later ones read what earlier ones wrote. The old line first, which its old names still
 /// make work, unless it is the publications' now or a third column says why it is refused; then the new one. In the table, `GOLDEN` is `tests/golden`.
 fn every_line_runs(family: &str) {
-    let table = golden::package().join("../docs/commands").join(format!("{family}.tsv"));
+    let table = golden::workspace().join("docs/commands").join(format!("{family}.tsv"));
     let folder = tempfile::tempdir().expect("a folder");
     let golden = golden::path("").to_string_lossy().trim_end_matches('/').to_string();
     let program: PathBuf = warpplay(env!("CARGO_TARGET_TMPDIR")).to_path_buf();
@@ -69,7 +69,7 @@ fn every_old_flag_of_every_old_command_is_in_the_tables() {
     for row in list.lines().skip(1) {
         let fields: Vec<&str> = row.split('\t').collect();
         let &[family, command, flags] = &fields[..] else { panic!("a row of three fields, not {row}") };
-        let table = golden::package().join("../docs/commands").join(format!("{family}.tsv"));
+        let table = golden::workspace().join("docs/commands").join(format!("{family}.tsv"));
         let text = std::fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
         // Comments name what was refused then and is refused now.
         let lines: Vec<Vec<String>> = text
@@ -200,7 +200,7 @@ fn lines_of_page(page: &Path) -> Vec<PageLine> {
 
 /// The README and the pages of `docs` and of its publications.
 fn pages() -> Vec<PathBuf> {
-    let root = golden::package().join("..");
+    let root = golden::workspace();
     let folders = ["docs", "docs/papers"].map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder"));
     let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let mut pages: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use warpplay_tests::golden::workspace;
+
 const MANIFEST: &str = r#"
 [package]
 name = "outside"
@@ -123,7 +125,7 @@ fn write(folder: &Path, root: &Path) {
 
 #[test]
 fn a_crate_outside_the_workspace_builds_offline_and_runs() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace");
+    let root = workspace().canonicalize().expect("the workspace");
     // Outside the workspace, but always the same folder, so that the build is warm the second time.
     let folder = std::env::temp_dir().join(format!("warpplay-outside-{:x}", hash(&root)));
     write(&folder, &root);

@@ -139,7 +139,7 @@ mod papers {
     pub fn learn(ranks: &dyn Ranks, split: Split) -> Result<Vec<Row>> {
         let (all, _) = Distinct::reference();
         let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
-        let go_on = |_: &Row| ControlFlow::Continue(());
+        let go_on = |_: Option<&Row>| ControlFlow::Continue(());
         reproduce(&mut all.share(rank, size), ranks, split, &Objective::default(), &[3.0; 12], 10, go_on)
     }
 

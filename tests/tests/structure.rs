@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+use warpplay_tests::golden::workspace;
 
 /// The crates: the folder of the sources, and the name under which they are imported.
 const CRATES: [(&str, &str); 8] = [
@@ -40,10 +41,6 @@ struct Source {
     names: Vec<Path_>,
     /// Name under which something is re-exported, and what it is; `*` for all of a module.
     exports: Vec<(String, Path_)>,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
@@ -162,7 +159,7 @@ impl<'a> Visit<'a> for Reader<'_> {
 
 /// Reads a crate.
 fn sources(folder: &str, krate: &str) -> Vec<Source> {
-    let base = root().join(folder);
+    let base = workspace().join(folder);
     let mut paths = Vec::new();
     files(&base, &mut paths);
     let module = |path: &Path| -> Path_ {
@@ -303,7 +300,7 @@ fn no_folders_import_each_other_in_a_circle() {
 /// The text of every manifest and source of a folder, with its path.
 fn texts(folder: &str) -> Vec<(PathBuf, String)> {
     let mut paths = Vec::new();
-    files(&root().join(folder), &mut paths);
+    files(&workspace().join(folder), &mut paths);
     paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).expect("a source file"))).collect()
 }
 
@@ -368,7 +365,7 @@ fn pages_name_files_that_are_there() {
     let mut pages =
         vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].into_iter().map(PathBuf::from).collect::<Vec<_>>();
     for folder in ["docs", "docs/papers"] {
-        for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
+        for entry in std::fs::read_dir(workspace().join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|extension| extension == "md") {
                 pages.push(Path::new(folder).join(path.file_name().expect("a name")));
@@ -377,13 +374,13 @@ fn pages_name_files_that_are_there() {
     }
     let mut missing = Vec::new();
     for page in pages {
-        let text = std::fs::read_to_string(root().join(&page)).expect("a page");
+        let text = std::fs::read_to_string(workspace().join(&page)).expect("a page");
         for path in named_paths(&text) {
-            if !root().join(&path).exists() {
+            if !workspace().join(&path).exists() {
                 missing.push(format!("{}: {path}", page.display()));
             }
         }
-        let folder = root().join(page.parent().expect("a page lies in a folder"));
+        let folder = workspace().join(page.parent().expect("a page lies in a folder"));
         for link in links(&text) {
             if !folder.join(&link).exists() {
                 missing.push(format!("{}: link {link}", page.display()));

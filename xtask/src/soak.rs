@@ -34,7 +34,7 @@ pub struct Options {
     page: bool,
 }
 
-/// A table: the name under which tests note its rows and the page has its place, and the heads of its columns, those with names first.
+/// A table: the name under which tests note its rows and the page has its slot, and the heads of its columns, those with names first.
 struct Table {
     name: &'static str,
     n_names: usize,
@@ -120,7 +120,7 @@ fn row(cells: &str) -> String {
     format!("| {} |\n", cells.split('\t').collect::<Vec<_>>().join(" | "))
 }
 
-/// Puts the tables into their places: what stands between `<!-- soak NAME -->` and the next `<!-- end -->`.
+/// Puts the tables into their slots: what stands between `<!-- soak NAME -->` and the next `<!-- end -->`.
 fn write_page(path: &Path, texts: &BTreeMap<&str, String>, head: &str) -> Result<()> {
     let page = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut page = fill(&page, "run", head)?;
@@ -133,7 +133,7 @@ fn write_page(path: &Path, texts: &BTreeMap<&str, String>, head: &str) -> Result
 fn fill(page: &str, name: &str, text: &str) -> Result<String> {
     let mark = format!("<!-- soak {name} -->\n");
     let parts = page.split_once(&mark).and_then(|(before, rest)| Some((before, rest.split_once("<!-- end -->")?.1)));
-    let (before, behind) = parts.with_context(|| format!("{PAGE} has no place {}", mark.trim_end()))?;
+    let (before, behind) = parts.with_context(|| format!("{PAGE} has no slot {}", mark.trim_end()))?;
     Ok(format!("{before}{mark}{text}\n<!-- end -->{behind}"))
 }
 
@@ -155,24 +155,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_become_tables_in_their_places() {
+    fn rows_become_tables_in_their_slots() {
         let rows = "mutants\tb\t5\nkills\tx\ty\t1\nmutants\ta\t7\nother\tz\n";
         let texts = texts(rows);
         let (head, lines) = texts["mutants"].split_once("---: |\n").expect("a rule");
         assert!(head.starts_with("| file | mutants |"), "{head}");
         assert_eq!(lines, "| a | 7 |\n| b | 5 |\n");
         let page = "# A\n<!-- soak mutants -->\nold\n<!-- end -->\nB\n";
-        let filled = fill(page, "mutants", "new").expect("a place");
+        let filled = fill(page, "mutants", "new").expect("a slot");
         assert_eq!(filled, "# A\n<!-- soak mutants -->\nnew\n<!-- end -->\nB\n");
-        assert_eq!(fill(&filled, "mutants", "new").expect("a place"), filled);
+        assert_eq!(fill(&filled, "mutants", "new").expect("a slot"), filled);
         assert!(fill(page, "kills", "new").unwrap_err().to_string().contains("<!-- soak kills -->"));
     }
 
     #[test]
-    fn the_page_has_a_place_for_each_table() {
+    fn the_page_has_a_slot_for_each_table() {
         let page = fs::read_to_string(process::root().join(PAGE)).expect("the page");
         for name in TABLES.iter().map(|table| table.name).chain(["run"]) {
-            fill(&page, name, "").expect("a place");
+            fill(&page, name, "").expect("a slot");
         }
     }
 }

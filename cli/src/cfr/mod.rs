@@ -38,6 +38,11 @@ mod subgame;
 pub use args::Args;
 use args::Command;
 
+use crate::common::flags::named_as_typed;
+
+/// Options of the library whose flag has another name.
+const FLAGS: &[(&str, &str)] = &[("checkpoint_every", "checkpoint-every")];
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let done = match args.command {
@@ -53,16 +58,5 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Match(args) => exploitability::run_match(&args),
         Command::Matrix(args) => matrix::run(&args),
     };
-    done.map_err(named_as_typed)
-}
-
-/// An error about an option under the name of its flag, where the library has another.
-fn named_as_typed(mut error: anyhow::Error) -> anyhow::Error {
-    if let Some(warpplay::Error::Option { name, .. }) = error.downcast_mut::<warpplay::Error>() {
-        *name = match *name {
-            "checkpoint_every" => "checkpoint-every",
-            same => same,
-        };
-    }
-    error
+    done.map_err(|error| named_as_typed(error, FLAGS))
 }

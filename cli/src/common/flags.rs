@@ -14,6 +14,16 @@ use warpplay::{Device, Precision};
 
 use super::Usage;
 
+/// An error about an option under the name of its flag, where the library has another: `flags` lists both.
+pub fn named_as_typed(mut error: anyhow::Error, flags: &[(&str, &'static str)]) -> anyhow::Error {
+    if let Some(warpplay::Error::Option { name, .. }) = error.downcast_mut::<warpplay::Error>()
+        && let Some((_, flag)) = flags.iter().find(|(option, _)| *option == *name)
+    {
+        *name = *flag;
+    }
+    error
+}
+
 /// What to run on.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceFlag {

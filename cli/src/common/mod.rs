@@ -7,6 +7,8 @@ mod files;
 pub mod flags;
 mod interrupt;
 pub mod logarithmic;
+#[cfg(all(test, any(feature = "mcts", feature = "azero")))]
+pub mod negative;
 #[cfg(any(feature = "mcts", feature = "azero", feature = "cfr"))]
 pub mod random;
 mod record;

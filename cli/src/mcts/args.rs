@@ -208,11 +208,9 @@ pub struct ReplayArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
-    use clap::{Arg, CommandFactory};
-
     use super::*;
     use crate::common::defaults::{Case, hold};
+    use crate::common::negative::take_negative_numbers;
 
     #[test]
     fn helps_tell_the_defaults() {
@@ -232,26 +230,7 @@ mod tests {
     #[test]
     fn numbers_may_be_negative_as_far_as_to_say_what_is_allowed() {
         let needs = |command: &str| if command == "replay" { "x" } else { "" };
-        let (mut wrong, mut n_checked) = (Vec::new(), 0);
-        for command in Args::command().get_subcommands() {
-            let parse = |words: &[&str]| {
-                let needs = needs(command.get_name()).split_whitespace();
-                Args::try_parse_from(["mcts", command.get_name()].into_iter().chain(needs).chain(words.iter().copied()))
-            };
-            // `--top` is the same in all families.
-            for flag in command.get_arguments().filter_map(Arg::get_long) {
-                let takes = |value: &str| parse(&[&format!("--{flag}={value}")]).is_ok();
-                if !takes("1") || takes("word") {
-                    continue;
-                }
-                n_checked += 1;
-                let refused = parse(&[&format!("--{flag}"), "-1"]).err();
-                if refused.is_some_and(|error| error.kind() == ErrorKind::UnknownArgument) {
-                    wrong.push(format!("{} --{flag}", command.get_name()));
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{wrong:?}");
+        let n_checked = take_negative_numbers::<Args>(needs);
         assert!(n_checked > 15, "{n_checked} flags take numbers");
     }
 }

@@ -35,6 +35,22 @@ mod train_flags;
 pub use args::Args;
 use args::Command;
 
+use crate::common::flags::named_as_typed;
+
+/// Options of the library whose flag has another name.
+const FLAGS: &[(&str, &str)] = &[
+    ("checkpoint_every", "checkpoint-every"),
+    ("early_stopping", "patience"),
+    ("evaluate_batch", "evaluate-batch"),
+    ("held_out", "held-out"),
+    ("learning_rate", "learning-rate"),
+    ("min_delta", "min-delta"),
+    ("schedule every", "step-every"),
+    ("schedule factor", "step-factor"),
+    ("schedule minimum", "cosine-minimum"),
+    ("weight_decay", "l2"),
+];
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let done = match args.command {
@@ -48,25 +64,5 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         .into()),
         Command::Sweep(args) => sweep::run(&args),
     };
-    done.map_err(named_as_typed)
-}
-
-/// An error about an option under the name of its flag, where the library has another.
-fn named_as_typed(mut error: anyhow::Error) -> anyhow::Error {
-    if let Some(warpplay::Error::Option { name, .. }) = error.downcast_mut::<warpplay::Error>() {
-        *name = match *name {
-            "checkpoint_every" => "checkpoint-every",
-            "early_stopping" => "patience",
-            "evaluate_batch" => "evaluate-batch",
-            "held_out" => "held-out",
-            "learning_rate" => "learning-rate",
-            "min_delta" => "min-delta",
-            "schedule every" => "step-every",
-            "schedule factor" => "step-factor",
-            "schedule minimum" => "cosine-minimum",
-            "weight_decay" => "l2",
-            same => same,
-        };
-    }
-    error
+    done.map_err(|error| named_as_typed(error, FLAGS))
 }

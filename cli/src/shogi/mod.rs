@@ -37,6 +37,26 @@ pub(crate) mod table;
 pub use args::Args;
 use args::Command;
 
+use crate::common::flags::named_as_typed;
+
+/// Options of the library whose flag has another name.
+const FLAGS: &[(&str, &str)] = &[
+    ("checkpoint_every", "checkpoint-every"),
+    ("device_bytes", "device-bytes"),
+    ("early_stopping", "patience"),
+    ("games", "game-range"),
+    ("held_out", "held-out"),
+    ("keep_scale", "keep-scale"),
+    ("learning_rate", "learning-rate"),
+    ("min_delta", "min-delta"),
+    ("quiet", "quiescence-every"),
+    ("quiet.every", "quiescence-every"),
+    ("quiet.depth", "quiescence-depth"),
+    ("depth", "quiescence-depth"),
+    ("rate_factor", "rate-factor"),
+    ("shard_parents", "shard"),
+];
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let done = match args.command {
@@ -48,29 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Moves(args) => moves::run(&args),
         Command::Reproduce(args) => Err(moved(&args.rest)),
     };
-    done.map_err(named_as_typed)
-}
-
-/// An error about an option under the name of its flag, where the library has another.
-fn named_as_typed(mut error: anyhow::Error) -> anyhow::Error {
-    if let Some(warpplay::Error::Option { name, .. }) = error.downcast_mut::<warpplay::Error>() {
-        *name = match *name {
-            "checkpoint_every" => "checkpoint-every",
-            "device_bytes" => "device-bytes",
-            "early_stopping" => "patience",
-            "games" => "game-range",
-            "held_out" => "held-out",
-            "keep_scale" => "keep-scale",
-            "learning_rate" => "learning-rate",
-            "min_delta" => "min-delta",
-            "quiet" | "quiet.every" => "quiescence-every",
-            "quiet.depth" | "depth" => "quiescence-depth",
-            "rate_factor" => "rate-factor",
-            "shard_parents" => "shard",
-            same => same,
-        };
-    }
-    error
+    done.map_err(|error| named_as_typed(error, FLAGS))
 }
 
 /// What to type instead of `reproduce`.

@@ -50,7 +50,7 @@ fn job(shards: &[&Shard], split: Split, size: usize) -> Result<f64> {
         ranks.gather(&[])?;
         let start = Instant::now();
         // One row is one iteration's evaluations.
-        let go_on = |_: &Row| ControlFlow::Continue(());
+        let go_on = |_: Option<&Row>| ControlFlow::Continue(());
         reproduce(&mut *work, ranks, split, &Objective::default(), &[3.0; 12], 0, go_on)?;
         Ok(start.elapsed().as_secs_f64())
     })?;

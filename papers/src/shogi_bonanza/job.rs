@@ -49,6 +49,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Whether a learning with these options was not ended before its last update.
+    pub(super) fn is_whole(&self, rows: &[Row]) -> bool {
+        rows.last().is_some_and(|row| row.iteration == self.iterations)
+    }
+}
+
 /// Children, held by any engine.
 pub struct Job {
     work: Work,
@@ -80,18 +87,20 @@ impl Job {
         Ok(Self { work })
     }
 
-    /// All rows on this rank alone; where the engine makes all iterations in one launch, in one launch.
+    /// All rows on this rank alone; where the engine makes all iterations in one launch, in one launch. `watch` is asked as by [`reproduce`], by engines of `warpplay` with rows alone.
     ///
     /// # Errors
     /// Those of [`reproduce`], and of [`Material::run`].
-    pub fn run(&mut self, options: &Options, mut watch: impl FnMut(&Row) -> ControlFlow<()>) -> Result<Vec<Row>> {
+    pub fn run(
+        &mut self,
+        options: &Options,
+        mut watch: impl FnMut(Option<&Row>) -> ControlFlow<()>,
+    ) -> Result<Vec<Row>> {
         match &mut self.work {
             Work::Engine(material) => {
                 material.restart();
                 material.set_limit(options.iterations);
-                let of_row =
-                    |progress: &Progress<Row>| progress.latest.as_ref().map_or(ControlFlow::Continue(()), &mut watch);
-                Ok(material.run(of_row)?.rows)
+                Ok(material.run(|progress: &Progress<Row>| watch(progress.latest.as_ref()))?.rows)
             }
             Work::Paper(_) => {
                 let Options { split, objective, init, iterations, .. } = options;
@@ -109,6 +118,19 @@ impl Reproducible for Job {
         }
     }
 
+    fn sums_while(
+        &mut self,
+        values: &Values,
+        features: Range<usize>,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Vec<i128>>> {
+        match &mut self.work {
+            Work::Paper(program) => program.sums_while(values, features, go_on),
+            Work::Engine(_) if go_on().is_break() => Ok(None),
+            Work::Engine(material) => material.evaluate_some(values, features).map(Some),
+        }
+    }
+
     fn children(&self) -> u64 {
         match &self.work {
             Work::Paper(program) => program.children(),
@@ -117,22 +139,27 @@ impl Reproducible for Job {
     }
 }
 
-/// Seconds of a learning on this rank alone, from when all positions are there.
+/// Seconds of a learning on this rank alone, from when all positions are there; `None` where `go_on` ended it.
 ///
 /// # Errors
 /// Those of [`Job::new`] and of [`Job::run`].
-pub(super) fn seconds(device: &Device, shards: &[&Shard], options: &Options) -> Result<f64> {
+pub(super) fn seconds(
+    device: &Device,
+    shards: &[&Shard],
+    options: &Options,
+    mut go_on: impl FnMut() -> ControlFlow<()>,
+) -> Result<Option<f64>> {
     let mut job = Job::new(device, shards, options)?;
     // The first run on a device loads what it needs.
     if device.backend() != Backend::Cpu {
         job.sums(&options.init, 0..12)?;
     }
     let start = Instant::now();
-    job.run(options, |_| ControlFlow::Continue(()))?;
-    Ok(start.elapsed().as_secs_f64())
+    let rows = job.run(options, |_| go_on())?;
+    Ok(options.is_whole(&rows).then(|| start.elapsed().as_secs_f64()))
 }
 
-/// The paper's learning by all ranks of a group: all rows, the same on every rank.
+/// The paper's learning by all ranks of a group: all rows, the same on every rank. `watch` is asked as by [`reproduce`].
 ///
 /// # Errors
 /// Those of [`Job::new`] and of [`reproduce`].
@@ -141,7 +168,7 @@ pub fn learn(
     ranks: &dyn Ranks,
     shards: &[&Shard],
     options: &Options,
-    watch: impl FnMut(&Row) -> ControlFlow<()>,
+    watch: impl FnMut(Option<&Row>) -> ControlFlow<()>,
 ) -> Result<Vec<Row>> {
     let one_by_one = device.backend() == Backend::Cpu || options.engine.stride().is_some();
     if ranks.size() == 1 && !one_by_one {

@@ -1,6 +1,6 @@
 //! The paper's program: thirteen passes over all positions an iteration.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 use warpplay::shogi::material::Positions;
@@ -178,6 +178,16 @@ impl OnCpu {
 
 impl Reproducible for Program {
     fn sums(&mut self, values: &Values, features: Range<usize>) -> Result<Vec<i128>> {
+        // Nobody ends it.
+        self.sums_while(values, features, &mut || ControlFlow::Continue(())).map(Option::unwrap_or_default)
+    }
+
+    fn sums_while(
+        &mut self,
+        values: &Values,
+        features: Range<usize>,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Vec<i128>>> {
         check_values(values)?;
         if features.start > features.end || features.end > 12 {
             return Err(Error::option("features", format!("{features:?}"), "a range in 0..12"));
@@ -191,18 +201,23 @@ impl Reproducible for Program {
             }
             raised
         };
-        match &mut self.work {
-            Work::Cpu(cpu) => Ok(wanted.map(|value| cpu.sum(&raised(value), a)).collect()),
-            Work::Device(device) => {
-                let OnDevice { kernels, positions, played, stream } = &mut **device;
-                let sum = |value| {
-                    let n = positions.len();
-                    kernels.evaluate(stream, positions, n, &raised(value))?;
-                    kernels.sum(stream, positions, played, a)
-                };
-                wanted.map(sum).collect()
+        let mut sums = Vec::new();
+        for value in wanted {
+            if go_on().is_break() {
+                return Ok(None);
             }
+            let values = raised(value);
+            sums.push(match &mut self.work {
+                Work::Cpu(cpu) => cpu.sum(&values, a),
+                Work::Device(device) => {
+                    let OnDevice { kernels, positions, played, stream } = &mut **device;
+                    let n = positions.len();
+                    kernels.evaluate(stream, positions, n, &values)?;
+                    kernels.sum(stream, positions, played, a)?
+                }
+            });
         }
+        Ok(Some(sums))
     }
 
     fn children(&self) -> u64 {

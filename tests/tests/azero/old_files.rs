@@ -2,42 +2,18 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use warpplay::azero::learn::{LearnOptions, LearnReport, Learner};
 use warpplay::azero::player::{MatchOptions, SearchOptions};
-use warpplay::azero::train::{Checkpoint, Options, Samples, Trainer};
+use warpplay::azero::train::{Checkpoint, Options, Trainer};
 use warpplay::azero::{GameRecord, Network, NetworkShape, ObservationLayout, ValueOf, read_records};
 use warpplay::{Device, Precision};
+use warpplay_tests::azero::{SMALL_SHAPE, ten_samples};
 use warpplay_tests::golden;
 
-/// The network of the small files.
-const SHAPE: NetworkShape = NetworkShape {
-    rows: 2,
-    columns: 3,
-    planes: 2,
-    width: 3,
-    depth: 1,
-    value_filters: 1,
-    value_hidden: 4,
-    policy_filters: 1,
-    actions: 5,
-};
-
 fn network() -> Network {
-    let network = Network::seeded(SHAPE, 7).expect("the shape is allowed");
+    let network = Network::seeded(SMALL_SHAPE, 7).expect("the shape is allowed");
     network.with_meaning(ObservationLayout::Egocentric, ValueOf::Mover)
-}
-
-/// The ten positions that the trainings learned from.
-fn samples() -> Arc<Samples> {
-    let mut samples = Samples::new(SHAPE, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
-    for n in 0..10u32 {
-        let planes: Vec<f32> = (0..12u32).map(|at| (((n >> (at % 4)) ^ at) & 1) as f32).collect();
-        let visits = [(n % 5, 10 + n), ((n % 5 + 1) % 5, 3)];
-        samples.push(u64::from(n / 2), &planes, &[1; 5], &visits, f64::from(n % 3) - 1.0).expect("a position");
-    }
-    Arc::new(samples)
 }
 
 #[test]
@@ -59,7 +35,8 @@ fn trainings_go_on_with_the_same_bits() {
             options,
             Options { batch: 2, epochs: 4, learning_rate: 0.01, validation: 0.2, seed: 5, ..options.clone() }
         );
-        let builder = Trainer::builder(checkpoint.network(), &samples()).options(options).resume(checkpoint.clone());
+        let builder =
+            Trainer::builder(checkpoint.network(), &ten_samples()).options(options).resume(checkpoint.clone());
         let mut trainer = builder.build(&device).expect("it fits");
         let report = trainer.run(|_| ControlFlow::Continue(())).expect("it goes on");
         assert_eq!(report.updates, 16);

@@ -339,10 +339,12 @@ fn matches_count_both_colours() {
         |contestants| Match::builder(contestants).options(options).build(&device).and_then(|mut games| games.run(on));
     let report = run([strong(1), Contestant::Random]).expect("nothing fails");
     assert_eq!(report.by_colour.map(|results| results.games()), [10, 10]);
-    assert!(report.results().score() >= 0.95, "{report}");
+    // Twenty games of players that are alike come to this with a chance of one in a thousand (Hoeffding).
+    let chance = (1e3f64.ln() / (2.0 * 20.0)).sqrt();
+    assert!(report.results().score() >= 0.5 + chance, "{report}");
     assert_eq!(report.names, ["playouts-8", "random"]);
     let turned = run([Contestant::Random, strong(1)]).expect("nothing fails");
-    assert!(turned.results().score() <= 0.05, "{turned}");
+    assert!(turned.results().score() <= 0.5 - chance, "{turned}");
     let builder = Search::<Checkers>::builder().n_trees(1).n_playouts(32).steps(20).no_seconds().profile_steps(0);
     let options = MatchOptions { games: 2, ..options };
     let contestants = [Contestant::Mcts(Box::new(builder)), Contestant::Random];

@@ -20,7 +20,8 @@ use warpplay_gpu::azero::observation::Observed;
 use warpplay_test_kernels::observed::test_observe;
 use warpplay_test_kernels::ptx;
 use warpplay_tests::backends::{each_image, for_each_device};
-use warpplay_tests::{config, golden};
+use warpplay_tests::golden;
+use warpplay_tests::strategies::config;
 
 const LAYOUTS: [(ObservationLayout, plain_observation::Layout); 3] = [
     (ObservationLayout::Default, plain_observation::Layout::Default),
@@ -320,7 +321,7 @@ fn kernels_write_what_the_plain_form_sees() {
 }
 
 proptest! {
-    #![proptest_config(config!("azero_rules", 40))]
+    #![proptest_config(config("azero_rules", 40))]
 
     #[test]
     fn random_games_are_seen_alike_on_bitboards_and_arrays(seed in any::<u64>()) {

@@ -8,32 +8,22 @@ use warpplay::cfr::{
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu};
-use warpplay_tests::cfr::{TRAJECTORIES, floats, run_on, small_reference};
+use warpplay_tests::cfr::{TRAJECTORIES, close_to_value, floats, run_on, small_reference, tied};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Double precision with sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-13, rel: 1e-9 };
 
-/// Game, trajectory, the iteration from which ties tell in it, and by how much: a regret that ought to be 0 is a rounding error of one sign or the other, and
-/// the strategy follows the sign. The reference meets the same ties.
-const TIES: [(&str, &str, u64, f64); 2] =
-    [("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100, 2e-3), ("leduc.limit.2p", "lcfr_alternating", 100, 1e-5)];
+/// Single precision up to iteration 10: five times what another program in single precision was off in Leduc, 2e-7 (the reference's notes).
+const SINGLE: Tolerance = Tolerance { abs: 1e-6, rel: 1e-6 };
 
 /// The game of the reference with the most ties.
 const UNLIMITED: &str = "leduc.nolimit.2p";
 
-/// How far a point of a trajectory may be off: 1e-6 up to iteration 10 in single precision, but for discounts, which bring ties to it too.
-fn tolerance(name: &str, label: &str, iteration: u64, precision: Precision) -> Tolerance {
-    if precision == Precision::F32 {
-        let rel = if label.starts_with("cfr") { 1e-6 } else { 5e-5 };
-        return Tolerance { abs: 1e-6, rel };
-    }
-    // Without limits ties are everywhere; other orders of summation part from the reference as far, see `cfr_reference`.
-    if name == UNLIMITED && iteration > 1 {
-        return Tolerance { abs: 1e-3, rel: if iteration < 10 { 2e-3 } else { 0.1 } };
-    }
-    let tied = TIES.iter().find(|tie| tie.0 == name && tie.1 == label && iteration >= tie.2);
-    tied.map_or(DOUBLE, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
+/// Whether ties decide: without limits they are everywhere from the first iteration on, and in single precision discounts make some.
+fn tied_here(name: &str, label: &str, iteration: u64, precision: Precision) -> bool {
+    let discounted = precision == Precision::F32 && !label.starts_with("cfr");
+    tied(name, label, iteration) || iteration > 1 && (name == UNLIMITED || discounted)
 }
 
 fn rules(game: &Value) -> GameDef {
@@ -64,7 +54,11 @@ fn follow(device: &Device, name: &str, last: u64, precision: Precision) -> Check
             let point = solver.exploitability()?;
             let expected = &points[&t.to_string()];
             let what = format!("{name}, {label}, iteration {t} on {device}");
-            let tolerance = tolerance(name, label, t, precision);
+            if tied_here(name, label, t, precision) {
+                close_to_value(&what, &point.value, point.nash_conv + SINGLE.abs, game);
+                continue;
+            }
+            let tolerance = if precision == Precision::F32 { SINGLE } else { DOUBLE };
             let nash_conv = expected["nash_conv"].as_f64().expect("a number");
             close(&format!("NashConv of {what}"), &[point.nash_conv], &[nash_conv], tolerance);
             let within = Tolerance { abs: tolerance.abs + tolerance.rel * nash_conv, ..tolerance };
@@ -74,7 +68,7 @@ fn follow(device: &Device, name: &str, last: u64, precision: Precision) -> Check
         for (t, table) in tables {
             let t: u64 = t.parse().expect("a number");
             // Probabilities at a tie are one or the other.
-            if t > last || name == UNLIMITED && t > 1 {
+            if t > last || tied_here(name, label, t, precision) {
                 continue;
             }
             let mut solver = explicit(&rules, algorithm, updates, precision).build(device)?;
@@ -84,14 +78,8 @@ fn follow(device: &Device, name: &str, last: u64, precision: Precision) -> Check
                 let answer = strategy.query_key(key)?;
                 let got: Vec<f64> = answer.choices.iter().map(|choice| choice.probability).collect();
                 // Strategies are stored in single precision, the reference's with 12 digits.
-                let abs = tolerance(name, label, t, precision).rel.max(1e-6);
-                let stored = Tolerance { abs, rel: 0.0 };
-                close(
-                    &format!("{key} of {name}, {label}, iteration {t} on {device}"),
-                    &got,
-                    &floats(&set["avg"]),
-                    stored,
-                );
+                let what = format!("{key} of {name}, {label}, iteration {t} on {device}");
+                close(&what, &got, &floats(&set["avg"]), SINGLE);
             }
         }
     }
@@ -219,12 +207,17 @@ fn other_games_are_solved() {
     for_each_device(|device| {
         for tree in &trees {
             let mut solver = Solver::builder(tree.clone()).algorithm(Algorithm::CfrPlus).build(device)?;
-            run(&mut solver, 100)?;
+            run(&mut solver, 10)?;
+            let early = solver.exploitability()?.nash_conv;
+            run(&mut solver, 90)?;
             let point = solver.exploitability()?;
-            assert!(point.nash_conv < 0.05, "{}: {}", tree.name(), point.nash_conv);
-            // All but the dice are the same for both seats.
+            // The bound on the regrets falls with the iterations; rock, paper, scissors begins at the equilibrium. Roundings of four values of at most 10, of some dozen terms.
+            let rounding = 4.0 * 10.0 * 64.0 / f64::from(1 << 24);
+            let left = point.nash_conv;
+            assert!(left < early || left <= rounding, "{}: {left} after {early}", tree.name());
+            // All but the dice are the same for both seats: worth 0, which is no further than both can still gain.
             assert!(
-                tree.name().starts_with("liar") || point.value[0].abs() < 0.02,
+                tree.name().starts_with("liar") || point.value[0].abs() <= left + rounding,
                 "{}: {:?}",
                 tree.name(),
                 point.value
@@ -239,12 +232,16 @@ fn many_sampled_traversals_solve_kuhn() {
     let reference = small_reference();
     let rules = rules(&reference["games"]["kuhn.limit.2p"]);
     for_each_device(|device| {
-        for (sampling, most) in [(Sampling::External, 0.05), (Sampling::Outcome, 0.1), (Sampling::Chance, 0.05)] {
+        for sampling in [Sampling::External, Sampling::Outcome, Sampling::Chance] {
             let tree = Tree::build(&Poker::new(&rules)?)?;
             let mut solver = Solver::builder(tree).sampling(sampling).batch(64).seed(3).build(device)?;
             run(&mut solver, 300)?;
             let nash_conv = solver.exploitability()?.nash_conv;
-            assert!(nash_conv < most, "{sampling}: {nash_conv}");
+            // 64 draws an iteration, 19,200 in all: no worse than the worst of the reference's seeds after 1,000. Drawing chance alone is no worse than drawing the opponent too.
+            let key = if sampling == Sampling::Outcome { "outcome_sampling_eps0.6" } else { "external_sampling" };
+            let of = &reference["mccfr"]["kuhn.limit.2p"][key]["1000"];
+            let most = of["max"].as_f64().expect("a number");
+            assert!(nash_conv < most, "{sampling}: {nash_conv}, at most {most}");
         }
         Ok(())
     });

@@ -14,6 +14,7 @@ use serde_json::Value;
 use warpplay_cpu_ref::cfr::poker::Poker;
 use warpplay_cpu_ref::cfr::tree::{Node, Profile, Solver, Tree};
 use warpplay_cpu_ref::cfr::{Algorithm, Options, Updates};
+use warpplay_tests::cfr::{close_to_value, tied};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 /// Double precision in another order of summation, up to 100 iterations.
@@ -21,16 +22,6 @@ const F64: Tolerance = Tolerance { abs: 1e-12, rel: 1e-9 };
 
 /// The tables are printed with twelve digits.
 const PRINTED: Tolerance = Tolerance { abs: 2e-12, rel: 1e-11 };
-
-/// Game, trajectory, the iteration from which ties tell in it, and by how much. At a tie a regret that ought to be 0 is a rounding error of one sign or the
-/// other, and the strategy follows the sign; which one depends on the order of every sum.
-const TIES: [(&str, &str, u64, f64); 5] = [
-    ("leduc.limit.2p", "dcfr_alternating_1.5_0_2", 100, 2e-3),
-    ("leduc.limit.2p", "lcfr_alternating", 100, 1e-5),
-    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 10, 1e-5),
-    ("leduc.nolimit.2p", "cfr_plus_alternating_linear", 100, 2e-2),
-    ("leduc.nolimit.2p", "dcfr_alternating_1.5_0_2", 10, 2e-2),
-];
 
 /// Nodes of a tree above which only some checkpoints are looked at: measuring takes as long as iterating.
 const LARGE: usize = 1_000_000;
@@ -68,11 +59,6 @@ fn checkpoints(trajectory: &Value) -> Vec<(u64, &Value)> {
     all
 }
 
-fn tolerance(game: &str, algorithm: &str, iteration: u64) -> Tolerance {
-    let mut tied = TIES.iter().filter(|tie| tie.0 == game && tie.1 == algorithm && iteration >= tie.2);
-    tied.next_back().map_or(F64, |tie| Tolerance { abs: 1e-4, rel: tie.3 })
-}
-
 fn check_table(what: &str, solver: &Solver<String>, table: &Value) {
     let (tree, average) = (solver.tree(), solver.average());
     let table = table.as_object().expect("a table");
@@ -96,11 +82,14 @@ fn check_game(name: &str, of: &Value) {
                 continue;
             }
             let what = format!("{name}, {algorithm}, iteration {iteration}");
-            let tolerance = tolerance(name, algorithm, iteration);
+            if tied(name, algorithm, iteration) {
+                close_to_value(&what, &solver.values(), solver.nash_conv(), of);
+                continue;
+            }
             let got = [solver.nash_conv(), solver.positive_regret()];
             let expected = [number(&point["nash_conv"]), number(&point["regret_sum_positive"])];
-            close(&what, &got, &expected, tolerance);
-            close(&what, &solver.values(), &floats(&point["average_profile_value"]), tolerance);
+            close(&what, &got, &expected, F64);
+            close(&what, &solver.values(), &floats(&point["average_profile_value"]), F64);
             if let Some(table) = of["tables"][algorithm].get(iteration.to_string()) {
                 check_table(&what, &solver, table);
             }
@@ -200,9 +189,7 @@ fn trees_and_fixed_profiles_are_the_references() {
 #[test]
 fn values_of_kuhn_and_leduc_are_those_of_the_linear_programme() {
     let reference = Reference::open();
-    for (name, iterations, tolerance) in
-        [("kuhn.limit.2p", 2000, 1e-6), ("variant_a", 2000, 1e-6), ("leduc.limit.2p", 1000, 1e-3)]
-    {
+    for (name, iterations) in [("kuhn.limit.2p", 2000), ("variant_a", 2000), ("leduc.limit.2p", 1000)] {
         let of = reference.game(name);
         let mut solver = Solver::new(
             Arc::new(Tree::new(&game(of))),
@@ -210,20 +197,12 @@ fn values_of_kuhn_and_leduc_are_those_of_the_linear_programme() {
         );
         solver.iterate(iterations);
         let value = number(&of["game_value_player1"]);
-        close(name, &solver.values()[..1], &[value], Tolerance { abs: tolerance, rel: 0.0 });
-        assert!(solver.nash_conv() < 5.0 * tolerance, "{name}: {}", solver.nash_conv());
+        // The game's value is no further than both seats can still gain: no more than the reference after a tenth of the iterations or less.
+        let conv = solver.nash_conv();
+        close(name, &solver.values()[..1], &[value], Tolerance { abs: conv + F64.abs, rel: 0.0 });
+        let most = number(&of["trajectories"]["pcfr_plus_alternating_quadratic"]["100"]["nash_conv"]);
+        assert!(conv < most, "{name}: {conv}, at most {most}");
     }
-}
-
-#[test]
-fn cfr_br_approaches_an_equilibrium() {
-    let of = Reference::open();
-    let tree = Arc::new(Tree::new(&game(of.game("leduc.limit.2p"))));
-    let mut solver = Solver::new(tree, Options { algorithm: Algorithm::CfrBr, ..Options::default() });
-    solver.iterate(10);
-    let early = solver.nash_conv();
-    solver.iterate(190);
-    assert!(solver.nash_conv() < 0.3 && solver.nash_conv() < early / 4.0, "{} after {early}", solver.nash_conv());
 }
 
 #[test]

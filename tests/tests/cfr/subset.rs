@@ -124,16 +124,19 @@ fn the_eight_player_game_is_solved_over_all_deals() {
                 .expect("it fits");
         solver.run(1).expect("an iteration");
         let first = solver.measure().expect("values");
-        // Everybody gets what the others lose, whatever the strategies.
-        assert!(first.values.iter().sum::<f64>().abs() < 1e-3, "{:?}", first.values);
+        // Everybody gets what the others lose, whatever the strategies: eight sums over 2⁸ sets of players, of terms up to eight times what they add up to, a rounding of 2⁻²⁴ each.
+        let rounding = f64::from(8 * 256 * 8) / f64::from(1 << 24);
+        assert!(first.values.iter().sum::<f64>().abs() < rounding, "{:?}", first.values);
         assert!(first.best_responses.iter().zip(&first.values).all(|(best, value)| best >= value));
         solver.run(4).expect("iterations");
         let later = solver.measure().expect("values");
         assert!(later.nash_conv() < first.nash_conv(), "{} after {}", later.nash_conv(), first.nash_conv());
-        found.push([first.nash_conv(), later.nash_conv()]);
+        found.push(first.nash_conv());
+        if let [single, double] = found[..] {
+            // The first average is uniform, so that precisions differ by roundings alone; later they part at ties.
+            close("single and double precision", &[single], &[double], Tolerance { abs: 0.0, rel: rounding });
+        }
     }
-    // Strategies at ties part early; the measure stays close.
-    close("single and double precision", &found[0], &found[1], Tolerance { abs: 0.0, rel: 1e-3 });
 }
 
 #[test]

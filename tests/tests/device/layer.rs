@@ -15,10 +15,10 @@ use warpplay_test_kernels::memory::{
 };
 use warpplay_test_kernels::numbers::{test_approximate, test_exact};
 use warpplay_test_kernels::ptx;
+use warpplay_tests::Checked;
 use warpplay_tests::backends::{each_image, for_each_device};
-use warpplay_tests::strategies::{BLOCKS, SIZES};
+use warpplay_tests::strategies::{BLOCKS, SIZES, config};
 use warpplay_tests::tolerance::{Tolerance, close, same};
-use warpplay_tests::{Checked, config};
 
 /// A device with one image of a module.
 struct Bench {
@@ -493,7 +493,7 @@ fn exact_arithmetic_at_the_ends_of_its_range() {
 }
 
 proptest! {
-    #![proptest_config(config!("cuda_layer", 8))]
+    #![proptest_config(config("cuda_layer", 8))]
 
     #[test]
     fn exact_arithmetic_has_the_hosts_bits(bits in proptest::collection::vec(any::<(u32, u32)>(), 500)) {

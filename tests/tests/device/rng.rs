@@ -7,9 +7,10 @@ use warpplay::mcts::{Connect4, KernelSet};
 use warpplay::{Device, LaunchShape, Module};
 use warpplay_cpu_ref::mcts::Streams;
 use warpplay_gpu::mcts::rng::{self, STREAM_BITS};
+use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
+use warpplay_tests::strategies::config;
 use warpplay_tests::tolerance::same;
-use warpplay_tests::{Checked, config};
 
 type Seed = <Connect4 as KernelSet>::SeedStreams;
 type Below = <Connect4 as KernelSet>::DrawBelow;
@@ -94,7 +95,7 @@ fn all_two_to_the_27_streams_on_a_gpu() -> Checked {
 }
 
 proptest! {
-    #![proptest_config(config!("rng", 100))]
+    #![proptest_config(config("rng", 100))]
 
     #[test]
     fn streams_go_on_from_any_number(seed in any::<u64>(), first in 0u64..1 << 27, n in 1u32..200) {

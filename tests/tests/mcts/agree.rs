@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use warpplay::mcts::{BlockSizes, Checkers, Connect4, Engine, Gomoku, KernelSet, Options, Search, Variant};
 use warpplay::{Backend, Device, Progress};
 use warpplay_cpu_ref::mcts::{self as reference, games};
+use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_device, gpu, kernel_devices};
 use warpplay_tests::forest::{self, Forest, Shape};
 use warpplay_tests::invariants::{Found, check_report};
-use warpplay_tests::strategies::{self, N_GAMES, Visitor, random_line, random_position, visit_game};
-use warpplay_tests::{Checked, config};
+use warpplay_tests::strategies::{self, N_GAMES, Visitor, config, random_line, random_position, visit_game};
 
 /// One search from the builder's first option to the report, held to the report's own rules.
 fn search<G: KernelSet>(
@@ -89,7 +89,7 @@ fn every_game_and_variant_agrees_on_all_back_ends() {
 const QUICK_GAMES: [usize; 5] = [0, 1, 6, 7, 8];
 
 proptest! {
-    #![proptest_config(config!("mcts_agree", 150))]
+    #![proptest_config(config("mcts_agree", 150))]
 
     #[test]
     fn random_searches_agree_on_all_back_ends(
@@ -109,7 +109,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config!("mcts_agree", 24))]
+    #![proptest_config(config("mcts_agree", 24))]
 
     #[test]
     fn searches_agree_with_gomoku_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..120, seed in any::<u64>()) {
@@ -119,7 +119,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config!("mcts_agree", 16))]
+    #![proptest_config(config("mcts_agree", 16))]
 
     #[test]
     fn searches_agree_with_checkers_on_arrays(options in strategies::options(2, 2, 4), plies in 0u32..90, seed in any::<u64>()) {

@@ -9,8 +9,7 @@ use warpplay_example_lights_out::LightsOut;
 use warpplay_gpu::mcts::games::connect4::Connect4;
 use warpplay_gpu::mcts::games::gomoku::Gomoku;
 use warpplay_test_kernels::games::{Hashed, Thin, Wide};
-use warpplay_tests::config;
-use warpplay_tests::strategies::{legal_actions, random_position};
+use warpplay_tests::strategies::{config, legal_actions, random_position};
 
 fn result(outcome: Outcome) -> Option<GameResult> {
     match outcome {
@@ -78,7 +77,7 @@ macro_rules! gomoku_sizes {
 }
 
 proptest! {
-    #![proptest_config(config!("mcts_rules", 60))]
+    #![proptest_config(config("mcts_rules", 60))]
 
     #[test]
     fn connect_4_of_all_sizes_plays_as_on_arrays(seed in any::<u64>()) {
@@ -101,7 +100,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config!("mcts_rules", 8))]
+    #![proptest_config(config("mcts_rules", 8))]
 
     #[test]
     fn gomoku_of_all_sizes_plays_as_on_arrays(seed in any::<u64>()) {

@@ -240,7 +240,7 @@ fn drawn_digits_never_change() {
     }
 }
 
-/// The nearest of ten mean images knows most digits of another seed, but not all.
+/// The nearest of ten mean images knows more digits of another seed than who guesses one of ten, but not all.
 #[test]
 fn drawn_digits_can_be_learned_but_not_at_once() {
     let (train, test) = (Dataset::drawn_digits(3, 1000).unwrap(), Dataset::drawn_digits(4, 1000).unwrap());
@@ -258,8 +258,9 @@ fn drawn_digits_can_be_learned_but_not_at_once() {
         (0..10).min_by(|a, b| of(a).total_cmp(&of(b))) == Some(usize::from(**label))
     });
     let share = right.count() as f64 / 1000.0;
-    println!("nearest mean: {share}");
-    assert!((0.5..0.97).contains(&share), "nearest mean: {share}");
+    // Who guesses knows so many with a chance of one in a million (Hoeffding).
+    let chance = (1e6f64.ln() / (2.0 * 1000.0)).sqrt();
+    assert!((0.1 + chance..1.0).contains(&share), "nearest mean: {share}");
 }
 
 /// A PNG file of these bytes.

@@ -429,7 +429,8 @@ fn equal_weights_cannot_tell_that_a_weight_is_read_from_another_index() {
         largest_change(&logits(&wrong, &observations, &masks), &logits(right, &observations, &masks))
     };
     assert_eq!(moved(&constant), 0.0);
-    assert!(moved(&reference) > 0.5, "{}", moved(&reference));
+    // Beyond what the paper's check lets pass.
+    assert!(moved(&reference) > ATOL_RTOL.0, "{}", moved(&reference));
 }
 
 #[test]

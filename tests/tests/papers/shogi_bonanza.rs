@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use warpplay::shogi::dataset::Dataset;
@@ -25,7 +26,7 @@ use warpplay_tests::shogi_bonanza::Distinct;
 const PLAIN: PaperEngine = PaperEngine::Warpplay(Engine::Plain);
 const PERSISTENT: PaperEngine = PaperEngine::Warpplay(Engine::Persistent);
 
-fn go_on(_: &Row) -> ControlFlow<()> {
+fn go_on(_: Option<&Row>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
@@ -230,7 +231,7 @@ fn any_rank_can_end_the_learning() {
     for split in [Split::Features, Split::Data] {
         let answers = Threads::run(3, |ranks| {
             let (rank, size) = if split == Split::Data { (ranks.rank(), ranks.size()) } else { (0, 1) };
-            let watch = |row: &Row| match ranks.rank() == 1 && row.iteration == 2 {
+            let watch = |row: Option<&Row>| match ranks.rank() == 1 && row.is_some_and(|row| row.iteration == 2) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             };
@@ -612,6 +613,67 @@ fn items_and_the_single_learning_are_told_apart() {
     ] {
         let stderr = scratch.fails(2, &format!("shogi_bonanza {wrong}"));
         assert!(stderr.contains(said), "{wrong}: {stderr}");
+    }
+}
+
+/// How often the watcher is asked within a measurement: before every sum over all positions, of which an update has thirteen, with every update, or before every pass.
+const ASKED_WITHIN: [(&str, &str, u32); 7] = [
+    ("table2", "table2: 1 ranks, time 1", 4 * 13),
+    ("table2", "table2: 4 ranks, time 1", 4 * (4 + 12)),
+    ("table6", "table6: paper on 1 threads, time 1", 4 * 13),
+    ("table6", "table6: plain on 1 threads, time 1", 4),
+    ("memory", "memory: 95 bytes on one core", 6),
+    ("claims", "claims: single precision", 13),
+    ("claims", "claims: kpp on one core", 4),
+];
+
+#[test]
+fn a_measurement_can_be_ended_within() {
+    let set = shards_of(3, 50, 1000);
+    let paper = Repetition::new(set.views(), Settings { table_iterations: 3, ..Settings::default() }, &Alone);
+    let run = |name: &str, watch: &mut (dyn FnMut(&Step<'_>) -> ControlFlow<()> + Send)| {
+        let items: Vec<Item> = paper.items().iter().filter(|item| item.name == name).copied().collect();
+        let run = Run::new(Device::cpu(), true, Journal::in_memory(), watch);
+        measure(&paper, &items, run, |_| ControlFlow::Continue(())).expect("measured, as far as it came")
+    };
+    for (name, key, within) in ASKED_WITHIN {
+        let mut asked = 0;
+        let whole = run(name, &mut |step| {
+            asked += u32::from(step.key == key);
+            ControlFlow::Continue(())
+        });
+        assert!(whole.complete && asked > within, "{key}: asked {asked} times");
+        // In its middle somebody asks for an end, once.
+        let mut left = asked / 2;
+        let mut before = Vec::new();
+        let ended = run(name, &mut |step| {
+            if step.key != key && !before.contains(&step.key.to_string()) {
+                before.push(step.key.to_string());
+            }
+            left = left.saturating_sub(u32::from(step.key == key));
+            if step.key == key && left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(!ended.complete && ended.sheets.is_empty(), "{key}");
+        before.sort();
+        let kept: Vec<&String> = ended.measurements.keys().collect();
+        assert_eq!(kept, before.iter().collect::<Vec<_>>(), "what was whole before {key} is kept");
+    }
+}
+
+/// A million updates take hours.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_heard_within_a_measurement() {
+    let scratch = new_scratch();
+    for item in ["table2", "table6"] {
+        let line = format!(
+            "shogi_bonanza --records six.usi --plies 40..44 --device cpu --only {item} --table-iterations 1000000 --checkpoint {item} --json {item}.json"
+        );
+        let mut command = scratch.command(&line);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        programs::interrupt(child, &scratch.path(item));
+        let report = &scratch.json(&format!("{item}.json"))["report"];
+        assert_eq!((&report["complete"], &report["measurements"]), (&json!(false), &json!({})), "{item}");
     }
 }
 

@@ -1,8 +1,8 @@
-//! The pages of the publications have a place for every result.
+//! The pages of the publications have a slot for every result.
 
 use std::process::Command;
 
-use warpplay_tests::programs;
+use warpplay_tests::{golden, programs};
 
 const PAPERS: [&str; 5] = ["mctsnc", "checkers_conv", "mnist_mlp", "shogi_bonanza", "cfr_thesis"];
 
@@ -10,7 +10,7 @@ const PAPERS: [&str; 5] = ["mctsnc", "checkers_conv", "mnist_mlp", "shogi_bonanz
 #[test]
 fn every_item_has_one_slot_on_its_page() {
     let program = programs::warpplay(env!("CARGO_TARGET_TMPDIR"));
-    let pages = warpplay_tests::golden::package().join("../docs/papers");
+    let pages = golden::workspace().join("docs/papers");
     let mut wrong = Vec::new();
     for paper in PAPERS {
         let output = Command::new(program).args(["papers", paper, "--list"]).output().expect("the program starts");

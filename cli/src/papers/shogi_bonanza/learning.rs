@@ -124,13 +124,15 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         common::print(crate::shogi::table::progress_head())?;
     }
     let children = shards.iter().map(|shard| shard.n_children() as u64).sum::<u64>() * u64::from(args.repeat.repeat);
-    // Where an iteration is a launch or more, its line is shown when it is done, and Ctrl-C ends the learning after it.
-    let mut shown = Ok(());
+    // Where an iteration is a launch or more, its line is shown when it is done. Ctrl-C ends the learning within an iteration, but the first: without a row there is nothing to keep.
+    let (mut shown, mut has_row) = (Ok(()), false);
     let rows = learn(&device, ranks, &shards, &options, |row| {
-        if says && shown.is_ok() {
+        has_row |= row.is_some();
+        if let Some(row) = row.filter(|_| says && shown.is_ok()) {
             shown = common::print(crate::shogi::table::progress(row));
         }
-        if shown.is_err() || common::interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let wants_end = shown.is_err() || common::interrupted();
+        if has_row && wants_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     shown?;
     let seconds = start.elapsed().as_secs_f64();

@@ -14,15 +14,22 @@ const PARENTS: usize = 4000;
 /// The same with `--quick`.
 const QUICK: usize = 100;
 
-/// The least time of three passes.
-fn pass(device: &Device, features: FeatureSet, shard: &Shard) -> warpplay::Result<f64> {
+/// The least time of three passes; `check` is asked before each.
+fn pass(
+    device: &Device,
+    features: FeatureSet,
+    shard: &Shard,
+    mut check: impl FnMut() -> Result<(), Stop>,
+) -> Result<f64, Stop> {
     let options = SparseOptions { threads: Some(1), ..SparseOptions::default() };
     let mut sparse = Sparse::builder(features).options(options).build(device)?;
     sparse.set_weights(&features.weights_of(&FIRST_VALUES))?;
+    check()?;
     // The first pass copies the positions, which is not measured.
     sparse.pass(&[shard], &Loss::default(), false)?;
     let mut least = f64::INFINITY;
     for _ in 0..3 {
+        check()?;
         let start = Instant::now();
         sparse.pass(&[shard], &Loss::default(), false)?;
         least = least.min(start.elapsed().as_secs_f64());
@@ -38,8 +45,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
     let stages = stages::of(paper, run)?;
     run.expect(1);
     let floats: Floats = run.exact("claims: single precision", |now| {
-        now.check()?;
-        Ok(float::measure(&paper.shards, &FIRST_VALUES, &paper.settings.objective))
+        float::measure(&paper.shards, &FIRST_VALUES, &paper.settings.objective, || now.check())
     })?;
     let [low, high] = conditions::FIRST_VALUES;
     let courses = [values::course(paper, run, low)?, values::course(paper, run, high)?];
@@ -112,8 +118,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         for on_gpu in [false, true].into_iter().take(1 + usize::from(has_gpu)) {
             let on = if on_gpu { "the device" } else { "one core" };
             seconds.push(run.timed(&format!("claims: {features} on {on}"), |now| {
-                now.check()?;
-                Ok(pass(if on_gpu { now.device } else { &cpu_device }, features, &shard)?)
+                pass(if on_gpu { now.device } else { &cpu_device }, features, &shard, || now.check())
             })?);
         }
         let ratio = seconds.get(1).map(|gpu| seconds[0] / gpu);

@@ -6,6 +6,7 @@ use warpplay_cpu_ref::shogi::material::weigh;
 use warpplay_cpu_ref::shogi::{ONE, fixed, sigmoid};
 
 use super::super::kernels::sum::BLOCK;
+use crate::experiment::Stop;
 
 /// Errors of J, against the exact sum, where terms are in single precision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +23,14 @@ pub(super) struct Floats {
     pub signs_lost: u32,
 }
 
-/// Sums of T over children's differences: exact, one by one, by blocks.
-pub(super) fn measure(shards: &[&Shard], values: &Values, objective: &Objective) -> Floats {
+/// Sums of T over children's differences: exact, one by one, by blocks. `check` is asked before each pass over them.
+pub(super) fn measure(
+    shards: &[&Shard],
+    values: &Values,
+    objective: &Objective,
+    mut check: impl FnMut() -> Result<(), Stop>,
+) -> Result<Floats, Stop> {
+    check()?;
     let (mut exact, mut one_by_one, mut blocks, mut blocks_in_double) = (0_i128, 0.0_f32, 0.0_f32, 0.0_f64);
     let mut block: Vec<f32> = Vec::with_capacity(BLOCK as usize);
     let mut n = 0_u64;
@@ -60,19 +67,20 @@ pub(super) fn measure(shards: &[&Shard], values: &Values, objective: &Objective)
     };
     let (mut least_difference, mut signs_lost) = (f64::INFINITY, 0);
     for value in 0..12 {
+        check()?;
         let raised = j(Some(value));
         let difference = (raised - exact) as f64 / ONE / n;
         least_difference = least_difference.min(difference.abs());
         let in_single = (raised as f64 / ONE / n) as f32 > mean as f32;
         signs_lost += u32::from(in_single != (raised > exact));
     }
-    Floats {
+    Ok(Floats {
         one_by_one: error(one_by_one.into()),
         blocks: error(blocks.into()),
         blocks_in_double: error(blocks_in_double),
         least_difference,
         signs_lost,
-    }
+    })
 }
 
 /// The sum of a block, the upper half added to the lower one until one is left.
@@ -94,7 +102,7 @@ mod tests {
     fn sums_lose_what_does_not_fit() {
         let of = |n: usize| {
             let shard = Shard { differences: vec![0; n].into(), ..Shard::default() };
-            measure(&[&shard], &[3.0; 12], &Objective::default())
+            measure(&[&shard], &[3.0; 12], &Objective::default(), || Ok(())).unwrap()
         };
         let few = of(1000);
         assert_eq!((few.one_by_one, few.blocks, few.blocks_in_double), (0.0, 0.0, 0.0));

@@ -6,7 +6,6 @@ use warpplay::shogi::ranks::{Ranks, Threads};
 use warpplay::shogi::{Shard, Values};
 use warpplay::{Error, Result};
 
-use super::super::job::Options;
 use super::super::tables::{Part, as_rank};
 use super::{Repetition, data};
 
@@ -38,7 +37,8 @@ impl Repetition<'_> {
     /// Those of the measurements; [`Error::Rank`] if another rank failed.
     pub fn serve(&self) -> Result<()> {
         while let Some(order) = self.hear(&[])? {
-            self.together(order)?;
+            // Rank 0 ends it for all.
+            self.together(order, &|| false)?;
         }
         Ok(())
     }
@@ -59,16 +59,16 @@ impl Repetition<'_> {
         Ok(self.group.gather_bytes(own)?.first().and_then(|bytes| Order::from_bytes(bytes)))
     }
 
-    /// The paper's learning on so many ranks, each with a share of the changed values: the last values, the same on every rank, and the time of the slowest.
-    pub(super) fn learnt_by(&self, order: Order) -> Result<(Values, f64)> {
+    /// The paper's learning on so many ranks, each with a share of the changed values: the last values, the same on every rank, and the time of the slowest. `None` where `stop` ended it.
+    pub(super) fn learnt_by(&self, order: Order, stop: &(dyn Fn() -> bool + Sync)) -> Result<Option<(Values, f64)>> {
         if self.group.size() > 1 {
             self.hear(&order.to_bytes())?;
-            return self.together(order);
+            return self.together(order, stop);
         }
         let (part, options) = (self.first(order.parents)?, self.job(order.iterations));
         let shards: Vec<&Shard> = part.iter().map(|shard| &**shard).collect();
-        let ends = Threads::run(order.ranks as usize, |ranks| of_rank(ranks, &shards, &options))?;
-        joined(ends)
+        let ends = Threads::run(order.ranks as usize, |ranks| as_rank(ranks, &shards, &options, stop))?;
+        ends.into_iter().collect::<Option<Vec<_>>>().map(joined).transpose()
     }
 
     /// The first so many parents, or all.
@@ -80,23 +80,20 @@ impl Repetition<'_> {
     }
 
     /// One measurement by all processes; those beyond its number of ranks wait.
-    fn together(&self, order: Order) -> Result<(Values, f64)> {
+    fn together(&self, order: Order, stop: &(dyn Fn() -> bool + Sync)) -> Result<Option<(Values, f64)>> {
         let first = self.first(order.parents)?;
         let shards: Vec<&Shard> = first.iter().map(|shard| &**shard).collect();
         let part = Part { group: self.group, size: order.ranks as usize };
-        let (values, seconds) = of_rank(&part, &shards, &self.job(order.iterations))?;
+        // Where it was ended, it was on all ranks.
+        let Some((values, seconds)) = as_rank(&part, &shards, &self.job(order.iterations), stop)? else {
+            return Ok(None);
+        };
         let mut numbers = values.to_vec();
         numbers.push(seconds);
         let all = self.group.gather(&numbers)?;
         let ends = all.as_chunks::<13>().0.iter().map(|end| (std::array::from_fn(|at| end[at]), end[12]));
-        joined(ends.take(order.ranks as usize).collect())
+        joined(ends.take(order.ranks as usize).collect()).map(Some)
     }
-}
-
-/// A rank's last values, and its time.
-fn of_rank(ranks: &dyn Ranks, shards: &[&Shard], options: &Options) -> Result<(Values, f64)> {
-    let (rows, seconds) = as_rank(ranks, shards, options)?;
-    Ok((rows.last().map_or(options.init, |row| row.values), seconds))
 }
 
 /// The ranks' values, which must be the same, and the longest time.

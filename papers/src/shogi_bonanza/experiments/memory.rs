@@ -18,12 +18,19 @@ const TIMES: u32 = 5;
 /// Bytes of a position with all that belongs to it here: the played child's number and the side in one word, the value in double precision.
 const WHOLE: u64 = layout::BYTES as u64 + size_of::<u32>() as u64 + size_of::<f64>() as u64;
 
-/// Seconds of one sum over all positions, of some.
-fn time(paper: &Repetition<'_>, device: &Device, stride: usize) -> warpplay::Result<Vec<f64>> {
+/// Seconds of one sum over all positions, of some; `check` is asked before each.
+fn time(
+    paper: &Repetition<'_>,
+    device: &Device,
+    stride: usize,
+    mut check: impl FnMut() -> Result<(), Stop>,
+) -> Result<Vec<f64>, Stop> {
     let settings = &paper.settings;
     let mut program = Program::new(device, &paper.shards, settings.objective, stride, settings.repeat, Some(1))?;
+    check()?;
     program.sums(&FIRST_VALUES, 0..0)?;
     let once = |_| {
+        check()?;
         let start = Instant::now();
         program.sums(&FIRST_VALUES, 0..0)?;
         Ok(start.elapsed().as_secs_f64())
@@ -67,7 +74,7 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         for stride in [96, 95] {
             let seconds: Vec<f64> = run.timed(&format!("memory: {stride} bytes on {name}"), |now| {
                 now.check()?;
-                Ok(time(paper, if on_gpu { now.device } else { &cpu }, stride)?)
+                time(paper, if on_gpu { now.device } else { &cpu }, stride, || now.check())
             })?;
             row.extend(spread(&seconds).map(Into::into));
         }

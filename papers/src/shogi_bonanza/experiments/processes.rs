@@ -1,5 +1,7 @@
 //! Table 2: processes that share the changed values.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::super::job::Options;
 use super::super::published::{
     self, CEILING_OF_FOUR, EVALUATIONS, LEARNT, MILLION_EVALUATIONS_A_SECOND, TABLE2, conditions,
@@ -54,7 +56,10 @@ pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
         for time in 1..=times {
             let (values, took) = run.both(&format!("table2: {ranks} ranks, time {time}"), |now| {
                 now.check()?;
-                Ok(paper.learnt_by(Order { ranks, iterations, parents })?)
+                // Ranks that are threads ask one after the other.
+                let now = Mutex::new(now);
+                let stop = || now.lock().unwrap_or_else(PoisonError::into_inner).go_on().is_break();
+                paper.learnt_by(Order { ranks, iterations, parents }, &stop)?.ok_or(Stop::Interrupted)
             })?;
             same &= *learnt.get_or_insert(values) == values;
             of_ranks.push(took);

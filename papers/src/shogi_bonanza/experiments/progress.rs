@@ -3,9 +3,8 @@
 use super::super::published::{
     CPU_SECONDS, EVALUATIONS, GPU_SECONDS, PROGRESS, memory, progress_faults, progress_run, step_at,
 };
-use super::{Repetition, data};
+use super::{Repetition, data, values};
 use crate::experiment::{Cell, Item, Run, Sheet, Stop, Table};
-use std::ops::ControlFlow;
 use warpplay::Device;
 use warpplay::shogi::material::Material;
 use warpplay::shogi::{Row, Shard};
@@ -19,13 +18,14 @@ type Found = (u64, Vec<Row>);
 pub(super) fn sheet(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     run.expect(1);
     let (_, end) = progress_run::PLIES;
-    let ((children, rows), seconds): (Found, f64) = run.both("progress: ten updates", |_| {
+    let ((children, rows), seconds): (Found, f64) = run.both("progress: ten updates", |now| {
+        now.check()?;
         let shards = data::part(&paper.shards, progress_run::GAMES, end)?;
         let lent: Vec<&Shard> = shards.iter().collect();
         let start = std::time::Instant::now();
         let builder = Material::builder(lent.as_slice()).iterations(PROGRESS.len() as u32 - 1);
         let mut material = builder.build(&Device::cpu())?;
-        let rows = material.run(|_| ControlFlow::Continue(()))?.rows;
+        let rows = values::rows(&mut material, now)?;
         Ok(((material.children(), rows), start.elapsed().as_secs_f64()))
     })?;
     let head = |title: &str| {

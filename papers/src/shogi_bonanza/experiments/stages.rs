@@ -19,7 +19,9 @@ pub(super) fn of(paper: &Repetition<'_>, run: &mut Run<'_>) -> Result<Vec<(Strin
             let device = if on_gpu { now.device } else { &Device::cpu() };
             let settings = &paper.settings;
             let mut program = Program::new(device, &paper.shards, settings.objective, 96, settings.repeat, Some(1))?;
+            now.check()?;
             program.stages(&FIRST_VALUES)?;
+            now.check()?;
             Ok(program.stages(&FIRST_VALUES)?)
         })?;
         found.push((name, stages));

@@ -23,12 +23,6 @@ pub(super) struct Timed {
     pub rate: f64,
 }
 
-/// Seconds of a learning by an engine.
-fn time(paper: &Repetition<'_>, device: &Device, engine: PaperEngine, threads: Option<usize>) -> warpplay::Result<f64> {
-    let options = Options { engine, threads, ..paper.job(paper.settings.table_iterations) };
-    job::seconds(device, &paper.shards, &options)
-}
-
 /// An engine's times, from the journal where they are there.
 pub(super) fn timed(
     paper: &Repetition<'_>,
@@ -44,7 +38,8 @@ pub(super) fn timed(
         seconds.push(run.timed(&key, |now| {
             now.check()?;
             let device = if threads.is_some() { &Device::cpu() } else { now.device };
-            Ok(time(paper, device, engine, threads)?)
+            let options = Options { engine, threads, ..paper.job(paper.settings.table_iterations) };
+            job::seconds(device, &paper.shards, &options, || now.go_on())?.ok_or(Stop::Interrupted)
         })?);
     }
     let seconds = spread(&seconds);

@@ -1,30 +1,28 @@
 //! Table 7 and Figures 1 and 2: the values from two first ones.
 
-use std::ops::ControlFlow;
-
 use super::super::published::{KINDS, TABLE7, conditions};
 use super::super::tables::with_quiescence;
 use super::Repetition;
-use crate::experiment::{Axis, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
+use crate::experiment::{Axis, Chart, Figure, Item, Line, Measurement, Run, Sheet, Stop, Table};
 use warpplay::Device;
 use warpplay::shogi::material::Material;
-use warpplay::shogi::{Row, Values};
+use warpplay::shogi::{Row, StoppedBy, Values};
 
 /// Updates at which the values of Figures 1 and 2 are told as numbers.
 const FIGURE_STOPS: [usize; 5] = [10, 20, 50, 75, 100];
+
+/// All rows of a fit, which the run's watcher may end.
+pub(super) fn rows<E>(material: &mut Material, now: &mut Measurement<'_, E>) -> Result<Vec<Row>, Stop> {
+    let report = material.run(|_| now.go_on())?;
+    if report.stopped_by == StoppedBy::Request { Err(Stop::Interrupted) } else { Ok(report.rows) }
+}
 
 /// The course from one first value for all twelve; the same on every device.
 pub(super) fn course(paper: &Repetition<'_>, run: &mut Run<'_>, first: f64) -> Result<Vec<Row>, Stop> {
     let iterations = paper.settings.iterations;
     run.exact(&format!("table7: {iterations} updates from {first}"), |now| {
         let builder = Material::builder(paper.shards.as_slice()).objective(paper.settings.objective);
-        let mut material = builder.init([first; 12]).iterations(iterations).build(&Device::cpu())?;
-        let mut ended = false;
-        let report = material.run(|_| {
-            ended = now.go_on().is_break();
-            if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if ended { Err(Stop::Interrupted) } else { Ok(report.rows) }
+        rows(&mut builder.init([first; 12]).iterations(iterations).build(&Device::cpu())?, now)
     })
 }
 
@@ -47,9 +45,8 @@ pub(super) fn table(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>) -> R
             let iterations = paper.settings.iterations;
             Some(run.exact(&format!("table7: {iterations} updates from {low}, quiet leaves"), |now| {
                 let options = super::super::Options { init: [low; 12], ..paper.job(iterations) };
-                let values = with_quiescence(&paper.shards, &options, every, &mut || now.go_on().is_break())?;
-                now.check()?;
-                Ok(values)
+                let found = with_quiescence(&paper.shards, &options, every, &mut || now.go_on().is_break())?;
+                found.ok_or(Stop::Interrupted)
             })?)
         }
         None => None,

@@ -69,7 +69,12 @@ fn every_sampling_approaches_the_equilibrium_and_goes_on_from_its_state() {
         second.set_state(first.state().clone());
         second.iterate(18_000);
         assert!(second.state() == whole.state(), "{sampling:?}");
-        assert!(whole.nash_conv() < 0.06, "{sampling:?}: {}", whole.nash_conv());
-        assert!((whole.values()[0] + 1.0 / 18.0).abs() < 0.02, "{sampling:?}: {:?}", whole.values());
+        // No worse than the worst of the reference's seeds after a third of the iterations; drawing chance alone is no worse than drawing the opponent too.
+        let key =
+            if matches!(sampling, Sampling::Outcome { .. }) { "outcome_sampling_eps0.6" } else { "external_sampling" };
+        let (conv, most) = (whole.nash_conv(), number(&reference.0["mccfr"]["kuhn.limit.2p"][key]["10000"]["max"]));
+        assert!(conv < most, "{sampling:?}: {conv}, at most {most}");
+        // The game's value is no further than both seats can still gain.
+        assert!((whole.values()[0] + 1.0 / 18.0).abs() <= conv, "{sampling:?}: {:?}, NashConv {conv}", whole.values());
     }
 }

@@ -1,7 +1,6 @@
 //! Networks, games, positions, checkpoints and the report of learning.
 
 use std::fs;
-use std::sync::Arc;
 
 use warpplay::Device;
 use warpplay::azero::learn::{LearnOptions, Learner};
@@ -9,7 +8,7 @@ use warpplay::azero::train::{Checkpoint, Samples, Trainer};
 use warpplay::azero::{
     Evaluator, Network, NetworkShape, ObservationLayout, Positions, ValueOf, checkers, read_records,
 };
-use warpplay_tests::golden as folder;
+use warpplay_tests::azero::ten_samples;
 
 use super::change::Form;
 use super::{Parser, golden, mutants, seals, text};
@@ -67,31 +66,8 @@ mutants!(positions, "azero: positions", |_| {
     })
 });
 
-/// The ten positions that the trainings of version 0.1 learned from.
-fn samples() -> Arc<Samples> {
-    let shape = NetworkShape {
-        rows: 2,
-        columns: 3,
-        planes: 2,
-        width: 3,
-        depth: 1,
-        value_filters: 1,
-        value_hidden: 4,
-        policy_filters: 1,
-        actions: 5,
-    };
-    let mut samples = Samples::new(shape, ObservationLayout::Egocentric, ValueOf::Mover).expect("a shape");
-    for n in 0..10u32 {
-        let planes: Vec<f32> = (0..12u32).map(|at| (((n >> (at % 4)) ^ at) & 1) as f32).collect();
-        samples
-            .push(u64::from(n / 2), &planes, &[1; 5], &[(n % 5, 10 + n)], f64::from(n % 3) - 1.0)
-            .expect("a position");
-    }
-    Arc::new(samples)
-}
-
 mutants!(checkpoint, "azero: checkpoint", |_| {
-    let (samples, device) = (samples(), Device::cpu());
+    let (samples, device) = (ten_samples(), Device::cpu());
     let seeds = golden(&["azero/v0.1/training-cpu.safetensors", "azero/v0.1/training-simt-end.safetensors"]);
     let parser = Parser::new(seeds, Form::Tensors, move |path| {
         let checkpoint = Checkpoint::load(path).map_err(text)?;
@@ -103,15 +79,16 @@ mutants!(checkpoint, "azero: checkpoint", |_| {
 });
 
 // The report of a run's folder, which says how far it is and with which options.
-mutants!(report_of_learning, "azero: report of learning", |place| {
-    let place = place.to_path_buf();
+mutants!(report_of_learning, "azero: report of learning", |folder| {
+    let folder = folder.to_path_buf();
     let options: LearnOptions = {
-        let report: serde_json::Value = serde_json::from_str(&folder::text("azero/v0.1/learn.json")).expect("JSON");
+        let report: serde_json::Value =
+            serde_json::from_str(&warpplay_tests::golden::text("azero/v0.1/learn.json")).expect("JSON");
         serde_json::from_value(report["options"].clone()).expect("options")
     };
     let initial = ("initial.safetensors".to_string(), golden(&["azero/v0.1/weights.safetensors"]).remove(0).1);
     let parser = Parser::new(golden(&["azero/v0.1/learn.json"]), Form::Text, move |_| {
-        let learner = Learner::builder(&place).options(options.clone()).build(&Device::cpu()).map_err(text)?;
+        let learner = Learner::builder(&folder).options(options.clone()).build(&Device::cpu()).map_err(text)?;
         // A network of an iteration that the folder does not hold is told.
         drop(learner.best());
         Ok(())

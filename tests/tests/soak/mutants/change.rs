@@ -84,8 +84,8 @@ pub fn mutant(seed: &[u8], form: Form, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A place: half of them lie at the beginning, where sizes and versions stand.
-fn place(n: usize, random: &mut Random) -> usize {
+/// An offset among so many bytes: half of them lie at the beginning, where sizes and versions stand.
+fn offset(n: usize, random: &mut Random) -> usize {
     match n {
         0 => 0,
         _ if random.below(2) == 0 => random.below(n.min(96)),
@@ -95,7 +95,7 @@ fn place(n: usize, random: &mut Random) -> usize {
 
 /// A stretch of at most so many bytes.
 fn stretch(n: usize, most: usize, random: &mut Random) -> std::ops::Range<usize> {
-    let start = place(n, random);
+    let start = offset(n, random);
     start..(start + 1 + random.below(most)).min(n)
 }
 
@@ -104,7 +104,7 @@ fn in_bytes(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
     if n == 0 {
         return vec![random.u31() as u8; random.below(9)];
     }
-    let at = place(n, random);
+    let at = offset(n, random);
     match random.below(9) {
         0 => bytes[at] ^= 1 << random.below(8),
         1 => bytes[at] = [0, 0xFF, 0x7F, 0x80, random.u31() as u8][random.below(5)],
@@ -119,7 +119,7 @@ fn in_bytes(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
             drop(bytes.splice(at..at, copied));
         }
         6 => {
-            let (from, to) = (stretch(n, 32, random), place(n, random));
+            let (from, to) = (stretch(n, 32, random), offset(n, random));
             bytes.copy_within(from.start..from.end.min(from.start + n - to), to);
         }
         7 => bytes.extend((0..1 + random.below(64)).map(|at| at as u8)),
@@ -164,7 +164,7 @@ fn in_text(mut text: Vec<u8>, random: &mut Random) -> Vec<u8> {
             drop(text.splice(number, NUMBERS[random.below(NUMBERS.len())].bytes()));
         }
         4 if numbers.len() > 1 => {
-            // Two numbers change places: lengths, seats, offsets.
+            // Two numbers are exchanged: lengths, seats, offsets.
             let (a, b) = (numbers[random.below(numbers.len())].clone(), numbers[random.below(numbers.len())].clone());
             let (first, second) = if a.start <= b.start { (a, b) } else { (b, a) };
             if first.end <= second.start {
@@ -185,7 +185,7 @@ fn in_text(mut text: Vec<u8>, random: &mut Random) -> Vec<u8> {
         }
         6 => {
             // What nests, what has several bytes, what is long.
-            let at = place(text.len() + 1, random).min(text.len());
+            let at = offset(text.len() + 1, random).min(text.len());
             let inserted = match random.below(6) {
                 0 => "[".repeat(100_000),
                 1 => "{\"a\":".repeat(50_000),
@@ -268,8 +268,8 @@ fn with_sums(mut bytes: Vec<u8>) -> Vec<u8> {
         let Some(part) = bytes.get(at + 4..end) else { break };
         let mut sum = flate2::Crc::new();
         sum.update(part);
-        let Some(place) = bytes.get_mut(end..end + 4) else { break };
-        place.copy_from_slice(&sum.sum().to_be_bytes());
+        let Some(checksum) = bytes.get_mut(end..end + 4) else { break };
+        checksum.copy_from_slice(&sum.sum().to_be_bytes());
         at = end + 4;
     }
     bytes

@@ -74,8 +74,8 @@ mutants!(picture, "mlp: picture (PNG)", |_| {
     })
 });
 
-mutants!(weights_written_here, "mlp: weights that are written again", |place| {
-    let again = place.join("again");
+mutants!(weights_written_here, "mlp: weights that are written again", |folder| {
+    let again = folder.join("again");
     Parser::new(golden(&["mlp/v0.1/pytorch.safetensors"]), Form::Tensors, move |path| {
         let network = Network::load(path).map_err(text)?;
         network.save(&again, WeightLayout::InOut).map_err(text)?;

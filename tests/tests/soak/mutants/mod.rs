@@ -206,7 +206,7 @@ fn process(test: &str, folder: &Path, first: u32, sums: &mut Sums) -> Result<u32
 
 /// Keeps what the process was reading when it ended.
 fn keep(test: &str, number: u32, folder: &Path) -> PathBuf {
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", test.replace("::", "-")));
+    let kept = std::env::temp_dir().join(format!("warpplay-{}-{number}", test.replace("::", "-")));
     fs::create_dir_all(&kept).expect("a folder");
     for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
         if entry.is_file() {

@@ -41,18 +41,18 @@ mutants!(results, "papers: results (JSON)", |_| {
 
 const PAGE: &[u8] = b"# A page\n\nText.\n\n<!-- mctsnc table2 -->\n<!-- end -->\n\nMore.\n";
 
-mutants!(page, "papers: page (Markdown)", |place| {
+mutants!(page, "papers: page (Markdown)", |folder| {
     let scratch = run();
-    let results = place.join("found.json");
+    let results = folder.join("found.json");
     let parser = Parser::new(vec![("page.md".into(), PAGE.to_vec())], Form::Text, move |path| {
         program(&["papers", "page"], path, &[results.to_str().expect("UTF-8")])
     });
     parser.beside(vec![seed(&scratch.path("found.json"))])
 });
 
-mutants!(results_for_a_page, "papers: results for a page", |place| {
+mutants!(results_for_a_page, "papers: results for a page", |folder| {
     let scratch = run();
-    let page = place.join("page.md").display().to_string();
+    let page = folder.join("page.md").display().to_string();
     let parser = Parser::new(vec![seed(&scratch.path("found.json"))], Form::Text, move |path| {
         program(&["papers", "page", &page], path, &[])
     });

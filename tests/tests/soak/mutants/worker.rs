@@ -83,7 +83,7 @@ pub fn work(test: &str, make: impl FnOnce(&Path) -> Parser) -> bool {
     true
 }
 
-/// Text and place of the last panic.
+/// Text, file and line of the last panic.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
