@@ -56,7 +56,7 @@ pub struct StaleSum {
 ///
 /// # Examples
 /// ```
-/// let body = "add.s32 %s, %b, 16; \
+/// let body = "mov.u32 %b, %tid.x; add.s32 %s, %b, 16; \
 ///     loop: add.s32 %b, %b, 128; setp.lt.u32 %p, %b, %n; @%p bra loop; \
 ///     add.s32 %a, %s, %o; ld.shared.b32 %v, [%a]; ret;";
 /// let sums = warpplay_gpu_builder::stale_sums(&format!(".entry moves() {{ {body} }}"))?;
@@ -131,8 +131,8 @@ fn blank_comments(ptx: &str) -> String {
             from.find('\n').unwrap_or(from.len())
         } else if from.starts_with("/*") {
             from.find("*/").map_or(from.len(), |end| end + 2)
-        } else if from.starts_with('"') {
-            from[1..].find('"').map_or(from.len(), |end| end + 2)
+        } else if let Some(text) = from.strip_prefix('"') {
+            text.find('"').map_or(from.len(), |end| end + 2)
         } else {
             code.push('/');
             rest = &from[1..];
