@@ -24,6 +24,8 @@ struct Program {
     name: String,
     /// Where cargo put it.
     path: PathBuf,
+    /// The package's folder: tests read their data relative to it, as under cargo.
+    folder: PathBuf,
 }
 
 impl Program {
@@ -47,13 +49,16 @@ pub fn make(dir: &Path) -> Result<()> {
         }
     }
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let mut manifest = String::from("# kind\tpackage\ttarget\tfile\n");
+    let root = process::root();
+    let mut manifest = String::from("# kind\tpackage\ttarget\tfile\tfolder\n");
     let mut bytes = 0;
     for (file, program) in &programs {
         let to = dir.join(file);
         copy_stripped(&program.path, &to)?;
         bytes += fs::metadata(&to)?.len();
-        manifest += &format!("{}\t{}\t{}\t{file}\n", program.kind, program.package, program.name);
+        let Program { kind, package, name, folder, .. } = program;
+        let folder = folder.strip_prefix(&root).unwrap_or(folder).display();
+        manifest += &format!("{kind}\t{package}\t{name}\t{file}\t{folder}\n");
     }
     write(&dir.join("MANIFEST.tsv"), &manifest)?;
     write(&dir.join("run-tests"), RUN_TESTS)?;
@@ -73,22 +78,10 @@ chmod +x \"$bundle/program-warpplay-cli-warpplay\"
 export WARPPLAY_PROGRAM=\"$bundle/program-warpplay-cli-warpplay\"
 failed=
 tab=$(printf '\\t')
-while IFS=$tab read -r kind package target file; do
+while IFS=$tab read -r kind package target file folder; do
     [ \"$kind\" = test ] || continue
     echo \"== $package $target\"
     chmod +x \"$bundle/$file\"
-    # Tests read their data relative to their package's folder, as under cargo.
-    case $package in
-        warpplay) folder=host ;;
-        warpplay-gpu) folder=gpu ;;
-        warpplay-cpu-ref) folder=cpu-ref ;;
-        warpplay-tests) folder=tests ;;
-        warpplay-cli) folder=cli ;;
-        warpplay-papers) folder=papers ;;
-        warpplay-example-hex) folder=host/examples/custom_game ;;
-        warpplay-example-lights-out) folder=host/examples/custom_puzzle ;;
-        *) folder=. ;;
-    esac
     (cd \"$root/$folder\" && CARGO_MANIFEST_DIR=$PWD \"$bundle/$file\" \"$@\") </dev/null ||
         failed=\"$failed $file\"
 done <\"$bundle/MANIFEST.tsv\"
@@ -128,6 +121,7 @@ fn program(line: &str) -> Option<Program> {
         package: package(message["package_id"].as_str()?),
         name: target["name"].as_str()?.to_owned(),
         path,
+        folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
     })
 }
 
@@ -161,13 +155,16 @@ mod tests {
 
     #[test]
     fn programs_are_read_from_cargo_s_messages() {
-        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/tests#warpplay-tests@0.1.0",
+        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/tests#warpplay-tests@0.1.0","manifest_path":"/w/tests/Cargo.toml",
             "target":{"kind":["test"],"name":"mcts"},"profile":{"test":true},"executable":"/t/deps/mcts-1"}"#;
         let found = program(line).unwrap();
         assert_eq!(found.file_name(), "test-warpplay-tests-mcts");
-        assert_eq!(found.path, Path::new("/t/deps/mcts-1"));
+        assert_eq!(
+            (found.path.as_path(), found.folder.as_path()),
+            (Path::new("/t/deps/mcts-1"), Path::new("/w/tests"))
+        );
 
-        let unit = r#"{"package_id":"path+file:///w/xtask#0.1.0","target":{"kind":["bin"],"name":"xtask"},
+        let unit = r#"{"package_id":"path+file:///w/xtask#0.1.0","manifest_path":"/w/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},
             "profile":{"test":true},"executable":"/t/deps/xtask-1"}"#;
         assert_eq!(program(unit).unwrap().file_name(), "test-xtask-xtask");
         assert_eq!(program(&unit.replace("true", "false")), None);

@@ -31,7 +31,8 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let title = format!("SELF-PLAY, {SIMULATIONS} simulations an action, {PARALLEL} games side by side (wall time)");
     let mut table = Table::new(&title, 1, &headers);
     for precision in precisions.iter().copied().map(Some).chain([None]) {
-        let name = precision.map_or("uniform priors, no network".to_string(), |precision| format!("network, {precision}"));
+        let name =
+            precision.map_or("uniform priors, no network".to_string(), |precision| format!("network, {precision}"));
         bench.output.progress(&name);
         match measure(bench, precision, games) {
             Ok((report, alone)) => {
