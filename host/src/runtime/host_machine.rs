@@ -60,7 +60,8 @@ fn within_cgroups(machine: FreeMemory, mounted: &Path, cgroups: &str) -> FreeMem
             // `max` is no number.
             let Some(limit) = number(files.limit) else { continue };
             let stat = fs::read_to_string(root.join(group).join("memory.stat")).unwrap_or_default();
-            let page_cache = stat.lines().find_map(|line| line.strip_prefix(files.page_cache)?.trim().parse::<u64>().ok());
+            let page_cache =
+                stat.lines().find_map(|line| line.strip_prefix(files.page_cache)?.trim().parse::<u64>().ok());
             let used = number(files.used).unwrap_or(0).saturating_sub(page_cache.unwrap_or(0));
             least.total = least.total.min(limit);
             least.free = least.free.min(limit.saturating_sub(used));

@@ -59,11 +59,11 @@ impl<'a> Selection<'a> {
     ///
     /// # Errors
     /// As there.
-    pub(in crate::shogi) fn shard_of(&self, column_check: ColumnCheck) -> Result<Cow<'a, Shard>> {
+    pub(in crate::shogi) fn shard_of(&self, check: ColumnCheck) -> Result<Cow<'a, Shard>> {
         self.check()?;
         let shard = match self.parents {
             Some(parents) => Cow::Owned(self.shard.select(parents.iter().map(|&parent| parent as usize))?),
-            None if column_check == ColumnCheck::Done => return Ok(Cow::Borrowed(self.shard)),
+            None if check == ColumnCheck::Done => return Ok(Cow::Borrowed(self.shard)),
             None => Cow::Borrowed(self.shard),
         };
         shard.expect_columns()?;

@@ -14,6 +14,8 @@ use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-12 };
+/// NashConv is made of four sums, a value and a best response for each seat. Each goes over 20 deals with 9 ends, and an addition rounds what is below 5 chips.
+const SINGLE: Tolerance = Tolerance { abs: 4.0 * 20.0 * 9.0 * 5.0 * f32::EPSILON as f64, rel: 0.0 };
 
 fn rules() -> GameDef {
     GameDef::parse(&golden::text("cfr/ties/kuhn_5ranks_2raises.game")).expect("a definition")
@@ -37,7 +39,7 @@ fn options(engine: Engine) -> Options {
 /// All ways to solve the game without sampling in double precision.
 fn ways() -> Vec<(Device, Engine)> {
     let mut ways = vec![(Device::cpu(), Engine::Cpu), (Device::cpu(), Engine::Explicit)];
-    let engines = [Engine::Small, Engine::Explicit];
+    let engines = [Engine::Small, Engine::Explicit, Engine::Subset];
     ways.extend(kernel_devices().into_iter().flat_map(|device| engines.map(|engine| (device.clone(), engine))));
     ways
 }
@@ -50,10 +52,35 @@ fn solver(device: &Device, engine: Engine) -> Solver {
 fn all_engines_agree_until_a_tie_decides() {
     let first = floats(&exact()["nash_conv"])[0];
     for (device, engine) in ways() {
+        for (precision, tolerance) in [(Precision::F64, DOUBLE), (Precision::F32, SINGLE)] {
+            let options = Options { precision, ..options(engine) };
+            let mut solver = Solver::builder(rules()).options(options).build(&device).expect("an engine");
+            run_on(&mut solver, 1).expect("an iteration");
+            let found = solver.exploitability().expect("a measure").nash_conv;
+            close(&format!("{engine} in {precision} on {device}"), &[found], &[first], tolerance);
+        }
+    }
+}
+
+/// Best responses of any profile enclose the game's value: the first seat can win no more than its own against the second's strategy, and no less than the second's leaves it.
+#[test]
+fn the_value_of_the_game_lies_within_nash_conv() {
+    /// Sums in double precision.
+    const ROUNDING: f64 = 1e-9;
+    let options = Options { algorithm: Algorithm::CfrPlus, ..options(Engine::Explicit) };
+    let mut good = Solver::builder(rules()).options(options).build(&Device::cpu()).expect("an engine");
+    run_on(&mut good, 1000).expect("iterations");
+    let good = good.exploitability().expect("a measure");
+    let (least, most) = (-good.best_response[1], good.best_response[0]);
+    for (device, engine) in ways() {
         let mut solver = solver(&device, engine);
-        run_on(&mut solver, 1).expect("an iteration");
-        let found = solver.exploitability().expect("a measure").nash_conv;
-        close(&format!("{engine} on {device}"), &[found], &[first], DOUBLE);
+        for n in [1, 9, 90] {
+            run_on(&mut solver, n).expect("iterations");
+            let found = solver.exploitability().expect("a measure");
+            let (value, reach) = (found.value[0], found.nash_conv + ROUNDING);
+            let what = format!("{engine} on {device} after {}: {value} ± {reach}", found.iteration);
+            assert!(value - reach <= most && least <= value + reach, "{what}, the game's is in {least}..{most}");
+        }
     }
 }
 

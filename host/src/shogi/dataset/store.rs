@@ -82,17 +82,17 @@ impl Dataset {
         if !folder.is_dir() || !path.exists() {
             return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
         }
-        let mut named = ShardList::read(&path)?;
+        let mut list = ShardList::read(&path)?;
         for _ in 1..TRIES {
-            let found = read_set(folder, &path, &named.bytes);
+            let found = read_set(folder, &path, &list.bytes);
             // Shards that are gone belong to a set that a writer has replaced since it was named.
             let now = if found.is_err() { ShardList::read(&path)? } else { return found };
-            if now.is_same_file(&named) {
+            if now.is_same_file(&list) {
                 return found;
             }
-            named = now;
+            list = now;
         }
-        read_set(folder, &path, &named.bytes)
+        read_set(folder, &path, &list.bytes)
     }
 }
 

@@ -24,7 +24,7 @@ pub(in crate::shogi) trait Learn: Send {
     /// One pass over parents with the present weights: their totals. With `gradient`, the gradient becomes the sum over these parents.
     ///
     /// An engine may keep what it has copied of a shard, and know it again by its address: see [`forget`](Self::forget).
-    fn pass(&mut self, parts: &[Selection<'_>], column_check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals>;
+    fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals>;
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
     fn forget(&mut self) -> Result<()> {
         Ok(())

@@ -86,8 +86,14 @@ pub(super) struct Best {
 
 impl Course<'_> {
     /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
-    pub fn totals(&mut self, parts: &[Selection<'_>], column_check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals> {
-        let totals = agree(self.ranks, self.engine.pass(parts, column_check, loss, gradient))?;
+    pub fn totals(
+        &mut self,
+        parts: &[Selection<'_>],
+        check: ColumnCheck,
+        loss: &Loss,
+        gradient: bool,
+    ) -> Result<Totals> {
+        let totals = agree(self.ranks, self.engine.pass(parts, check, loss, gradient))?;
         let totals = self.sum_of_ranks(totals)?;
         if gradient {
             agree(self.ranks, bound::check(&totals, loss.a, parts))?;

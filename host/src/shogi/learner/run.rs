@@ -378,8 +378,8 @@ impl<'a> Learner<'a> {
         let part = |(at, shard)| Selection { shard, parents: parents(at) };
         let parts: Vec<Selection<'_>> = shards.into_iter().enumerate().map(part).collect();
         // What this rank learns from was checked when it was built; leaves are new.
-        let column_check = if leaves.is_some() { ColumnCheck::Needed } else { ColumnCheck::Done };
-        let totals = course.totals(&parts, column_check, &loss, gradient);
+        let check = if leaves.is_some() { ColumnCheck::Needed } else { ColumnCheck::Done };
+        let totals = course.totals(&parts, check, &loss, gradient);
         (course.train, course.held_out) = (train, held_out);
         totals
     }

@@ -120,10 +120,10 @@ impl Learn for CpuEngine {
         Ok(())
     }
 
-    fn pass(&mut self, parts: &[Selection<'_>], column_check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals> {
+    fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
         let shards =
-            self.within(|_| parts.iter().map(|part| part.shard_of(column_check)).collect::<Result<Vec<Cow<'_, Shard>>>>())?;
+            self.within(|_| parts.iter().map(|part| part.shard_of(check)).collect::<Result<Vec<Cow<'_, Shard>>>>())?;
         let set = set(self.features);
         let loss = reference::Loss { a: loss.a, window: loss.window, siblings: loss.siblings, seed: loss.seed };
         let totals = self.within(|parts| {
