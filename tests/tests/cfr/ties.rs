@@ -154,7 +154,7 @@ fn rounding_decides_at_exact_ties_alone_and_the_bound_holds() {
         assert_eq!(seen, ties.len(), "{device}");
         // A seat's average regret is at most the sum of the sets' positive ones. With alternating updates the second seat met strategies that are one iteration further than those of
         // the average: they differ by the first and the last, 10 chips at most, and a seat's update does not make it win less (Burch, Moravčík and Schmid, 2019).
-        let holds = |engine, found: f64, regrets: Vec<f64>| {
+        let holds = |engine: Engine, found: f64, regrets: Vec<f64>| {
             let positive: f64 = regrets.iter().filter(|&&regret| regret > 0.0).sum();
             let most = (positive + 10.0) / f64::from(ITERATIONS);
             assert!(found <= most, "{engine} on {device}: {found}, at most {most}");
