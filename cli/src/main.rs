@@ -6,8 +6,8 @@
 //! warpplay device
 //! ```
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 1 everything
-//! else, with one line on stderr.
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130
+//! ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 
 #[cfg(feature = "azero")]
 mod azero;

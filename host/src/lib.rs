@@ -102,6 +102,7 @@ pub use runtime::checkpoint::Checkpoint;
 pub use runtime::device::Device;
 pub use runtime::error::{Error, Result};
 pub use runtime::event::Event;
+pub use runtime::fnv::Fnv;
 pub use runtime::graph::Graph;
 pub use runtime::info::{Backend, DeviceInfo, FreeMemory};
 pub use runtime::input_file;

@@ -19,7 +19,7 @@
 //! checks what must hold: policies sum to 1 and illegal actions have none, games end by the rules, records replay.
 //!
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far (`analyse` alone writes nothing then, and fails); 2 a wrong command line or
-//! an option that is not allowed; 1 everything else, with one line on stderr.
+//! an option that is not allowed; 130 ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 //!
 //! # Paper
 //! Paul and Xu, "Parallelizing Convolutional Networks for Faster AlphaZero Inference"; the game and the network are OpenSpiel's.

@@ -59,7 +59,7 @@ struct Verified {
 /// Whether the file's first line has visits of a search. What cannot be read, and what is no file, is left to the reader of games to report.
 fn is_self_play(path: &std::path::Path) -> bool {
     use std::io::BufRead;
-    if input_file::expect(path).is_err() {
+    if input_file::expect_file(path).is_err() {
         return false;
     }
     let Ok(file) = std::fs::File::open(path) else { return false };

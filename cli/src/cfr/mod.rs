@@ -17,7 +17,7 @@
 //! best response is worth less than the strategy it answers, all numbers are finite, and what two players win sums to 0 where nobody takes a share.
 //!
 //! The memory that a solve needs is said before it is taken. Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong
-//! command line or an option that is not allowed; 1 everything else, with one line on stderr.
+//! command line or an option that is not allowed; 130 ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 //!
 //! # Paper
 //! Reis, "A GPU implementation of Counterfactual Regret Minimization" (2015); the algorithms' own papers stand at `warpplay::cfr::Algorithm`.

@@ -21,7 +21,7 @@ const SAME_SIGNAL: Duration = Duration::from_millis(300);
 /// Time between two looks at the flag while nothing is typed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// From now on Ctrl-C (and SIGTERM, SIGHUP) only sets a flag.
+/// From now on Ctrl-C (and SIGTERM, SIGHUP) sets a flag, which the work looks at; within [`without_results`], and where a second one comes later, it ends the program with exit code 130.
 ///
 /// # Errors
 /// The operating system refuses the handler.

@@ -33,7 +33,7 @@ pub fn seconds(seconds: f64) -> String {
 pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
-        // Formatting knows no wider columns.
+        // `format!` limits widths to `u16::MAX`.
         cells.chain([head[at].chars().count()]).max().unwrap_or(0).min(u16::MAX.into())
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();

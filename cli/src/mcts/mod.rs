@@ -15,8 +15,8 @@
 //! action has more wins and draws than visits, and the best action is the best by the final rule. A search that breaks
 //! this is an error.
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line; 1 everything
-//! else, with one line on stderr. A replay that was stopped or found a difference ends with 1.
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line; 130 ended at once
+//! by Ctrl-C; 1 everything else, with one line on stderr. A replay that was stopped or found a difference ends with 1.
 
 mod analyse;
 mod args;

@@ -15,7 +15,7 @@
 //! classified. A training that breaks this is an error.
 //!
 //! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far and a checkpoint; 2 a wrong command line or an option that is not
-//! allowed; 1 everything else, with one line on stderr.
+//! allowed; 130 ended at once by Ctrl-C; 1 everything else, with one line on stderr.
 //!
 //! # Paper
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification".

@@ -6,8 +6,8 @@ use anyhow::Result;
 use warpplay::Error;
 use warpplay::mlp::{Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split};
 
-use crate::common::Usage;
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
+use crate::common::{self, Usage};
 
 /// What is not given is as in [`Options::default`], or as in the checkpoint that is resumed.
 #[derive(clap::Args, Clone, Debug)]
@@ -184,7 +184,8 @@ impl TrainFlags {
             }
             Some(HeldOut::Path(folder)) => {
                 options.held_out = 0;
-                Ok(Some(Arc::new(Dataset::load_split(folder, Split::Test, Some(train.n_classes()))?)))
+                let load = || Dataset::load_split(folder, Split::Test, Some(train.n_classes()));
+                Ok(Some(Arc::new(common::without_results(load)?)))
             }
             Some(HeldOut::Number(_)) | None => Ok(None),
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use warpplay::cfr::GameDef;
 use warpplay_papers::cfr_thesis::published::Variant;
-use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, items_of};
+use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, block_sizes, items_of};
 
 use super::items::ItemFlags;
 
@@ -32,8 +32,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: u32,
 
-    /// Threads of a block: 32, 64, 128, 256; the dissertation used 64
-    #[arg(long, value_name = "N", default_value_t = Options::default().block, value_parser = block)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Options::default().block,
+        value_parser = block,
+        help = format!("Threads of a block: {}; the dissertation used 64", block_sizes())
+    )]
     pub block: u32,
 
     /// Longest time of one run in seconds: points that would take longer are left out, and that is said
@@ -46,7 +51,7 @@ pub struct Args {
 
 fn block(text: &str) -> Result<u32, String> {
     let block = text.parse().ok().filter(|block| BLOCK_SIZES.contains(block));
-    block.ok_or_else(|| format!("allowed are {BLOCK_SIZES:?}"))
+    block.ok_or_else(|| format!("allowed are {}", block_sizes()))
 }
 
 /// Runs the command.
@@ -98,6 +103,6 @@ mod tests {
             let thesis = Thesis::new(Settings { options, ..Settings::default() });
             assert_eq!(block(&size.to_string()).is_ok(), thesis.is_ok(), "{size}");
         }
-        assert_eq!(block("48"), Err("allowed are [32, 64, 128, 256]".to_string()));
+        assert_eq!(block("48"), Err("allowed are 32, 64, 128 or 256".to_string()));
     }
 }

@@ -113,7 +113,7 @@ impl Source {
                 "--limit, --game-range, --plies or --shard without --records: the games of --quick are taken whole";
             return Err(Usage(text.into()).into());
         }
-        Data::timed("100 games of the program".as_ref(), || Ok(games()?))
+        Data::timed("100 games of the program".as_ref(), || Ok(common::without_results(games)?))
     }
 }
 

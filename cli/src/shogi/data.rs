@@ -41,7 +41,7 @@ impl Data {
                 let text = "--data with --limit, --game-range, --plies or --shard: a data set holds what was chosen when it was built";
                 Err(Usage(format!("{text} ({})", data.display())).into())
             }
-            (None, Some(data)) => Self::timed(data, || Ok(Dataset::open(data)?)),
+            (None, Some(data)) => Self::timed(data, || Ok(common::without_results(|| Dataset::open(data))?)),
             _ => Err(Usage("either --records or --data is needed".into()).into()),
         }
     }
@@ -104,7 +104,7 @@ impl Data {
     /// Those of the library.
     pub fn of_games(games: &Path, part: &PartFlags) -> Result<Self> {
         let builder = builder(part)?;
-        Self::timed(games, || Ok(builder.build(&records::read(games)?)?))
+        Self::timed(games, || Ok(common::without_results(|| builder.build(&records::read(games)?))?))
     }
 
     /// Reads with a clock.
@@ -112,13 +112,11 @@ impl Data {
     /// # Errors
     /// Those of reading.
     pub fn timed(path: &Path, read: impl FnOnce() -> Result<Dataset>) -> Result<Self> {
-        common::without_results(|| {
-            let start = Instant::now();
-            let dataset = read()?;
-            let seconds = start.elapsed().as_secs_f64();
-            let facts = dataset.facts();
-            Ok(Self { dataset, facts, source: path.display().to_string(), seconds })
-        })
+        let start = Instant::now();
+        let dataset = read()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let facts = dataset.facts();
+        Ok(Self { dataset, facts, source: path.display().to_string(), seconds })
     }
 
     /// What was left out, on stderr. Nothing more can be done if that is closed.

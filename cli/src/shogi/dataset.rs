@@ -36,11 +36,12 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     }
     let mut held_out = None;
     let data = Data::timed(&args.games.records, || {
-        let mut records = records::read(&args.games.records)?;
+        let mut records = common::without_results(|| records::read(&args.games.records))?;
         let share = match &args.held_out {
             Some(part) => data::share_of(part, records.games.iter().map(|game| game.hash()))?,
             None => None,
         };
+        // What is written is written to its end: a held-out set without the other is of no use.
         if let (Some(share), Some(folder)) = (share, &args.held_out_dir) {
             let (train, test) = records.split(share)?;
             held_out = Some((builder.write(&test, folder)?, folder.display()));

@@ -14,8 +14,8 @@
 //! games held out first far more often than the values of the pieces alone. After every run the program checks what must hold whatever was learnt: objectives lie between 0
 //! and 1, shares too, and all values are finite. A result that breaks this is an error.
 //!
-//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 1 everything else,
-//! with one line on stderr.
+//! Exit codes: 0 done, also when Ctrl-C ended it early, with the result so far; 2 a wrong command line or an option that is not allowed; 130 ended at once by
+//! Ctrl-C; 1 everything else, with one line on stderr.
 
 mod analyse;
 mod args;

@@ -183,7 +183,7 @@ struct RecordedGame {
 /// # Errors
 /// [`Error::File`] with the line for the first thing that differs, naming the ply and what was expected; for a file that cannot be read or has no games.
 pub fn replay(path: &Path) -> Result<ReplayedGames> {
-    input_file::expect(path)?;
+    input_file::expect_file(path)?;
     let file = File::open(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
     let mut found = ReplayedGames::default();
     for (number, line) in (1u64..).zip(BufReader::new(file).lines()) {

@@ -93,7 +93,7 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn open(path: &'a Path) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
-        input_file::expect(path)?;
+        input_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
         let stored = file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);

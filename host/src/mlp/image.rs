@@ -26,7 +26,7 @@ pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: b
     let path = path.as_ref();
     let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
     // It is opened twice, and a pipe would wait for somebody to write.
-    input_file::expect(path)?;
+    input_file::expect_file(path)?;
     let mut first = Vec::with_capacity(SIGNATURE.len());
     let mut file = File::open(path).map_err(failed)?;
     file.by_ref().take(SIGNATURE.len() as u64).read_to_end(&mut first).map_err(failed)?;

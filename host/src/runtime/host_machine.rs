@@ -19,7 +19,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// Free and total memory, as far as the groups that the process belongs to may use it; where the system does not tell, as much as can be addressed.
+/// Free and total memory within the memory limits of the process's control groups (cgroups); where the system does not tell, as much as can be addressed.
 pub(crate) fn memory() -> FreeMemory {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let bytes = |key| {
@@ -28,30 +28,30 @@ pub(crate) fn memory() -> FreeMemory {
     };
     let total = bytes("MemTotal").unwrap_or(isize::MAX as u64);
     let machine = FreeMemory { free: bytes("MemAvailable").unwrap_or(total).min(total), total };
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    within_groups(machine, Path::new("/sys/fs/cgroup"), &groups)
+    let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    within_cgroups(machine, Path::new("/sys/fs/cgroup"), &cgroups)
 }
 
-/// Files of a control group: what it may use, what it uses, and the line of `memory.stat` with the part of that which is copies of files, given up where memory is short.
+/// Files of a control group (cgroup): its limit, what it uses, and the line of `memory.stat` with the inactive part of the page cache, which the kernel reclaims where memory is short.
 struct GroupFiles {
     limit: &'static str,
     used: &'static str,
-    copies: &'static str,
+    page_cache: &'static str,
 }
 
-const VERSION_1: GroupFiles =
-    GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", copies: "total_inactive_file" };
-const VERSION_2: GroupFiles = GroupFiles { limit: "memory.max", used: "memory.current", copies: "inactive_file" };
+const CGROUP_V1: GroupFiles =
+    GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", page_cache: "total_inactive_file" };
+const CGROUP_V2: GroupFiles = GroupFiles { limit: "memory.max", used: "memory.current", page_cache: "inactive_file" };
 
-/// What control groups leave of a machine's memory: a container's limit is one. `groups` is `/proc/self/cgroup`, lines of `number:controllers:path`.
-fn within_groups(machine: FreeMemory, mounted: &Path, groups: &str) -> FreeMemory {
+/// A machine's memory within the memory limits of the process's control groups (cgroups): a container's limit is one. `cgroups` is the text of `/proc/self/cgroup`, lines of `number:controllers:path`.
+fn within_cgroups(machine: FreeMemory, mounted: &Path, cgroups: &str) -> FreeMemory {
     let mut least = machine;
-    for line in groups.lines() {
+    for line in cgroups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let (root, files) = match controllers {
-            "" => (mounted.to_path_buf(), VERSION_2),
-            names if names.split(',').any(|name| name == "memory") => (mounted.join("memory"), VERSION_1),
+            "" => (mounted.to_path_buf(), CGROUP_V2),
+            names if names.split(',').any(|name| name == "memory") => (mounted.join("memory"), CGROUP_V1),
             _ => continue,
         };
         // Limits of the groups above hold too. Within a container the path may be that outside of it, and only the root is there.
@@ -60,8 +60,9 @@ fn within_groups(machine: FreeMemory, mounted: &Path, groups: &str) -> FreeMemor
             // `max` is no number.
             let Some(limit) = number(files.limit) else { continue };
             let stat = fs::read_to_string(root.join(group).join("memory.stat")).unwrap_or_default();
-            let copies = stat.lines().find_map(|line| line.strip_prefix(files.copies)?.trim().parse::<u64>().ok());
-            let used = number(files.used).unwrap_or(0).saturating_sub(copies.unwrap_or(0));
+            let page_cache =
+                stat.lines().find_map(|line| line.strip_prefix(files.page_cache)?.trim().parse::<u64>().ok());
+            let used = number(files.used).unwrap_or(0).saturating_sub(page_cache.unwrap_or(0));
             least.total = least.total.min(limit);
             least.free = least.free.min(limit.saturating_sub(used));
         }
@@ -108,8 +109,8 @@ mod tests {
     fn limits_of_groups_hold_where_they_are_less_than_the_machine_has() {
         let folder = tempfile::tempdir().unwrap();
         let machine = FreeMemory { free: 900, total: 1000 };
-        let within = |groups: &str| {
-            let FreeMemory { free, total } = within_groups(machine, folder.path(), groups);
+        let within = |cgroups: &str| {
+            let FreeMemory { free, total } = within_cgroups(machine, folder.path(), cgroups);
             (free, total)
         };
         let write = |group: &str, files: &[(&str, &str)]| {

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// [`Error::File`] with the path and the reason.
-pub fn expect(path: &Path) -> Result<()> {
+pub fn expect_file(path: &Path) -> Result<()> {
     if fs::metadata(path).map_err(|error| failed(path, &error))?.is_file() {
         return Ok(());
     }
@@ -24,7 +24,7 @@ pub fn expect(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::File`] with the path and the reason.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    expect(path)?;
+    expect_file(path)?;
     fs::read(path).map_err(|error| failed(path, &error))
 }
 
@@ -41,9 +41,9 @@ pub fn read_text(path: &Path) -> Result<String> {
 /// # Errors
 /// As [`read_text`], and for a larger file.
 pub fn read_short_text(path: &Path, most: u64) -> Result<String> {
-    expect(path)?;
+    expect_file(path)?;
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
     read.map_err(|error| failed(path, &error))?;
     if bytes.len() as u64 > most {
         let reason = format!("cannot be read: it has more than {most} bytes, the most allowed");
@@ -92,6 +92,8 @@ mod tests {
         assert_eq!(text(b"1234").as_deref(), Ok("1234"));
         assert!(text(b"12345").unwrap_err().ends_with("it has more than 4 bytes, the most allowed"));
         assert!(text(b"1\n\xFF").unwrap_err().ends_with("text, line 2: is no text in UTF-8"));
+        fs::write(&path, b"12345").unwrap();
+        assert_eq!(read_short_text(&path, u64::MAX).unwrap(), "12345");
         for path in [folder.path(), Path::new("/dev/zero")] {
             let error = read_text(path).unwrap_err().to_string();
             assert!(error.contains("expected a file"), "{error}");

@@ -10,7 +10,7 @@
 //! | `module`, `launch` | kernels: loaded by name, launched with arguments of their types |
 //! | `precision`, `progress`, `named`, `setters`, `threads` | words that families share |
 //! | `memory` | what a piece of work needs, and the one check that it is there |
-//! | `input_file`, `folder_lock` | files that are read, and folders that one process at a time writes to |
+//! | `input_file`, `folder_lock`, `same_file` | files that are read, and folders that one process at a time writes to |
 //! | `checkpoint`, `keep`, `sealed`, `tensors`, `atomic_file`, `fnv` | files that are written whole or not at all, and known as damaged when they are |
 
 pub(crate) mod atomic_file;
@@ -46,6 +46,7 @@ pub(crate) mod named;
 pub(crate) mod pinned;
 pub(crate) mod precision;
 pub(crate) mod progress;
+pub(crate) mod same_file;
 pub(crate) mod sealed;
 pub(crate) mod setters;
 #[allow(unsafe_code)]

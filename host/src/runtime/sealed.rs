@@ -122,9 +122,7 @@ fn seal(bytes: &mut [u8]) -> Option<([u8; DIGITS], u64)> {
     let range = digits_range(bytes)?;
     let digits = <[u8; DIGITS]>::try_from(&bytes[range.clone()]).ok()?;
     bytes[range].fill(b'0');
-    let mut sum = Fnv::default();
-    sum.add(bytes);
-    Some((digits, sum.value()))
+    Some((digits, Fnv::of(bytes)))
 }
 
 /// Puts the digits of a sum where they belong.

@@ -1,10 +1,8 @@
 //! Whether the sums of a gradient fit into the 64 bits that they are kept in.
 //!
-//! A sum is Σ slope (f(c) − f(0)) over the siblings `c` of all parents, `f` being how often a position has the weight's feature (for the side that moved, less for the other).
+//! A sum is Σ slope (f(c) − f(0)) over the siblings `c` of all parents; `f` is the count of the weight's feature for the side that moved minus that for the other side.
 //! With `n` siblings whose T are `j` on average, Σ slope = a Σ T (1 − T) ≤ a n j (1 − j), since T (1 − T) is concave. So a sum is at most a n j (1 − j) times the most that
 //! `f` of two children of a parent can differ by.
-
-use rayon::prelude::*;
 
 use super::loss::Totals;
 use super::selection::Selection;
@@ -14,7 +12,7 @@ use crate::{Error, Result};
 const ONE: f64 = warpplay_gpu::shogi::fixed::ONE;
 /// What 64 bits hold of it, 2²⁷.
 const MOST: f64 = (1u64 << 63) as f64 / ONE;
-/// Most that the features of two positions differ by: 18 pawns of one side and of the other. A feature that names squares or kings is there once for each side.
+/// Most that `f` of two positions differs by: 18 pawns of one side and of the other. A feature that names squares or kings is there once for each side.
 const MOST_FEATURES: u32 = 36;
 
 /// Most that Σ slope is, a rounding of half a unit for each sibling included.
@@ -29,20 +27,19 @@ fn slopes(totals: &Totals, a: f64) -> f64 {
 }
 
 /// Whether every sum of the gradient fits, whatever the positions are.
-pub(super) fn always_fits(totals: &Totals, a: f64) -> bool {
+fn always_fits(totals: &Totals, a: f64) -> bool {
     slopes(totals, a) * f64::from(MOST_FEATURES) < MOST
 }
 
-/// Makes sure that every sum of the gradient over `parts`, which has these totals, fits: looks at how much changes from a parent to its children.
+/// Makes sure that every sum of the gradient over `parts`, which has these totals, fits. Where it might not, what counts is how much changes from a parent to its children.
 ///
 /// # Errors
 /// [`Error::Shape`] for so many children that one may not.
-pub(super) fn expect_fit(totals: &Totals, a: f64, parts: &[Selection<'_>]) -> Result<()> {
-    let changes = |part: &Selection<'_>| {
-        let firsts = &*part.shard.first_change;
-        firsts.par_windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0)
-    };
-    let most_changes = parts.iter().map(changes).max().unwrap_or(0);
+pub(super) fn check(totals: &Totals, a: f64, parts: &[Selection<'_>]) -> Result<()> {
+    if always_fits(totals, a) {
+        return Ok(());
+    }
+    let most_changes = parts.iter().map(|part| part.shard.first_change.largest_step()).max().unwrap_or(0);
     // A slot that changes takes a piece away from one side and may give it to the other; both children differ from their parent.
     let differ = most_changes.saturating_mul(4).clamp(2, MOST_FEATURES);
     let most = slopes(totals, a) * f64::from(differ);
@@ -50,8 +47,9 @@ pub(super) fn expect_fit(totals: &Totals, a: f64, parts: &[Selection<'_>]) -> Re
         return Ok(());
     }
     let fits = (totals.children as f64 * MOST / most) as u64;
-    let allowed =
-        format!("at most about {fits}, so that sums fit into 64 bits: take mini-batches, or less steep a sigmoid");
+    let allowed = format!(
+        "at most about {fits}, so that sums fit into 64 bits: use mini-batches (`batch`) or a smaller slope `a`"
+    );
     Err(Error::shape("children that a gradient is summed over", allowed, totals.children))
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
 
 use super::mapped::Mapping;
 use crate::Result;
@@ -53,7 +55,11 @@ impl sealed::Cell for [u16; 40] {
 ///
 /// A reference costs a few instructions more than one to a vector's slice: inner loops take the slice once, before they begin.
 #[derive(Clone)]
-pub struct Column<T>(Memory<T>);
+pub struct Column<T> {
+    memory: Memory<T>,
+    /// What [`largest_step`](Self::largest_step) found; forgotten when the cells may change.
+    largest_step: OnceLock<u32>,
+}
 
 #[derive(Clone)]
 enum Memory<T> {
@@ -61,11 +67,17 @@ enum Memory<T> {
     Mapped(Arc<Mapping>, Range<usize>),
 }
 
+impl<T> Column<T> {
+    const fn new(memory: Memory<T>) -> Self {
+        Self { memory, largest_step: OnceLock::new() }
+    }
+}
+
 impl<T: Cell> Column<T> {
     /// The bytes `range` of a mapped file; `None` where the file has no such bytes, or they are no cells.
     pub(super) fn mapped(mapping: &Arc<Mapping>, range: Range<usize>) -> Option<Self> {
         mapping.get(range.clone()).and_then(T::cells)?;
-        Some(Self(Memory::Mapped(Arc::clone(mapping), range)))
+        Some(Self::new(Memory::Mapped(Arc::clone(mapping), range)))
     }
 
     /// Makes sure that the file that it lies in is still whole.
@@ -73,7 +85,7 @@ impl<T: Cell> Column<T> {
     /// # Errors
     /// [`Error::File`](crate::Error::File) for one that was cut short since it was opened.
     pub(super) fn expect_whole(&self) -> Result<()> {
-        match &self.0 {
+        match &self.memory {
             Memory::Owned(_) => Ok(()),
             Memory::Mapped(mapping, _) => mapping.expect_whole(),
         }
@@ -88,10 +100,11 @@ impl<T: Cell> Column<T> {
 impl<T: Cell> Column<T> {
     /// The cells as a vector that can grow; a mapped column is copied into memory first.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
-        if matches!(self.0, Memory::Mapped(..)) {
-            self.0 = Memory::Owned(self.to_vec());
+        self.largest_step = OnceLock::new();
+        if matches!(self.memory, Memory::Mapped(..)) {
+            self.memory = Memory::Owned(self.to_vec());
         }
-        match &mut self.0 {
+        match &mut self.memory {
             Memory::Owned(cells) => cells,
             Memory::Mapped(..) => unreachable!("a mapped column has just become an owned one"),
         }
@@ -100,6 +113,18 @@ impl<T: Cell> Column<T> {
     /// Adds a cell.
     pub fn push(&mut self, cell: T) {
         self.to_mut().push(cell);
+    }
+}
+
+impl Column<u32> {
+    /// The most that a cell is above the one before it: in a column of firsts, the most that belongs to one row. Looks at all cells once, and again when they have changed.
+    pub(super) fn largest_step(&self) -> u32 {
+        if let Some(&known) = self.largest_step.get() {
+            return known;
+        }
+        // Not within the lock: a thread that waits for parallel work may be given some that asks the same.
+        let found = self.par_windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0);
+        *self.largest_step.get_or_init(|| found)
     }
 }
 
@@ -113,7 +138,7 @@ impl<T: Cell> Deref for Column<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        match &self.0 {
+        match &self.memory {
             Memory::Owned(cells) => cells,
             // That there are such cells was checked when the column was made, and a mapping never moves or shrinks.
             Memory::Mapped(mapping, range) => mapping.get(range.clone()).and_then(T::cells).unwrap_or_default(),
@@ -123,13 +148,13 @@ impl<T: Cell> Deref for Column<T> {
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Self(Memory::Owned(Vec::new()))
+        Self::new(Memory::Owned(Vec::new()))
     }
 }
 
 impl<T> From<Vec<T>> for Column<T> {
     fn from(cells: Vec<T>) -> Self {
-        Self(Memory::Owned(cells))
+        Self::new(Memory::Owned(cells))
     }
 }
 
@@ -158,3 +183,23 @@ impl<T: Cell + PartialEq> PartialEq for Column<T> {
 }
 
 impl<T: Cell + Eq> Eq for Column<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_step_is_that_of_the_present_cells() {
+        let mut column = Column::from(vec![0u32, 2, 7, 6]);
+        assert_eq!(column.largest_step(), 5);
+        assert_eq!(column.clone().largest_step(), 5);
+        column.push(15);
+        assert_eq!(column.largest_step(), 9);
+        column.extend([30]);
+        assert_eq!(column.largest_step(), 15);
+        column.to_mut().truncate(2);
+        assert_eq!(column.largest_step(), 2);
+        assert_eq!(Column::from(vec![7u32]).largest_step(), 0);
+        assert_eq!(Column::<u32>::default().largest_step(), 0);
+    }
+}

@@ -21,8 +21,8 @@ impl Loss {
     /// # Errors
     /// [`Error::Option`] names the number.
     pub fn check(&self) -> Result<()> {
-        // Terms of the gradient are at most a / 4 and counted in multiples of 2⁻³⁶. Up to this slope the sums over some 200,000 children fit into 64 bits whatever they are; `bound` tells
-        // for more.
+        // Terms of the gradient are at most a / 4 and counted in multiples of 2⁻³⁶. Up to this slope the sums over some 200,000 children fit into 64 bits for any positions; beyond
+        // that `bound` checks.
         if !(self.a > 0.0 && self.a <= 64.0) {
             return Err(Error::option("a", self.a, "above 0, at most 64"));
         }

@@ -26,7 +26,7 @@ impl Mapping {
     /// [`Error::File`] with the path and the system's reason.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
-        input_file::expect(path)?;
+        input_file::expect_file(path)?;
         let file = File::open(path).map_err(failed)?;
         // SAFETY: the map is read-only and private to this value. What remains is that another program cuts or overwrites the file while it is mapped; this
         // library never does (files are written under a new name, synced, and renamed), the documentation of data sets forbids it to others, and `expect_whole` finds a

@@ -14,13 +14,13 @@ pub struct Selection<'a> {
     pub parents: Option<&'a [u32]>,
 }
 
-/// Whether somebody has found before that the columns of a shard belong together.
+/// Whether a shard's columns are still to be checked ([`Shard::expect_columns`]) before anything follows their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::shogi) enum Columns {
-    /// They do, and nobody has changed them since: shards that a learner has borrowed.
-    Checked,
-    /// To be looked at before anything follows their indices.
-    Unchecked,
+pub(in crate::shogi) enum ColumnCheck {
+    /// They were checked, and have not changed since: shards that a learner has borrowed.
+    Done,
+    /// To be checked.
+    Needed,
 }
 
 impl<'a> From<&'a Shard> for Selection<'a> {
@@ -52,18 +52,18 @@ impl<'a> Selection<'a> {
     /// # Errors
     /// [`Error::Shape`] as [`check`](Self::check), or for columns that do not.
     pub fn to_shard(&self) -> Result<Cow<'a, Shard>> {
-        self.shard_of(Columns::Unchecked)
+        self.shard_of(ColumnCheck::Needed)
     }
 
     /// As [`to_shard`](Self::to_shard); of a shard that was checked before, only a copy is looked at.
     ///
     /// # Errors
     /// As there.
-    pub(in crate::shogi) fn shard_of(&self, columns: Columns) -> Result<Cow<'a, Shard>> {
+    pub(in crate::shogi) fn shard_of(&self, check: ColumnCheck) -> Result<Cow<'a, Shard>> {
         self.check()?;
         let shard = match self.parents {
             Some(parents) => Cow::Owned(self.shard.select(parents.iter().map(|&parent| parent as usize))?),
-            None if columns == Columns::Checked => return Ok(Cow::Borrowed(self.shard)),
+            None if check == ColumnCheck::Done => return Ok(Cow::Borrowed(self.shard)),
             None => Cow::Borrowed(self.shard),
         };
         shard.expect_columns()?;
@@ -131,9 +131,9 @@ mod tests {
     fn columns_that_were_checked_are_not_checked_again() {
         let torn = Shard { pieces: vec![[0; 40]; 3].into(), ..Shard::default() };
         let whole = Selection::from(&torn);
-        assert!(matches!(whole.shard_of(Columns::Checked), Ok(Cow::Borrowed(_))));
-        assert!(whole.shard_of(Columns::Unchecked).is_err() && whole.to_shard().is_err());
+        assert!(matches!(whole.shard_of(ColumnCheck::Done), Ok(Cow::Borrowed(_))));
+        assert!(whole.shard_of(ColumnCheck::Needed).is_err() && whole.to_shard().is_err());
         // A copy is new.
-        assert!(Selection { parents: Some(&[1]), ..whole }.shard_of(Columns::Checked).is_err());
+        assert!(Selection { parents: Some(&[1]), ..whole }.shard_of(ColumnCheck::Done).is_err());
     }
 }

@@ -43,6 +43,8 @@ impl Shard {
         }
         rises("first_child", &self.first_child, children)?;
         rises("first_change", &self.first_change, changes)?;
+        // Found here, in the threads of whoever checks, for all passes that follow.
+        self.first_change.largest_step();
         (0..n).into_par_iter().with_min_len(1024).try_for_each(|parent| self.expect_parent(parent))?;
         let changes = self.changes.par_iter().enumerate().with_min_len(1 << 14);
         changes.try_for_each(|(at, &change)| expect_change(at, change))?;

@@ -6,7 +6,7 @@ use super::engines::learn::Learn;
 use super::features::FeatureSet;
 use super::loss::{Loss, Totals};
 use super::options::SparseOptions;
-use super::selection::{Columns, Selection};
+use super::selection::{ColumnCheck, Selection};
 use super::shard::Shard;
 use super::update::Update;
 use crate::runtime::setters::setters;
@@ -129,9 +129,9 @@ impl Sparse {
     /// # Errors
     /// As [`pass`](Self::pass); [`Error::Shape`](crate::Error::Shape) for a parent that there is not, or that is named twice.
     pub fn pass_some(&mut self, parts: &[Selection<'_>], loss: &Loss, gradient: bool) -> Result<Totals> {
-        let totals = self.engine.pass(parts, Columns::Unchecked, loss, gradient)?;
-        if gradient && !bound::always_fits(&totals, loss.a) {
-            bound::expect_fit(&totals, loss.a, parts)?;
+        let totals = self.engine.pass(parts, ColumnCheck::Needed, loss, gradient)?;
+        if gradient {
+            bound::check(&totals, loss.a, parts)?;
         }
         Ok(totals)
     }

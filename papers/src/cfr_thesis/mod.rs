@@ -49,7 +49,7 @@ pub mod sweep;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use items::{Settings, Thesis, items_of};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use options::{BLOCK_SIZES, Lists, Options, Program, Rows};
+pub use options::{BLOCK_SIZES, Lists, Options, Program, Rows, block_sizes};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use plan::Profile;
 #[cfg(not(target_arch = "nvptx64"))]

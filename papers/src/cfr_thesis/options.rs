@@ -54,6 +54,12 @@ named! {
 /// Threads of a block that the kernels take.
 pub const BLOCK_SIZES: [u32; 4] = [32, 64, 128, 256];
 
+/// [`BLOCK_SIZES`] as a text for errors and help: `32, 64, 128 or 256`.
+pub fn block_sizes() -> String {
+    let [sizes @ .., last] = BLOCK_SIZES.map(|size| size.to_string());
+    format!("{} or {last}", sizes.join(", "))
+}
+
 /// Options of a [`Run`](super::Run). The defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
@@ -102,7 +108,7 @@ impl Options {
     /// [`Error::Option`] for a value that is not allowed.
     pub(super) fn check(&self) -> Result<()> {
         if !BLOCK_SIZES.contains(&self.block) {
-            return Err(Error::option("block", self.block, "32, 64, 128 or 256"));
+            return Err(Error::option("block", self.block, block_sizes()));
         }
         if !(1..=1024).contains(&self.threads) {
             return Err(Error::option("threads", self.threads, "1 to 1024"));

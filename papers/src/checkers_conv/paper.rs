@@ -1,13 +1,13 @@
 //! The items that `warpplay papers checkers_conv` measures.
 
 use serde_json::json;
-use warpplay::Result;
 use warpplay::azero::Network;
+use warpplay::{Fnv, Result};
 
 use super::plan::Setup;
 use super::sheets::{checks, future, play, times};
 use super::{Baseline, Plan};
-use crate::experiment::{Item, Paper, Run, Sheet, Stop, fnv};
+use crate::experiment::{Item, Paper, Run, Sheet, Stop};
 
 /// All items, in the order of the paper.
 const ITEMS: [Item; 15] = [
@@ -118,7 +118,7 @@ fn times_of_library(baseline: &Baseline) -> String {
 
 /// FNV-1a of Fowler, Noll and Vo, 64 bits, in hexadecimal digits.
 fn checksum(bytes: &[u8]) -> String {
-    format!("{:016x}", fnv::hash(bytes.iter().copied()))
+    format!("{:016x}", Fnv::of(bytes))
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Journal {
     /// [`Error::File`] if it is no journal, is used by another process, or is of another publication, version, build, device or set of options: both values are named.
     pub fn resume(path: &Path, header: &Header) -> Result<Self> {
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be opened: {error}"));
-        input_file::expect(path)?;
+        input_file::expect_file(path)?;
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(path, &file)?;
         let mut bytes = fs::read(path).map_err(failed)?;

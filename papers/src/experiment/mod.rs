@@ -40,7 +40,6 @@
 //! ```
 
 mod figure;
-pub mod fnv;
 mod journal;
 mod report;
 mod run;

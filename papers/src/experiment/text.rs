@@ -2,7 +2,7 @@
 
 /// Most digits behind the point that a number has.
 const MOST_DIGITS: usize = 1074;
-/// Widest column that is aligned; formatting knows no wider ones.
+/// Widest column that is aligned: `format!` limits widths to `u16::MAX`.
 const WIDEST: usize = u16::MAX as usize;
 
 /// A number with its digits; without them whole numbers whole, others with four significant digits.
@@ -63,7 +63,7 @@ pub fn markdown(lines: &[Vec<String>], left: &[bool]) -> String {
 mod tests {
     use super::*;
 
-    /// A file of results may ask for more digits than formatting knows, or hold a text as long as it likes.
+    /// A file of results may ask for any number of digits, and hold a text of any length: `format!` panics beyond `u16::MAX`.
     #[test]
     fn absurd_digits_and_widths_are_no_panic() {
         assert_eq!(number(1.5, Some(usize::MAX)).len(), 2 + MOST_DIGITS);

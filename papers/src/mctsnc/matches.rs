@@ -1,9 +1,10 @@
 //! Matches, each game a measurement of its own: a tournament that is killed goes on with the next game, and a repetition makes the recorded steps.
 
+use warpplay::Fnv;
 use warpplay::mcts::contest::{Contestant, GameRecord, Played, PlayerOptions, Score, Scores, Side, play_game};
 use warpplay::mcts::{KernelSet, Notation};
 
-use crate::experiment::{Cell, Run, Stop, fnv};
+use crate::experiment::{Cell, Run, Stop};
 
 /// Plays a match from the start of the game, A first in even games; `key` names it in the journal. What each game took is its seconds, move by move.
 pub(super) fn play_match<G: KernelSet + Notation>(
@@ -41,7 +42,7 @@ pub(super) fn play_match<G: KernelSet + Notation>(
 /// Seed of a player in a game: 53 bits that depend on all of these. Every `seed` is allowed.
 pub(super) fn game_seed(seed: u64, key: &str, side: Side) -> u64 {
     // FNV-1a over the key, then SplitMix64's finaliser.
-    let mut z = fnv::hash(key.bytes()) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(side.index() as u64);
+    let mut z = Fnv::of(key.as_bytes()) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(side.index() as u64);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (z ^ (z >> 31)) >> 11

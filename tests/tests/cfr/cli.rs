@@ -518,9 +518,12 @@ fn without_measuring_everything_else_is_written() {
     scratch.ok("match n.strategy m.strategy --device cpu --json m.json --quiet");
     close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-9);
     assert!(scratch.json("m.json")["report"]["sampled"].is_null());
-    for line in ["match n.strategy m.strategy --precision f16", "exploitability n.strategy --precision f16"] {
-        let error = scratch.fails(2, &format!("{line} --device cpu"));
-        assert!(error.contains("option precision: f16 is not allowed (f32, f64 or i16)"), "{line}: {error}");
+    for line in ["match n.strategy m.strategy", "exploitability n.strategy"] {
+        for (precision, device) in [("f16", "cpu"), ("i16", "cpu"), ("i16", "simt")] {
+            let error = scratch.fails(2, &format!("{line} --precision {precision} --device {device}"));
+            let expected = format!("option precision: {precision} is not allowed (f32 or f64)");
+            assert!(error.contains(&expected), "{line}: {error}");
+        }
     }
     scratch.ok("solve --resume n.checkpoint --iterations 60 --device cpu --json r.json --quiet");
     assert_eq!(

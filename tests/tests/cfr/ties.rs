@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use warpplay::cfr::engines::SmallBatch;
+use warpplay::cfr::engines::{SmallBatch, SubsetSolver};
 use warpplay::cfr::layout::{Node, VectorGame};
 use warpplay::cfr::{Algorithm, BettingTree, Engine, GameDef, Options, Solver, Updates};
 use warpplay::{Device, Precision};
@@ -14,6 +14,8 @@ use warpplay_tests::tolerance::{Tolerance, close};
 
 /// Sums in another order.
 const DOUBLE: Tolerance = Tolerance { abs: 1e-12, rel: 1e-12 };
+/// NashConv is made of four sums, a value and a best response for each seat. Each goes over 20 deals with 9 ends, and an addition rounds what is below 5 chips.
+const SINGLE: Tolerance = Tolerance { abs: 4.0 * 20.0 * 9.0 * 5.0 * f32::EPSILON as f64, rel: 0.0 };
 
 fn rules() -> GameDef {
     GameDef::parse(&golden::text("cfr/ties/kuhn_5ranks_2raises.game")).expect("a definition")
@@ -37,7 +39,7 @@ fn options(engine: Engine) -> Options {
 /// All ways to solve the game without sampling in double precision.
 fn ways() -> Vec<(Device, Engine)> {
     let mut ways = vec![(Device::cpu(), Engine::Cpu), (Device::cpu(), Engine::Explicit)];
-    let engines = [Engine::Small, Engine::Explicit];
+    let engines = [Engine::Small, Engine::Explicit, Engine::Subset];
     ways.extend(kernel_devices().into_iter().flat_map(|device| engines.map(|engine| (device.clone(), engine))));
     ways
 }
@@ -50,10 +52,35 @@ fn solver(device: &Device, engine: Engine) -> Solver {
 fn all_engines_agree_until_a_tie_decides() {
     let first = floats(&exact()["nash_conv"])[0];
     for (device, engine) in ways() {
+        for (precision, tolerance) in [(Precision::F64, DOUBLE), (Precision::F32, SINGLE)] {
+            let options = Options { precision, ..options(engine) };
+            let mut solver = Solver::builder(rules()).options(options).build(&device).expect("an engine");
+            run_on(&mut solver, 1).expect("an iteration");
+            let found = solver.exploitability().expect("a measure").nash_conv;
+            close(&format!("{engine} in {precision} on {device}"), &[found], &[first], tolerance);
+        }
+    }
+}
+
+/// Best responses of any profile enclose the game's value: the first seat can win no more than its own against the second's strategy, and no less than the second's leaves it.
+#[test]
+fn the_value_of_the_game_lies_within_nash_conv() {
+    /// Sums in double precision.
+    const ROUNDING: f64 = 1e-9;
+    let options = Options { algorithm: Algorithm::CfrPlus, ..options(Engine::Explicit) };
+    let mut good = Solver::builder(rules()).options(options).build(&Device::cpu()).expect("an engine");
+    run_on(&mut good, 1000).expect("iterations");
+    let good = good.exploitability().expect("a measure");
+    let (least, most) = (-good.best_response[1], good.best_response[0]);
+    for (device, engine) in ways() {
         let mut solver = solver(&device, engine);
-        run_on(&mut solver, 1).expect("an iteration");
-        let found = solver.exploitability().expect("a measure").nash_conv;
-        close(&format!("{engine} on {device}"), &[found], &[first], DOUBLE);
+        for n in [1, 9, 90] {
+            run_on(&mut solver, n).expect("iterations");
+            let found = solver.exploitability().expect("a measure");
+            let (value, reach) = (found.value[0], found.nash_conv + ROUNDING);
+            let what = format!("{engine} on {device} after {}: {value} ± {reach}", found.iteration);
+            assert!(value - reach <= most && least <= value + reach, "{what}, the game's is in {least}..{most}");
+        }
     }
 }
 
@@ -127,10 +154,19 @@ fn rounding_decides_at_exact_ties_alone_and_the_bound_holds() {
         assert_eq!(seen, ties.len(), "{device}");
         // A seat's average regret is at most the sum of the sets' positive ones. With alternating updates the second seat met strategies that are one iteration further than those of
         // the average: they differ by the first and the last, 10 chips at most, and a seat's update does not make it win less (Burch, Moravčík and Schmid, 2019).
+        let holds = |engine: Engine, found: f64, regrets: Vec<f64>| {
+            let positive: f64 = regrets.iter().filter(|&&regret| regret > 0.0).sum();
+            let most = (positive + 10.0) / f64::from(ITERATIONS);
+            assert!(found <= most, "{engine} on {device}: {found}, at most {most}");
+        };
         batch.run(ITERATIONS - 1).expect("iterations");
-        let positive: f64 =
-            regrets(&batch, &game, &tree).iter().flat_map(|(_, regrets)| regrets).filter(|&&regret| regret > 0.0).sum();
         let found = batch.measure().expect("a measure")[0].nash_conv();
-        assert!(found <= (positive + 10.0) / f64::from(ITERATIONS), "{found} on {device}, {positive}");
+        let all = regrets(&batch, &game, &tree).into_iter().flat_map(|(_, regrets)| regrets);
+        holds(Engine::Small, found, all.collect());
+        let mut subset = SubsetSolver::new(&device, &rules, &options(Engine::Subset)).expect("it fits");
+        subset.run(ITERATIONS).expect("iterations");
+        let found = subset.measure().expect("a measure").nash_conv();
+        let all = (0..2).flat_map(|seat| subset.regrets(seat).expect("tables"));
+        holds(Engine::Subset, found, all.collect());
     }
 }

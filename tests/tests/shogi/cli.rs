@@ -520,6 +520,25 @@ fn results_are_not_written_over_what_is_read() {
     assert!(!scratch.path("out").exists());
 }
 
+/// Two sets of two thousand files in all are written for longer than it takes to interrupt that.
+#[cfg(unix)]
+#[test]
+fn what_is_interrupted_while_it_is_written_is_whole() {
+    let scratch = new_scratch();
+    let records = format!("--records \"{}\"", golden::path("shogi/first_100.usi.txt.gz").display());
+    let line = "--shard 2 --out train --held-out 0.5 --held-out-dir test --json build.json --quiet";
+    let mut command = scratch.command(&format!("build-dataset {records} {line}"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    interrupt(command.spawn().expect("the program starts"), &scratch.path("test/.warpplay-lock"));
+    let sources = ["--data train", "--data test", &records];
+    let [train, test, all] = sources.map(|source| {
+        scratch.ok(&format!("inspect {source} --json inspect.json --quiet"));
+        scratch.json("inspect.json")["report"]["distinct_games"].as_u64().expect("a number")
+    });
+    assert!(train > 0 && test > 0 && train + test == all, "{train}, {test}, {all}");
+    assert_eq!(scratch.json("build.json")["report"]["distinct_games"], train);
+}
+
 /// Files may not grow beyond some bytes, as on a disk that is full: writing ends in the middle.
 #[cfg(unix)]
 #[test]

@@ -7,7 +7,7 @@ mod tree;
 
 pub use count::{MAX_NODES, Size};
 pub use state::BettingState;
-pub(in crate::cfr) use tree::{Grown, told};
+pub(in crate::cfr) use tree::{Grown, rounded_chips};
 
 /// What a player does.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

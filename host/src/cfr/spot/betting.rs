@@ -1,7 +1,7 @@
 //! The betting of a spot.
 
 use super::file::{BetSize, Spot};
-use crate::cfr::game::betting::{Action, BettingTree, Grown, told};
+use crate::cfr::game::betting::{Action, BettingTree, Grown, rounded_chips};
 use crate::{Error, Result};
 
 /// The streets' names, from the flop.
@@ -85,9 +85,9 @@ fn actions(spot: &Spot, state: &State, seat: usize) -> Vec<Action> {
     if highest < spot.effective_stack && state.raises < most {
         let mut raises = raises(spot, state, seat, highest);
         raises.sort_unstable_by(f64::total_cmp);
-        // Of those that histories tell alike the largest stays, which may be all of the stack.
+        // Sizes that round to the same amount are one; the largest is kept, which may be all-in.
         raises.dedup_by(|larger, kept| {
-            let same = told(*larger) == told(*kept);
+            let same = rounded_chips(*larger) == rounded_chips(*kept);
             *kept = if same { *larger } else { *kept };
             same
         });
@@ -159,7 +159,7 @@ mod tests {
         let tree = tree(&spot, 2).expect("a small one");
         let node = tree.find("r18.15").expect("the bet");
         assert_eq!((tree.history(node).as_str(), tree.find("r18.150000000000002").ok()), ("r18.15", Some(node)));
-        // Two sizes that are told alike are one.
+        // Two sizes that round to the same amount are one.
         let children = match &tree.nodes[0].kind {
             crate::cfr::game::betting::BettingKind::Decision { actions, .. } => actions.len(),
             _ => 0,

@@ -53,7 +53,7 @@ impl Strategy {
     /// Values and exact best responses of the strategy, found on `device` in the given arithmetic.
     ///
     /// # Errors
-    /// [`Error::Option`] where the device has no engine for the game in that arithmetic; [`Error::OutOfMemory`]; as the device says.
+    /// [`Error::Option`] for an arithmetic that is neither `f32` nor `f64`, and where the device has no engine for the game in it; [`Error::OutOfMemory`]; as the device says.
     pub fn profile(&self, device: &Device, precision: Precision) -> Result<Profile> {
         let strategy = self.measurable(device)?;
         let tables: Vec<&[f32]> = strategy.probabilities.iter().map(Vec::as_slice).collect();
@@ -131,6 +131,10 @@ struct Meter {
 
 impl Meter {
     fn new(strategy: &Strategy, device: &Device, precision: Precision) -> Result<Self> {
+        // Tables of 16-bit integers would take no probabilities.
+        if !matches!(precision, Precision::F32 | Precision::F64) {
+            return Err(Error::option("precision", precision, "f32 or f64"));
+        }
         let options = Options {
             precision,
             algorithm: Algorithm::Cfr,

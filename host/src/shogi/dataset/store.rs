@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::Checksum;
 use super::{Builder, Dataset, Origin, builder};
+use crate::runtime::same_file::is_same_file;
 use crate::runtime::{atomic_file, folder_lock, input_file};
 use crate::shogi::Shard;
 use crate::shogi::column::{Cell, Column};
@@ -81,29 +82,29 @@ impl Dataset {
         if !folder.is_dir() || !path.exists() {
             return Err(Error::file(folder, None, format!("holds no data set: expected a folder with {NAME}")));
         }
-        let mut named = Named::read(&path)?;
+        let mut list = ShardList::read(&path)?;
         for _ in 1..TRIES {
-            let found = read_set(folder, &path, &named.bytes);
+            let found = read_set(folder, &path, &list.bytes);
             // Shards that are gone belong to a set that a writer has replaced since it was named.
-            let now = if found.is_err() { Named::read(&path)? } else { return found };
-            if now.is_same_file(&named) {
+            let now = if found.is_err() { ShardList::read(&path)? } else { return found };
+            if now.is_same_file(&list) {
                 return found;
             }
-            named = now;
+            list = now;
         }
-        read_set(folder, &path, &named.bytes)
+        read_set(folder, &path, &list.bytes)
     }
 }
 
 /// `dataset.json` as it was read. It stays open, so that no other file can be taken for it.
-struct Named {
+struct ShardList {
     file: File,
     bytes: Vec<u8>,
 }
 
-impl Named {
+impl ShardList {
     fn read(path: &Path) -> Result<Self> {
-        input_file::expect(path)?;
+        input_file::expect_file(path)?;
         let failed = |error: io::Error| Error::file(path, None, format!("cannot be read: {error}"));
         let mut file = File::open(path).map_err(failed)?;
         let mut bytes = Vec::new();
@@ -113,12 +114,11 @@ impl Named {
 
     /// Whether nobody has replaced it between the two readings. Equal bytes do not say so: a set may be replaced by another, and that by the first again.
     fn is_same_file(&self, other: &Self) -> bool {
-        #[cfg(unix)]
-        if let (Ok(one), Ok(two)) = (self.file.metadata(), other.file.metadata()) {
-            use std::os::unix::fs::MetadataExt;
-            return (one.dev(), one.ino()) == (two.dev(), two.ino());
-        }
-        self.bytes == other.bytes
+        let same = match (self.file.metadata(), other.file.metadata()) {
+            (Ok(one), Ok(two)) => is_same_file(&one, &two),
+            _ => None,
+        };
+        same.unwrap_or(self.bytes == other.bytes)
     }
 }
 
@@ -333,12 +333,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
         atomic_file::write(&path, b"a").unwrap();
-        let first = Named::read(&path).unwrap();
-        assert!(Named::read(&path).unwrap().is_same_file(&first));
+        let first = ShardList::read(&path).unwrap();
+        assert!(ShardList::read(&path).unwrap().is_same_file(&first));
         for bytes in [b"b", b"a"] {
             atomic_file::write(&path, bytes).unwrap();
         }
-        let now = Named::read(&path).unwrap();
+        let now = ShardList::read(&path).unwrap();
         assert!(now.bytes == first.bytes && !now.is_same_file(&first));
     }
 }

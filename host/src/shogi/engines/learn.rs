@@ -7,7 +7,7 @@ use warpplay_gpu::shogi::sparse::exchange::ROW;
 
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
-use crate::shogi::selection::{Columns, Selection};
+use crate::shogi::selection::{ColumnCheck, Selection};
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Device, Error, Result};
 
@@ -24,7 +24,7 @@ pub(in crate::shogi) trait Learn: Send {
     /// One pass over parents with the present weights: their totals. With `gradient`, the gradient becomes the sum over these parents.
     ///
     /// An engine may keep what it has copied of a shard, and know it again by its address: see [`forget`](Self::forget).
-    fn pass(&mut self, parts: &[Selection<'_>], columns: Columns, loss: &Loss, gradient: bool) -> Result<Totals>;
+    fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals>;
     /// Forgets what was kept of shards: to be called before the next pass where one has been changed or dropped since.
     fn forget(&mut self) -> Result<()> {
         Ok(())

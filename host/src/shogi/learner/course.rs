@@ -14,7 +14,7 @@ use crate::shogi::bound;
 use crate::shogi::engines::learn::Learn;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::ranks::{Ranks, agree, sum_wide};
-use crate::shogi::selection::{Columns, Selection};
+use crate::shogi::selection::{ColumnCheck, Selection};
 use crate::shogi::shard::Shard;
 use crate::{Device, Error, Memory, Result};
 
@@ -86,15 +86,20 @@ pub(super) struct Best {
 
 impl Course<'_> {
     /// Sums over positions with the present weights, of all ranks; with `gradient`, the engine has its sum too.
-    pub fn totals(&mut self, parts: &[Selection<'_>], columns: Columns, loss: &Loss, gradient: bool) -> Result<Totals> {
-        let totals = agree(self.ranks, self.engine.pass(parts, columns, loss, gradient))?;
+    pub fn totals(
+        &mut self,
+        parts: &[Selection<'_>],
+        check: ColumnCheck,
+        loss: &Loss,
+        gradient: bool,
+    ) -> Result<Totals> {
+        let totals = agree(self.ranks, self.engine.pass(parts, check, loss, gradient))?;
         let totals = self.sum_of_ranks(totals)?;
-        // All ranks have the same totals, so all of them ask or none.
-        if gradient && !bound::always_fits(&totals, loss.a) {
-            agree(self.ranks, bound::expect_fit(&totals, loss.a, parts))?;
-        }
-        if gradient && self.ranks.size() > 1 {
-            exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
+        if gradient {
+            agree(self.ranks, bound::check(&totals, loss.a, parts))?;
+            if self.ranks.size() > 1 {
+                exchange::sum(self.ranks, &mut *self.engine, &mut self.exchange)?;
+            }
         }
         Ok(totals)
     }

@@ -16,7 +16,7 @@ use super::weights::{Weights, hand, material};
 use crate::shogi::loss::Totals;
 use crate::shogi::ranks::{agree, expect_same};
 use crate::shogi::report::{SCHEMA, StoppedBy};
-use crate::shogi::selection::{Columns, Selection};
+use crate::shogi::selection::{ColumnCheck, Selection};
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Device, Error, Memory, Progress, Result};
@@ -119,7 +119,8 @@ impl<'a> Learner<'a> {
     /// called again.
     ///
     /// # Errors
-    /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written;
+    /// [`Error::Option`] with the rate if a weight leaves the range; [`Error::Shape`] for so many children that a sum of the gradient may not fit into 64 bits (fewer are summed with
+    /// [`batch`](Options::batch)); [`Error::Rank`] if another rank failed; [`Error::File`] if a checkpoint cannot be written;
     /// errors of the device; after any of these, [`Error::Order`].
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<LearnRow>) -> ControlFlow<()>) -> Result<LearnReport> {
         if self.failed {
@@ -241,7 +242,7 @@ impl<'a> Learner<'a> {
     /// [`Error::Shape`] without positions; [`Error::Rank`] if another rank failed; errors of the device.
     pub fn measure(&mut self, shards: &[&Shard]) -> Result<Measures> {
         let whole: Vec<Selection<'_>> = shards.iter().map(|&shard| shard.into()).collect();
-        let totals = self.course.totals(&whole, Columns::Unchecked, &self.course.options.loss(), false)?;
+        let totals = self.course.totals(&whole, ColumnCheck::Needed, &self.course.options.loss(), false)?;
         // They may be gone before the next pass.
         agree(self.course.ranks, self.course.engine.forget())?;
         if totals.children == 0 {
@@ -377,8 +378,8 @@ impl<'a> Learner<'a> {
         let part = |(at, shard)| Selection { shard, parents: parents(at) };
         let parts: Vec<Selection<'_>> = shards.into_iter().enumerate().map(part).collect();
         // What this rank learns from was checked when it was built; leaves are new.
-        let columns = if leaves.is_some() { Columns::Unchecked } else { Columns::Checked };
-        let totals = course.totals(&parts, columns, &loss, gradient);
+        let check = if leaves.is_some() { ColumnCheck::Needed } else { ColumnCheck::Done };
+        let totals = course.totals(&parts, check, &loss, gradient);
         (course.train, course.held_out) = (train, held_out);
         totals
     }

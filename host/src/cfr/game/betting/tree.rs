@@ -16,8 +16,8 @@ pub(in crate::cfr) struct Grown<S> {
     pub turn: Option<(usize, Vec<(Action, S)>)>,
 }
 
-/// Chips as histories tell them: to nine decimals, since a part of a pot may leave a rounding behind them (0.55 of 33 chips is 18.150000000000002).
-pub(in crate::cfr) fn told(chips: f64) -> f64 {
+/// Chips as written in histories: rounded to nine decimals, since a fraction of a pot may not be exact (0.55 of 33 chips is 18.150000000000002).
+pub(in crate::cfr) fn rounded_chips(chips: f64) -> f64 {
     let rounded = (chips * 1e9).round() / 1e9;
     if rounded.is_finite() { rounded } else { chips }
 }
@@ -120,7 +120,7 @@ impl BettingTree {
         match action {
             Action::Fold => "f".to_string(),
             Action::Call => "c".to_string(),
-            Action::Raise(to) if self.sized => format!("r{}", told(to)),
+            Action::Raise(to) if self.sized => format!("r{}", rounded_chips(to)),
             Action::Raise(_) => "r".to_string(),
         }
     }
@@ -167,7 +167,7 @@ impl BettingTree {
                 Action::Call => word == "c",
                 Action::Raise(to) => match word.strip_prefix('r') {
                     Some("") => raises().count() == 1,
-                    Some(size) => size.parse::<f64>().is_ok_and(|size| told(size) == told(to)),
+                    Some(size) => size.parse::<f64>().is_ok_and(|size| rounded_chips(size) == rounded_chips(to)),
                     None => false,
                 },
             });

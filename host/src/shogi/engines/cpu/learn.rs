@@ -13,7 +13,7 @@ use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::options::SparseOptions;
-use crate::shogi::selection::{Columns, Selection};
+use crate::shogi::selection::{ColumnCheck, Selection};
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Error, Result};
@@ -120,10 +120,10 @@ impl Learn for CpuEngine {
         Ok(())
     }
 
-    fn pass(&mut self, parts: &[Selection<'_>], known: Columns, loss: &Loss, gradient: bool) -> Result<Totals> {
+    fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
         let shards =
-            self.within(|_| parts.iter().map(|part| part.shard_of(known)).collect::<Result<Vec<Cow<'_, Shard>>>>())?;
+            self.within(|_| parts.iter().map(|part| part.shard_of(check)).collect::<Result<Vec<Cow<'_, Shard>>>>())?;
         let set = set(self.features);
         let loss = reference::Loss { a: loss.a, window: loss.window, siblings: loss.siblings, seed: loss.seed };
         let totals = self.within(|parts| {

@@ -19,7 +19,7 @@ use crate::shogi::evaluator::check_weights;
 use crate::shogi::features::FeatureSet;
 use crate::shogi::loss::{Loss, Totals};
 use crate::shogi::options::SparseOptions;
-use crate::shogi::selection::{Columns, Selection};
+use crate::shogi::selection::{ColumnCheck, Selection};
 use crate::shogi::shard::Shard;
 use crate::shogi::update::{MOST, Optimizer, Update};
 use crate::{Buffer, Device, Error, Event, Pinned, Result, Stream};
@@ -150,12 +150,12 @@ impl DeviceEngine {
     }
 
     /// Copies shards to the device for good where all of this pass fit. Returns those that do not, and bytes left for their pieces.
-    fn make_resident(&mut self, shards: &[&Shard], columns: Columns) -> Result<(HashSet<Name>, u64)> {
+    fn make_resident(&mut self, shards: &[&Shard], check: ColumnCheck) -> Result<(HashSet<Name>, u64)> {
         let mut missing: HashMap<Name, (&Shard, Part)> = HashMap::new();
         for &shard in shards {
             let name = Name::of(shard);
             if shard.n_parents() > 0 && !self.resident.contains_key(&name) && !missing.contains_key(&name) {
-                if columns == Columns::Unchecked {
+                if check == ColumnCheck::Needed {
                     shard.expect_columns()?;
                 }
                 missing.insert(name, (shard, Part::whole(shard)));
@@ -182,7 +182,7 @@ impl DeviceEngine {
         let smallest = missing.values().map(|(_, part)| part.layout().bytes as u64).max().unwrap_or(0).min(SLOT_BYTES);
         if left / 2 < smallest && self.resident_bytes > 0 {
             self.forget_all()?;
-            return self.make_resident(shards, columns);
+            return self.make_resident(shards, check);
         }
         Ok((missing.into_keys().collect(), left))
     }
@@ -253,15 +253,15 @@ impl Learn for DeviceEngine {
         self.stream.write(&mut self.parameters.weights, 0, &weights)
     }
 
-    fn pass(&mut self, parts: &[Selection<'_>], columns: Columns, loss: &Loss, gradient: bool) -> Result<Totals> {
+    fn pass(&mut self, parts: &[Selection<'_>], check: ColumnCheck, loss: &Loss, gradient: bool) -> Result<Totals> {
         loss.check()?;
         parts.iter().try_for_each(Selection::check)?;
         let shards: Vec<&Shard> = parts.iter().map(|part| part.shard).collect();
-        let (streamed, left) = self.make_resident(&shards, columns)?;
+        let (streamed, left) = self.make_resident(&shards, check)?;
         // A shard that is given twice counts twice. Of one that is not there, only the parents that are wanted are copied.
         let copied = parts.iter().filter(|part| streamed.contains(&Name::of(part.shard)));
         // Whole ones were looked at just now.
-        let copied: Vec<Cow<'_, Shard>> = copied.map(|part| part.shard_of(Columns::Checked)).collect::<Result<_>>()?;
+        let copied: Vec<Cow<'_, Shard>> = copied.map(|part| part.shard_of(ColumnCheck::Done)).collect::<Result<_>>()?;
         let copied: Vec<&Shard> = copied.iter().map(|shard| &**shard).filter(|shard| shard.n_parents() > 0).collect();
         let pieces = self.pieces(&copied, left)?;
         self.results.clear(&self.stream)?;
