@@ -7,7 +7,7 @@ use safetensors::{Dtype, SafeTensors};
 use crate::backends::demanded;
 use crate::skipped::skipped;
 
-/// The folder of this package, as who starts the tests says: a bundle's run in another copy of the repository than they were built in.
+/// The package's folder: `CARGO_MANIFEST_DIR` at run time, since a bundle may run in another checkout than it was built in.
 pub fn package() -> PathBuf {
     let at_run = std::env::var_os("CARGO_MANIFEST_DIR");
     at_run.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from)

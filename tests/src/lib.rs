@@ -8,7 +8,7 @@
 //! | what must hold of any tree and of any report | [`invariants`] |
 //! | how numbers are compared | [`tolerance`] |
 //! | where the random numbers of the tests' own choices come from | [`random`] |
-//! | how the program `warpplay` is found and built | [`programs`] |
+//! | how the program `warpplay` is found and built, and how programs are started, watched and ended | [`programs`], `running` (on Unix) |
 //! | where the tests' own files are written | [`folder`] |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
@@ -97,6 +97,8 @@ pub mod learning;
 pub mod mlp;
 pub mod programs;
 pub mod random;
+#[cfg(unix)]
+pub mod running;
 #[cfg(feature = "papers")]
 pub mod shogi_bonanza;
 pub mod skipped;

@@ -81,14 +81,46 @@ pub fn close(found: &Value, expected: &Value, tolerance: f64) {
 /// # Panics
 /// If the system does not know the program.
 pub fn end_of(child: &mut Child, most: Duration) -> Option<ExitStatus> {
+    /// Short beside what a program of a few milliseconds takes.
+    const INTERVAL: Duration = Duration::from_millis(2);
     let start = Instant::now();
     loop {
         let status = child.try_wait().expect("a child");
-        if status.is_some() || start.elapsed() >= most {
+        let left = most.saturating_sub(start.elapsed());
+        if status.is_some() || left.is_zero() {
             return status;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(left.min(INTERVAL));
     }
+}
+
+/// Sends a program a signal by its name, as `INT`.
+///
+/// # Panics
+/// If the program has ended and was waited for.
+#[track_caller]
+pub fn signal(child: &Child, name: &str) {
+    assert!(send(name, &child.id().to_string()), "there is no process {} to send {name} to", child.id());
+}
+
+/// Sends a signal to a process, or with `-` before its number to a process group; whether there is one.
+pub(crate) fn send(name: &str, target: &str) -> bool {
+    // The shell's own `kill`: a small machine may lack the program.
+    Command::new("sh").args(["-c", &format!("kill -{name} {target}")]).status().is_ok_and(|sent| sent.success())
+}
+
+/// How a program ends that is sent a signal: within this time, or it is killed.
+///
+/// # Panics
+/// If it does not end in this time.
+#[track_caller]
+pub fn ended_by(child: &mut Child, name: &str, most: Duration) -> ExitStatus {
+    signal(child, name);
+    end_of(child, most).unwrap_or_else(|| {
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!("it did not end within {} s of {name}", most.as_secs())
+    })
 }
 
 /// Waits until a program catches Ctrl-C, which would end it at once before, and a little longer: into the middle of its work.
@@ -130,12 +162,7 @@ pub fn interrupt(mut child: Child, written: &Path) {
     }
     // Into the middle of what it does next.
     std::thread::sleep(Duration::from_millis(100));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success());
-    let Some(status) = end_of(&mut child, MINUTE) else {
-        let _ = child.kill();
-        panic!("it did not end in a minute");
-    };
+    let status = ended_by(&mut child, "INT", MINUTE);
     let mut said = String::new();
     if let Some(mut stderr) = child.stderr.take() {
         stderr.read_to_string(&mut said).expect("text");

@@ -13,7 +13,7 @@ use warpplay::shogi::{FeatureSet, Optimizer};
 use warpplay::{Backend, Device, Progress, Result};
 use warpplay_tests::backends::gpu;
 use warpplay_tests::learning::few;
-use warpplay_tests::programs::end_of;
+use warpplay_tests::programs::{end_of, signal};
 
 /// What a rank is to do, and the folder for what it finds.
 const CASE: &str = "WARPPLAY_MPI_CASE";
@@ -170,7 +170,7 @@ fn start(case: &str, ranks: usize, folder: &Path) -> ExitStatus {
         return status;
     }
     // Asked to end, it takes its ranks with it; killed, it may leave them.
-    let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    signal(&child, "TERM");
     if end_of(&mut child, Duration::from_secs(10)).is_none() {
         let _ = child.kill();
     }

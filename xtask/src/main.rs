@@ -229,6 +229,16 @@ mod tests {
     }
 
     #[test]
+    fn a_soak_without_rounds_is_a_wrong_command_line() {
+        for option in ["--kills", "--mutants"] {
+            let error = Cli::try_parse_from(["xtask", "soak", option, "0"]).err().expect("none at all");
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(option), "{error}");
+        }
+        assert!(Cli::try_parse_from(["xtask", "soak", "--kills", "1", "--mutants", "1"]).is_ok());
+    }
+
+    #[test]
     fn wrong_ranks_are_named() {
         let of = |family: &str| families::find(family).unwrap();
         let error = ranks_of(of("shogi"), 0).unwrap_err().to_string();

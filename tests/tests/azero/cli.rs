@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use safetensors::tensor::TensorView;
@@ -615,13 +615,8 @@ fn a_run_that_was_refused_can_be_begun_with_other_options() {
 /// Ends a program that is at work as Ctrl-C does; it must end well, and soon.
 #[cfg(target_os = "linux")]
 fn interrupted(line: &str, mut child: std::process::Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success(), "{line}: it ended by itself");
-    let status = programs::end_of(&mut child, Duration::from_secs(10));
-    if status.is_none() {
-        let _ = child.kill();
-    }
-    assert_eq!(status.expect(line).code(), Some(0), "{line}");
+    assert!(child.try_wait().expect("a child").is_none(), "{line}: it ended by itself");
+    assert_eq!(programs::ended_by(&mut child, "INT", Duration::from_secs(10)).code(), Some(0), "{line}");
 }
 
 #[cfg(target_os = "linux")]

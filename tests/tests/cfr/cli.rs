@@ -277,14 +277,10 @@ fn a_signal_ends_at_once_what_has_nothing_to_keep() {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program starts");
     programs::await_handler(&mut child);
-    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success(), "it ended by itself");
+    assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
     // A second on a machine with nothing else to do.
-    let status = programs::end_of(&mut child, std::time::Duration::from_secs(10));
-    if status.is_none() {
-        let _ = child.kill();
-    }
-    assert_eq!(status.expect("it ends").code(), Some(130));
+    let status = programs::ended_by(&mut child, "TERM", std::time::Duration::from_secs(10));
+    assert_eq!(status.code(), Some(130));
     assert!(!scratch.path("run.json").exists());
 }
 

@@ -321,9 +321,7 @@ fn an_interrupt_keeps_the_partial_result() {
         .spawn()
         .expect("the program starts");
     programs::await_handler(&mut child);
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success());
-    let status = child.wait().expect("it ends");
+    let status = programs::ended_by(&mut child, "INT", std::time::Duration::from_secs(60));
     assert_eq!(status.code(), Some(0));
     let found = json(Path::new(file))["report"].clone();
     assert_eq!(found["stopped_by"], "request");

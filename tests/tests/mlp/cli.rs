@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use std::time::{Duration, Instant};
 
@@ -297,8 +297,7 @@ fn an_interrupt_without_a_checkpoint_flag_says_where_the_state_went() {
         .expect("the program starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map(|line| line.expect("UTF-8"));
     assert!(lines.any(|line| line.trim_start().starts_with("2 ")), "the line of epoch 2");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success());
+    programs::signal(&child, "INT");
     // The pipe is read to its end, so that the program is not held up.
     let rest: Vec<String> = lines.collect();
     assert_eq!(child.wait().expect("it ends").code(), Some(0));

@@ -1,4 +1,4 @@
-//! How much is tried, with which seed, and where the sums go: what `cargo xtask soak` says through the environment, else little.
+//! How much is tried, with which seed, and where the rows of the tables go: set by `cargo xtask soak` through environment variables; small defaults otherwise.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use warpplay_tests::random::Random;
 
-/// Environment variables: kills of each command and rounds of two writers; mutants of each parser; the seed; the file of the sums.
+/// Environment variables: kills of each command and rounds of two writers; mutants of each parser; the seed; the file of the rows. A test of `xtask` holds its names to these.
 const KILLS: &str = "WARPPLAY_SOAK_KILLS";
 const MUTANTS: &str = "WARPPLAY_SOAK_MUTANTS";
 const SEED: &str = "WARPPLAY_SOAK_SEED";
-const LEDGER: &str = "WARPPLAY_SOAK_LEDGER";
+const ROWS: &str = "WARPPLAY_SOAK_ROWS";
 
 fn number<T: FromStr>(variable: &str, otherwise: T) -> T {
     let Ok(text) = std::env::var(variable) else { return otherwise };
@@ -22,9 +22,9 @@ pub fn kills() -> u32 {
     number(KILLS, 2)
 }
 
-/// Mutants of each parser.
-pub fn mutants() -> u32 {
-    number(MUTANTS, 20)
+/// Mutants of a parser; `few` where nobody says how many.
+pub fn mutants(few: u32) -> u32 {
+    number(MUTANTS, few)
 }
 
 /// Random numbers for a subject: others for each, the same in each run of a seed.
@@ -40,7 +40,7 @@ pub fn random(subject: &str) -> Random {
 pub fn note(table: &str, cells: &[&dyn Display]) {
     let cells = cells.iter().map(|cell| format!("\t{cell}")).collect::<String>();
     let line = format!("{table}{cells}\n");
-    let Some(path) = std::env::var_os(LEDGER) else { return print!("{line}") };
+    let Some(path) = std::env::var_os(ROWS) else { return print!("{line}") };
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
     // One write, so that the lines of tests side by side do not mix.
     let written = file.and_then(|mut file| file.write_all(line.as_bytes()));

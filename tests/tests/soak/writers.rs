@@ -1,19 +1,24 @@
-//! Two programs that write the same thing, and a reader meanwhile. What is read is always whole, and the file of one of the two; where two cannot share, the second is told.
+//! Two programs that write the same thing, and a reader meanwhile. What is read is always whole, and what one of the two writes when it is alone; where two cannot share, the
+//! second is refused while the first has the lock.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use warpplay::azero::read_records;
 use warpplay::mlp::Checkpoint;
 use warpplay::shogi::dataset::Dataset;
-use warpplay_papers::experiment::Journal;
 use warpplay_tests::golden;
-use warpplay_tests::programs::{Scratch, warpplay};
+use warpplay_tests::programs::{Scratch, signal, warpplay};
+use warpplay_tests::running::Running;
 
+use crate::kills::{self, Found};
 use crate::rounds;
+
+/// Longer than any two programs take here, however busy the machine is.
+const MOST: Duration = Duration::from_secs(300);
+/// First programs that may stand still without the lock, for one that has it.
+const MOST_EARLY: u32 = 100;
 
 /// Two lines of one family that are run at once.
 struct Pair {
@@ -24,58 +29,157 @@ struct Pair {
     lines: [&'static str; 2],
     /// The file that both write; of a folder the one that names all others.
     path: &'static str,
-    /// Reads it; else what is wrong.
-    read: fn(&Path) -> Result<(), String>,
-    /// What the second is told where it cannot write; without, both end well.
-    refused: Option<&'static str>,
+    /// Reads it.
+    read: fn(&Path) -> Found,
+    /// It grows: until its program has ended it may be the beginning of what it is then.
+    grows: bool,
+    /// Where one process writes at a time: the file that it locks, and what the second is told.
+    lock: Option<(&'static str, &'static str)>,
+}
+
+/// What became of all rounds.
+#[derive(Default)]
+struct Sums {
+    both: u32,
+    refused: u32,
+    reads: u32,
+    wrong: Vec<String>,
 }
 
 impl Pair {
-    /// Runs both, with a reader beside them.
+    /// Runs both so often, with a reader beside them; the sums go to the table.
     ///
     /// # Panics
-    /// If a reader finds what is not whole, no one ends well, or one ends otherwise than it should.
+    /// If a reader finds what neither of the two writes alone, or one ends otherwise than it should.
     fn run(&self) {
-        let (mut both, mut refused, mut reads, mut wrong) = (0, 0, 0, Vec::new());
+        // Where the second is refused, all is the first one's.
+        let writers = if self.lock.is_some() { &self.lines[..1] } else { &self.lines[..] };
+        let alone: Vec<Vec<u8>> = writers.iter().map(|line| self.alone(line)).collect();
+        let mut sums = Sums::default();
         for round in 0..rounds::kills() {
-            let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), self.family);
-            (self.prepare)(&scratch);
-            let mut start = |line: &str| {
-                let mut command = scratch.command(line);
-                command
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::piped())
-                    .spawn()
-                    .expect("the program starts")
+            let so_far = sums.wrong.len();
+            let scratch = match self.lock {
+                Some((lock, words)) => self.in_turn(lock, words, &alone, &mut sums),
+                None => self.at_once(&alone, &mut sums),
             };
-            let mut children = self.lines.map(&mut start);
-            let path = scratch.path(self.path);
-            let running = |child: &mut std::process::Child| child.try_wait().expect("a child").is_none();
-            while children.iter_mut().any(running) {
-                if path.exists() {
-                    reads += 1;
-                    wrong.extend(
-                        (self.read)(&path).err().map(|error| format!("round {round}, while both run: {error}")),
-                    );
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            let outputs = children.map(|child| child.wait_with_output().expect("it ends"));
-            let n_ended = outputs.iter().filter(|output| output.status.success()).count();
-            both += u32::from(n_ended == 2);
-            for output in outputs.iter().filter(|output| !output.status.success()) {
-                let said = String::from_utf8_lossy(&output.stderr);
-                match self.refused {
-                    Some(words) if said.contains(words) && n_ended == 1 => refused += 1,
-                    _ => wrong.push(format!("round {round}: {} {said}", output.status)),
-                }
-            }
-            wrong.extend((self.read)(&path).err().map(|error| format!("round {round}, at the end: {error}")));
+            let end = self.fault(&scratch, &alone, false);
+            sums.wrong.extend(end.map(|what| format!("at the end: {what}")));
+            sums.wrong[so_far..].iter_mut().for_each(|what| *what = format!("round {round}, {what}"));
         }
-        rounds::note("writers", &[&self.kind, &rounds::kills(), &both, &refused, &reads, &wrong.len()]);
+        let Sums { both, refused, reads, wrong } = &sums;
+        rounds::note("writers", &[&self.kind, &rounds::kills(), both, refused, reads, &wrong.len()]);
         assert!(wrong.is_empty(), "{}\n{}", self.kind, wrong.join("\n"));
     }
+
+    fn scratch(&self) -> Scratch {
+        let scratch = Scratch::new(warpplay(env!("CARGO_TARGET_TMPDIR")), self.family);
+        (self.prepare)(&scratch);
+        scratch
+    }
+
+    /// What a command writes that nobody disturbs.
+    fn alone(&self, line: &str) -> Vec<u8> {
+        let scratch = self.scratch();
+        scratch.ok(line);
+        (self.read)(&scratch.path(self.path)).expect("a whole file")
+    }
+
+    fn start(scratch: &Scratch, line: &str) -> Running {
+        Running::start(scratch.command(line).stdout(Stdio::null()))
+    }
+
+    /// Both start together, and both end well.
+    fn at_once(&self, alone: &[Vec<u8>], sums: &mut Sums) -> Scratch {
+        let scratch = self.scratch();
+        let mut both = self.lines.map(|line| Self::start(&scratch, line));
+        self.read_on(&scratch, alone, &mut both, sums);
+        let failures: Vec<String> = both.iter_mut().filter_map(|running| running.end().err()).collect();
+        sums.both += u32::from(failures.is_empty());
+        sums.wrong.extend(failures);
+        scratch
+    }
+
+    /// The first has the lock and stands still until the second was refused, then it ends well.
+    fn in_turn(&self, lock: &str, words: &str, alone: &[Vec<u8>], sums: &mut Sums) -> Scratch {
+        let (scratch, mut first) = self.with_lock(lock);
+        let mut second = Self::start(&scratch, self.lines[1]);
+        self.read_on(&scratch, alone, std::slice::from_mut(&mut second), sums);
+        match second.end() {
+            Err(said) if said.contains(words) => sums.refused += 1,
+            Err(said) => sums.wrong.push(format!("the second: {said}")),
+            Ok(()) => sums.wrong.push("the second was not refused".into()),
+        }
+        signal(&first.child, "CONT");
+        self.read_on(&scratch, alone, std::slice::from_mut(&mut first), sums);
+        sums.wrong.extend(first.end().err());
+        scratch
+    }
+
+    /// Starts the first and stops it while it has the lock.
+    ///
+    /// # Panics
+    /// If it never has it.
+    fn with_lock(&self, lock: &str) -> (Scratch, Running) {
+        for _ in 0..MOST_EARLY {
+            let scratch = self.scratch();
+            let path = scratch.path(lock);
+            let mut first = Self::start(&scratch, self.lines[0]);
+            while !path.exists() && first.is_at_work() {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            if first.is_at_work() && stopped(&first) && is_locked(&path) {
+                return (scratch, first);
+            }
+        }
+        panic!("{}: {MOST_EARLY} programs did not lock {lock}", self.kind);
+    }
+
+    /// Reads until these have ended.
+    fn read_on(&self, scratch: &Scratch, alone: &[Vec<u8>], running: &mut [Running], sums: &mut Sums) {
+        let start = Instant::now();
+        while running.iter_mut().any(Running::is_at_work) {
+            assert!(start.elapsed() < MOST, "{}: no end in {} s", self.kind, MOST.as_secs());
+            if scratch.path(self.path).exists() {
+                sums.reads += 1;
+                let found = self.fault(scratch, alone, self.grows);
+                sums.wrong.extend(found.map(|what| format!("while they run: {what}")));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// What is wrong with the file now: it cannot be read, or neither of the two writes this when it is alone.
+    fn fault(&self, scratch: &Scratch, alone: &[Vec<u8>], may_grow: bool) -> Option<String> {
+        let found = match (self.read)(&scratch.path(self.path)) {
+            Ok(found) => found,
+            Err(error) => return Some(error),
+        };
+        let is_of = |whole: &Vec<u8>| *whole == found || may_grow && whole.starts_with(&found);
+        if alone.iter().any(is_of) {
+            return None;
+        }
+        let shown: String = String::from_utf8_lossy(&found).chars().take(200).collect();
+        Some(format!("what neither writes alone: {shown}"))
+    }
+}
+
+/// Stops a program; `false` if it ended before.
+fn stopped(running: &Running) -> bool {
+    signal(&running.child, "STOP");
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", running.child.id())).expect("a child");
+        // The name, in parentheses, may hold spaces; after it comes the state.
+        match stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+            Some('T') => return true,
+            Some('Z') => return false,
+            _ => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Whether a process has the lock of a file.
+fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn nothing(_: &Scratch) {}
@@ -84,8 +188,10 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn json(path: &Path) -> Result<(), String> {
-    serde_json::from_slice::<Value>(&fs::read(path).map_err(text)?).map(drop).map_err(text)
+/// The losses of the epochs that a training has done.
+fn losses(path: &Path) -> Found {
+    let found = Checkpoint::load(path).map_err(text)?;
+    Ok(found.epochs().iter().flat_map(|epoch| format!("{:?}\n", epoch.loss).into_bytes()).collect())
 }
 
 #[test]
@@ -99,8 +205,9 @@ fn one_result() {
             "analyse --device cpu --threads 1 --trees 2 --playouts 8 --steps 400 --seed 2 --json found.json",
         ],
         path: "found.json",
-        read: json,
-        refused: None,
+        read: kills::mcts::report,
+        grows: false,
+        lock: None,
     }
     .run();
 }
@@ -116,8 +223,9 @@ fn one_checkpoint() {
             "train --device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 4 --epochs 8 --seed 2 --checkpoint state --checkpoint-every 0.001",
         ],
         path: "state",
-        read: |path| Checkpoint::load(path).map(drop).map_err(text),
-        refused: None,
+        read: losses,
+        grows: true,
+        lock: None,
     }
     .run();
 }
@@ -133,12 +241,9 @@ fn one_file_of_games() {
             "selfplay --uniform --games 20 --parallel 2 --simulations 4 --threads 1 --device cpu --seed 2 --save-games games.jsonl",
         ],
         path: "games.jsonl",
-        // The games of one, none of the other.
-        read: |path| match read_records(path).map_err(text)?.len() {
-            20 => Ok(()),
-            n => Err(format!("{n} games, expected 20")),
-        },
-        refused: None,
+        read: kills::azero::games,
+        grows: false,
+        lock: None,
     }
     .run();
 }
@@ -151,8 +256,9 @@ fn one_folder_of_learning() {
         prepare: nothing,
         lines: ["learn --folder run --width 2 --depth 0 --games 2 --simulations 2 --gate 2 --epochs 1 --iterations 1 --batch 16 --device cpu"; 2],
         path: "run/learn.json",
-        read: json,
-        refused: Some("is being written by another process: wait for its end"),
+        read: kills::azero::iterations,
+        grows: true,
+        lock: Some(("run/.warpplay-lock", "is being written by another process: wait for its end")),
     }
     .run();
 }
@@ -172,8 +278,9 @@ fn one_data_set() {
             "build-dataset --records games.usi --plies 30..60 --shard 4 --out set",
         ],
         path: "set/dataset.json",
-        read: |path| Dataset::open(path.parent().expect("a folder")).map(drop).map_err(text),
-        refused: Some("is being written by another process: wait for its end"),
+        read: kills::shogi::dataset,
+        grows: false,
+        lock: Some(("set/.warpplay-lock", "is being written by another process: wait for its end")),
     }
     .run();
 }
@@ -184,16 +291,15 @@ fn one_journal() {
         kind: "journal of two publications",
         family: "papers",
         prepare: nothing,
-        lines: ["mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --checkpoint journal --quiet"; 2],
+        lines: [
+            "mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --checkpoint journal --quiet",
+            "mctsnc --quick --device cpu --only table2 --steps 1 --games 1 --resume journal --quiet",
+        ],
         path: "journal",
-        // The first line, or another, may be half written: that is what a journal is.
-        read: |path| match Journal::read(path) {
-            Err(error) if !["it is empty", "cut off", "EOF"].iter().any(|words| error.to_string().contains(words)) => {
-                Err(text(error))
-            }
-            _ => Ok(()),
-        },
-        refused: Some("is there already: go on with it"),
+        // The last line may be half written: that is what a journal is.
+        read: kills::papers::journal,
+        grows: true,
+        lock: Some(("journal", "is used by another process")),
     }
     .run();
 }
@@ -204,15 +310,19 @@ fn a_reader_of_a_data_set_that_is_replaced() {
     let folder = warpplay_tests::folder::Folder::new();
     let sets = [0..3, 3..6].map(|games| warpplay_tests::learning::dataset(games, 40..80, 1, 7));
     sets[0].save(folder.folder()).expect("written");
+    let replacements = 10 * rounds::kills();
     let (mut reads, mut wrong) = (0u32, Vec::new());
-    std::thread::scope(|scope| {
+    let refusals = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            for round in 0..10 * rounds::kills() as usize {
+            let mut refusals = 0u32;
+            for round in 0..replacements as usize {
                 // A process that another test starts has our lock too, until it is a program of its own.
                 while let Err(error) = sets[(round + 1) % 2].save(folder.folder()) {
                     assert!(error.to_string().contains("is being written by another process"), "{error}");
+                    refusals += 1;
                 }
             }
+            refusals
         });
         while !writer.is_finished() {
             reads += 1;
@@ -222,8 +332,8 @@ fn a_reader_of_a_data_set_that_is_replaced() {
                 Err(error) => wrong.push(error.to_string()),
             }
         }
+        writer.join().expect("it writes")
     });
-    let replaced = 10 * rounds::kills();
-    rounds::note("writers", &[&"data set that is replaced", &replaced, &replaced, &0, &reads, &wrong.len()]);
+    rounds::note("replaced", &[&"data set", &replacements, &refusals, &reads, &wrong.len()]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -9,7 +9,7 @@ use warpplay_tests::programs::Scratch;
 use super::{Found, Job, Output, column, fields, nothing, same_bytes, text};
 
 /// Games, each of which is played again by its reader.
-fn games(path: &Path) -> Found {
+pub fn games(path: &Path) -> Found {
     let games = read_records(path).map_err(text)?;
     Ok(games.iter().flat_map(|game| format!("{:?} {:?}\n", game.actions, game.visits).into_bytes()).collect())
 }
@@ -29,7 +29,8 @@ fn course(path: &Path) -> Found {
 }
 
 fn selfplay_report(path: &Path) -> Found {
-    fields(path, &["/report/games", "/report/plies"])
+    let played = ["games", "plies", "first_wins", "second_wins", "draws", "seed", "options", "estimator"];
+    fields(path, &played.map(|name| format!("/report/{name}")))
 }
 
 /// A small network, and games to learn from.
@@ -41,6 +42,11 @@ fn learning(scratch: &Scratch) {
         "games.jsonl",
         &std::fs::read(warpplay_tests::golden::path("azero/v0.1/games.jsonl")).expect("a golden file"),
     );
+}
+
+/// The report of a run's folder: which iterations are done.
+pub fn iterations(path: &Path) -> Found {
+    column(path, "/iterations", &["iteration", "accepted"])
 }
 
 /// The folder of a run: each of its files is read. Of the report what does not depend on the time.
@@ -59,7 +65,7 @@ fn folder(report: &Path) -> Found {
             (Some("games"), _) => games(&path),
             (Some("training"), _) => checkpoint(&path),
             (_, Some("safetensors")) => network(&path),
-            _ => column(&path, "/iterations", &["iteration", "accepted"]),
+            _ => iterations(&path),
         };
         all.extend(name.bytes());
         all.extend(found.map_err(|error| format!("{name}: {error}"))?);
@@ -75,6 +81,7 @@ fn selfplay() {
         line: "selfplay --uniform --games 30 --parallel 2 --simulations 8 --threads 1 --device cpu --seed 1 --save-games games.jsonl --json found.json",
         resume: None,
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "games", path: "games.jsonl", read: games },
             Output { kind: "result (JSON)", path: "found.json", read: selfplay_report },
@@ -94,6 +101,7 @@ fn train() {
             "train --records games.jsonl --resume state --epochs 6 --threads 1 --device cpu --checkpoint state --save-weights out.safetensors --json found.json",
         )),
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "checkpoint", path: "state", read: checkpoint },
             Output { kind: "weights", path: "out.safetensors", read: network },
@@ -114,6 +122,7 @@ fn learn() {
         // The same line goes on with what is there.
         resume: Some(("run/learn.json", LEARN)),
         old: None,
+        leaves: None,
         outputs: &[
             Output { kind: "folder of a run", path: "run/learn.json", read: folder },
             Output { kind: "weights", path: "best.safetensors", read: network },

@@ -45,6 +45,7 @@ fn solve() {
             "solve leduc.game --resume state --iterations 400 --report 1,200,400 --device cpu --threads 1 --checkpoint state --strategy found.strategy --json found.json",
         )),
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "checkpoint", path: "state", read: checkpoint },
             Output { kind: "strategy", path: "found.strategy", read: strategy },
@@ -62,6 +63,7 @@ fn subgame() {
         line: "subgame spots.json --iterations 100 --report 100 --device cpu --threads 1 --json found.json",
         resume: None,
         old: Some(("--iterations 100 --report 100", "--iterations 50 --report 50")),
+        leaves: None,
         outputs: &[Output { kind: "result (JSON)", path: "found.json", read: spots }],
     }
     .kill();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Found, Job, Output, column, drawing, fields, nothing};
 
-fn report(path: &Path) -> Found {
+pub fn report(path: &Path) -> Found {
     fields(path, &["/report/best", "/report/actions", "/report/performance/playouts"])
 }
 
@@ -20,6 +20,7 @@ fn analyse() {
         line: "analyse --device cpu --threads 1 --trees 2 --playouts 32 --steps 1500 --seed 1 --json found.json",
         resume: None,
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[Output { kind: "result (JSON)", path: "found.json", read: report }],
     }
     .kill();
@@ -33,6 +34,7 @@ fn a_match() {
         line: "match --games 8 --seed 1 --a acp_prodigal,trees=1,playouts=8,steps=50,device=cpu --b vanilla,steps=50 --json found.json --plots plots",
         resume: None,
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "match (JSON)", path: "found.json", read: games },
             Output { kind: "plot (SVG)", path: "plots/score.svg", read: drawing },

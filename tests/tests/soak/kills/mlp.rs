@@ -32,6 +32,7 @@ fn train() {
             "train --device cpu --threads 1 --drawn 220 --drawn-test 60 --resume state --checkpoint state --epochs 24 --json found.json --plots plots --save-weights net.safetensors",
         )),
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "checkpoint", path: "state", read: checkpoint },
             Output { kind: "weights", path: "net.safetensors", read: same_bytes },
@@ -50,6 +51,7 @@ fn sweep() {
         line: "sweep --device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --learning-rates 0.01,0.1 --models 4 --epochs 12 --seed 1 --json found.json",
         resume: None,
         old: Some(("--seed 1", "--seed 20")),
+        leaves: None,
         outputs: &[Output { kind: "result (JSON)", path: "found.json", read: models }],
     }
     .kill();

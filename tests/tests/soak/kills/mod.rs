@@ -1,29 +1,38 @@
-//! Programs that are killed at random times. What they were to write is then absent, the old file, or a whole new one; the next run is not held up by what is left, and
-//! where it goes on from a checkpoint it comes to the same bits.
+//! Programs that are killed at random times. What they were to write is then absent, the old file, or a whole new one; the next run is not held up by what is left, comes to
+//! the bits of a run that was never killed, also where it goes on from a checkpoint, and leaves no files that such a run does not.
 
-mod azero;
+pub mod azero;
 mod cfr;
-mod mcts;
+pub mod mcts;
 mod mlp;
-mod papers;
-mod shogi;
+pub mod papers;
+pub mod shogi;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
-use std::path::Path;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use warpplay_tests::programs::{Scratch, end_of, warpplay};
+use warpplay_tests::random::Random;
+use warpplay_tests::running::Running;
 
 use crate::rounds;
 
 /// Longer than any command takes here, however busy the machine is.
 const MOST: Duration = Duration::from_secs(300);
 
+/// Runs of a command that may end before their kill, for one that is killed.
+const MOST_EARLY: u32 = 100;
+
+/// The signal that [`std::process::Child::kill`] sends.
+const SIGKILL: i32 = 9;
+
 /// What a whole file says that does not depend on the time at which it was written; else what is wrong with it.
-type Found = Result<Vec<u8>, String>;
+pub type Found = Result<Vec<u8>, String>;
 
 /// A file that a command writes.
 struct Output {
@@ -46,6 +55,8 @@ struct Job {
     resume: Option<(&'static str, &'static str)>,
     /// A part of the line, and what stands for it in a run whose files are there already when half of the others begin.
     old: Option<(&'static str, &'static str)>,
+    /// How the files begin that a kill may leave for good.
+    leaves: Option<&'static str>,
     outputs: &'static [Output],
 }
 
@@ -104,28 +115,72 @@ impl Job {
         self.outputs.iter().map(|output| (output.read)(&scratch.path(output.path))).collect()
     }
 
-    /// Starts the command and kills it after this time; what is left of each file.
-    fn kill_after(&self, scratch: &Scratch, time: Duration) -> Vec<After> {
+    /// Starts the command and kills it after this time; what is left of each file. If it ended before, the time that it took.
+    ///
+    /// # Panics
+    /// If it ended before, and not well.
+    fn kill_after(&self, scratch: &Scratch, time: Duration) -> Result<Vec<After>, Duration> {
         let old: Vec<_> = self.outputs.iter().map(|output| fs::read(scratch.path(output.path)).ok()).collect();
-        let mut command = scratch.command(self.line);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the program starts");
-        std::thread::sleep(time);
-        // The signal that no program can hear.
-        child.kill().expect("a child");
-        child.wait().expect("a child");
-        self.outputs.iter().zip(&old).map(|(output, old)| output.after(scratch, old.as_deref())).collect()
+        let start = Instant::now();
+        let mut running = Running::start(scratch.command(self.line).stdout(Stdio::null()));
+        let status = end_of(&mut running.child, time).unwrap_or_else(|| {
+            // SIGKILL cannot be caught.
+            running.child.kill().expect("a child");
+            running.child.wait().expect("a child")
+        });
+        let time = start.elapsed();
+        if status.signal() != Some(SIGKILL) {
+            assert!(status.success(), "{}: {status} before its kill: {}", self.line, running.said());
+            return Err(time);
+        }
+        Ok(self.outputs.iter().zip(&old).map(|(output, old)| output.after(scratch, old.as_deref())).collect())
+    }
+
+    /// A folder in which the command was killed, at first with what lies in `before`, and what is left of each file. A run that ends before its kill says how long the
+    /// command takes now, and it is drawn again.
+    ///
+    /// # Panics
+    /// If all runs end before.
+    fn killed(
+        &self,
+        before: Option<&Scratch>,
+        duration: &mut Duration,
+        mut share: impl FnMut() -> f32,
+    ) -> (Scratch, Vec<After>) {
+        for _ in 0..MOST_EARLY {
+            let scratch = self.scratch();
+            if let Some(before) = before {
+                copy(before.folder(), scratch.folder());
+            }
+            match self.kill_after(&scratch, duration.mul_f32(share())) {
+                Ok(left) => return (scratch, left),
+                Err(time) => *duration = time,
+            }
+        }
+        panic!("{}: {MOST_EARLY} runs ended before they were killed", self.line);
+    }
+
+    /// Files that neither a whole run nor the one before has, and that nobody removes.
+    fn left_over(&self, scratch: &Scratch, whole: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let mut names = names(scratch.folder());
+        names.retain(|name| {
+            let file = name.file_name().unwrap_or_default().to_string_lossy();
+            let is_hidden = file == ".warpplay-lock" || file.starts_with(".warpplay-") && file.ends_with(".part");
+            let is_known = self.leaves.is_some_and(|beginning| name.to_string_lossy().starts_with(beginning));
+            !is_hidden && !is_known && !whole.contains(name)
+        });
+        names.into_iter().collect()
     }
 
     /// Kills the command so often; the sums go to the table.
     ///
     /// # Panics
-    /// If a file is lost or damaged, or a run after a kill fails or comes to other bits.
+    /// If a file is lost or damaged, or a run after a kill fails, comes to other bits or leaves other files.
     fn kill(&self) {
         let whole = self.scratch();
-        let start = Instant::now();
         whole.ok(self.line);
-        let duration = start.elapsed();
+        // The first run reads the program from the disk; later ones take this time.
+        let mut duration = ends(self.scratch().command(self.line)).expect("as before");
         let expected = self.read(&whole).into_iter().map(|found| found.expect("a whole run's file"));
         let expected: Vec<Vec<u8>> = expected.collect();
         let before = self.old.map(|(part, other)| {
@@ -134,35 +189,42 @@ impl Job {
             scratch.ok(&self.line.replace(part, other));
             scratch
         });
+        let mut whole_names = names(whole.folder());
+        whole_names.extend(before.iter().flat_map(|before| names(before.folder())));
         let mut random = rounds::random(self.line);
         let mut sums: Vec<Sums> = self.outputs.iter().map(|_| Sums::default()).collect();
+        let mut n_resumed = 0;
         for round in 0..rounds::kills() {
-            let scratch = self.scratch();
-            if let Some(before) = before.as_ref().filter(|_| round % 2 == 1) {
-                copy(before.folder(), scratch.folder());
-            }
-            // Every second time towards the end, when most files are written.
-            let at = if round % 4 == 1 || round % 4 == 2 { 0.9 + 0.1 * random.unit() } else { random.unit() };
-            let left = self.kill_after(&scratch, duration.mul_f32(at));
+            let share = || share(round, &mut random);
+            let (scratch, left) = self.killed(before.as_ref().filter(|_| round % 2 == 1), &mut duration, share);
             // On from what the killed run has left, or again.
             let is_new = |file: &str| {
                 self.outputs.iter().zip(&left).any(|(output, after)| output.path == file && matches!(after, After::New))
             };
-            let line = self.resume.filter(|(file, _)| is_new(file)).map_or(self.line, |(_, line)| line);
+            let resumed = self.resume.filter(|(file, _)| is_new(file));
+            n_resumed += u32::from(resumed.is_some());
+            let line = resumed.map_or(self.line, |(_, line)| line);
             let said = ends(scratch.command(line));
+            if let (Ok(time), None) = (&said, resumed) {
+                duration = *time;
+            }
+            let left_over = self.left_over(&scratch, &whole_names);
+            if !left_over.is_empty() {
+                sums[0].wrong.push(format!("`{line}` in round {round} left {left_over:?}"));
+            }
             for (((found, expected), after), sums) in
                 self.read(&scratch).iter().zip(&expected).zip(&left).zip(&mut sums)
             {
                 sums.add(after);
                 match (&said, found) {
-                    (Ok(()), Ok(found)) if found == expected => sums.same += 1,
-                    (Ok(()), Ok(_)) => sums.wrong.push(format!("`{line}` in round {round} came to other bits")),
-                    (Ok(()), Err(error)) => sums.wrong.push(format!("after `{line}` in round {round}: {error}")),
+                    (Ok(_), Ok(found)) if found == expected => sums.same += 1,
+                    (Ok(_), Ok(_)) => sums.wrong.push(format!("`{line}` in round {round} came to other bits")),
+                    (Ok(_), Err(error)) => sums.wrong.push(format!("after `{line}` in round {round}: {error}")),
                     (Err(said), _) => sums.wrong.push(format!("`{line}` in round {round} failed: {said}")),
                 }
             }
         }
-        self.note(&sums);
+        self.note(&sums, n_resumed);
         let mut wrong = Vec::new();
         for (output, sums) in self.outputs.iter().zip(sums) {
             wrong.extend(sums.wrong.into_iter().map(|what| format!("{}: {what}", output.path)));
@@ -171,29 +233,52 @@ impl Job {
     }
 
     /// A row for each file.
-    fn note(&self, sums: &[Sums]) {
+    fn note(&self, sums: &[Sums], n_resumed: u32) {
         let command = self.line.split(' ').next().unwrap_or_default();
         let name = format!("`{} {command}`", self.family);
-        let resumes = if self.resume.is_some() { "yes" } else { "no" };
+        let resumed = if self.resume.is_some() { n_resumed.to_string() } else { "-".to_string() };
         for (output, Sums { absent, old, new, wrong, same }) in self.outputs.iter().zip(sums) {
+            let n_faults = wrong.len();
             rounds::note(
                 "kills",
-                &[&name, &output.kind, &rounds::kills(), absent, old, new, &wrong.len(), &resumes, same],
+                &[&name, &output.kind, &rounds::kills(), absent, old, new, &resumed, same, &n_faults],
             );
         }
     }
 }
 
-/// Runs a program; it must end well. Else what it says.
-fn ends(mut command: Command) -> Result<(), String> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(text)?;
-    let Some(status) = end_of(&mut child, MOST) else {
-        let _ = child.kill();
-        return Err(format!("it did not end in {} s", MOST.as_secs()));
-    };
-    let mut said = String::new();
-    child.stderr.take().expect("piped").read_to_string(&mut said).map_err(text)?;
-    if status.success() { Ok(()) } else { Err(said) }
+/// At which part of its time a command is killed: every second time towards the end, when most files are written.
+fn share(round: u32, random: &mut Random) -> f32 {
+    if matches!(round % 4, 1 | 2) { 0.9 + 0.1 * random.unit() } else { random.unit() }
+}
+
+/// Runs a program; it must end well. The time that it takes, else what it says.
+fn ends(mut command: Command) -> Result<Duration, String> {
+    let start = Instant::now();
+    let mut running = Running::start(command.stdout(Stdio::null()));
+    if end_of(&mut running.child, MOST).is_none() {
+        running.kill();
+        return Err(format!("it did not end in {} s: {}", MOST.as_secs(), running.said()));
+    }
+    let time = start.elapsed();
+    running.end().map(|()| time)
+}
+
+/// The files of a folder and of all folders in it, by their paths from it.
+fn names(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&inner)).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let name = inner.join(entry.file_name());
+            if entry.path().is_dir() {
+                folders.push(name);
+            } else {
+                found.insert(name);
+            }
+        }
+    }
+    found
 }
 
 /// Copies a folder with all folders in it.
@@ -225,14 +310,16 @@ fn json(path: &Path) -> Result<Value, String> {
 }
 
 /// A file of `--json`: fields that every run has the same values of, by pointers.
-fn fields(path: &Path, pointers: &[&str]) -> Found {
+fn fields<S: AsRef<str>>(path: &Path, pointers: &[S]) -> Found {
     let value = json(path)?;
-    let field =
-        |pointer: &&str| value.pointer(pointer).map(Value::to_string).ok_or_else(|| format!("no field {pointer}"));
+    let field = |pointer: &S| {
+        let pointer = pointer.as_ref();
+        value.pointer(pointer).map(Value::to_string).ok_or_else(|| format!("no field {pointer}"))
+    };
     Ok(pointers.iter().map(field).collect::<Result<Vec<_>, _>>()?.join("\n").into_bytes())
 }
 
-/// The values of a field of the entries of a list.
+/// The values of fields of the entries of a list.
 fn column(path: &Path, list: &str, names: &[&str]) -> Found {
     let value = json(path)?;
     let rows = value.pointer(list).and_then(Value::as_array).ok_or_else(|| format!("no list {list}"))?;
@@ -243,11 +330,11 @@ fn column(path: &Path, list: &str, names: &[&str]) -> Found {
     Ok(cells.collect::<Result<String, _>>()?.into_bytes())
 }
 
-/// A drawing, whole.
+/// A drawing, whole: of numbers that do not depend on the time.
 fn drawing(path: &Path) -> Found {
     let text = fs::read_to_string(path).map_err(text)?;
     match text.starts_with("<svg") && text.trim_end().ends_with("</svg>") {
-        true => Ok(Vec::new()),
+        true => Ok(text.into_bytes()),
         false => Err("no whole SVG".into()),
     }
 }

@@ -9,7 +9,7 @@ use warpplay_tests::programs::Scratch;
 
 use super::{Found, Job, Output, column, same_bytes, text};
 
-fn dataset(path: &Path) -> Found {
+pub fn dataset(path: &Path) -> Found {
     Ok(format!("{:016x}", Dataset::open(path.parent().expect("a folder")).map_err(text)?.fingerprint()).into_bytes())
 }
 
@@ -39,6 +39,8 @@ fn build_dataset() {
         line: "build-dataset --records games.usi --plies 20..70 --shard 4 --out set",
         resume: None,
         old: Some(("--plies 20..70", "--plies 30..60")),
+        // Shards that no list names yet, or no longer.
+        leaves: Some("set/shard-"),
         outputs: &[Output { kind: "data set (folder)", path: "set/dataset.json", read: dataset }],
     }
     .kill();
@@ -55,6 +57,7 @@ fn learn() {
             "learn --records games.usi --held-out 0.4 --resume state --iterations 60 --device cpu --threads 1 --checkpoint state --save-weights out.safetensors --table values.txt --json found.json",
         )),
         old: Some(("--seed 1", "--seed 2")),
+        leaves: None,
         outputs: &[
             Output { kind: "checkpoint", path: "state", read: checkpoint },
             Output { kind: "weights", path: "out.safetensors", read: weights },
@@ -73,6 +76,7 @@ fn fit() {
         line: "fit --records games.usi --iterations 20 --init 3 --device cpu --threads 1 --json found.json",
         resume: None,
         old: Some(("--init 3", "--init 4")),
+        leaves: None,
         outputs: &[Output { kind: "result (JSON)", path: "found.json", read: rows }],
     }
     .kill();

@@ -11,7 +11,7 @@ use warpplay::azero::{
 use warpplay_tests::azero::ten_samples;
 
 use super::change::Form;
-use super::{Parser, golden, mutants, seals, text};
+use super::{Parser, checksums, golden, mutants, text};
 
 /// Loads a network and makes it ready to evaluate.
 fn network(seeds: &[&str], form: Form) -> Parser {
@@ -75,7 +75,7 @@ mutants!(checkpoint, "azero: checkpoint", |_| {
         drop(Trainer::builder(&network, &samples).resume(checkpoint).build(&device));
         Ok(())
     });
-    parser.mending(seals::state)
+    parser.repairing(checksums::state)
 });
 
 // The report of a run's folder, which says how far it is and with which options.

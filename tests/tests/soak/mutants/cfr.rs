@@ -7,7 +7,7 @@ use warpplay::cfr::spot::Range;
 use warpplay::cfr::{Checkpoint, Counts, GameDef, Solver, Spot, Strategy};
 
 use super::change::Form;
-use super::{Parser, golden, mutants, seals, text};
+use super::{Parser, checksums, golden, mutants, text};
 
 const GAMES: [&str; 7] = [
     "cfr/games/leduc.limit.2p.game",
@@ -38,7 +38,8 @@ const CHECKPOINTS: [&str; 10] = [
     "cfr/v0.1/cpu-f64.checkpoint",
 ];
 
-mutants!(game, "cfr: game", |_| {
+// The betting of a large game is counted for seconds.
+mutants!(game, "cfr: game", 70, |_| {
     Parser::new(golden(&GAMES), Form::Text, |path| {
         let game = GameDef::read(path).map_err(text)?;
         // What is too large to be counted is told.
@@ -56,16 +57,16 @@ mutants!(spots, "cfr: spots", |_| {
     })
 });
 
-mutants!(range, "cfr: range of hands", |_| {
+mutants!(range, "cfr: range of hands (text)", |_| {
     let seeds = ["AA,KK-TT,AKs:0.5,QJo,T9s+", "22+,A2s+:0.25,AhKd,7c6c:1", "all:0.1,AK-A9,55-22"];
     let seeds = seeds.iter().map(|text| ("range".to_string(), text.as_bytes().to_vec())).collect();
     Parser::new(seeds, Form::Text, |path| {
         let read = std::fs::read(path).map_err(text)?;
-        let range =
-            Range::parse(&String::from_utf8_lossy(&read)).map_err(|error| format!("{}: {error}", path.display()))?;
+        let range = Range::parse(&String::from_utf8_lossy(&read)).map_err(text)?;
         assert!(range.hands(0).iter().all(|(_, weight)| (0.0..=1.0).contains(weight)));
         Ok(())
     })
+    .of_text()
 });
 
 mutants!(strategy, "cfr: strategy", |_| {
@@ -79,7 +80,7 @@ mutants!(strategy, "cfr: strategy", |_| {
         visited.expect("nothing fails");
         Ok(())
     });
-    parser.mending(seals::state)
+    parser.repairing(checksums::state)
 });
 
 mutants!(checkpoint, "cfr: checkpoint", |_| {
@@ -91,5 +92,5 @@ mutants!(checkpoint, "cfr: checkpoint", |_| {
         }
         Ok(())
     });
-    parser.mending(seals::state)
+    parser.repairing(checksums::state)
 });

@@ -8,7 +8,7 @@ use warpplay::mlp::{Checkpoint, Classifier, Dataset, Network, Trainer, WeightLay
 use warpplay_tests::golden as folder;
 
 use super::change::{Form, packed};
-use super::{Parser, golden, mutants, seals, text};
+use super::{Parser, checksums, golden, mutants, text};
 
 const CHECKPOINTS: [&str; 8] = [
     "mlp/v0.1/cpu_f32.checkpoint",
@@ -44,7 +44,7 @@ mutants!(checkpoint, "mlp: checkpoint", |_| {
         drop(Trainer::builder(&train).test(&test).resume(checkpoint).build(&Device::cpu()));
         Ok(())
     });
-    parser.mending(seals::state)
+    parser.repairing(checksums::state)
 });
 
 /// The images or the labels are mutants; the others are whole.

@@ -1,20 +1,21 @@
 //! Mutants of every kind of file that is read. The reader takes one or refuses it with an error that names it: it does not panic, does not end the program, and takes
-//! little time and memory. Where a checksum stands before the content it is mended, so that the mutant reaches what is behind.
+//! little time and memory. Where a checksum stands before the content it is repaired, so that the mutant reaches what is behind.
 //!
 //! A reader runs in a process of its own, this test program again: one that ends is a finding, and so is its memory.
 
 mod azero;
 mod cfr;
 mod change;
+mod checksums;
 mod mcts;
 mod mlp;
 mod papers;
-mod seals;
 mod shogi;
 mod worker;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -22,13 +23,14 @@ use std::time::Duration;
 
 use warpplay_tests::folder::Folder;
 use warpplay_tests::programs::warpplay;
+use warpplay_tests::running::Running;
 
 use crate::rounds;
 use change::Form;
 use worker::Report;
 
-/// Processor time for one mutant, all threads together. What is small is read in milliseconds, and the betting of a large game is counted for a second or two; a size that is
-/// believed takes minutes.
+/// Processor time for one mutant, all threads together. What is small is read in milliseconds, and the betting of a large game is counted for up to five seconds; a size
+/// that is believed takes minutes.
 const MOST_CPU: Duration = Duration::from_secs(10);
 /// Memory for one mutant beyond what the process had before.
 const MOST_MEMORY: u64 = 1 << 30;
@@ -36,6 +38,10 @@ const MOST_MEMORY: u64 = 1 << 30;
 const MOST_ADDRESSES: u64 = 6 << 30;
 /// A reader that waits takes no processor time; however busy the machine is, this is enough.
 const MOST_WALL: Duration = Duration::from_secs(120);
+/// Of so many mutants every reader refuses one: else nothing was changed, or nothing is looked at.
+const SOME_REFUSED: u32 = 100;
+/// Of so many mutants every reader takes one, also where nine bytes of ten have a checksum and one mutant in fifty is sound: none does with a probability of 0.98⁴⁰⁰ = 0.0003.
+const SOME_READ: u32 = 400;
 
 /// Reads a file and makes use of what it holds; else the error.
 type Reader = dyn Fn(&Path) -> Result<(), String>;
@@ -46,16 +52,18 @@ struct Parser {
     seeds: Vec<(String, Vec<u8>)>,
     form: Form,
     read: Box<Reader>,
-    /// Mends what the error complains of, a checksum; `true` if the file is to be read again.
-    mend: fn(&Path, &str) -> bool,
+    /// Repairs what the error complains of, a checksum; `true` if the file is to be read again.
+    repair: fn(&Path, &str) -> bool,
     /// Whole files that are read with it: they lie there anew for each mutant, and an error may name them.
     beside: Vec<(String, Vec<u8>)>,
+    /// What is parsed is a text of a command line or of another file: there is no file to name.
+    is_text: bool,
 }
 
 impl Parser {
-    /// Of these seeds; nothing is mended.
+    /// Of these seeds; nothing is repaired.
     fn new(seeds: Vec<(String, Vec<u8>)>, form: Form, read: impl Fn(&Path) -> Result<(), String> + 'static) -> Self {
-        Self { seeds, form, read: Box::new(read), mend: |_, _| false, beside: Vec::new() }
+        Self { seeds, form, read: Box::new(read), repair: |_, _| false, beside: Vec::new(), is_text: false }
     }
 
     /// With these files beside the mutant.
@@ -64,9 +72,15 @@ impl Parser {
         self
     }
 
-    /// Mends checksums.
-    fn mending(mut self, mend: fn(&Path, &str) -> bool) -> Self {
-        self.mend = mend;
+    /// Repairs checksums.
+    fn repairing(mut self, repair: fn(&Path, &str) -> bool) -> Self {
+        self.repair = repair;
+        self
+    }
+
+    /// Parses texts, whose errors name no file.
+    fn of_text(mut self) -> Self {
+        self.is_text = true;
         self
     }
 }
@@ -86,13 +100,17 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A test of a parser: the row of the table, and what makes the parser, told the folder in which the mutants lie.
+/// A test of a parser: the row of the table, and what makes the parser, told the folder in which the mutants lie. Without being asked for more, it gets 200 mutants, which are
+/// read in milliseconds each, or as many as stand here: ten of each seed and at least 20.
 macro_rules! mutants {
     ($name:ident, $kind:literal, $make:expr) => {
+        mutants!($name, $kind, 200, $make);
+    };
+    ($name:ident, $kind:literal, $few:literal, $make:expr) => {
         #[test]
         fn $name() {
             let test = concat!(module_path!(), "::", stringify!($name));
-            crate::mutants::soak(test, $kind, $make);
+            crate::mutants::soak(test, $kind, crate::rounds::mutants($few), $make);
         }
     };
 }
@@ -103,7 +121,7 @@ use mutants;
 struct Sums {
     read: u32,
     refused: u32,
-    mended: u32,
+    repaired: u32,
     slowest: Duration,
     most_memory: u64,
     failures: Vec<String>,
@@ -111,7 +129,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, report: Report) {
-        self.mended += u32::from(report.mended);
+        self.repaired += u32::from(report.repaired);
         self.slowest = self.slowest.max(report.wall);
         self.most_memory = self.most_memory.max(report.memory);
         let mut wrong = report.wrong;
@@ -129,20 +147,19 @@ impl Sums {
     }
 }
 
-/// Gives a parser its mutants; the sums go to the table.
+/// Gives a parser its seeds and `n` mutants of them; the sums go to the table.
 ///
 /// # Panics
-/// If one of them makes it panic, ends its process, takes too long or too much, or is refused without its name.
-fn soak(test: &str, kind: &str, make: impl FnOnce(&Path) -> Parser) {
-    if worker::work(test, make) {
+/// If a seed is refused; if a mutant makes it panic, ends its process, takes too long or too much, or is refused without its name; if none of many is read, or none refused.
+fn soak(test: &str, kind: &str, n: u32, make: impl FnOnce(&Path) -> Parser) {
+    if worker::work(test, n, make) {
         return;
     }
-    let n = rounds::mutants();
     let mut sums = Sums::default();
     let mut first = 0;
     while first < n {
         let folder = Folder::new();
-        first = match process(test, folder.folder(), first, &mut sums) {
+        first = match process(test, folder.folder(), first..n, &mut sums) {
             Ok(next) => next,
             Err((number, reason)) => {
                 let kept = keep(test, number, folder.folder());
@@ -151,34 +168,37 @@ fn soak(test: &str, kind: &str, make: impl FnOnce(&Path) -> Parser) {
             }
         };
     }
-    let Sums { read, refused, mended, slowest, most_memory, failures } = &sums;
+    for (found, most, what) in [(sums.refused, SOME_REFUSED, "refused"), (sums.read, SOME_READ, "read")] {
+        if n >= most && found == 0 {
+            sums.failures.push(format!("of {n} mutants none was {what}"));
+        }
+    }
+    let Sums { read, refused, repaired, slowest, most_memory, failures } = &sums;
     let slowest = format!("{:.0}", slowest.as_secs_f64() * 1e3);
     let memory = format!("{:.0}", *most_memory as f64 / f64::from(1 << 20));
-    rounds::note("mutants", &[&kind, &n, mended, read, refused, &failures.len(), &slowest, &memory]);
+    rounds::note("mutants", &[&kind, &n, repaired, read, refused, &failures.len(), &slowest, &memory]);
     assert!(failures.is_empty(), "{kind}\n{}", failures.join("\n"));
 }
 
-/// Runs a process that reads mutants from `first` on. The number after the last; or the one at which it ended, and how.
-fn process(test: &str, folder: &Path, first: u32, sums: &mut Sums) -> Result<u32, (u32, String)> {
+/// Runs a process that reads these mutants. The number after the last; or the one at which it ended, and how.
+fn process(test: &str, folder: &Path, mutants: Range<u32>, sums: &mut Sums) -> Result<u32, (u32, String)> {
     let this = std::env::current_exe().expect("this program");
     let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", MOST_ADDRESSES >> 10);
     let name = test.split_once("::").map_or(test, |(_, name)| name);
-    let mut child = Command::new("sh")
+    let mut command = Command::new("sh");
+    command
         .args(["-c", &script])
         .arg(this)
         .args(["--exact", name, "--nocapture", "--test-threads", "1"])
-        .envs(worker::environment(folder, first))
+        .envs(worker::environment(folder, mutants.start))
         // Found once, and not by each process.
         .env("WARPPLAY_PROGRAM", warpplay(env!("CARGO_TARGET_TMPDIR")))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a shell");
+        .stdout(Stdio::piped());
+    let mut running = Running::start(&mut command);
     let (sender, lines) = mpsc::channel();
-    let stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let stdout = BufReader::new(running.child.stdout.take().expect("piped"));
     std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-    let mut at = first;
+    let mut at = mutants.start;
     let end = loop {
         match lines.recv_timeout(MOST_WALL) {
             Ok(line) => match Report::parse(&line) {
@@ -189,19 +209,20 @@ fn process(test: &str, folder: &Path, first: u32, sums: &mut Sums) -> Result<u32
                 None => continue,
             },
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                child.kill().expect("a child");
+                // With the program that it may wait for.
+                running.kill();
                 break format!("no end within {} s", MOST_WALL.as_secs());
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break String::new(),
         }
     };
-    let output = child.wait_with_output().expect("it ends");
-    if at == rounds::mutants() && output.status.success() {
+    let status = running.child.wait().expect("it ends");
+    if at == mutants.end && status.success() {
         return Ok(at);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = running.said();
     let tail: Vec<&str> = said.lines().rev().take(5).collect();
-    Err((at, format!("the process ended: {}; {end} {}", output.status, tail.join(" / "))))
+    Err((at, format!("the process ended: {status}; {end} {}", tail.join(" / "))))
 }
 
 /// Keeps what the process was reading when it ended.

@@ -25,7 +25,7 @@ mutants!(journal, "papers: journal", |_| {
 });
 
 // A journal is opened to be gone on with.
-mutants!(journal_of_a_run, "papers: journal that is gone on with", |_| {
+mutants!(journal_of_a_run, "papers: journal that is gone on with", 20, |_| {
     let scratch = run();
     let words = [
         "papers", "mctsnc", "--quick", "--device", "cpu", "--only", "table2", "--steps", "1", "--games", "1",
@@ -41,7 +41,7 @@ mutants!(results, "papers: results (JSON)", |_| {
 
 const PAGE: &[u8] = b"# A page\n\nText.\n\n<!-- mctsnc table2 -->\n<!-- end -->\n\nMore.\n";
 
-mutants!(page, "papers: page (Markdown)", |folder| {
+mutants!(page, "papers: page (Markdown)", 20, |folder| {
     let scratch = run();
     let results = folder.join("found.json");
     let parser = Parser::new(vec![("page.md".into(), PAGE.to_vec())], Form::Text, move |path| {
@@ -50,7 +50,7 @@ mutants!(page, "papers: page (Markdown)", |folder| {
     parser.beside(vec![seed(&scratch.path("found.json"))])
 });
 
-mutants!(results_for_a_page, "papers: results for a page", |folder| {
+mutants!(results_for_a_page, "papers: results for a page", 20, |folder| {
     let scratch = run();
     let page = folder.join("page.md").display().to_string();
     let parser = Parser::new(vec![seed(&scratch.path("found.json"))], Form::Text, move |path| {

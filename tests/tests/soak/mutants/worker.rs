@@ -13,8 +13,8 @@ use crate::rounds;
 /// Environment variables of the process: the folder that it works in, and its first mutant.
 const FOLDER: &str = "WARPPLAY_SOAK_FOLDER";
 const FIRST: &str = "WARPPLAY_SOAK_FIRST";
-/// How often a file is mended: a checksum of a part, one of the whole, and a fingerprint over all.
-const MOST_MENDED: usize = 4;
+/// How often a file is repaired: a checksum of a part, one of the whole, and a fingerprint over all.
+const MOST_REPAIRED: usize = 4;
 /// How a line begins that tells of a mutant.
 const MARK: &str = "mutant\t";
 /// Fields are divided by this, and reasons with it.
@@ -35,8 +35,8 @@ pub struct Report {
     pub number: u32,
     /// Read, else refused.
     pub read: bool,
-    /// A checksum was mended.
-    pub mended: bool,
+    /// A checksum was repaired.
+    pub repaired: bool,
     pub wall: Duration,
     pub cpu: Duration,
     /// Bytes beyond those before.
@@ -47,9 +47,9 @@ pub struct Report {
 
 impl Report {
     fn line(&self) -> String {
-        let Self { number, read, mended, wall, cpu, memory, wrong } = self;
+        let Self { number, read, repaired, wall, cpu, memory, wrong } = self;
         let wrong = wrong.join(&BETWEEN.to_string()).replace(['\n', '\t'], " ");
-        format!("{MARK}{number}\t{read}\t{mended}\t{}\t{}\t{memory}\t{wrong}", wall.as_micros(), cpu.as_micros())
+        format!("{MARK}{number}\t{read}\t{repaired}\t{}\t{}\t{memory}\t{wrong}", wall.as_micros(), cpu.as_micros())
     }
 
     /// Of a line of the process; `None` for what the test harness says.
@@ -57,11 +57,11 @@ impl Report {
         // The harness does not end its own line before a test says something.
         let (_, line) = line.split_once(MARK)?;
         let fields: Vec<&str> = line.split('\t').collect();
-        let [number, read, mended, wall, cpu, memory, wrong] = fields[..] else { return None };
+        let [number, read, repaired, wall, cpu, memory, wrong] = fields[..] else { return None };
         Some(Self {
             number: number.parse().ok()?,
             read: read.parse().ok()?,
-            mended: mended.parse().ok()?,
+            repaired: repaired.parse().ok()?,
             wall: Duration::from_micros(wall.parse().ok()?),
             cpu: Duration::from_micros(cpu.parse().ok()?),
             memory: memory.parse().ok()?,
@@ -70,13 +70,22 @@ impl Report {
     }
 }
 
-/// Reads the mutants, if this is a process that is to; `false` if not.
-pub fn work(test: &str, make: impl FnOnce(&Path) -> Parser) -> bool {
+/// Reads the seeds as they are and `n` mutants, if this is a process that is to; `false` if not.
+///
+/// # Panics
+/// If a seed is refused.
+pub fn work(test: &str, n: u32, make: impl FnOnce(&Path) -> Parser) -> bool {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return false };
     let first = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).expect("the first mutant");
     let parser = make(&folder);
+    if first == 0 {
+        for (name, seed) in &parser.seeds {
+            let path = lay(&folder, &parser, name, seed);
+            (parser.read)(&path).unwrap_or_else(|error| panic!("{name} is whole, and refused: {error}"));
+        }
+    }
     panic::set_hook(Box::new(|info| *LAST_PANIC.lock().expect("nobody panics with it") = info.to_string()));
-    for number in first..rounds::mutants() {
+    for number in first..n {
         println!("{}", one(test, &folder, &parser, number).line());
     }
     let _ = panic::take_hook();
@@ -86,25 +95,39 @@ pub fn work(test: &str, make: impl FnOnce(&Path) -> Parser) -> bool {
 /// Text, file and line of the last panic.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
-    let mut random = rounds::random(&format!("{test} {number}"));
-    let (name, seed) = &parser.seeds[number as usize % parser.seeds.len()];
-    let path = folder.join(name);
+/// Writes a file where the parser reads it, with the files that belong to it.
+fn lay(folder: &Path, parser: &Parser, name: &str, bytes: &[u8]) -> PathBuf {
     for (name, whole) in &parser.beside {
         fs::write(folder.join(name), whole).expect("written");
     }
-    fs::write(&path, change::mutant(seed, parser.form, &mut random)).expect("written");
+    let path = folder.join(name);
+    fs::write(&path, bytes).expect("written");
+    path
+}
+
+/// Whether an error names the file; of several that belong together it may be any, also one that is missing.
+fn names_file(error: &str, folder: &Path, parser: &Parser, name: &str) -> bool {
+    match parser.beside.is_empty() {
+        true => error.contains(name),
+        false => error.contains(&format!("{}/", folder.display())),
+    }
+}
+
+fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
+    let mut random = rounds::random(&format!("{test} {number}"));
+    let (name, seed) = &parser.seeds[number as usize % parser.seeds.len()];
+    let path = lay(folder, parser, name, &change::mutant(seed, parser.form, &mut random));
     reset_peak();
     let (memory, cpu, start) = (resident("VmRSS:"), processor_time(), Instant::now());
     let mut found = panic::catch_unwind(AssertUnwindSafe(|| (parser.read)(&path)));
     let mut wall = start.elapsed();
-    let mut mended = false;
-    for _ in 0..MOST_MENDED {
+    let mut repaired = false;
+    for _ in 0..MOST_REPAIRED {
         let Ok(Err(error)) = &found else { break };
-        if !(parser.mend)(&path, error) {
+        if !(parser.repair)(&path, error) {
             break;
         }
-        mended = true;
+        repaired = true;
         let start = Instant::now();
         found = panic::catch_unwind(AssertUnwindSafe(|| (parser.read)(&path)));
         wall = wall.max(start.elapsed());
@@ -112,19 +135,13 @@ fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
     let mut wrong = Vec::new();
     match &found {
         Err(_) => wrong.push(LAST_PANIC.lock().expect("nobody panics with it").clone()),
-        // Of several files that belong together it may be any.
-        Ok(Err(error))
-            if !error.contains(match parser.beside.is_empty() {
-                true => name.as_str(),
-                false => folder.to_str().expect("UTF-8"),
-            }) =>
-        {
+        Ok(Err(error)) if !parser.is_text && !names_file(error, folder, parser, name) => {
             wrong.push(format!("the error does not name the file: {error}"))
         }
         _ => {}
     }
     let (cpu, memory) = (processor_time().saturating_sub(cpu), resident("VmHWM:").saturating_sub(memory));
-    Report { number, read: matches!(found, Ok(Ok(()))), mended, wall, cpu, memory, wrong }
+    Report { number, read: matches!(found, Ok(Ok(()))), repaired, wall, cpu, memory, wrong }
 }
 
 /// A field of the kernel's figures of this process, in bytes.

@@ -1,4 +1,4 @@
-//! Checksums that are made right again: the reader says which one it found, and which one the file has.
+//! Checksums that are repaired: the reader says which one it found, and which one the file has.
 
 use std::fs;
 use std::path::Path;
