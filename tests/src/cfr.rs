@@ -215,11 +215,6 @@ impl Outcomes {
         }
     }
 
-    /// The different tables.
-    pub fn tables(&self) -> impl Iterator<Item = &[f64]> {
-        self.0.iter().map(|(table, _)| &table[..])
-    }
-
     /// Holds that there are `n` outcomes, equally likely, whose mean is `mean`: no draw is left out, so that the mean has no error but rounding.
     ///
     /// # Panics
@@ -233,33 +228,24 @@ impl Outcomes {
         let (freedom, x) = ((n - 1) as f64, 1e6f64.ln());
         let most = freedom + 2.0 * (freedom * x).sqrt() + 2.0 * x;
         assert!(chi_square <= most, "{what}: chi-square {chi_square}, at most {most}");
-        let of_entry = |at: usize| self.tables().map(|table| table[at]).sum::<f64>() / n as f64;
+        let of_entry = |at: usize| self.0.iter().map(|(table, _)| table[at]).sum::<f64>() / n as f64;
         close(what, &(0..mean.len()).map(of_entry).collect::<Vec<_>>(), mean, tolerance);
     }
+}
 
-    /// Holds that these outcomes are the hands, one by one, of tables that draws of the other seat gave for all hands at once, `times` as much; each of them is there. `n_hands` of a
-    /// vector stand behind each other in a table.
-    ///
-    /// # Panics
-    /// If not.
-    #[track_caller]
-    pub fn are_the_hands_of(&self, what: &str, all: &Self, n_hands: usize, times: f64, tolerance: Tolerance) {
-        let of_hand = |table: &[f64], hand: usize| -> Vec<f64> {
-            let only = |(at, value): (usize, &f64)| if at % n_hands == hand { times * value } else { 0.0 };
-            table.iter().enumerate().map(only).collect()
-        };
-        let mut expected: Vec<Vec<f64>> =
-            all.tables().flat_map(|table| (0..n_hands).map(move |hand| of_hand(table, hand))).collect();
-        // A card that another has.
-        expected.retain(|table| table.iter().any(|&value| value != 0.0));
-        let same = |a: &[f64], b: &[f64]| {
-            a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance.abs + tolerance.rel * b.abs())
-        };
-        for table in self.tables() {
-            assert!(expected.iter().any(|hand| same(table, hand)), "{what}: {table:?} is none of them");
-        }
-        for hand in &expected {
-            assert!(self.tables().any(|table| same(table, hand)), "{what}: {hand:?} was not drawn");
-        }
+/// Holds means to what they estimate: tables of 32 batches, each of so many draws that its entries are nearly normal. Student's t of 31 degrees of freedom is beyond 7 with a chance of one in ten
+/// million.
+///
+/// # Panics
+/// If a mean is further away.
+#[track_caller]
+pub fn estimate(what: &str, batches: &[Vec<f64>], expected: &[f64], rounding: f64) {
+    assert_eq!(batches.len(), 32, "{what}: batches");
+    let n = batches.len() as f64;
+    for (at, expected) in expected.iter().enumerate() {
+        let mean = batches.iter().map(|batch| batch[at]).sum::<f64>() / n;
+        let variance = batches.iter().map(|batch| (batch[at] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let most = 7.0 * (variance / n).sqrt() + rounding;
+        assert!((mean - expected).abs() <= most, "{what}, {at}: {mean}, expected {expected}, within {most}");
     }
 }
