@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use warpplay::shogi::ranks::{Ranks, Threads};
+use warpplay::shogi::ranks::Threads;
 use warpplay::shogi::{Shard, Values};
 use warpplay::{Error, Result};
 
