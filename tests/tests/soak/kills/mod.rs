@@ -247,9 +247,9 @@ impl Job {
     }
 }
 
-/// At which part of its time a command is killed: every second time towards the end, when most files are written.
+/// At which part of its time a command is killed: every second time about its end, when most files are written. A run may take a little longer than the one before.
 fn share(round: u32, random: &mut Random) -> f32 {
-    if matches!(round % 4, 1 | 2) { 0.9 + 0.1 * random.unit() } else { random.unit() }
+    if matches!(round % 4, 1 | 2) { 0.9 + 0.2 * random.unit() } else { random.unit() }
 }
 
 /// Runs a program; it must end well. The time that it takes, else what it says.

@@ -11,7 +11,7 @@ use warpplay::azero::{
 use warpplay_tests::azero::ten_samples;
 
 use super::change::Form;
-use super::{Parser, checksums, golden, mutants, text};
+use super::{Named, Parser, checksums, golden, mutants, text};
 
 /// Loads a network and makes it ready to evaluate.
 fn network(seeds: &[&str], form: Form) -> Parser {
@@ -93,5 +93,5 @@ mutants!(report_of_learning, "azero: report of learning", |folder| {
         drop(learner.best());
         Ok(())
     });
-    parser.beside(vec![initial])
+    parser.beside(vec![initial]).naming(Named::Folder)
 });

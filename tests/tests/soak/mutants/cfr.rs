@@ -7,7 +7,7 @@ use warpplay::cfr::spot::Range;
 use warpplay::cfr::{Checkpoint, Counts, GameDef, Solver, Spot, Strategy};
 
 use super::change::Form;
-use super::{Parser, checksums, golden, mutants, text};
+use super::{Named, Parser, checksums, golden, mutants, text};
 
 const GAMES: [&str; 7] = [
     "cfr/games/leduc.limit.2p.game",
@@ -66,7 +66,7 @@ mutants!(range, "cfr: range of hands (text)", |_| {
         assert!(range.hands(0).iter().all(|(_, weight)| (0.0..=1.0).contains(weight)));
         Ok(())
     })
-    .of_text()
+    .naming(Named::Nothing)
 });
 
 mutants!(strategy, "cfr: strategy", |_| {

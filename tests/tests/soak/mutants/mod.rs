@@ -56,14 +56,24 @@ struct Parser {
     repair: fn(&Path, &str) -> bool,
     /// Whole files that are read with it: they lie there anew for each mutant, and an error may name them.
     beside: Vec<(String, Vec<u8>)>,
-    /// What is parsed is a text of a command line or of another file: there is no file to name.
-    is_text: bool,
+    named: Named,
+}
+
+/// What an error must name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// The file; of several that belong together any, also one that is missing.
+    File,
+    /// The folder that the reader is given.
+    Folder,
+    /// Nothing: what is parsed is a text of a command line or of another file.
+    Nothing,
 }
 
 impl Parser {
     /// Of these seeds; nothing is repaired.
     fn new(seeds: Vec<(String, Vec<u8>)>, form: Form, read: impl Fn(&Path) -> Result<(), String> + 'static) -> Self {
-        Self { seeds, form, read: Box::new(read), repair: |_, _| false, beside: Vec::new(), is_text: false }
+        Self { seeds, form, read: Box::new(read), repair: |_, _| false, beside: Vec::new(), named: Named::File }
     }
 
     /// With these files beside the mutant.
@@ -78,9 +88,9 @@ impl Parser {
         self
     }
 
-    /// Parses texts, whose errors name no file.
-    fn of_text(mut self) -> Self {
-        self.is_text = true;
+    /// With errors that name something else than the file.
+    fn naming(mut self, named: Named) -> Self {
+        self.named = named;
         self
     }
 }

@@ -12,7 +12,7 @@ use warpplay_tests::golden as folder;
 use warpplay_tests::learning::first_games;
 
 use super::change::{Form, packed};
-use super::{Parser, checksums, golden, mutants, seed, text};
+use super::{Named, Parser, checksums, golden, mutants, seed, text};
 
 /// A record that no parser accepts.
 const REFUSED: &str = "jkf_7mai.ki2u";
@@ -65,7 +65,7 @@ mutants!(sfen, "shogi: position (SFEN, text)", |_| {
         assert!(Board::from_sfen(&board.sfen()).is_ok(), "{}", board.sfen());
         Ok(())
     })
-    .of_text()
+    .naming(Named::Nothing)
 });
 
 mutants!(weights, "shogi: weights", |_| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::{Parser, change};
+use super::{Named, Parser, change};
 use crate::rounds;
 
 /// Environment variables of the process: the folder that it works in, and its first mutant.
@@ -105,11 +105,14 @@ fn lay(folder: &Path, parser: &Parser, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Whether an error names the file; of several that belong together it may be any, also one that is missing.
-fn names_file(error: &str, folder: &Path, parser: &Parser, name: &str) -> bool {
-    match parser.beside.is_empty() {
-        true => error.contains(name),
-        false => error.contains(&format!("{}/", folder.display())),
+/// Whether an error names what it must.
+fn is_named(error: &str, folder: &Path, parser: &Parser, name: &str) -> bool {
+    let folder = folder.display().to_string();
+    match parser.named {
+        Named::File if parser.beside.is_empty() => error.contains(name),
+        Named::File => error.contains(&format!("{folder}/")),
+        Named::Folder => error.contains(&folder),
+        Named::Nothing => true,
     }
 }
 
@@ -135,7 +138,7 @@ fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
     let mut wrong = Vec::new();
     match &found {
         Err(_) => wrong.push(LAST_PANIC.lock().expect("nobody panics with it").clone()),
-        Ok(Err(error)) if !parser.is_text && !names_file(error, folder, parser, name) => {
+        Ok(Err(error)) if !is_named(error, folder, parser, name) => {
             wrong.push(format!("the error does not name the file: {error}"))
         }
         _ => {}
