@@ -288,7 +288,7 @@ fn is_fused(name: &str) -> bool {
         || train
         || azero
         || others.contains(&name)
-        || name == "mlp_epoch_train"
+        || ["mlp_epoch_train", "mlp_epoch_classify"].contains(&name)
         || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
 
@@ -347,8 +347,8 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_forward_", 2),
     ("mlp_layers_backward_", 2),
     ("mlp_layers_gradient_", 2),
-    ("mlp_epoch_train", 8),
-    ("mlp_epoch_classify", 4),
+    ("mlp_epoch_train", 10),
+    ("mlp_epoch_classify", 6),
     ("azero_layers_conv_large", 2),
     ("azero_layers_conv_small", 2),
     ("azero_layers_conv_", 1),
