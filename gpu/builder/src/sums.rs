@@ -48,7 +48,7 @@ pub struct StaleSum {
     pub base: String,
 }
 
-/// The sums of a register and a constant, and copies of such sums, that end in an address behind a place where the register is either as it was or assigned again,
+/// The sums of a register and a constant, and copies of such sums, that end in an address behind a point of the program where the register is either as it was or assigned again,
 /// by the way that led there: `ptxas` 12.0 to 13.2 may read the new value for them.
 ///
 /// # Errors
@@ -205,7 +205,7 @@ struct Statement<'a> {
     flow: Flow<'a>,
 }
 
-/// What a register holds, compared with a place before.
+/// What a register holds, compared with an earlier point of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
     /// No way from there is known.
@@ -364,7 +364,7 @@ impl<'a> Function<'a> {
         stale
     }
 
-    /// Whether what `at` makes of the value that `base` has at `link` ends in an address behind a place where `base` has that value or another one, by the way
+    /// Whether what `at` makes of the value that `base` has at `link` ends in an address behind a point where `base` has that value or another one, by the way
     /// that led there.
     fn is_stale(&self, at: usize, base: &str, link: usize) -> bool {
         let sum = self.statements[at].writes[0];
