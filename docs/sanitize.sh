@@ -6,17 +6,18 @@
 #   docs/sanitize.sh write LEDGER PAGE             writes its table into the page, between the lines <!-- sanitizers --> and <!-- end -->
 #
 # TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed is tried again, one that did not end when EACH is
-# larger. SANITIZER is the program [default: compute-sanitizer]. A ledger is of one bundle: with the programs of another, begin a new one.
+# larger. SANITIZER is the program [default: compute-sanitizer]. A line of the ledger counts for the test program, and for the command line's program, of which it has the checksum: with others the test
+# runs again. Tests that break the device on purpose (dead_context, lost_device) are left out.
 set -euo pipefail
 
 usage() {
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
     exit 2
 }
 
 # One test under one tool, in a process of its own; adds its line to the ledger.
 one() {
-    local tool=$1 program=$2 folder=$3 test=$4 began=$SECONDS log status=0 left limit result
+    local tool=$1 program=$2 sum=$3 folder=$4 test=$5 began=$SECONDS log status=0 left limit result
     left=$((END - $(date +%s)))
     ((left > 1)) || return 0
     limit=$((left < EACH ? left : EACH))
@@ -27,7 +28,8 @@ one() {
     local found summaries
     summaries=$(grep -cE '(ERROR|RACECHECK) SUMMARY: [0-9]+' "$log" || true)
     found=$(sed -nE 's/.*(ERROR|RACECHECK) SUMMARY: ([0-9]+).*/\2/p' "$log" | awk '{n += $1} END {print n + 0}')
-    if ((status == 124 || status == 137)); then
+    # The tools themselves may crash when they are told to end.
+    if ((status == 124 || status == 137 || (status >= 128 && SECONDS - began >= limit))); then
         # Cut short by the end of the run, not by its own limit: to be tried again.
         ((limit == EACH)) || { rm "$log"; return 0; }
         result='not ended'
@@ -42,7 +44,7 @@ one() {
     else
         result='clean'
     fi
-    printf '%s\t%s\t%s\t%s\t%s\n' "$tool" "$program" "$test" "$result" $((SECONDS - began)) >>"$LEDGER"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$tool" "$program" "$test" "$result" $((SECONDS - began)) "$sum" >>"$LEDGER"
     case $result in
         clean | 'no kernels' | 'not ended' | ignored) rm "$log" ;;
         *) mkdir -p "$LEDGER.logs"; mv "$log" "$LEDGER.logs/$tool-$program-${test//[^a-zA-Z0-9_]/-}" ;;
@@ -50,7 +52,7 @@ one() {
 }
 
 run() {
-    local root=$PWD kind package target file folder test tool
+    local root=$PWD kind package target file folder test tool sum
     BUNDLE=$(cd "$1" && pwd)
     touch "$2"
     LEDGER=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -59,29 +61,26 @@ run() {
     export BUNDLE LEDGER EACH SANITIZER END WARPPLAY_REQUIRE_GPU=1 WARPPLAY_PROGRAM="$BUNDLE/program-warpplay-cli-warpplay"
     export -f one
     command -v "$SANITIZER" >/dev/null || { echo "$SANITIZER: is not there; SANITIZER names the program" >&2; exit 1; }
-    local sum old
-    sum=$(cd "$BUNDLE" && cat test-* "$WARPPLAY_PROGRAM" | cksum | tr ' ' '-')
-    old=$(awk -F'\t' '/^#/ {print $3; exit}' "$LEDGER")
-    [[ -z $old || $old == "$sum" ]] || { echo "$LEDGER: of another bundle ($old; this is $sum)" >&2; exit 1; }
-    printf '# %s\t%s\t%s\n' "$(date +%F)" "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)" "$sum" >>"$LEDGER"
+    printf '# %s\t%s\n' "$(date +%F)" "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)" >>"$LEDGER"
     chmod +x "$BUNDLE"/test-* "$WARPPLAY_PROGRAM"
     while IFS=$'\t' read -r kind package target file folder; do
-        [[ $kind == test ]] || continue
+        [[ $kind == test && $target != dead_context && $target != lost_device ]] || continue
+        sum=$(cat "$BUNDLE/$file" "$WARPPLAY_PROGRAM" | cksum | tr ' ' '-')
         (cd "$root/$folder" && "$BUNDLE/$file" --list --format terse) </dev/null | sed -n 's/: test$//p' | while read -r test; do
             for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
-                printf '%s\t%s\t%s\t%s\n' "$tool" "$file" "$root/$folder" "$test"
+                printf '%s\t%s\t%s\t%s\t%s\n' "$tool" "$file" "$sum" "$root/$folder" "$test"
             done
         done
     done <"$BUNDLE/MANIFEST.tsv" |
         # What is done, or was given as much time and did not end, is left out.
         PARTS=$(printf '%s\n' "${@:3}") awk -F'\t' -v each="$EACH" '
             BEGIN {n = split(ENVIRON["PARTS"], parts, "\n")}
-            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "failed" && ($4 != "not ended" || $5 + 1 >= each)) has_ended[key]}; next}
-            ($1 "\t" $2 "\t" $4) in has_ended {next}
-            {wanted = ENVIRON["PARTS"] == ""; for (i = 1; i <= n; i++) if (parts[i] != "" && index($2 " " $4, parts[i])) wanted = 1}
+            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "failed" && ($4 != "not ended" || $5 + 1 >= each)) has_ended[key] = $6}; next}
+            has_ended[$1 "\t" $2 "\t" $5] == $3 {next}
+            {wanted = ENVIRON["PARTS"] == ""; for (i = 1; i <= n; i++) if (parts[i] != "" && index($2 " " $5, parts[i])) wanted = 1}
             wanted' "$LEDGER" - |
         tr '\t\n' '\0\0' |
-        xargs -0 -r -n 4 -P "${JOBS:-16}" bash -c 'one "$@"' one
+        xargs -0 -r -n 5 -P "${JOBS:-16}" bash -c 'one "$@"' one
     awk -F'\t' '!/^#/ {last[$1 "\t" $2 "\t" $3] = $4} END {for (key in last) n[last[key]]++; for (result in n) print n[result], result}' "$LEDGER"
 }
 
@@ -93,6 +92,9 @@ write() {
     # shellcheck disable=SC2064
     trap "rm -f '$table' '$table.page'" EXIT
     awk -F'\t' '
+        # What counts is of the last form of each program.
+        NR == FNR {if (!/^#/) form[$2] = $6; next}
+        !/^#/ && $6 != form[$2] {next}
         /^#/ {machine = substr($1, 3) ", " $2; if (!seen[machine]++) machines = machines (machines == "" ? "" : "; ") machine; next}
         {
             split($3, path, "::")
@@ -130,7 +132,7 @@ write() {
                 }
                 if (some) print line " " bad[order[i]] late[order[i]] " |"
             }
-        }' "$ledger" >"$table"
+        }' "$ledger" "$ledger" >"$table"
     awk -v table="$table" '
         /^<!-- sanitizers -->$/ {print; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1; next}
         /^<!-- end -->$/ {skip = 0}

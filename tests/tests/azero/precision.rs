@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use warpplay::azero::checkers::Checkers;
-use warpplay::azero::player::{Estimator, Player, SearchOptions, SelfPlay, Trees};
+use warpplay::azero::player::{Decision, Estimator, Player, SearchOptions, SelfPlay, Trees};
 use warpplay::azero::train::{Samples, Trainer};
 use warpplay::azero::{
     Engine, Evaluation, Evaluator, EvaluatorOptions, Inputs, Network, NetworkShape, ObservationLayout, Outputs, ValueOf,
@@ -265,6 +265,23 @@ fn estimator(network: &Network, engine: Engine) -> Estimator {
     Estimator::network(network.clone(), "spiked").with_options(options)
 }
 
+/// Equal visits, and values and priors that two evaluations within 1e-5 + 1e-5 |x| can have. A search's values are means of values in [-1, 1], so they are as near as those;
+/// a prior p is a softmax of logits, each within d of the other's, so it is within p (e^2d - 1), and d is at most 1e-5 + 1e-5 of the largest logit here, which is below 100.
+fn same_but_for_rounding(found: &Decision, expected: &Decision) {
+    let visits =
+        |decision: &Decision| decision.actions.iter().map(|action| (action.action, action.visits)).collect::<Vec<_>>();
+    assert_eq!((found.action, found.n_nodes, visits(found)), (expected.action, expected.n_nodes, visits(expected)));
+    let near = |name: &str, found: f32, expected: f32, bound: f64| {
+        let error = (f64::from(found) - f64::from(expected)).abs();
+        assert!(error <= bound, "{name}: {found} for {expected}, more than {bound} apart");
+    };
+    near("value", found.value, expected.value, 2e-5);
+    for (found, expected) in found.actions.iter().zip(&expected.actions) {
+        near(&found.name, found.value, expected.value, 2e-5);
+        near(&found.name, found.prior, expected.prior, f64::from(expected.prior) * 2.1e-3);
+    }
+}
+
 #[test]
 fn searches_with_numbers_too_large_are_those_of_the_other_engine() -> Checked {
     for_each_device(|device| {
@@ -279,7 +296,12 @@ fn searches_with_numbers_too_large_are_those_of_the_other_engine() -> Checked {
             let player = |engine| Player::builder(estimator(&network, engine)).options(search).build(device);
             let (mut fused, mut layers) = (player(Engine::Fused)?, player(Engine::Layers)?);
             let expected = layers.run(&Checkers::new(), |_| Continue(()))?;
-            assert_eq!(fused.run(&Checkers::new(), |_| Continue(()))?, expected, "{trees:?}");
+            let found = fused.run(&Checkers::new(), |_| Continue(()))?;
+            match trees {
+                Trees::Device => assert_eq!(found, expected),
+                // Only what overflowed is evaluated again; the other positions are the fused network's.
+                _ => same_but_for_rounding(&found, &expected),
+            }
             assert_eq!(layers.repeated_batches(), 0);
             let repeated = fused.repeated_batches();
             // The root and all steps together, or each batch that has to be.
