@@ -12,6 +12,8 @@ use crate::{process, setup};
 
 /// Packages whose tests need cargo or the compiler itself; they prove nothing on a GPU.
 const NOT_BUNDLED: [&str; 3] = ["warpplay-gpu-builder", "warpplay-gpu-macros", "xtask"];
+/// Test programs of other packages of which that is so.
+const NEED_CARGO: [&str; 2] = ["compile_fail", "outside_crate"];
 
 /// A program that cargo built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +104,11 @@ fn build(arguments: &[&str]) -> Result<Vec<Program>> {
         bail!("`{}` failed ({})", process::line(&command), output.status);
     }
     let text = String::from_utf8(output.stdout).context("cargo's messages are not UTF-8")?;
-    let programs = text.lines().filter_map(program).filter(|program| !NOT_BUNDLED.contains(&program.package.as_str()));
-    Ok(programs.collect())
+    let needs_cargo = |program: &Program| {
+        NOT_BUNDLED.contains(&program.package.as_str())
+            || (program.kind == "test" && NEED_CARGO.contains(&program.name.as_str()))
+    };
+    Ok(text.lines().filter_map(program).filter(|program| !needs_cargo(program)).collect())
 }
 
 /// Reads one message of cargo; `None` if it is not about a program.

@@ -18,7 +18,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new("SPEED of the whole model", 2, &headers);
     let batches = bench.batches.clone();
     let engines: &[Engine] = match bench.has_kernels() {
-        true => &[Engine::Auto, Engine::Fused, Engine::Layers],
+        true => &[Engine::Fused, Engine::Layers],
         false => &[],
     };
     for precision in Bench::PRECISIONS {
@@ -42,7 +42,7 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
                 let builder = if let Some(threads) = threads { builder.threads(threads) } else { builder };
                 let found = builder.build(&cpu).and_then(|mut evaluator| {
                     let times = from_host(bench, &mut evaluator, batch)?;
-                    Ok(Row { chosen: evaluator.engine(), device: times, host: times })
+                    Ok(Row { device: times, host: times })
                 });
                 let engine = Engine::Cpu;
                 let name = if threads.is_some() { "cpu-ref, 1 thread" } else { "cpu-ref, all cores" };
@@ -80,7 +80,6 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
 }
 
 struct Row {
-    chosen: Engine,
     device: Times,
     host: Times,
 }
@@ -89,7 +88,7 @@ fn kernels(bench: &Bench, precision: Precision, engine: Engine, batch: usize) ->
     let mut ready = bench.ready(&bench.network, precision, engine, batch)?;
     let device = ready.times(bench.seconds)?;
     let host = from_host(bench, &mut ready.evaluator, batch)?;
-    Ok(Row { chosen: ready.evaluator.engine(), device, host })
+    Ok(Row { device, host })
 }
 
 /// Wall seconds of calls with positions in host memory.
@@ -117,11 +116,7 @@ fn row(
 ) -> anyhow::Result<bool> {
     match found {
         Ok(found) => {
-            let name = match engine {
-                Engine::Auto => format!("auto ({})", found.chosen),
-                named => named.to_string(),
-            };
-            print(bench, table, precision, &name, batch, &found)?;
+            print(bench, table, precision, &engine.to_string(), batch, &found)?;
             Ok(false)
         }
         Err(error) => {

@@ -34,3 +34,35 @@ fn every_item_has_one_slot_on_its_page() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A page that is shown has its tables: every slot of the pages of papers and of docs/performance.md holds a result, with the line that says where it comes from.
+#[test]
+fn no_slot_is_empty() {
+    let docs = golden::workspace().join("docs");
+    let pages = PAPERS.map(|paper| format!("papers/{paper}.md")).into_iter().chain(["performance.md".to_owned()]);
+    let mut wrong = Vec::new();
+    for page in pages {
+        let text = std::fs::read_to_string(docs.join(&page)).expect("a page");
+        let mut slot: Option<(&str, Vec<&str>)> = None;
+        for line in text.lines() {
+            let comment = line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->"));
+            match comment {
+                Some("end") => {
+                    let (name, content) = slot.take().unwrap_or_else(|| panic!("docs/{page}: an end without a slot"));
+                    let origin = content.iter().any(|line| line.starts_with('`') && line.contains(", 20"));
+                    let result = content.iter().filter(|line| !line.trim().is_empty()).count() > 1;
+                    if !(origin && result) {
+                        wrong.push(format!("docs/{page}: <!-- {name} --> holds no result"));
+                    }
+                }
+                Some(name) => slot = Some((name, Vec::new())),
+                None => {
+                    if let Some((_, content)) = &mut slot {
+                        content.push(line);
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
