@@ -55,7 +55,7 @@ run() {
     }
     for name in mctsnc checkers_conv cfr_thesis; do paper "$name"; done
     paper mnist_mlp ${MNIST:+--data "$MNIST"}
-    paper shogi_bonanza --records "$games"
+    paper shogi_bonanza --records "$games" --quiescence
     end
 }
 

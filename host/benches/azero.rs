@@ -10,7 +10,7 @@
 //! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
 //! otherwise; the first run is told apart and in no mean. Positions are distinct ones of random games from a fixed seed.
 //!
-//! A good result on an H200: the whole model faster than PyTorch's best at every batch, and every error within its precision's bound.
+//! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "azero/errors.rs"]

@@ -9,7 +9,7 @@
 //! Prints a table a section, and with `--json` one line of JSON a row. Everything is warmed up before it is timed. Figures a second are of wall time unless
 //! they say "device", which is time between two events on the GPU. The program needs no files: the executable can be copied to another machine.
 //!
-//! A good result on an H200: column "ratio" 15 or more in `searches`, "raw/stage" at most 1.5 in `playouts`, and `vanilla` above 300,000 steps/s.
+//! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "mcts/choices.rs"]

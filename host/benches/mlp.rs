@@ -8,7 +8,7 @@
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. The first epoch or run is not timed. Times are of the wall clock. Without `--data` the images are drawn digits, as many as MNIST has.
 //!
-//! A good result on an H200: at most 4 ms an epoch at batch 64, 6 us a batch of inference, and 64 models at 20 times the models/s of one.
+//! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "mlp/measure.rs"]

@@ -10,8 +10,7 @@
 //! and repeated until there are as many children as the publication had. Times are of the wall clock,
 //! medians, the first run not among them where kernels run.
 //!
-//! A good result on an H200: 50 iterations of the twelve values in 16 ms from positions, 1.8 ms from differences, 0.2 ms from their histogram; the gradient of pairs at
-//! 40 % of what its memory copies. The publication's own kernels: `cargo bench -p warpplay-papers --bench shogi_bonanza`.
+//! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
 #[path = "shogi/counting.rs"]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! warpplay papers shogi_bonanza --quick
-//! warpplay papers shogi_bonanza --records games.usi.txt.gz --repeat 2 --json run.json --plots plots
+//! warpplay papers shogi_bonanza --records games.usi.txt.gz --json run.json --plots plots
 //! mpirun -n 4 warpplay papers shogi_bonanza --records games.usi.txt.gz --only table2
 //! warpplay papers shogi_bonanza --records games.usi.txt.gz --iterations 50 --init 3 --plies 40..80 --json run.json
 //! warpplay papers shogi_bonanza --records games.usi.txt.gz --iterations 50 --tables --quiescence --plots plots

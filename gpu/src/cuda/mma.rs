@@ -10,7 +10,7 @@
 //! | `c[0..2]`, `c[2..4]` | row g, g + 8: columns 2t, 2t + 1 | the same |
 //!
 //! Two 16-bit values share a word, the lower column or row in the low half. Products are exact, sums in single precision with the hardware's own order and
-//! rounding (towards zero); `simt` sums in double precision and rounds once. Needs `sm_80`: before it the products trap.
+//! rounding (towards zero); `simt` sums in double precision and rounds once, towards zero too. Needs `sm_80`: before it the products trap.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use half::{bf16, f16 as half_f16};
@@ -91,8 +91,19 @@ fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: fn(u32) -> [f64
             })
             .sum()
     };
-    let at = |value: f32, row: usize, column: usize| (f64::from(value) + dot(row, column)) as f32;
+    let at = |value: f32, row: usize, column: usize| cut_off(f64::from(value) + dot(row, column));
     [at(c[0], g, 2 * t), at(c[1], g, 2 * t + 1), at(c[2], g + 8, 2 * t), at(c[3], g + 8, 2 * t + 1)]
+}
+
+/// Rounds towards zero, as tensor cores do with their sums; what is too large becomes infinite.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(super) fn cut_off(sum: f64) -> f32 {
+    let nearest = sum as f32;
+    if nearest.is_finite() && f64::from(nearest).abs() > sum.abs() {
+        // The next number towards zero: the sign is a bit of its own.
+        return f32::from_bits(nearest.to_bits() - 1);
+    }
+    nearest
 }
 
 macro_rules! load_matrix {
@@ -345,6 +356,18 @@ pub fn permute(a: u32, b: u32, selector: u32) -> u32 {
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_are_cut_off() {
+        let unit = f64::from(f32::EPSILON);
+        for sign in [1.0, -1.0] {
+            for (sum, cut) in [(1.0, 1.0), (1.0 + 0.99 * unit, 1.0), (1.0 + unit, 1.0 + unit), (1e-46, 0.0)] {
+                assert_eq!(f64::from(cut_off(sign * sum)), sign * cut);
+            }
+            assert_eq!(f64::from(cut_off(sign * 1e39)), sign * f64::INFINITY);
+        }
+        assert!(cut_off(f64::NAN).is_nan());
+    }
 
     #[test]
     fn formats_round_and_come_back() {

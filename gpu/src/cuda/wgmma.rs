@@ -109,7 +109,7 @@ pub unsafe fn f16_n32(d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
                 let a = mma::unpack_f16((rows[row / 8][row % 8 * 4 + k % 8 / 2] >> shift) as u32);
                 sum += f64::from(a[0]) * f64::from(b[0]) + f64::from(a[1]) * f64::from(b[1]);
             }
-            *value = sum as f32;
+            *value = mma::cut_off(sum);
         }
         result
     }
@@ -265,7 +265,7 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
     for (block, d) in d.chunks_exact_mut(4).enumerate() {
         let columns = [row_of(b, 8 * block as u32 + 2 * t), row_of(b, 8 * block as u32 + 2 * t + 1)];
         for (at, value) in d.iter_mut().enumerate() {
-            *value = (f64::from(*value) + dot(&rows[at / 2], &columns[at % 2])) as f32;
+            *value = super::mma::cut_off(f64::from(*value) + dot(&rows[at / 2], &columns[at % 2]));
         }
     }
 }

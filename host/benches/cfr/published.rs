@@ -1,12 +1,11 @@
 //! Figures of others: what, how fast, where it comes from.
 
 /// Work, time, source.
-pub const FIGURES: [(&str, &str, &str); 9] = [
+pub const FIGURES: [(&str, &str, &str); 8] = [
     ("D, a sampled deal, Reis 2015 on its GPU", "223 ms", "reported"),
     ("D, a sampled deal, C++ on one core", "57 to 91 ms", "measured"),
     ("C, a sampled deal, Reis 2015 on its GPU", "34 ms", "reported"),
     ("C, a sampled deal, C++ on one core", "3.9 to 5.8 ms", "measured"),
-    ("Leduc CFR+, crate cfr, one core", "9,100 /s", "measured"),
     ("Leduc CFR+, OpenSpiel C++", "74 /s", "measured"),
     ("river, full ranges, CPU solver, one core", "0.13 to 0.28 ms", "measured"),
     ("turn, full ranges, CPU solver, one core", "26 to 38 ms", "measured"),

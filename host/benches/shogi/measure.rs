@@ -26,8 +26,12 @@ pub struct Bench {
     wanted: u64,
 }
 
-/// The games of the repository.
-const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/shogi/first_100.usi.txt.gz");
+/// The games of the repository: `cargo bench` tells the package's folder; without cargo the bench is started in the repository's.
+fn games_of_the_repository() -> PathBuf {
+    let root =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, |package| PathBuf::from(package).join(".."));
+    root.join("tests/golden/shogi/first_100.usi.txt.gz")
+}
 
 impl Bench {
     /// Reads the games and builds the positions.
@@ -39,7 +43,7 @@ impl Bench {
         games: Option<PathBuf>,
         children: Option<u64>,
     ) -> anyhow::Result<Self> {
-        let path = games.unwrap_or_else(|| GAMES.into());
+        let path = games.unwrap_or_else(games_of_the_repository);
         let mut records = records::read(&path).context("no games: --games names a file or a folder of them")?;
         let simt = device.backend() == Backend::Simt;
         if quick || simt {

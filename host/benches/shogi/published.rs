@@ -1,7 +1,6 @@
 //! What is measured against.
 
 /// Work, time, how it is known: peers and limits on an H200, 6.3 million children, 50 iterations of 13 evaluations.
-#[allow(dead_code, reason = "the bench of the paper has its own")]
 pub const FIGURES: [(&str, &str, &str); 4] = [
     ("differences in f64, thirteen exponentials, PyTorch 2.11 compiled", "33 ms", "measured"),
     ("the same, eager", "152 ms", "measured"),

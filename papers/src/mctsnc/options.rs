@@ -119,7 +119,7 @@ impl Options {
         let ours = limits(self.seconds.unwrap_or(seconds));
         let vanilla = match (experiment, self.vanilla_seconds, self.steps) {
             (Experiment::Grid, Some(seconds), None) => limits(seconds),
-            // The paper's vanilla player is a Python program: what it made in its 5 seconds, ours makes in some hundredths of one. The same steps are the same strength.
+            // The paper's vanilla player is a Python program: what it made in its 5 seconds, ours makes in about a hundredth of one. The same steps are the same strength.
             (Experiment::Grid, None, None) => {
                 Limits::of_steps(if quick { 200 } else { published::FIGURE_3_VANILLA.0 as u64 })
             }

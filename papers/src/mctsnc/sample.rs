@@ -9,6 +9,9 @@ use super::published::{FIGURE_7_ENLARGED, GameId};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table, statistics};
 
 /// The players of the sample game: all children played prodigally, T = 4, m = 256, against the vanilla player in Connect 4, against the thrifty form in Gomoku.
+///
+/// The paper names less: in Fig. 5 one player is the vanilla one (section 4.1, "from this experiment"), in Fig. 7 one is that of Fig. 6 (section 4.2). The other of each is
+/// our choice.
 fn players(options: &Options, game: GameId, quick: bool) -> [PlayerOptions; 2] {
     let [n_trees, n_playouts] = shrunk([4, 256], quick);
     match game {

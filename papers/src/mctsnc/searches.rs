@@ -5,7 +5,7 @@ use warpplay::mcts::{
     ActionReport, Engine, KernelSet, Notation, Options as SearchOptions, Report, Search, StageMs, StoppedBy,
     TreesReport,
 };
-use warpplay::{Backend, Progress};
+use warpplay::{Backend, Device, Progress};
 
 use crate::experiment::{Run, Stop};
 
@@ -36,9 +36,22 @@ impl SearchResult {
     }
 }
 
-/// Searches a position; `key` names it in the journal. `keep_actions`: whether every action is recorded, or the best alone.
+/// Searches a position on the run's device; `key` names it in the journal. `keep_actions`: whether every action is recorded, or the best alone.
 pub(super) fn search<G: KernelSet + Notation>(
     run: &mut Run<'_>,
+    key: &str,
+    position: &G,
+    options: &SearchOptions,
+    keep_actions: bool,
+) -> Result<(SearchResult, Timed), Stop> {
+    let device = run.device().clone();
+    search_on(run, &device, key, position, options, keep_actions)
+}
+
+/// The same on a device that need not be the run's.
+pub(super) fn search_on<G: KernelSet + Notation>(
+    run: &mut Run<'_>,
+    device: &Device,
     key: &str,
     position: &G,
     options: &SearchOptions,
@@ -50,9 +63,9 @@ pub(super) fn search<G: KernelSet + Notation>(
             let before: &SearchResult = before;
             (options.steps, options.seconds) = (Some(before.steps), None);
         }
-        let mut search = Search::<G>::builder().options(options).action_names(G::action_name).build(now.device)?;
+        let mut search = Search::<G>::builder().options(options).action_names(G::action_name).build(device)?;
         // A few steps first bring up the clocks of a GPU. On a CPU a step of Gomoku takes seconds, and there is nothing to gain.
-        if now.device.backend() == Backend::Cuda {
+        if device.backend() == Backend::Cuda {
             let limits = (search.options().steps, search.options().seconds);
             search.set_limits(Some(64), None)?;
             search.run(position, Progress::go_on)?;

@@ -48,5 +48,5 @@ pub mod published;
 #[cfg(all(feature = "mnist_mlp", not(target_arch = "nvptx64")))]
 pub use program::{
     Accumulate, ColumnSums, DeviceBytes, Divide, Extent, Forms, Kernels, Launch, LossForm, Matmul, OperationTime,
-    Options, Position, Product, Program, Report, SoftmaxForm, Traffic, profile,
+    Options, Position, Product, Program, Report, SoftmaxForm, Traffic, profile, profile_product,
 };

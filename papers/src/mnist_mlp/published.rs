@@ -211,6 +211,8 @@ pub const HIDDEN_CPU_POWER: f64 = 2.0;
 pub const HIDDEN_CPU_MIN: f64 = 20.0;
 /// Seconds of the training between which evaluation batches are, section 2.7, experiment 5.
 pub const EVALUATE_TRAIN_S: (f64, f64) = (1.16, 1.24);
+/// Samples evaluated at once that are recommended for latency, and the least for throughput, section 2.8.
+pub const EVALUATE_BEST: (u32, u32) = (64, 256);
 /// Microseconds a sample of an evaluation, least and most, section 2.8.
 pub const EVALUATE_MICROS: (f64, f64) = (7.4, 12.4);
 
@@ -260,6 +262,8 @@ pub mod work {
     pub const LAYER_1_THREADS: f64 = 16_384.0;
     /// Threads of the forward product of layer 2.
     pub const LAYER_2_THREADS: f64 = 640.0;
+    /// Blocks of softmax, "1 block/batch", table of section 1.2.
+    pub const SOFTMAX_BLOCKS: f64 = 1.0;
     /// Threads of softmax and of the loss.
     pub const SOFTMAX_THREADS: f64 = 64.0;
     /// Threads of the weights' updates, section 1.2.
@@ -322,7 +326,7 @@ pub mod memory {
     pub const TRANSFER_SHARE: f64 = 0.001;
     /// A tile of 16 by 16 values, section 1.3, kernel 2.
     pub const TILE: f64 = 4e3;
-    /// Gain of the tiles in global memory bandwidth, and expected speed-up, sections 1.3 and 2.2.
+    /// Gain of the tiles in global memory bandwidth (section 1.3), and speed-up that is expected of them for large matrices (section 2.2, decision 2).
     pub const TILED_GAIN: (f64, f64) = (5.0, 8.0);
     /// Times that a value of a tile is used, section 1.3.
     pub const TILE_REUSE: f64 = 16.0;

@@ -330,9 +330,17 @@ fn every_item_has_a_sheet_on_every_device() {
             let has = !sheet.tables.is_empty() || !sheet.left_out.is_empty();
             assert!(has && !sheet.title.is_empty() && !sheet.location.is_empty(), "{sheet}");
         }
+        // What is compared on new tables is compared on used ones too.
+        for table in report.sheets.iter().flat_map(|sheet| &sheet.tables) {
+            let of = |tables: &str| table.columns.iter().filter(|column| column.name.contains(tables)).count();
+            assert!(of("used tables") >= 1 || of("new tables") == 0, "{table}");
+        }
         let sheet = |name: &str| report.sheets.iter().find(|sheet| sheet.item == name).expect("an item");
         // What needs kernels says so on the CPU, and its printed columns stand.
         let levels = sheet("table9");
+        let heads: Vec<&str> = levels.tables[0].columns.iter().map(|column| column.name.as_str()).collect();
+        let ratios = ["printed average / our median, new tables", "printed average / our median, used tables"];
+        assert!(heads.ends_with(&ratios), "{levels}");
         assert_eq!(levels.left_out.is_empty(), device.backend() != Backend::Cpu, "{levels}");
         assert_eq!(levels.tables[0].rows.len(), 12 - 2 * usize::from(device.backend() == Backend::Cpu), "{levels}");
         assert_eq!(sheet("figure23").figures.len(), 1);
@@ -516,6 +524,75 @@ fn printed_percentages_and_ratios_are_computed_again() {
         of(Variant::B) / of(Variant::A)
     };
     assert!((change(Program::Levels) - 1.0).abs() < 1e-3 && change(Program::Recursive) > 3.0);
+}
+
+/// First touches of pages would be in the first iterations alone, and the time of an iteration would fall.
+#[test]
+fn printed_times_of_the_recursive_program_on_c_have_no_first_touches_to_be_seen() {
+    let times = Variant::C.times(Program::Recursive).expect("a table");
+    let rates: Vec<f64> = times.rows.iter().map(|row| row.milliseconds()).collect();
+    let (least, most) = (rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max));
+    assert!(times.table == 13 && most < 1.02 * least, "{rates:?}");
+}
+
+/// Section 6.1 expects a GPU to win with two players if the maximum of raises is large. In one round somebody acts after nothing but raises, or after a check and
+/// raises: on each level one sequence of either kind at most.
+#[test]
+fn with_two_players_no_level_has_more_than_two_sequences() -> Checked {
+    for raises in [1, 2, 3, 4, 16, 64, 255] {
+        let tree = cfr::BettingTree::new(&sweep_game(2, raises, 13)?)?;
+        let levels = examples::sequences_per_level(&cfr::game::Sequences::of(&tree)?);
+        let n_sequences: usize = levels.iter().map(Vec::len).sum();
+        let raises = raises as usize;
+        assert_eq!((n_sequences, levels.len()), (2 * raises + 2, raises + 2), "{raises} raises");
+        assert_eq!(levels.iter().map(Vec::len).max(), Some(2), "{raises} raises");
+    }
+    // With a second round levels are wider.
+    let tree = cfr::BettingTree::new(&game("leduc.limit.2p"))?;
+    let levels = examples::sequences_per_level(&cfr::game::Sequences::of(&tree)?);
+    assert!(levels.iter().any(|level| level.len() > 2), "{levels:?}");
+    Ok(())
+}
+
+#[test]
+fn the_programs_agree_where_raises_are_many() {
+    for_each_device(|device| {
+        let game = sweep_game(2, 64, 13)?;
+        let utilities = |program| {
+            let mut run = Run::build(device, &game, &Options { program, ..PLAIN })?;
+            run.iterate(3)?;
+            run.utilities()
+        };
+        let expected = utilities(Program::Recursive)?;
+        for program in [Program::Iterative, Program::Levels] {
+            assert_eq!(utilities(program)?, expected, "{program}");
+        }
+        Ok(())
+    });
+}
+
+/// Section 6.1: the results prove that players and raises decide. The four games change both at once; one at a time, players make
+/// the levels wider, and raises too, but with two players never to two sequences.
+#[test]
+fn the_four_games_change_players_and_raises_together() -> Checked {
+    let mut found = Vec::new();
+    for variant in Variant::ALL {
+        let game = variant.game()?;
+        found.push((game.n_players, game.max_raises, game.n_rounds));
+    }
+    assert_eq!(found, [(2, vec![1], 1), (2, vec![1], 1), (5, vec![4], 1), (8, vec![3], 1)]);
+    let mut wide = [[0.0; 4]; 5];
+    for (players, wide) in (2..).zip(&mut wide) {
+        for (raises, wide) in (1..).zip(wide) {
+            *wide = Counts::of(&sweep_game(players, raises, 13)?)?.average_sequences_per_level;
+        }
+    }
+    for raises in 0..4 {
+        assert!(wide.windows(2).all(|pair| pair[1][raises] > pair[0][raises]), "{wide:?}");
+    }
+    assert!(wide[0].iter().all(|&per_level| per_level < 2.0), "{wide:?}");
+    assert!(wide[1..].iter().all(|of| of.windows(2).all(|pair| pair[1] > pair[0])), "{wide:?}");
+    Ok(())
 }
 
 #[test]

@@ -12,7 +12,7 @@ use warpplay_papers::checkers_conv::batch::input_layer_accepts;
 use warpplay_papers::checkers_conv::games::{DRIFT_BOUND, Played};
 use warpplay_papers::checkers_conv::measure::{BOUND, Level, Part};
 use warpplay_papers::checkers_conv::published::{
-    ATOL_RTOL, FIGURE_5, MEAN_ERROR, MEAN_ERROR_GROWTH, Summary, TABLE_1, mean_ratios, summary,
+    ATOL_RTOL, FIGURE_5, MEAN_ERROR, MEAN_ERROR_GROWTH, NETWORK, Summary, TABLE_1, mean_ratios, summary,
 };
 use warpplay_papers::checkers_conv::{
     Affine, Baseline, CheckersConv, InputForm, Kernels, Model, NormArrays, Options, OutputForm, Plan, Program, Study,
@@ -593,11 +593,25 @@ fn numbers_of_the_paper() {
     assert!(output_layer.vs_cpu > output.vs_cpu);
     // Slower than the library: torso and output kernel against the CPU, the model against both. The worst kernel against the CPU is the output's.
     assert!(torso.vs_cpu < 1.0 && output.vs_cpu < torso.vs_cpu && model.vs_cpu < 1.0 && model.vs_gpu < 1.0);
+    // Abstract: 4.9 times is the input kernel's. No layer has it against either, one is slower than the library on the GPU, and the model is, which is the inference.
+    let layers = TABLE_1.iter().filter(|component| component.level == Level::Layer);
+    assert!(layers.flat_map(|layer| [layer.vs_gpu, layer.vs_cpu]).all(|speed_up| speed_up < 4.9));
+    assert!(torso_layer.vs_gpu < 1.0);
     // Section III: 320 values are 10 rows of 32, a board in f32 has 256 bytes, a multiply-add is two operations.
     let planes = 5 * CELLS;
     assert_eq!((planes / 32, CELLS * size_of::<f32>(), 2 * 5 * 9), (10, 256, 90));
     // Section IV.B: a mean error of 1e-4 is beyond the absolute tolerance by itself.
     assert!(MEAN_ERROR > ATOL_RTOL.0);
+}
+
+/// Section II.C and Figure 1: the sizes of the network that all items are measured on.
+#[test]
+fn the_network_is_the_one_of_figure_1() {
+    let shape = NetworkShape::default();
+    let head = [shape.value_filters, shape.policy_filters];
+    assert_eq!([shape.planes, shape.rows, shape.columns, shape.width, shape.depth, head[0], head[1]], NETWORK);
+    // Flattened `[1, 64]` and `[1, 128]`.
+    assert_eq!(head.map(|filters| filters * shape.rows * shape.columns), [64, 128]);
 }
 
 #[test]
@@ -621,6 +635,20 @@ fn where_the_library_is_faster_on_the_gpu() {
     };
     assert_eq!(faster(|runs| runs.mean), ["Input Kernel", "Torso Layer"]);
     assert_eq!(faster(|runs| runs.median), ["Torso Layer"]);
+}
+
+/// Section IV.C says that in the first run the library takes significantly longer on the GPU than the kernels do. The output kernel's takes less, in both files.
+#[test]
+fn where_the_librarys_first_run_on_the_gpu_is_the_shorter_one() {
+    let table = TABLE_1.into_iter().map(|component| (component.name, component.runs));
+    let all = table.chain(FIGURE_5.map(|(name, _, runs)| (name, runs)));
+    let shorter: Vec<&str> = all.filter(|(_, runs)| runs[0][1] < runs[0][2]).map(|(name, _)| name).collect();
+    assert_eq!(shorter, ["Output Kernel", "Output Kernel"]);
+    let all = claims();
+    let claim = all.iter().find(|claim| claim.printed.starts_with("in the first run")).expect("listed");
+    for number in ["4.782 to 7.491 ms", "4.665 to 16.547 ms"] {
+        assert!(claim.found.contains(number), "{}", claim.found);
+    }
 }
 
 /// Section IV.C: the first run is the slowest. In the published runs it is.
@@ -729,8 +757,27 @@ fn a_batch_is_refused_or_answered_for_its_first_position() -> Checked {
     let error = input_layer_accepts(2).expect_err("two positions").to_string();
     assert_eq!(error, "option batch: 2 is not allowed (1: the published input layer takes [1, 5, 8, 8] or [1, 320])");
     assert!(input_layer_accepts(1).is_ok());
-    let rows = Study::new(little(16, 1)?, 6).batch(6);
+    let study = Study::new(little(16, 1)?, 6);
+    let rows = study.batch(6);
     let (first, others) = rows.split_first().expect("six");
+    // The first is computed without the convolutions' bias.
+    let shape = plain::Shape { width: 16, depth: 1, value_hidden: 8, ..plain::Shape::default() };
+    let mut network = without_conv_bias(plain::Network::<f64>::seeded(shape, 27));
+    let (observations, masks) = study.first(6);
+    let mut pass = Pass::default();
+    network.forward::<Sequential>(&widened(&observations), &masks, &mut pass);
+    assert!((first.value - pass.value[0]).abs() <= BOUND, "{first:?}");
+    // The others have the same logits, of convolutions that give 0: which actions are legal decides the best one.
+    for tensor in network.tensors.iter_mut().filter(|tensor| tensor.name.contains("conv")) {
+        tensor.values.fill(0.0);
+    }
+    let of_zeros = logits(&network, &observations, &masks);
+    let one = &of_zeros[..512];
+    assert!(of_zeros.chunks_exact(512).all(|logits| logits == one));
+    for row in others {
+        let legal = (0..512).filter(|action| masks[row.position * 512 + action] != 0);
+        assert_eq!(legal.max_by(|&a, &b| one[a].total_cmp(&one[b])), Some(row.action), "{row:?}");
+    }
     // All other positions have one answer, whatever is on their boards; all actions are legal, so this alone stops no player.
     assert!(others.iter().all(|row| row.value == others[0].value), "{rows:?}");
     assert!(others.iter().any(|row| (row.value - row.expected_value).abs() > 1e-3), "{rows:?}");
@@ -891,4 +938,28 @@ fn the_librarys_times_stand_beside_ours() {
     assert!(report.sheets[0].notes.iter().any(|note| note.contains("torch 2.8")), "{:?}", report.sheets[0].notes);
     let programs: Vec<_> = report.sheets[1].tables[0].rows.iter().map(|row| row[1].clone()).collect();
     assert!(programs.contains(&Cell::from("torch 2.8, a GPU")), "{programs:?}");
+}
+
+/// Published runs are of one position: Table I stands where the library has times, and once where it has none.
+#[test]
+fn table_1_stands_where_the_library_has_times() {
+    let of = |baseline: Option<Baseline>| {
+        let plan = Plan { batch: vec![1, 2], baseline, ..Plan::default() };
+        let report = measured(&Device::cpu(), plan, &["table1"]).expect("measured");
+        let sheet = report.sheets.into_iter().next().expect("one item");
+        let titles = sheet.tables.iter().map(|table| table.title.clone());
+        let titles: Vec<String> = titles.filter(|title| title.starts_with("Table I")).collect();
+        (titles, sheet.notes, sheet.left_out)
+    };
+    let (titles, _, left_out) = of(None);
+    assert!(titles.len() == 1 && titles[0].contains(", 1 position,"), "{titles:?}");
+    assert!(left_out.iter().any(|what| what.starts_with("Table I for 2 positions")), "{left_out:?}");
+
+    // No plain program takes 6 s for one convolution.
+    let text = r#"{"schema":1,"library":"torch 2.8","device":"a GPU","cpu":"a CPU","threads":2,"batch":2,
+        "components":[{"name":"Input Kernel","gpu_us":[],"cpu_us":[70.0,6e6,6e6]}]}"#;
+    let (titles, notes, left_out) = of(Some(Baseline::parse("torch.json", text).expect("read")));
+    assert!(titles.len() == 1 && titles[0].contains(", 2 positions,"), "{titles:?}");
+    assert!(left_out.iter().any(|what| what.starts_with("Table I for 1 position:")), "{left_out:?}");
+    assert!(notes.iter().any(|note| note.ends_with("with one for: none; not less for: Input Kernel.")), "{notes:?}");
 }

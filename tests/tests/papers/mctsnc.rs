@@ -8,6 +8,7 @@ use warpplay_papers::experiment::Paper;
 use warpplay_papers::mctsnc::MctsNc;
 use warpplay_papers::mctsnc::published::kernels::TABLE_1;
 use warpplay_papers::mctsnc::published::printout::MISREAD;
+use warpplay_tests::golden;
 use warpplay_tests::programs::{self, has};
 
 fn mctsnc(arguments: &[&str]) -> Output {
@@ -64,6 +65,22 @@ fn published_numbers_of_figure_6_fit_together(figure6: &Value) {
     assert!(row("steps")[2].is_null(), "read as printed");
 }
 
+/// One thread and all, of the same searches; thrifty and prodigal are one search there.
+fn the_cpu_reference_has_a_rate_for_every_setting(speed: &Value) {
+    let (names, rows) = (columns(speed, 1), rows(speed, 1));
+    assert_eq!(rows.len(), 8);
+    let at = |name: &str| names.iter().position(|of| of == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
+    for threads in ["one thread", "all threads"] {
+        for row in rows {
+            let rate = |what: &str| row[at(&format!("{what}, {threads}"))].as_f64().expect("a rate");
+            assert!(rate("steps/s") > 0.0 && rate("playouts/s") >= rate("steps/s"), "{row}");
+        }
+        let playouts = at(&format!("playouts/s, {threads}"));
+        assert_eq!((&rows[2][playouts], &rows[6][playouts]), (&rows[3][playouts], &rows[7][playouts]), "ACP");
+    }
+    assert!(rows[0][at("playouts/s, device / all")].is_null(), "the device is the CPU");
+}
+
 #[test]
 fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -86,7 +103,11 @@ fn every_item_has_its_tables_and_figures_and_the_run_is_repeated_exactly() {
         assert_eq!(rows(sheet(&measured, table), 0).len(), 20, "five players, each against four");
         assert_eq!(rows(sheet(&measured, table), 1).len(), 5);
     }
-    assert_eq!(rows(sheet(&measured, "speed"), 0).len(), 8, "two games, four variants");
+    let speed = sheet(&measured, "speed");
+    assert_eq!(rows(speed, 0).len(), 8, "two games, four variants");
+    the_cpu_reference_has_a_rate_for_every_setting(speed);
+    assert_eq!(rows(sheet(&measured, "claims"), 1).len(), 8, "claims in words");
+    assert_eq!(rows(sheet(&measured, "claims"), 2).len(), 8, "four variants, m and T");
     assert_eq!(rows(sheet(&measured, "tableC4"), 0).len(), 14);
     for figure in
         ["figure3_acp_prodigal", "figure4", "figure5", "figure5_depth", "table2", "figure7", "bounds", "question1"]
@@ -168,6 +189,30 @@ fn every_item_has_a_slot_on_its_page() {
         let behind = page.split_once(&slot).unwrap_or_else(|| panic!("no slot {slot}")).1;
         let end = behind.find("<!-- end -->").unwrap_or_else(|| panic!("{slot} has no end"));
         assert!(!behind[..end].contains("<!-- mctsnc "), "{slot} ends behind the next one begins");
+    }
+}
+
+/// The page says of each fault which tests hold it: files from the root of the workspace, behind each the names of its functions.
+#[test]
+fn what_was_found_wrong_names_tests_that_exist() {
+    let page = include_str!("../../../docs/papers/mctsnc.md");
+    let (_, faults) = page.split_once("| what | evidence | test |").expect("the table of what was found wrong");
+    // Behind the head: the end of its line, and the rule.
+    let rows: Vec<&str> = faults.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    for row in rows {
+        let cell = row.trim_end_matches('|').rsplit('|').next().expect("a cell");
+        let (mut source, mut tests) = (String::new(), 0);
+        for name in cell.split('`').skip(1).step_by(2) {
+            if name.ends_with(".rs") {
+                source =
+                    std::fs::read_to_string(golden::workspace().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            } else {
+                assert!(source.contains(&format!("fn {name}(")), "no test {name}: {row}");
+                tests += 1;
+            }
+        }
+        assert!(tests > 0, "no test is named: {row}");
     }
 }
 

@@ -15,7 +15,7 @@ use warpplay_cpu_ref::mlp::{
 use warpplay_gpu::mlp::random;
 use warpplay_papers::mnist_mlp::{
     Accumulate, ColumnSums, Divide, Extent, Forms, Kernels, LossForm, Matmul, Options, Product, Program, SoftmaxForm,
-    profile, published,
+    profile, profile_product, published,
 };
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
@@ -792,6 +792,23 @@ fn a_profile_names_every_launch_of_a_step() {
         let error = profile(device, &[15], 6, &options).expect_err("no layer");
         assert!(error.to_string().starts_with("sizes: expected at least 2 widths"), "{error}");
         assert!(profile(device, &[15, 4], 0, &options).is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_product_by_itself_costs_what_it_costs_in_a_step() {
+    for_each_device(|device| {
+        let options = Forms { tile: 8, ..Forms::default() };
+        let step = profile(device, &[15, 9, 4], 6, &options)?;
+        let of_step = step.iter().find(|time| time.name == "forward product, layer 1").expect("is there");
+        let product = Product { m: 6, n: 9, k: 15, transpose_a: false, transpose_b: false };
+        let alone = profile_product(device, product, &options)?;
+        assert_eq!((&alone.kernel, &alone.shape), (&of_step.kernel, &of_step.shape));
+        assert_eq!((alone.flops, alone.bytes), (of_step.flops, of_step.bytes));
+        assert_eq!((alone.footprint_bytes, alone.blocks), (of_step.footprint_bytes, of_step.blocks));
+        assert!(alone.microseconds >= 0.0 && alone.launches >= 1);
+        assert!(profile_product(device, product, &Forms { tile: 7, ..options }).is_err());
         Ok(())
     });
 }

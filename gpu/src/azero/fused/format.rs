@@ -141,8 +141,8 @@ pub const FULL: f64 = 0.125;
 /// bits, and then the result.
 pub const TENSOR_CORE: f64 = 18.0 / (1u64 << 23) as f64;
 
-/// The same for `simt`, which adds in double precision and rounds the result to the nearest.
-pub const SIMULATED: f64 = 1.0 / (1u64 << 24) as f64;
+/// The same for `simt`, which adds in double precision and cuts off the result.
+pub const SIMULATED: f64 = 1.0 / (1u64 << 23) as f64;
 
 /// What a sum of products of [`Split`] may be wrong by, as a share of `Σ |w|⁺ |a|⁺`, where an instruction loses a share `lost`.
 pub const fn sum_error(lost: f64) -> f64 {

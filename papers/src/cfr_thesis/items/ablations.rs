@@ -8,7 +8,7 @@ use crate::cfr_thesis::options::{Lists, Options, Program, Rows};
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::run::Run as Running;
 use crate::cfr_thesis::statistics::Spread;
-use crate::experiment::statistics::{least, mean, most};
+use crate::experiment::statistics::{least, mean, median, most};
 use crate::experiment::{Axis, Bar, Chart, Figure, Group, Item, Run, Sheet, Stop, Table};
 
 /// Copies of the lists that a time is the mean of.
@@ -56,7 +56,7 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
         }
         let mut table = Table::new(format!("{}, variant {letter}", theirs.program.label()))
             .column("optimisation")
-            .column("ms an iteration")
+            .column("ms an iteration, median")
             .column("deviation")
             .digits("times as long as with all", 3)
             .column("copies of the lists")
@@ -65,12 +65,12 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
         for (number, (name, options)) in cases.iter().enumerate() {
             let key = format!("ablation {letter} {number}");
             let (won, values) = milliseconds(&key, &plan, options, sizes(thesis, variant, run.quick()), run)?;
-            let spread = Spread::of(&values);
+            let ms = median(&values);
             if number == 0 {
-                with_all = spread.mean;
+                with_all = ms;
             }
             if options.lists == Lists::Computed {
-                computed = spread.mean / with_all;
+                computed = ms / with_all;
             }
             utilities.push(won);
             let copies = if options.flattened { 1 } else { plan.sequences.levels.len() };
@@ -87,9 +87,9 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
             };
             table.row([
                 (*name).into(),
-                spread.mean.into(),
-                spread.sd.into(),
-                (spread.mean / with_all).into(),
+                ms.into(),
+                Spread::of(&values).sd.into(),
+                (ms / with_all).into(),
                 copies.into(),
                 copied.into(),
             ]);
@@ -115,7 +115,8 @@ fn bar(block: u32, values: &[f64]) -> Bar {
 /// Blocks of 32 to 256 threads.
 pub fn blocks(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let sizes_of_blocks = [32, 64, 128, 256];
-    let mut table = Table::new(format!("{}: ms an iteration", Program::Levels.label())).column("variant");
+    let mut table =
+        Table::new(format!("{}: ms an iteration, mean of the runs", Program::Levels.label())).column("variant");
     for block in sizes_of_blocks {
         table = table.column(format!("{block} threads"));
     }

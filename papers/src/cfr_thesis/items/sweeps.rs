@@ -5,13 +5,13 @@ use std::sync::Arc;
 use warpplay::Backend;
 use warpplay::cfr::GameDef;
 
-use super::measure::{milliseconds, obstacle};
+use super::measure::{milliseconds, obstacle, pages_of_a_sequence};
 use super::thesis::Thesis;
 use crate::cfr_thesis::options::{Options, Program};
 use crate::cfr_thesis::plan::Plan;
 use crate::cfr_thesis::published::Variant;
 use crate::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
-use crate::experiment::statistics::mean;
+use crate::experiment::statistics::{least, median, most};
 use crate::experiment::{Axis, Cell, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 
 /// A game laid out, milliseconds of programs on it, `None` where one does not run here, and the reasons.
@@ -38,7 +38,7 @@ fn times(
         }
         let sizes = (n.div_ceil(10), n, thesis.repeats(run.quick()));
         let (_, values) = milliseconds(&key, &plan, &options, sizes, run)?;
-        ms.push(Some(mean(&values)));
+        ms.push(Some(median(&values)));
     }
     Ok((plan, ms, reasons))
 }
@@ -46,13 +46,39 @@ fn times(
 /// The programs that are compared: those of the CPU, then that of the GPU.
 const PROGRAMS: [Program; 3] = [Program::Recursive, Program::Iterative, Program::Levels];
 
+/// Raises of games of two players, beside those of all: section 6.1 expects the GPU to win there where they are many.
+const MANY_RAISES: [u32; 2] = [16, 64];
+
+/// A game of two players, and a program of the CPU.
+struct TwoPlayers {
+    raises: u32,
+    /// Sequences of the level that has most of them.
+    widest: u32,
+    /// How many times as long the program of the GPU takes as that of the CPU.
+    slower: f64,
+}
+
+/// What games of two players say of section 6.1.
+fn of_two_players(games: &[TwoPlayers]) -> Option<String> {
+    let raises = games.iter().map(|game| game.raises).max()?;
+    let widest = games.iter().map(|game| game.widest).max()?;
+    let slower: Vec<f64> = games.iter().map(|game| game.slower).collect();
+    let always = if least(&slower) > 1.0 { "is" } else { "is not" };
+    Some(format!(
+        "Section 6.1 expects the GPU to win with two players too, if the maximum of raises is large. Here, with up to {raises} raises, no level has more than {widest} sequences, and \
+         \"iterative, GPU\" {always} the slower program at every point of two players: it takes {:.1} to {:.1} times as long as a program of the CPU.",
+        least(&slower),
+        most(&slower)
+    ))
+}
+
 /// Players × raises, with 13 buckets.
 pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
-    let (players, raises, n): (&[usize], &[u32], u32) = match run.quick() {
-        true => (&[2, 3], &[1, 2], 5),
-        false => (&[2, 3, 4, 5, 6], &[1, 2, 3, 4], 50),
+    let (players, raises, many, n): (&[usize], &[u32], &[u32], u32) = match run.quick() {
+        true => (&[2, 3], &[1, 2], &[], 5),
+        false => (&[2, 3, 4, 5, 6], &[1, 2, 3, 4], &MANY_RAISES, 50),
     };
-    let mut table = Table::new("13 buckets; ms an iteration")
+    let mut table = Table::new("13 buckets; ms an iteration, median")
         .column("players")
         .column("raises")
         .column("sequences")
@@ -64,9 +90,10 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
         .digits("iterative, CPU / iterative, GPU", 2);
     // Of the programs of the CPU, each against that of the GPU.
     let mut points: [Vec<Point>; 2] = Default::default();
-    let mut left_out = Vec::new();
+    let (mut of_two, mut left_out) = (Vec::new(), Vec::new());
     for &players in players {
-        for &raises in raises {
+        let more = if players == 2 { many } else { &[] };
+        for &raises in raises.iter().chain(more) {
             let game = sweep_game(players, raises, 13)?;
             let key = format!("sweep {players} {raises}");
             let (plan, ms, reasons) = times(thesis, &key, &game, &PROGRAMS, n, run)?;
@@ -87,6 +114,11 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
             ]);
             for (points, both) in points.iter_mut().zip(both) {
                 points.extend(both.map(|(cpu_ms, gpu_ms)| Point { per_level, cpu_ms, gpu_ms }));
+            }
+            if players == 2 {
+                let widest = plan.sequences.levels.iter().map(|level| level.end - level.start).max().unwrap_or(0);
+                let of = |(cpu, gpu): (f64, f64)| TwoPlayers { raises, widest, slower: gpu / cpu };
+                of_two.extend(both.into_iter().flatten().map(of));
             }
             left_out.extend(reasons);
         }
@@ -118,6 +150,9 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
                     None => format!("Against \"{cpu}\", \"iterative, GPU\" is not the faster program at the point of the most sequences a level."),
                 });
             }
+            if let Some(said) = of_two_players(&of_two) {
+                sheet = sheet.note(said);
+            }
         }
     }
     sheet.left_out.extend(left_out);
@@ -127,7 +162,7 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
 /// The betting of A and B with 630 to 8,347,680 buckets.
 pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let (boards, n): (&[usize], u32) = if run.quick() { (&[0, 2], 50) } else { (&[0, 1, 2, 3, 4, 5], 2_000) };
-    let mut table = Table::new("4 sequences; µs an iteration")
+    let mut table = Table::new("4 sequences; µs an iteration, median")
         .column("cards of the board")
         .column("buckets")
         .digits(PROGRAMS[0].label(), 3)
@@ -135,11 +170,12 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
         .digits(PROGRAMS[2].label(), 3);
     let mut lines: Vec<Line> =
         PROGRAMS.map(|program| Line { name: program.label().into(), ..Line::default() }).to_vec();
-    let mut left_out = Vec::new();
+    let (mut left_out, mut most_buckets) = (Vec::new(), 0);
     for &board in boards {
         let game = bucket_game(board)?;
         let (plan, ms, reasons) = times(thesis, &format!("buckets {board}"), &game, &PROGRAMS, n, run)?;
         let us = |at: usize| ms[at].map(|ms| ms * 1e3);
+        most_buckets = most_buckets.max(plan.n_buckets);
         table.row([board.into(), plan.n_buckets.into(), us(0).into(), us(1).into(), us(2).into()]);
         for (line, us) in lines.iter_mut().zip([us(0), us(1), us(2)]) {
             line.points.extend(us.map(|us| [f64::from(plan.n_buckets), us]));
@@ -170,6 +206,13 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
             most_us / least_us
         ));
     }
+    let (pages, deals) = (pages_of_a_sequence(most_buckets), n.div_ceil(10) + n * thesis.repeats(run.quick()));
+    if pages > deals {
+        notes.push(format!(
+            "With {most_buckets} buckets a sequence's rows in a table of the programs of the CPU are {pages} pages of 4 KB, and the {deals} deals here need one each: with such pages \
+             most iterations touch some for the first time. Items table10 and table11 have these programs on tables that have been used before."
+        ));
+    }
     let mut sheet = Sheet::new(item).table(table).table(published).figure(Figure {
         file: item.name.into(),
         title: "Times by the number of buckets".into(),
@@ -179,4 +222,23 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
     });
     sheet.left_out.extend(left_out);
     Ok(notes.into_iter().fold(sheet, Sheet::note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_two_players_follows_the_record() {
+        let of = |slower: &[f64]| {
+            let game = |(&slower, raises): (&f64, u32)| TwoPlayers { raises, widest: 2, slower };
+            of_two_players(&slower.iter().zip(1..).map(game).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), None);
+        let slower = of(&[70.0, 12.5, 30.0]).expect("games");
+        assert!(slower.contains("up to 3 raises, no level has more than 2 sequences"), "{slower}");
+        assert!(slower.contains("is the slower program") && slower.contains("12.5 to 70.0 times"), "{slower}");
+        let even = of(&[70.0, 0.9]).expect("games");
+        assert!(even.contains("is not the slower program at every point"), "{even}");
+    }
 }

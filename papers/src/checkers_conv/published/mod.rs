@@ -45,6 +45,10 @@ pub const TABLE_1: [Component; 7] = [
     component("Model", (Level::Model, Part::Semi), (0.549, 0.709), &runs::MODEL),
 ];
 
+/// Section II.C, which Figure 1 draws: planes, rows and columns of the input `[1, 5, 8, 8]`, channels of every block, residual blocks (`nn_depth`), channels of the
+/// value head's convolution and of the policy head's. Units of the value head's hidden layer and the number of actions are not printed.
+pub const NETWORK: [u32; 7] = [5, 8, 8, 128, 5, 1, 2];
+
 /// Figure 5, section IV.C: kernels with sums in shared memory. No speed-up is printed for them.
 pub const FIGURE_5: [(&str, Part, &[Run; 20]); 2] =
     [("Torso Kernel", Part::Torso, &runs::TORSO_SHARED), ("Output Kernel", Part::Output, &runs::OUTPUT_SHARED)];
@@ -58,7 +62,7 @@ pub const N_RUNS: usize = 20;
 pub const ATOL_RTOL: (f64, f64) = (1e-5, 1e-8);
 /// What the repository's tests pass to `torch::allclose`: its third argument is `rtol`, and `atol` keeps its default.
 pub const REPOSITORY_ATOL_RTOL: (f64, f64) = (1e-8, 1e-5);
-/// Section IV.B: the mean error after one layer, printed as 10^4, that grows "by a factor of two or more" behind batch norm.
+/// Section IV.B: the mean error after one layer that grows "by a factor of two or more" behind batch norm. The machine-read text has 10^4, without a minus sign.
 pub const MEAN_ERROR: f64 = 1e-4;
 /// The same: the factor.
 pub const MEAN_ERROR_GROWTH: f64 = 2.0;

@@ -49,8 +49,9 @@ pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
              program that does not catch it aborts."
         ))
         .note(
-            "The other layers compute the first position and leave zeros for the rest, whose answers do not \
-             depend on their boards.",
+            "The other layers compute the first position, without the convolutions' bias, and leave zeros for the \
+             rest, which have one value and the same logits, whatever is on their boards: only which actions are legal \
+             tells their best actions apart.",
         )
         .note(if all_legal {
             "Every policy is valid (finite, not negative, of sum 1, 0 for illegal actions) and every action legal, \

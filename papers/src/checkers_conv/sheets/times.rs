@@ -1,11 +1,11 @@
 //! Table I and Figures 2 to 5.
 
-use super::super::forms::{PAPER, SHARED_SUMS};
+use super::super::forms::{PAPER, SHARED_SUMS, forms};
 use super::super::measure::{Level, Part, Times};
 use super::super::plan::{Setup, runs};
 use super::super::published::{COLUMNS, Component, FIGURE_5, Run as Published, TABLE_1, summary};
 use super::super::table::{CPU_1, CPU_ALL, Rows};
-use super::super::{Baseline, Program};
+use super::super::{Baseline, Options, Program, Sums, TorsoForm};
 use super::{NO_KERNELS, error, has_kernels, positions, verdict};
 use crate::experiment::{Axis, Bar, Cell, Chart, Figure, Group, Run, Sheet, Stop, Table};
 use warpplay::Backend;
@@ -77,6 +77,8 @@ fn ratios(library: Option<&Times>, times: Option<&Times>) -> [Option<f64>; 2] {
 pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<Sheet, Stop> {
     let batches = setup.batches(run.device(), run.quick());
     run.expect(batches.len() as u64 * (TABLE_1.len() as u64 + 2) * MEASUREMENTS);
+    let has_library = batches.iter().any(|&n| baseline(setup, n).is_some());
+    let mut plain = Vec::new();
     for &n in &batches {
         let mut table = Table::new(format!(
             "Table I: library / paper's kernels, without the first run, {}, {SINGLE}",
@@ -101,12 +103,14 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
         .digits("cpu-ref, 1 thread / repository, mean / mean", 3)
         .digits("cpu-ref, 1 thread / repository, median / median", 3)
         .digits("paper / ours f32, both back to back", 3);
-        let mut not_offered = Vec::new();
+        let (mut not_offered, mut cpu_means) = (Vec::new(), Vec::new());
         for published in &TABLE_1 {
             let found = component(setup, run, (published.level, published.part), n)?;
             let (gpu, cpu) = baseline(setup, n).map_or((None, None), |baseline| baseline.times(published.name));
             let [on_cpu, on_gpu, theirs] = [0, 1, 2].map(|column| summary(published.runs, column));
             let (paper, reference) = (found.times(PAPER), found.times(CPU_1));
+            let both = cpu.as_ref().zip(reference);
+            cpu_means.extend(both.map(|(library, plain)| (published.name, library.mean(), plain.mean())));
             let mut cells: Vec<Cell> = vec![Cell::from(published.name)];
             for (printed, library, here) in [(published.vs_gpu, on_gpu, gpu), (published.vs_cpu, on_cpu, cpu)] {
                 let [mean, median] = ratios(here.as_ref(), paper);
@@ -133,14 +137,16 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
             sheet = not_above_0(sheet, published.name, &found);
             not_offered.extend(found.not_offered);
         }
-        // Published runs are of one position: without times of the library the table would repeat them and have nothing beside them.
-        sheet = if batches.first() == Some(&n) || baseline(setup, n).is_some() {
+        // Published runs are of one position: without times of the library the table would repeat them and have nothing beside them. Where there are none at all,
+        // they stand once.
+        sheet = if baseline(setup, n).is_some() || !has_library && batches.first() == Some(&n) {
             sheet.table(table)
         } else {
             sheet.left_out(format!("Table I for {}: no times of the library for so many in a call", positions(n)))
         };
         sheet = whole(setup, run, sheet.table(others), n)?;
         sheet = not_offered.into_iter().fold(sheet, Sheet::left_out);
+        plain.extend(baseline(setup, n).and_then(|library| beside_plain(n, library.threads, &cpu_means)));
     }
     sheet = sheet
         .note(
@@ -148,17 +154,31 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
              kernels are faster.",
         )
         .note(
-            "Mean of ratios is Table I's definition: each published run has a time of the library and one of the \
-             kernels. Here both were timed independently, so that only means and medians can be compared; the \
+            "Mean of ratios is Table I's definition: each published run, of one position, has a time of the library \
+             and one of the kernels. Here both were timed independently, so that only means and medians can be compared; the \
              published runs have them beside.",
         )
-        .note(
-            "cpu-ref is wall time of this package's plain program; libraries' convolutions are faster than \
-             it on a CPU.",
-        )
-        .note(PROGRAMS)
-        .note(BACK_TO_BACK);
+        .note("cpu-ref is wall time of this package's plain program.");
+    sheet = plain.into_iter().fold(sheet, Sheet::note).note(PROGRAMS).note(BACK_TO_BACK);
     Ok(with_left_out(setup, run, sheet, &batches))
+}
+
+/// Where the library takes less time on the CPU than this package's plain program, and where not: components with both means in microseconds, the library's first.
+fn beside_plain(n: usize, threads: u32, means: &[(&str, f64, f64)]) -> Option<String> {
+    let names = |less: bool| {
+        let so = means.iter().filter(|&&(_, library, plain)| (library < plain) == less);
+        let names: Vec<&str> = so.map(|&(name, ..)| name).collect();
+        if names.is_empty() { "none".to_string() } else { names.join(", ") }
+    };
+    (!means.is_empty()).then(|| {
+        format!(
+            "{}, on the CPU, by the means: the library with {threads} threads takes less time than cpu-ref with one for: {}; \
+             not less for: {}.",
+            positions(n),
+            names(true),
+            names(false)
+        )
+    })
 }
 
 /// Says where the difference of two networks gave no time.
@@ -399,6 +419,57 @@ pub fn shared_sums_measured(setup: &Setup, run: &mut Run<'_>) -> Result<Vec<Stri
     Ok(notes)
 }
 
+/// What stands over what in a comparison of forms of a kernel, and the form that another one is compared with: itself where there is nothing to compare.
+type Choice = (Part, &'static str, fn(Options) -> Options);
+
+/// What the paper and its repository chose between.
+const CHOICES: [Choice; 5] = [
+    (Part::Input, "the array with padding over the array without", |form| Options { padded: false, ..form }),
+    (Part::Torso, "tiles in the order of memory over tiles of a bank a channel", |form| Options {
+        banked: true,
+        ..form
+    }),
+    // The three of them are filled alike, and differ in what they leave in global memory.
+    (
+        Part::Torso,
+        "filters (repository_1) or boards (repository_3) in global memory over both in shared memory (repository_2)",
+        |form| match form.torso {
+            TorsoForm::Repository1 | TorsoForm::Repository3 => Options { torso: TorsoForm::Repository2, ..form },
+            _ => form,
+        },
+    ),
+    (Part::Torso, "sums in shared memory over sums in global memory", |form| Options {
+        torso_sums: Sums::Global,
+        ..form
+    }),
+    (Part::Output, "sums in shared memory over sums in global memory", |form| Options {
+        output_sums: Sums::Global,
+        ..form
+    }),
+];
+
+/// Every form that `other` makes another form of: its name, and its mean over the other's.
+fn beside(part: Part, found: &Rows, other: fn(Options) -> Options) -> Vec<(String, f64)> {
+    let all = forms(part);
+    let us = |options: Options| {
+        let (name, _) = all.iter().find(|(_, form)| *form == options)?;
+        Some(found.times(name)?.mean())
+    };
+    let compared = all.iter().filter(|(_, form)| other(*form) != *form);
+    compared.filter_map(|(name, form)| Some((name.clone(), us(*form)? / us(other(*form))?))).collect()
+}
+
+/// The choices of a kernel by the times of its forms.
+fn choices(part: Part, found: &Rows) -> Vec<String> {
+    let of = CHOICES.into_iter().filter(|choice| choice.0 == part);
+    let compared = of.map(|(_, what, other)| (what, beside(part, found, other)));
+    let said = compared.filter(|(_, ratios)| !ratios.is_empty()).map(|(what, ratios)| {
+        let ratios: Vec<String> = ratios.into_iter().map(|(form, ratio)| format!("{form}: {ratio:.2}")).collect();
+        format!("{part} kernel, {what}, mean / mean: {}.", ratios.join("; "))
+    });
+    said.collect()
+}
+
 /// Every form of every kernel.
 pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     if !has_kernels(run.device()) {
@@ -406,7 +477,7 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
     }
     let parts = [Part::Input, Part::Torso, Part::Output];
     run.expect(parts.len() as u64);
-    let mut sheet = sheet;
+    let (mut sheet, mut notes) = (sheet, Vec::new());
     for part in parts {
         let found: Rows = run.near(
             &format!("forms: {part}"),
@@ -416,6 +487,9 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
             },
             Rows::agrees,
         )?;
+        if is_timed(run) {
+            notes.extend(choices(part, &found));
+        }
         let mut table = Table::new(format!("{part} kernel, us, {}, {SINGLE}", positions(1)))
             .column("form")
             .digits("first", 1)
@@ -440,12 +514,17 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
         }
         sheet = sheet.table(table);
     }
-    Ok(sheet
+    let sheet = sheet
         .note(
             "The first row of each table is the paper's kernel. Where sums are added up in global memory, \
              the launch that clears them is in the time.",
         )
-        .note(format!("{CPU_1} and {CPU_ALL} are in table1 and the figures.")))
+        .note(format!("{CPU_1} and {CPU_ALL} are in table1 and the figures."));
+    if notes.is_empty() {
+        return Ok(sheet);
+    }
+    let sheet = sheet.note("One form over another, of the means in the tables: above 1 the first takes longer.");
+    Ok(notes.into_iter().fold(sheet, Sheet::note))
 }
 
 #[cfg(test)]
@@ -473,6 +552,44 @@ mod tests {
         let faster = of(&rows(20.0, 10.0));
         assert!(faster.contains("0.50 times") && faster.ends_with("is not repeated here."), "{faster}");
         assert_eq!(shared_sums(name, part, shared, &Rows::default()), None);
+    }
+
+    /// Every choice has forms on both sides, and the ratio is that of the two forms.
+    #[test]
+    fn the_papers_choices_are_compared_form_by_form() {
+        let timed = |part, slow: &str| {
+            let us = |name: &str| if name == slow { 15.0 } else { 10.0 };
+            let row = |(program, _): (String, Options)| Row {
+                copies: false,
+                times: Times { first_us: 99.0, runs_us: vec![us(&program); 3] },
+                errors: None,
+                program,
+            };
+            Rows { rows: forms(part).into_iter().map(row).collect(), ..Rows::default() }
+        };
+        for (part, what, n, slow) in [
+            (Part::Input, "the array with padding", 4, "squares [10][33], weights global"),
+            (Part::Torso, "tiles in the order of memory", 4, "128x8 [128][64], sums global"),
+            (Part::Torso, "filters (repository_1)", 2, "repository_3"),
+            (Part::Torso, "sums in shared memory", 4, "128x1 [128][64], sums shared"),
+            (Part::Output, "sums in shared memory", 2, "128x8 [256][32], sums shared"),
+        ] {
+            let said = choices(part, &timed(part, slow));
+            let note = said.iter().find(|note| note.contains(what)).unwrap_or_else(|| panic!("{what}: {said:?}"));
+            assert_eq!(note.matches(": 1.00").count() + 1, n, "{note}");
+            assert!(note.contains(&format!("{slow}: 1.50")), "{note}");
+        }
+        assert_eq!(choices(Part::Torso, &Rows::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_library_is_called_faster_on_the_cpu_where_it_is() {
+        let said = beside_plain(1, 4, &[("Input Kernel", 36.0, 15.0), ("Model", 1000.0, 2000.0)]).expect("two");
+        assert!(said.starts_with("1 position, ") && said.contains("with 4 threads"), "{said}");
+        assert!(said.ends_with("with one for: Model; not less for: Input Kernel."), "{said}");
+        let said = beside_plain(8, 4, &[("Model", 1.0, 2.0)]).expect("one");
+        assert!(said.ends_with("with one for: Model; not less for: none."), "{said}");
+        assert_eq!(beside_plain(1, 4, &[]), None);
     }
 
     #[test]

@@ -150,9 +150,52 @@ pub fn threads(by: Threads, state: u32, actions: u32, trees: u32, playouts: u32)
     }
 }
 
+/// The names that Listing 1 gives to counts of threads.
+pub const LISTING_1: [&str; 9] =
+    ["tpb_max_actions", "tpb_r", "tpb_s", "tpb_e1", "tpb_e2", "tpb_b1", "tpb_b2", "tpb_rot", "tpb_roa"];
+
+/// Names that stand elsewhere for one of Table 1 or of Listing 1: where, the name there, the name here.
+pub const OTHER_NAMES: [(&str, &str, &str); 6] = [
+    ("Algorithm 2", "_backup_2_acp", "_backup_acp"),
+    ("Algorithm 1", "tbp_e2", "tpb_e2"),
+    ("Algorithm 2", "tbp_e2", "tpb_e2"),
+    ("Table 1", "tbp_b", "tpb_b2"),
+    ("Table 1", "tpb_b", "tpb_b2"),
+    ("Table 1", "tbp_b2", "tpb_b2"),
+];
+
+/// Levels of the arg-max of Listing 2: its `stride` begins at half the threads of the block and is halved until it is 0.
+pub fn listing_2_levels(threads: u32) -> u32 {
+    let (mut stride, mut levels) = (threads >> 1, 0);
+    while stride > 0 {
+        levels += 1;
+        stride >>= 1;
+    }
+    levels
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_the_algorithms_and_of_table_1_differ() {
+        let is_known = |name: &str| LISTING_1.contains(&name) || TABLE_1.iter().any(|kernel| kernel.name == name);
+        for (location, there, here) in OTHER_NAMES {
+            assert!(is_known(here) && !is_known(there), "{location}: {there} for {here}");
+        }
+    }
+
+    #[test]
+    fn the_argmax_of_listing_2_has_nine_levels_whatever_b_is() {
+        // Connect 4, Gomoku, and the most that footnote 6 allows: levels that B needs.
+        for (actions, needed) in [(7u32, 3), (225, 8), (512, 9)] {
+            assert_eq!(actions.next_power_of_two().ilog2(), needed, "⌈log₂ B⌉");
+            assert_eq!(listing_2_levels(threads(Threads::Select, 225, actions, 4, 256)), 9, "log₂ tpb_s");
+        }
+        let select = TABLE_1.iter().find(|kernel| kernel.name == "_select").expect("a kernel");
+        assert!(select.complexity.contains("log B"), "what Table 1 says: {}", select.complexity);
+    }
 
     #[test]
     fn there_are_20_kernels_of_different_names() {

@@ -120,3 +120,63 @@ pub const EIGHT_TREES_COST_PERCENT: f64 = 5.0;
 
 /// How much UCB intervals are enlarged in Fig. 7.
 pub const FIGURE_7_ENLARGED: f64 = 25.0;
+
+/// The example of Fig. 1, section 2.4: wins and playouts of the root's middle action, and those that a step adds.
+pub const FIGURE_1: [(u64, u64); 2] = [(37, 256), (15, 128)];
+
+/// The Python that is asked for: in the table of code metadata and in that of software metadata.
+pub const REQUIRED_PYTHON: [&str; 2] = ["3.8.10", "3.8"];
+
+#[cfg(test)]
+mod tests {
+    use warpplay::mcts::{Adapted, Connect4};
+    use warpplay_cpu_ref::mcts::{Node, Params, Search, Variant, q};
+
+    use super::*;
+
+    #[test]
+    fn a_step_adds_its_batch_to_the_roots_action_as_in_figure_1() {
+        let [(wins, playouts), (won, batch)] = FIGURE_1;
+        assert!(playouts.is_multiple_of(batch) && won <= batch, "whole batches of m playouts");
+        assert_eq!(q(playouts + batch, wins + won, 0, 0.0), (37.0 + 15.0) / (256.0 + 128.0));
+        // One child is played out: one action of the root has a batch more, and the counts that the leaf got.
+        let params = Params {
+            variant: Variant::Ocp,
+            n_trees: 1,
+            n_playouts: batch as usize,
+            draw_value: 0.0,
+            ..Params::default()
+        };
+        let mut search = Search::new(params, Adapted(Connect4::new()));
+        let mut seen = false;
+        for _ in 0..100 {
+            let before = search.tree(0).expect("a tree").to_vec();
+            search.step();
+            let after = search.tree(0).expect("a tree");
+            let count =
+                |nodes: &[Node], at: usize| nodes.get(at).map_or((0, 0, 0), |node| (node.n, node.wins, node.draws));
+            let added: Vec<usize> = (1..after.len()).filter(|&at| count(after, at).0 > count(&before, at).0).collect();
+            let of = |at: usize| {
+                let ((n, wins, draws), (n_before, wins_before, draws_before)) = (count(after, at), count(&before, at));
+                (n - n_before, wins - wins_before, draws - draws_before)
+            };
+            let of_the_root: Vec<usize> = added.iter().copied().filter(|&at| after[at].depth == 1).collect();
+            assert_eq!(of_the_root.len(), 1, "one action of the root: {added:?}");
+            let action = of_the_root[0];
+            let leaf = added.iter().copied().max_by_key(|&at| after[at].depth).expect("the action at least");
+            let (n, wins, draws) = of(leaf);
+            // The leaf counts the wins of the player who moved into it.
+            let own = if after[leaf].mover == after[action].mover { wins } else { n - wins - draws };
+            assert_eq!(of(action), (batch, own, draws));
+            seen |= leaf != action && count(&before, action).0 == playouts;
+        }
+        assert!(seen, "an action of 256 playouts that gets 128 more");
+    }
+
+    #[test]
+    fn two_tables_ask_for_different_pythons() {
+        let [code, software] = REQUIRED_PYTHON;
+        assert_ne!(code, software);
+        assert!(code.starts_with(software), "the same minor version, and only one says which release of it");
+    }
+}

@@ -168,8 +168,12 @@ mod tests {
     #[test]
     fn steps_of_the_tournaments_give_another_ratio_than_the_text() {
         let ratio = |table: &Tournament, prodigal, thrifty| table.reached(prodigal)[1] / table.reached(thrifty)[1];
-        // 1.46 is the mean over the grid of Fig. 3. With 5 seconds and 4 trees it is 1.38, in Gomoku 1.07 and 1.00.
-        for (prodigal, thrifty) in [(2, 1), (4, 3)] {
+        // 1.46 is the mean over the grid of Fig. 3. With 5 seconds and 4 trees it is 1.38, in Gomoku 1.07 and 1.00. D and E differ in the subvariant alone; C has twice the m of B.
+        for (prodigal, thrifty, times_m) in [(2, 1, 2), (4, 3, 1)] {
+            for table in BOTH {
+                let m = |row| table.player(row).expect("B to E").n_playouts;
+                assert_eq!(m(prodigal), times_m * m(thrifty), "{}", table.location);
+            }
             assert!((ratio(&TABLE_2, prodigal, thrifty) - 1.38).abs() < 0.01);
             assert!(ratio(&TABLE_3, prodigal, thrifty) < 1.08);
         }

@@ -191,6 +191,7 @@ fn threads() -> Vec<Number> {
             work::SOFTMAX_THREADS,
             work::BACKWARD_THREADS,
         ])),
+        number("1.2", "blocks, softmax as kernel 3 has it", (work::SOFTMAX_BLOCKS, 0.0, ""), exact(batch)),
         number("2.3", "threads, softmax as kernel 3 has it", (work::SOFTMAX_THREADS, 0.0, ""), exact(batch * block)),
         number("1.3, kernel 4", "gradient elements", (work::GRADIENT_ELEMENTS, 0.0, ""), exact(batch * classes)),
         number("1.3, kernel 6", "blocks, b1", (columns_1, 0.0, ""), exact(hidden)),

@@ -1,6 +1,6 @@
 //! What the published times mean in operations and bytes a second.
 
-use crate::mnist_mlp::published::{self, BATCH, SIZES, TRAIN_SAMPLES, main_run, makers, memory, work};
+use crate::mnist_mlp::published::{self, BATCH, Row, SIZES, TRAIN_SAMPLES, main_run, makers, memory, work};
 
 use super::number::{Number, Range, decimals};
 
@@ -53,10 +53,9 @@ pub fn cpu_exponent() -> f64 {
     (last.cpu_s / first.cpu_s).ln() / (last.value / first.value).ln()
 }
 
-/// The exponent with which the printed speed-ups grow with the hidden units, likewise.
-pub fn width_exponent() -> f64 {
-    let [first, .., last] = published::HIDDEN;
-    (last.speed_up / first.speed_up).ln() / (last.value / first.value).ln()
+/// The exponent with which the printed speed-ups grow with the hidden units from one row of experiment 3 to another.
+pub fn width_exponent(from: &Row, to: &Row) -> f64 {
+    (to.speed_up / from.speed_up).ln() / (to.value / from.value).ln()
 }
 
 /// Of sections 2.3, 2.4, 2.5, 2.7, 3.3 and 3.5.

@@ -40,13 +40,14 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
             lab.run.expect(1);
             let Some(run) = lab.train(way, &options)? else { continue };
             if reduction == Reduction::Sum {
-                summed.add(&run);
+                summed.add(way, seed, &run);
             } else {
                 averaged = averaged.max(Some(run.outcome.dead_units));
             }
             table.row(row(collapse, &options, way, &run));
         }
         notes.extend(summed.note(collapse));
+        notes.extend(summed.precisions(collapse));
     }
     notes.extend(averaged.map(|most| format!("averaged, both settings: at most {most} hidden units dead")));
     notes.push(
@@ -66,11 +67,21 @@ struct Summed {
     one_class: u32,
     /// With one class for at least 99.9 % of them.
     nearly: u32,
+    /// How the plain program ends with the first seed, in each precision.
+    by_precision: Vec<String>,
 }
 
 impl Summed {
-    fn add(&mut self, run: &Trained) {
-        let share = run.outcome.favourite().map_or(0.0, |(_, share)| share);
+    fn add(&mut self, way: Way, seed: u32, run: &Trained) {
+        let (class, share) = run.outcome.favourite().unwrap_or_default();
+        let precision = match way {
+            Way::CpuAll => Some("f32"),
+            Way::CpuDouble => Some("f64"),
+            _ => None,
+        };
+        self.by_precision.extend(precision.filter(|_| seed == 1).map(|precision| {
+            format!("{precision}: {} units dead, class {class} for {share:.2} % of the test images", dead(run))
+        }));
         self.trainings += 1;
         self.all_dead += u32::from(run.outcome.dead_units == run.outcome.units);
         self.one_class += u32::from(share == 100.0);
@@ -78,7 +89,7 @@ impl Summed {
     }
 
     fn note(&self, collapse: &Collapse) -> Option<String> {
-        let Self { trainings, all_dead, one_class, nearly } = self;
+        let Self { trainings, all_dead, one_class, nearly, .. } = self;
         (*trainings > 0).then(|| {
             format!(
                 "summed, batch {}, rate {}: of {trainings} trainings {all_dead} end with every hidden unit dead on the training set, {nearly} with one class for at least 99.9 % of the test images, {one_class} with one class for all of them",
@@ -86,6 +97,23 @@ impl Summed {
             )
         })
     }
+
+    /// What precision changes, where both were trained.
+    fn precisions(&self, collapse: &Collapse) -> Option<String> {
+        (self.by_precision.len() > 1).then(|| {
+            format!(
+                "summed, batch {}, rate {}, seed 1, on the CPU: {}",
+                collapse.batch,
+                collapse.rate,
+                self.by_precision.join("; ")
+            )
+        })
+    }
+}
+
+/// Dead hidden units of all.
+fn dead(run: &Trained) -> String {
+    format!("{} of {}", run.outcome.dead_units, run.outcome.units)
 }
 
 /// Gradient, who trains, seed.
@@ -115,7 +143,7 @@ fn row(collapse: &Collapse, options: &Options, way: Way, run: &Trained) -> Vec<C
         if is_sum { collapse.accuracy } else { collapse.gpu_accuracy }.into(),
         outcome.accuracy().into(),
         outcome.losses.first().copied().into(),
-        format!("{} of {}", outcome.dead_units, outcome.units).into(),
+        dead(run).into(),
         favourite.map(|(class, _)| class).into(),
         favourite.map(|(_, share)| share).into(),
         outcome.diverged.clone().into(),
@@ -174,7 +202,7 @@ fn onset(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> {
         let cells: [Cell; 5] = [
             learning_rate.into(),
             (learning_rate / f64::from(options.batch)).into(),
-            format!("{} of {}", outcome.dead_units, outcome.units).into(),
+            dead(&run).into(),
             outcome.accuracy().into(),
             outcome.losses.first().copied().into(),
         ];

@@ -5,6 +5,7 @@ use warpplay::mlp::Reduction;
 
 use super::collapses::SEEDS;
 use super::lab::{Lab, epochs};
+use super::matmul::known_squares;
 use super::training::{Trained, Way};
 use super::vary::of_batch;
 use crate::experiment::Stop;
@@ -76,6 +77,10 @@ pub(super) fn found(lab: &mut Lab<'_, '_>, evidence: Evidence) -> Result<Option<
             parts
         }
         Evidence::Width => width(lab)?,
+        Evidence::Squares => {
+            let gains = known_squares(lab)?.into_iter();
+            gains.map(|(side, gain)| format!("square, {side}: tiles of 16 {gain:.2} times as fast as plain")).collect()
+        }
         Evidence::Sides => {
             let base = lab.base();
             let mut parts = Vec::new();

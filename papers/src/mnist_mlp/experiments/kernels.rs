@@ -7,13 +7,13 @@ use crate::experiment::{Cell, Sheet, Stop, Table};
 use crate::mnist_mlp::published::{self, makers::peak};
 use crate::mnist_mlp::{ColumnSums, Forms, LossForm, OperationTime, profile};
 
-/// What the table of section 1.2 says of an operation: its part of the GPU's work, and how.
+/// What the table of section 1.2 says of an operation: its part of the GPU's work, and how. Its words of softmax are quoted: kernel 3 of section 1.3 has a block a sample.
 const STRATEGY: [(&str, &str); 7] = [
     ("product", "2D grid, a thread an element"),
     ("bias", "1D grid, a thread an element"),
     ("ReLU", "1D grid, a thread an element"),
     ("ReLU backward", "1D grid, a thread an element"),
-    ("softmax", "1 block a sample, parallel reduction"),
+    ("softmax", "\"1 block/batch\", parallel reduction"),
     ("bias gradient", "parallel tree reduction; atomic additions for columns"),
     ("update", "1D grid, a thread a weight"),
 ];

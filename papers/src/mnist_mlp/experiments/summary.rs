@@ -2,7 +2,7 @@
 
 use super::lab::Lab;
 use super::training::Trained;
-use super::vary::{Ours, PARAMETERS, engines, measure};
+use super::vary::{Ours, PARAMETERS, by_engine, measure};
 use crate::experiment::{Cell, Sheet, Stop, Table};
 use crate::mnist_mlp::published;
 
@@ -28,31 +28,31 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         if parameter.is_of_kernels {
             of_kernels.push(parameter.name);
         }
-        if engines(&found).is_some() {
+        let ours = by_engine(&found);
+        if ours.len() > 1 {
             engines_differ.push(parameter.name);
         }
-        let of = |run: &Option<Trained>| {
-            let run = run.as_ref()?;
+        let of = |run: Option<&Trained>| -> Found {
+            let run = run?;
             Some((run.seconds()?, run.outcome.accuracy()?))
         };
         let published = |ours: &Ours| Some((ours.published.gpu_s, ours.published.accuracy));
-        let all: [(&str, Vec<Found>); 4] = [
-            ("published GPU", found.iter().map(published).collect()),
-            ("CPU program", found.iter().map(|ours| of(&ours.cpu)).collect()),
-            ("paper's kernels", found.iter().map(|ours| of(&ours.paper)).collect()),
-            ("ours", found.iter().map(|ours| of(&ours.fast)).collect()),
+        let mut all: Vec<(String, Vec<Found>)> = vec![
+            ("published GPU".into(), found.iter().map(published).collect()),
+            ("paper's kernels".into(), found.iter().map(|ours| of(ours.paper.as_ref())).collect()),
         ];
+        // One measurement in all rows has no best setting.
+        if !parameter.is_of_kernels {
+            all.insert(1, ("CPU program".into(), found.iter().map(|ours| of(ours.cpu.as_ref())).collect()));
+            all.extend(ours.into_iter().map(|(name, runs)| (name, runs.into_iter().map(of).collect::<Vec<Found>>())));
+        }
         for (name, values) in all {
-            // One measurement in all rows has no best setting.
-            if parameter.is_of_kernels && matches!(name, "CPU program" | "ours") {
-                continue;
-            }
             let rows: Vec<(f64, f64, f64)> = found
                 .iter()
                 .zip(values)
                 .filter_map(|(ours, value)| value.map(|(seconds, right)| (ours.published.value, seconds, right)))
                 .collect();
-            if let Some(mut cells) = row(parameter.name, name, &rows) {
+            if let Some(mut cells) = row(parameter.name, &name, &rows) {
                 if name == "published GPU" {
                     cells.extend(said(parameter.name).map(Cell::from));
                 }
@@ -82,7 +82,7 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
     sheet = sheet.note("rates: the operations are the same at every rate; how far the slowest is from the fastest is scatter of the machine");
     if !engines_differ.is_empty() {
         sheet = sheet.note(format!(
-            "ours: the engine changes within {}: its slowest over its fastest compares two engines (see these items)",
+            "ours: two engines, whose times are not comparable, train the settings of {}: a row for each, over its settings alone",
             engines_differ.join(" and ")
         ));
     }
@@ -96,6 +96,7 @@ fn said(parameter: &str) -> [String; 3] {
     let [small, .., large] = published::BATCHES;
     let [_, _, of_512, _] = published::QUOTED_SPEED_UPS;
     let (least, most) = published::EVALUATE_MICROS;
+    let (latency, throughput) = published::EVALUATE_BEST;
     match parameter {
         "batch" => ["64-128 (2.6)".into(), String::new(), format!("{:.2} to {:.2} %", small.accuracy, large.accuracy)],
         "threads1d" => [
@@ -111,7 +112,7 @@ fn said(parameter: &str) -> [String; 3] {
         "hidden" => ["512 and more".into(), format!("{of_512}x at 512"), percent(hidden)],
         "rates" => ["0.01 (default)".into(), String::new(), format!("{} % at the best", published::BEST_RATE_ACCURACY)],
         _ => [
-            "64 for latency, 256 and more for throughput".into(),
+            format!("{latency} for latency, {throughput} and more for throughput"),
             format!("{least}-{most} µs a sample"),
             percent(evaluate),
         ],

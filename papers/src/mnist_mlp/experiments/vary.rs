@@ -153,25 +153,43 @@ pub(super) fn compared(sheet: Sheet, lab: &mut Lab<'_, '_>, parameter: &Paramete
         table.row(cells);
     }
     let sheet = sheet.table(table).figure(accuracy_figure(parameter, &found)).figure(time_figure(parameter, &found));
-    let notes = [engines(&found), repeated(parameter), same_work(parameter, &found)];
+    let notes = [two_engines(&found), repeated(parameter), same_work(parameter, &found)];
     Ok((notes.into_iter().flatten().fold(sheet, Sheet::note), found))
 }
 
-/// Which engine of ours trained which rows, where there are several: a time jumps from one to the other.
-pub(super) fn engines(found: &[Ours]) -> Option<String> {
-    let mut by_engine: Vec<(&str, Vec<String>)> = Vec::new();
-    for ours in found {
-        let Some(run) = &ours.fast else { continue };
-        let value = ours.published.value.to_string();
-        match by_engine.iter_mut().find(|(engine, _)| *engine == run.times.engine) {
-            Some((_, values)) => values.push(value),
-            None => by_engine.push((run.times.engine.as_str(), vec![value])),
+/// Our trainings by the engine that made them, each with a place for every row: times of two engines are not comparable. Named `ours`, with the engine where there are several.
+pub(super) fn by_engine(found: &[Ours]) -> Vec<(String, Vec<Option<&Trained>>)> {
+    let mut engines: Vec<&str> = Vec::new();
+    for run in found.iter().filter_map(|ours| ours.fast.as_ref()) {
+        if !engines.contains(&run.times.engine.as_str()) {
+            engines.push(&run.times.engine);
         }
     }
+    let several = engines.len() > 1;
+    let mut all = Vec::new();
+    for engine in engines {
+        let name = if several { format!("ours, engine {engine}") } else { "ours".into() };
+        let runs = found.iter().map(|ours| ours.fast.as_ref().filter(|run| run.times.engine == engine));
+        all.push((name, runs.collect()));
+    }
+    all
+}
+
+/// Which engine of ours trained which rows, where there are several: a time jumps from one to the other.
+fn two_engines(found: &[Ours]) -> Option<String> {
+    let engines = by_engine(found);
+    let rows = |runs: &[Option<&Trained>]| -> Vec<String> {
+        let pairs = found.iter().zip(runs);
+        pairs.filter(|(_, run)| run.is_some()).map(|(ours, _)| ours.published.value.to_string()).collect()
+    };
     let names: Vec<String> =
-        by_engine.iter().map(|(engine, values)| format!("engine {engine} at {}", values.join(", "))).collect();
-    (names.len() > 1)
-        .then(|| format!("ours: {}: times of two engines do not show what the parameter does", names.join("; ")))
+        engines.iter().map(|(name, runs)| format!("{name}, at {}", rows(runs).join(", "))).collect();
+    (names.len() > 1).then(|| {
+        format!(
+            "{}: times and speed-ups of two engines are not comparable, and do not show what the parameter does",
+            names.join("; ")
+        )
+    })
 }
 
 /// What is one training in all rows.
@@ -221,13 +239,17 @@ fn accuracy_figure(parameter: &Parameter, found: &[Ours]) -> Figure {
 
 fn time_figure(parameter: &Parameter, found: &[Ours]) -> Figure {
     let of = |run: &Option<Trained>| run.as_ref().and_then(Trained::seconds);
-    let lines = vec![
+    let mut lines = vec![
         line("published CPU", found, true, |ours| Some(ours.published.cpu_s)),
         line("published GPU", found, true, |ours| Some(ours.published.gpu_s)),
         line("CPU program", found, false, |ours| of(&ours.cpu)),
         line("paper's kernels", found, false, |ours| of(&ours.paper)),
-        line("ours", found, false, |ours| of(&ours.fast)),
     ];
+    lines.extend(by_engine(found).into_iter().map(|(name, runs)| {
+        let seconds = runs.into_iter().map(|run| run.and_then(Trained::seconds));
+        let points = found.iter().zip(seconds).filter_map(|(ours, seconds)| Some([ours.published.value, seconds?]));
+        Line { name, points: points.collect(), ..Line::default() }
+    }));
     figure(parameter, "time", "training, s", true, lines)
 }
 
@@ -281,4 +303,42 @@ fn batches(sheet: Sheet, lab: &mut Lab<'_, '_>, found: &[Ours]) -> Result<Sheet,
         table.row(cells);
     }
     Ok(sheet.table(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of the table of batches that one of our engines trained in so many seconds.
+    fn ours(row: usize, engine: &str, seconds: f64) -> Ours {
+        let mut run = Trained::default();
+        (run.times.engine, run.times.seconds) = (engine.into(), seconds);
+        Ours { published: published::BATCHES[row], cpu: None, averaged: None, paper: None, fast: Some(run) }
+    }
+
+    #[test]
+    fn times_of_two_engines_are_told_apart() {
+        let found = [ours(0, "epoch", 1.0), ours(1, "epoch", 2.0), ours(2, "layers", 9.0)];
+        let times = |found: &[Ours]| -> Vec<(String, Vec<Option<f64>>)> {
+            let mut times = Vec::new();
+            for (name, runs) in by_engine(found) {
+                times.push((name, runs.into_iter().map(|run| run?.seconds()).collect()));
+            }
+            times
+        };
+        let expected = [
+            ("ours, engine epoch".to_string(), vec![Some(1.0), Some(2.0), None]),
+            ("ours, engine layers".to_string(), vec![None, None, Some(9.0)]),
+        ];
+        assert_eq!(times(&found), expected);
+        let note = two_engines(&found).expect("two engines");
+        assert!(note.starts_with("ours, engine epoch, at 32, 64; ours, engine layers, at 128: "), "{note}");
+        let figure = time_figure(&PARAMETERS[0], &found);
+        let Chart::Lines(lines) = &figure.chart else { panic!("{figure:?}") };
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["published CPU", "published GPU", "ours, engine epoch", "ours, engine layers"]);
+        // One engine needs no name.
+        assert_eq!(times(&found[..2]), [("ours".to_string(), vec![Some(1.0), Some(2.0)])]);
+        assert_eq!(two_engines(&found[..2]), None);
+    }
 }

@@ -44,9 +44,23 @@ pub(super) fn sheet(sheet: Sheet) -> Sheet {
         let cells: [Cell; 5] = [name.into(), published.into(), flop.into(), threads.into(), with_work.into()];
         table.row(cells);
     }
-    let all: u64 = rows.iter().map(|(.., (flop, _))| flop).sum();
-    let most = rows.iter().map(|(.., (_, threads))| *threads).max().unwrap_or(0);
-    table.row(["total".into(), work::STEP.into(), all.into(), work::BACKWARD_THREADS.into(), Cell::from(most)]);
+    let both = |rows: &[(&str, Published, (u64, u64))]| -> (u64, u64) {
+        let flop: u64 = rows.iter().map(|(.., (flop, _))| flop).sum();
+        let most = rows.iter().map(|(.., (_, threads))| *threads).max();
+        (flop, most.unwrap_or(0))
+    };
+    // The published total leaves the updates out; of threads it is the most.
+    let [steps @ .., _] = &rows;
+    let (flop, threads) = both(steps);
+    table.row([
+        "forward and backward; threads: the most".into(),
+        work::STEP.into(),
+        flop.into(),
+        work::BACKWARD_THREADS.into(),
+        Cell::from(threads),
+    ]);
+    let (flop, threads) = both(&rows);
+    table.row(["with the updates".into(), Cell::Empty, flop.into(), Cell::Empty, Cell::from(threads)]);
     let (gpu, cpu) = speed::flops();
     let mut rates = Table::new("What the published times mean, products alone")
         .column("program")

@@ -14,7 +14,7 @@ mod usage;
 
 pub use launches::{Extent, Kernels, Launch, Product};
 pub use options::{Accumulate, ColumnSums, Divide, Forms, LossForm, Matmul, Options, SoftmaxForm};
-pub use profile::{OperationTime, profile};
+pub use profile::{OperationTime, profile, profile_product};
 pub use report::Report;
 pub use training::{Position, Program};
 pub use usage::{DeviceBytes, Traffic};

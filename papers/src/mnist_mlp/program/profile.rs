@@ -2,13 +2,15 @@
 
 use super::arrays::{self, Batch, LayerArrays, Scratch};
 use super::feed::epoch_order;
-use super::launches::{Kernels, Launch};
+use super::launches::{Kernels, Launch, Product};
 use super::options::{ColumnSums, Forms, Matmul, SoftmaxForm};
 use super::step::{self, Operation};
-use warpplay::{Backend, Device, Error, Event, Result};
+use warpplay::{Backend, Device, Error, Event, Result, Stream};
 
 /// Launches that are timed together on a GPU, as one graph, so that the time to launch does not count.
 const LAUNCHES: u32 = 50;
+/// The same for one product by itself, which may be large.
+const PRODUCT_LAUNCHES: u32 = 10;
 /// Samples of the set that the profiled batch is drawn from, in batches.
 const BATCHES: u32 = 4;
 
@@ -89,52 +91,108 @@ pub fn profile(device: &Device, sizes: &[u32], batch: u32, options: &Forms) -> R
         slot: 0,
     };
     let operations = step::training(layers.len(), options);
-    let launches = if device.backend() == Backend::Cuda { LAUNCHES } else { 1 };
-    let (start, end) = (stream.event()?, stream.event()?);
-    let threads_of_multiprocessor = f64::from(device.info()?.max_threads_per_multiprocessor);
+    let clock = Clock::new(&kernels, &stream, LAUNCHES)?;
     let mut times = Vec::with_capacity(operations.len());
     for operation in operations {
+        let cost = cost(operation, &layers, batch.n_rows, options);
+        times.push(clock.time(operation.name(), cost, |stream| {
+            arrays::launch(&kernels, stream, &mut layers, &mut scratch, &mut batch, operation)
+        })?);
+    }
+    stream.synchronize()?;
+    Ok(times)
+}
+
+/// Times one product by itself, by the kernel that the options name; as [`profile`].
+///
+/// # Errors
+/// [`Error::Shape`] for a dimension that is 0 or too large; [`Error::Option`] for a choice that is not allowed; errors of the device.
+pub fn profile_product(device: &Device, product: Product, options: &Forms) -> Result<OperationTime> {
+    let Product { m, n, k, .. } = product;
+    let kernels = Kernels::load(device, *options)?;
+    let stream = device.stream()?;
+    let matrix = |rows: u32, columns: u32| rows as usize * columns as usize;
+    let values = |n: usize| -> Vec<f32> { (0..n).map(|at| ((at % 97) as f32 - 48.0) / 1000.0).collect() };
+    let (a, b) = (stream.upload(&values(matrix(m, k)))?, stream.upload(&values(matrix(k, n)))?);
+    let mut c = stream.alloc::<f32>(matrix(m, n))?;
+    let clock = Clock::new(&kernels, &stream, PRODUCT_LAUNCHES)?;
+    let cost = Cost::product(m, n, k, options);
+    let time = clock.time("product".into(), cost, |stream| kernels.matmul(stream, product, &a, &b, &mut c))?;
+    stream.synchronize()?;
+    Ok(time)
+}
+
+/// What times the launches of one kernel after another.
+struct Clock<'a> {
+    kernels: &'a Kernels,
+    stream: &'a Stream,
+    launches: u32,
+    start: Event,
+    end: Event,
+    threads_of_multiprocessor: f64,
+}
+
+impl<'a> Clock<'a> {
+    /// A clock that times so many launches together on a GPU, and one on `simt`.
+    fn new(kernels: &'a Kernels, stream: &'a Stream, launches: u32) -> Result<Self> {
+        let device = kernels.device();
+        Ok(Self {
+            kernels,
+            stream,
+            launches: if device.backend() == Backend::Cuda { launches } else { 1 },
+            start: stream.event()?,
+            end: stream.event()?,
+            threads_of_multiprocessor: f64::from(device.info()?.max_threads_per_multiprocessor),
+        })
+    }
+
+    /// Times what `launch` launches.
+    fn time(
+        &self,
+        name: String,
+        cost: Cost,
+        mut launch: impl FnMut(&Stream) -> Result<Launch>,
+    ) -> Result<OperationTime> {
+        let Self { kernels, stream, launches, start, end, threads_of_multiprocessor } = self;
         // Once before: the operations after it find their operands, and nothing is loaded or allocated while the clock runs.
-        let launch = arrays::launch(&kernels, &stream, &mut layers, &mut scratch, &mut batch, operation)?;
+        let launched = launch(self.stream)?;
         let graph = stream.capture(|stream| {
-            for _ in 0..launches {
-                arrays::launch(&kernels, stream, &mut layers, &mut scratch, &mut batch, operation)?;
+            for _ in 0..*launches {
+                launch(stream)?;
             }
             Ok(())
         })?;
-        if launches > 1 {
+        if *launches > 1 {
             stream.launch_graph(&graph)?;
         }
-        stream.record(&start)?;
+        stream.record(start)?;
         stream.launch_graph(&graph)?;
-        stream.record(&end)?;
-        let ms = f64::from(Event::elapsed_ms(&start, &end)?);
-        let Cost { shape, flops, bytes, footprint } = cost(operation, &layers, batch.n_rows, options);
-        let blocks_per_multiprocessor = kernels.occupancy(&launch)?;
-        let Launch { kernel, shape: grid, info } = launch;
-        times.push(OperationTime {
-            name: operation.name(),
+        stream.record(end)?;
+        let ms = f64::from(Event::elapsed_ms(start, end)?);
+        let Cost { shape, flops, bytes, footprint } = cost;
+        let blocks_per_multiprocessor = kernels.occupancy(&launched)?;
+        let Launch { kernel, shape: grid, info } = launched;
+        Ok(OperationTime {
+            name,
             kernel: kernel.to_string(),
             shape,
             flops,
             bytes,
             footprint_bytes: footprint,
-            microseconds: ms * 1e3 / f64::from(launches),
-            launches,
+            microseconds: ms * 1e3 / f64::from(*launches),
+            launches: *launches,
             blocks: grid.n_blocks(),
             threads: grid.n_threads(),
             registers: info.registers,
             shared_bytes: info.static_shared_bytes,
             blocks_per_multiprocessor,
-            occupancy: if threads_of_multiprocessor > 0.0 {
+            occupancy: if *threads_of_multiprocessor > 0.0 {
                 f64::from(blocks_per_multiprocessor) * f64::from(grid.n_threads()) / threads_of_multiprocessor
             } else {
                 1.0
             },
-        });
+        })
     }
-    stream.synchronize()?;
-    Ok(times)
 }
 
 /// Work of one operation, from its dimensions.

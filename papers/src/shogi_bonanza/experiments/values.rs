@@ -1,6 +1,6 @@
 //! Table 7 and Figures 1 and 2: the values from two first ones.
 
-use super::super::published::{KINDS, TABLE7, conditions};
+use super::super::published::{KINDS, TABLE7, conditions, step_at};
 use super::super::tables::with_quiescence;
 use super::Repetition;
 use crate::experiment::{Axis, Chart, Figure, Item, Line, Measurement, Run, Sheet, Stop, Table};
@@ -119,9 +119,10 @@ pub(super) fn figure(paper: &Repetition<'_>, item: &Item, run: &mut Run<'_>, num
     }
     let left = conditions::FACTOR.powi(conditions::FIGURE_ITERATIONS as i32);
     Ok(Sheet::new(item).table(table).figure(figure).note(format!(
-        "0.97¹⁰⁰ = {left:.5}; {} is printed. The last step is {:.4} pawns, and all steps together {:.2}.",
+        "0.97¹⁰⁰ = {left:.5}; {} is printed. The last of {} steps is {:.4} pawns, and all together {:.2}.",
         conditions::FACTOR_AFTER_FIGURE,
-        conditions::H * left,
+        conditions::FIGURE_ITERATIONS,
+        step_at(conditions::FIGURE_ITERATIONS - 1),
         conditions::H * (1.0 - left) / (1.0 - conditions::FACTOR)
     )))
 }

@@ -2,7 +2,7 @@
 //!
 //! The table from codes to kinds lies in constant memory, as in the paper, and so do the values, which are a parameter. That memory answers the threads of a warp
 //! together only where they ask for the same word, so it is not what one would choose today (the values are copied to shared memory first). The time goes
-//! to the instructions of the reduction, seven barriers for 96 additions; launching the blocks takes little of it, and memory idles.
+//! to the instructions of the reduction, seven barriers (its listing has two) for 95 additions; launching the blocks takes little of it, and memory idles.
 //!
 //! Launch  [`shape`].   Twin  `warpplay_cpu_ref::shogi::material::evaluate`.   Source: the paper's first kernel.
 

@@ -84,7 +84,16 @@ fn check(found: &Value) {
     let ours = |name: &str| memory.iter().find(|row| row[0] == name).and_then(|row| row[4].as_f64()).expect("is there");
     assert_eq!((ours("weights and biases"), ours("gradients")), (weights, weights));
     assert_eq!(ours("input of a batch"), 4.0 * 64.0 * 784.0);
+    // What precision changes where gradients are summed is in a note of each setting.
+    let notes = sheet(found, "collapses")["notes"].as_array().expect("notes");
+    for collapse in published::COLLAPSES {
+        let setting = format!("summed, batch {}, rate {}, seed 1, on the CPU: f32: ", collapse.batch, collapse.rate);
+        let note = notes.iter().filter_map(Value::as_str).find(|note| note.starts_with(&setting));
+        assert!(note.is_some_and(|note| note.contains("; f64: ")), "{notes:?}");
+    }
     let work = rows(sheet(found, "work"));
+    // Forward and backward, as the published total: the most threads are those of the gradient of W1.
+    assert!(holds(&work, &[26e6, 25.6e3, 784.0 * 256.0]));
     assert!(holds(&work, &[25.1e6, 25_690_112.0]) && holds(&work, &[327e3, 327_680.0, 25.6e3, 2560.0]));
     // Figure 1: two copies to the device and one back. Ours copies bytes, 785 a sample, in the 938 steps of an epoch of 60,000; read every 64 steps, losses come in 15 copies; an order is one copy.
     let copies = rows(sheet(found, "figure1"));
@@ -128,7 +137,7 @@ fn every_item_has_a_sheet_without_a_gpu() {
     assert!(said.iter().any(|text| text.starts_with("f64: ")), "{said:?}");
     scratch.ok(&format!("mnist_mlp --device cpu {data} --only arithmetic --json arithmetic.json"));
     let unsaid = measured(&scratch.json("arithmetic.json"));
-    assert_eq!(unsaid.len(), 10, "{unsaid:?}");
+    assert_eq!(unsaid.len(), 11, "{unsaid:?}");
     assert!(unsaid.iter().all(|text| text.starts_with("see item ")), "{unsaid:?}");
     // The same run again finds the same; another set is refused, as is an item that there is not.
     scratch.ok(&format!("mnist_mlp --device cpu {data} --replay all.json"));
@@ -156,6 +165,13 @@ fn every_item_has_a_sheet_with_kernels() {
 
 /// The columns and rows that only kernels fill.
 fn check_kernels(found: &Value) {
+    // A quick run has the smallest square in six forms; nobody waits for simulated ones.
+    let matmul = sheet(found, "matmul");
+    let (tables, left_out) = (matmul["tables"].as_array().expect("tables"), matmul["left_out"].as_array());
+    match tables.get(2) {
+        Some(squares) => assert_eq!(squares["rows"].as_array().map(Vec::len), Some(6), "{squares}"),
+        None => assert_eq!(left_out.map(Vec::len), Some(1), "{matmul}"),
+    }
     // Kernels ran: their columns are filled, and each launch of a step is named.
     let batch = &sheet(found, "batch")["tables"][0];
     let column =
