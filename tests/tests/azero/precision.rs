@@ -161,7 +161,7 @@ fn a_trained_network_is_at_most_twice_as_wrong_as_in_plain_single_precision() {
         let positions = positions(device);
         // One position alone takes another way than many.
         let (depth, n, batches): (u32, usize, &[usize]) = match device.backend() {
-            Backend::Simt => (1, 1, &[1]),
+            Backend::Simt => (5, 2, &[1]),
             _ => (5, positions.n, &[1, 4, positions.n]),
         };
         let network = trained(depth, &positions);

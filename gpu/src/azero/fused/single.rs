@@ -430,7 +430,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
         unsafe {
             let [w, second] = step_weights::<F>(weights, step);
             let a = a + pair * 2 * chunk_bytes(1) + (tap / 3 * PADDED_WIDTH + tap % 3) * 16;
-            F::step(&mut sums, false, a, part_bytes::<F>(), w, second);
+            add_step::<F>(&mut sums, false, a, w, second);
         }
         step += EIGHTHS;
     }
@@ -486,7 +486,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
             // SAFETY: the caller's promise.
             unsafe {
                 let a = a + $first / 9 * 2 * chunk_bytes(1) + ($tap / 3 * PADDED_WIDTH + $tap % 3) * 16;
-                F::step(&mut sums, $tap % 2 == 1, a, part_bytes::<F>(), ready[$first + $tap], ready[$tap + 9]);
+                add_step::<F>(&mut sums, $tap % 2 == 1, a, ready[$first + $tap], ready[$tap + 9]);
             }
         )*};
     }
@@ -495,6 +495,22 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
         taps!(9, 0 1 2 3 4 5 6 7 8);
     }
     [add(sums[0], sums[2]), add(sums[1], sums[3])]
+}
+
+/// [`Format::step`]. A tensor core cuts its sums off, so the steps of a split product are added up outside of it, rounded.
+#[inline(always)]
+unsafe fn add_step<F: Format>(sums: &mut [[f32; 4]; 4], odd: bool, a: u32, w: Vec4, second: Vec4) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if F::PARTS == 2 {
+            let mut one = [[0.0; 4]; 4];
+            F::step(&mut one, odd, a, part_bytes::<F>(), w, second);
+            sums[0] = add(sums[0], one[0]);
+            sums[1] = add(sums[1], one[1]);
+        } else {
+            F::step(sums, odd, a, part_bytes::<F>(), w, second);
+        }
+    }
 }
 
 #[inline(always)]
