@@ -322,18 +322,44 @@ pub unsafe fn wait<const PENDING: u32>() {
     };
 }
 
+/// Takes `COUNT` registers a thread for this warpgroup, a multiple of 8, once [`fewer_registers`] of the others leaves enough.
+///
+/// # Safety
+/// All threads of the warpgroup call it together. Registers of all threads of the block: no more than at the launch.
+#[inline(always)]
+pub unsafe fn more_registers<const COUNT: u32>() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller vouches for the warpgroup.
+    unsafe {
+        core::arch::asm!("setmaxnreg.inc.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
+    };
+}
+
+/// Gives registers of this warpgroup back: `COUNT` a thread remain, a multiple of 8 and at least 24.
+///
+/// # Safety
+/// All threads of the warpgroup call it together.
+#[inline(always)]
+pub unsafe fn fewer_registers<const COUNT: u32>() {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller vouches for the warpgroup.
+    unsafe {
+        core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {0};", const COUNT, options(nostack, preserves_flags))
+    };
+}
+
 macro_rules! completes {
     ($($name:ident, $registers:literal, $list:literal, [$($at:tt)*];)*) => {$(
-        /// Waits for all products of this warpgroup, whose results `d` may be read from now on.
+        /// Waits until at most `PENDING` of the newest groups of products of this warpgroup still run; `d`, the results of the others, may be read from now on.
         ///
         /// # Safety
         /// As [`f16_n32`].
         #[inline(always)]
-        pub unsafe fn $name(d: &mut [f32; $registers]) {
+        pub unsafe fn $name<const PENDING: u32>(d: &mut [f32; $registers]) {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             // SAFETY: the caller vouches for the warpgroup.
             unsafe {
-                core::arch::asm!(concat!("wgmma.wait_group.sync.aligned 0; // ", $list), $(inout(reg32) d[$at],)* options(nostack, preserves_flags))
+                core::arch::asm!(concat!("wgmma.wait_group.sync.aligned {pending}; // ", $list), $(inout(reg32) d[$at],)* pending = const PENDING, options(nostack, preserves_flags))
             };
             #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90a")))]
             let _ = d;

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! Of a product `w a` the kernels add up `w₂ a₁ + w₁ a₂ + w₁ a₁`. The rest is `w₂ a₂` and what both lost: at most `3 · 2⁻²² |w|⁺ |a|⁺` and less than a thousandth more. Each half product is exact
-//! in f32. A tensor core's instruction adds 16 of them to a sum, and loses at most `L` times the sum of all sizes ([`TENSOR_CORE`]); a sum goes through at most 24 such, a tap's
-//! 128 channels three times, before it is added to those of the other taps, 9 additions in f32. (For one position it goes through 3, and 17 additions follow, 9 steps' and 8 warps': less.) With `S = Σ |w|⁺ |a|⁺`
+//! in f32. A tensor core's instruction adds 16 of them to a sum, and loses at most `L` times the sum of all sizes ([`TENSOR_CORE`]); a step's three begin at 0. What follows are additions in f32:
+//! the 8 steps of a tap and 9 taps, or for one position the 9 steps of a warp and 8 warps. With `S = Σ |w|⁺ |a|⁺`
 //!
 //! ```text
-//! |sum - Σ w a| ≤ (3.01 · 2⁻²² + 25 L + 9 · 2⁻²⁴) S                     sum_error(L)
+//! |sum - Σ w a| ≤ (3.01 · 2⁻²² + 3.01 L + 17.01 · 2⁻²⁴) S               sum_error(L)
 //! ```
 //!
 //! A value is that sum, bias and block's input added (two roundings to f32), and then split. The bound holds for numbers as they lie in memory: the host scales them by powers of two so
@@ -146,7 +146,7 @@ pub const SIMULATED: f64 = 1.0 / (1u64 << 23) as f64;
 
 /// What a sum of products of [`Split`] may be wrong by, as a share of `Σ |w|⁺ |a|⁺`, where an instruction loses a share `lost`.
 pub const fn sum_error(lost: f64) -> f64 {
-    3.01 / (1u64 << 22) as f64 + 25.0 * lost + 9.0 / (1u64 << 24) as f64
+    3.01 / (1u64 << 22) as f64 + 3.01 * lost + 17.01 / (1u64 << 24) as f64
 }
 
 /// Half precision.

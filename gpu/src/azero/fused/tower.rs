@@ -22,8 +22,16 @@ use crate::launch::LaunchShape;
 
 /// Threads that multiply: two warpgroups.
 const WORKERS: u32 = 256;
-/// Threads of a block: one warp more, which fetches the weights.
-pub const THREADS: u32 = WORKERS + 32;
+/// Registers of a thread that multiplies, and of one that fetches, of split numbers; of other formats both have what the launch gives.
+const WORKER_REGISTERS: u32 = 232;
+const FETCHER_REGISTERS: u32 = 40;
+// Those of a multiprocessor, which has one block.
+const _: () = assert!(WORKERS * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 65_536);
+
+/// Threads of a block: a warp more, which fetches the weights; for split numbers a warpgroup, whose registers the workers take.
+const fn threads<F: Format>() -> u32 {
+    WORKERS + if F::PARTS == 2 { 128 } else { 32 }
+}
 /// The workers' barrier.
 const WORKERS_BARRIER: u32 = 1;
 /// Bytes of shared memory that a block may use on `sm_90`.
@@ -114,7 +122,7 @@ pub const fn weight_offset<F: Format>(channels: u32, output: u32, input: u32, ta
 /// Blocks that take `boards` boards each, on a device with `multiprocessors`.
 fn shape<F: Format>(boards: u32, n: u32, multiprocessors: u32) -> LaunchShape {
     let blocks = n.div_ceil(boards).min(multiprocessors);
-    LaunchShape::new(blocks, THREADS).with_shared(shared_bytes::<F>(boards))
+    LaunchShape::new(blocks, threads::<F>()).with_shared(shared_bytes::<F>(boards))
 }
 
 /// What a block has in shared memory.
@@ -158,8 +166,14 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     // SAFETY: the launch's promise, for each role.
     unsafe {
         if warp_index >= WORKERS / 32 {
-            fetch::<F, BOARDS>(task, shared.ring, n_tiles);
+            if F::PARTS == 2 {
+                wgmma::fewer_registers::<FETCHER_REGISTERS>();
+            }
+            fetch::<F, BOARDS>(task, shared.ring, warp_index, n_tiles);
         } else {
+            if F::PARTS == 2 {
+                wgmma::more_registers::<WORKER_REGISTERS>();
+            }
             work::<F, BOARDS, R>(task, shared, warp_index, n_tiles);
         }
     }
@@ -173,20 +187,20 @@ unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout,
     while at < vectors {
         // SAFETY: the activations have that many vectors.
         unsafe { Shared::<Vec4>::from_address(shared.x, vectors).set_unchecked(at, Vec4([0; 4])) };
-        at += THREADS;
+        at += threads::<F>();
     }
     let mut at = thread::thread_idx_x();
     while at < FILTERS * WIDTH {
         // SAFETY: the array has `filters` rows; the launch's promise.
         let weight = if at < task.filters * WIDTH { unsafe { load(task.head_weights, at as usize) } } else { 0.0 };
         shared.heads.set(at, weight);
-        at += THREADS;
+        at += threads::<F>();
     }
 }
 
-/// The warp that fetches: all stages, once for each of the block's tiles. Only one lane asks; under `simt` all keep step.
+/// The warps that fetch: all stages, once for each of the block's tiles. Only the first one's first lane asks; under `simt` all keep step.
 #[inline(always)]
-unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_tiles: u32) {
+unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_index: u32, n_tiles: u32) {
     let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
     let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
     let mut stage = 0;
@@ -197,7 +211,7 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, n_til
         let mut in_tile = 0;
         let mut in_conv = n_stages::<F>(PLANES);
         while in_tile < per_tile {
-            if lane == 0 {
+            if lane == 0 && warp_index == WORKERS / 32 {
                 // SAFETY: the weights have that many stages.
                 unsafe { ring.fill(stage, from, stage_bytes::<F>() / 16) };
             }
@@ -348,51 +362,144 @@ unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
     member: u32,
 ) {
     let chunk = chunk_bytes(BOARDS);
-    let part = WIDTH / F::CHANNELS * chunk;
-    let tap_steps = tap_steps::<F>(channels);
-    let shift = tap_steps.trailing_zeros();
-    // Without the tap's offset: the first row of the boards, x = 0.
-    let b = Tiles::new(from, chunk, PADDED_WIDTH * 16);
-    // Bytes from the array's start to the tiles of a step.
-    let offset = |step: u32| {
-        let (tap, pair) = (step >> shift, step & (tap_steps - 1));
-        let (dy, dx) = (tap / 3, tap % 3);
-        pair * 2 * chunk + (dy * BOARDS * PADDED_WIDTH + dx) * 16
+    let operands = Operands {
+        ring,
+        first,
+        a_group: group * 2048,
+        // Without the tap's offset: the first row of the boards, x = 0.
+        b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
+        chunk,
+        part: WIDTH / F::CHANNELS * chunk,
+        tap_row: BOARDS * PADDED_WIDTH * 16,
+        tap_steps: tap_steps::<F>(channels),
     };
-    let mut total = [0.0; R];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if F::PARTS == 2 {
+            multiply_split::<F, R>(d, operands, stages, member);
+        } else {
+            multiply_short::<F, R>(d, operands, stages, member);
+        }
+    }
+}
+
+/// Where the operands of a convolution's stages are.
+#[derive(Clone, Copy)]
+struct Operands {
+    ring: Ring,
+    /// The convolution's first stage.
+    first: u32,
+    /// Bytes from a step's weights to those of this warpgroup.
+    a_group: u32,
+    b: Tiles,
+    /// Bytes from a chunk's array to the next, and from a part to the next.
+    chunk: u32,
+    part: u32,
+    /// Bytes from a tap to the one below.
+    tap_row: u32,
+    tap_steps: u32,
+}
+
+impl Operands {
+    /// Starts the products of stage `at` for the columns from `column` on, when its weights are there; `add` is 0 where the sums begin.
+    #[inline(always)]
+    unsafe fn start<F: Format, const R: usize>(self, d: &mut [f32; R], at: u32, column: u32, add: u32) {
+        if column == 0 {
+            self.ring.wait(self.first + at);
+        }
+        let a = Tiles::new(self.ring.address_of(self.first + at) + self.a_group, 1024, 128);
+        let step = at * F::STEPS;
+        let offsets = if F::STEPS == 1 {
+            [self.offset(step); 3]
+        } else {
+            [self.offset(step), self.offset(step + 1), self.offset(step + 2)]
+        };
+        // A row of squares is 8 columns.
+        let b = self.b.offset(column / 8 * PADDED_WIDTH * 16);
+        // SAFETY: the caller's promise.
+        unsafe { F::multiply::<R>(d, a, b, offsets, self.part, add) }
+    }
+
+    /// Bytes from the array's start to the tiles of a step.
+    #[inline(always)]
+    fn offset(self, step: u32) -> u32 {
+        let (tap, pair) = (step >> self.tap_steps.trailing_zeros(), step & (self.tap_steps - 1));
+        pair * 2 * self.chunk + tap / 3 * self.tap_row + tap % 3 * 16
+    }
+}
+
+/// Sums that stay in the tensor core from the first stage to the last.
+#[inline(always)]
+unsafe fn multiply_short<F: Format, const R: usize>(d: &mut [f32; R], operands: Operands, stages: u32, member: u32) {
     let mut at = 0;
     while at < stages {
-        let stage = first + at;
-        let step = at * F::STEPS;
-        ring.wait(stage);
-        let a = Tiles::new(ring.address_of(stage) + group * 2048, 1024, 128);
-        let offsets =
-            if F::STEPS == 1 { [offset(step); 3] } else { [offset(step), offset(step + 1), offset(step + 2)] };
-        // A split product is added up outside the tensor core after every tap, whose own sums are cut off and not rounded.
-        let fresh = at == 0 || (F::PARTS == 2 && step & (tap_steps - 1) == 0);
         // SAFETY: the caller's promise.
-        unsafe { F::multiply::<R>(d, a, b, offsets, part, !fresh as u32) };
-        if F::PARTS == 2 && step & (tap_steps - 1) == tap_steps - 1 {
-            // SAFETY: the caller's promise.
-            unsafe { complete::<R>(d) };
-            add::<R>(&mut total, d);
-            if at > 0 && step & (tap_steps - 1) != 0 {
-                release(ring, stage - 1, member);
-            }
-            release(ring, stage, member);
-        } else if at > 0 && !fresh {
+        unsafe { operands.start::<F, R>(d, at, 0, (at > 0) as u32) };
+        if at > 0 {
             // SAFETY: the caller's promise.
             unsafe { wgmma::wait::<1>() };
-            release(ring, stage - 1, member);
+            release(operands.ring, operands.first + at - 1, member);
         }
         at += 1;
     }
-    if F::PARTS == 2 {
-        *d = total;
-    } else {
-        // SAFETY: the caller's promise.
-        unsafe { complete::<R>(d) };
-        release(ring, first + stages - 1, member);
+    // SAFETY: the caller's promise.
+    unsafe { complete::<R, 0>(d) };
+    release(operands.ring, operands.first + stages - 1, member);
+}
+
+/// Sums of split products: a tensor core cuts its sums off, so every stage's begin at 0 and are added up outside of it, rounded, first those of a tap, then the taps.
+///
+/// Two products of 64 columns are always under way, so that the tensor cores have work while the sums of one are added: both halves of the columns, or two stages.
+#[inline(always)]
+unsafe fn multiply_split<F: Format, const R: usize>(d: &mut [f32; R], operands: Operands, stages: u32, member: u32) {
+    let halves = R as u32 / 32;
+    let n = stages * halves;
+    let (mut even, mut odd) = ([0.0; 32], [0.0; 32]);
+    let (mut taps, mut totals) = ([[0.0; 32]; 2], [[0.0; 32]; 2]);
+    // SAFETY: the caller's promise.
+    let start = |d: &mut [f32; 32], product: u32| unsafe {
+        operands.start::<F, 32>(d, product / halves, product % halves * 64, 0);
+    };
+    let mut end = |d: &[f32; 32], product: u32, odd: bool| {
+        let half = if halves == 2 && odd { 1 } else { 0 };
+        let at = product / halves;
+        if half as u32 == halves - 1 {
+            release(operands.ring, operands.first + at, member);
+        }
+        add(&mut taps[half], d);
+        if at & (operands.tap_steps - 1) == operands.tap_steps - 1 {
+            add(&mut totals[half], &taps[half]);
+            taps[half] = [0.0; 32];
+        }
+    };
+    start(&mut even, 0);
+    let mut product = 0;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while product + 2 < n {
+            start(&mut odd, product + 1);
+            complete::<32, 1>(&mut even);
+            end(&even, product, false);
+            start(&mut even, product + 2);
+            complete::<32, 1>(&mut odd);
+            end(&odd, product + 1, true);
+            product += 2;
+        }
+        if product + 1 < n {
+            start(&mut odd, product + 1);
+            complete::<32, 1>(&mut even);
+            end(&even, product, false);
+            complete::<32, 0>(&mut odd);
+            end(&odd, product + 1, true);
+        } else {
+            complete::<32, 0>(&mut even);
+            end(&even, product, false);
+        }
+    }
+    let (columns, _) = d.as_chunks_mut::<32>();
+    columns[0] = totals[0];
+    if halves == 2 {
+        columns[1] = totals[1];
     }
 }
 
@@ -405,14 +512,14 @@ fn release(ring: Ring, stage: u32, member: u32) {
 }
 
 #[inline(always)]
-unsafe fn complete<const R: usize>(d: &mut [f32; R]) {
+unsafe fn complete<const R: usize, const PENDING: u32>(d: &mut [f32; R]) {
     let d: *mut [f32; R] = d;
     // SAFETY: the array has the length of the form that is chosen.
     unsafe {
         match R {
-            128 => wgmma::complete_n256(&mut *d.cast()),
-            64 => wgmma::complete_n128(&mut *d.cast()),
-            _ => wgmma::complete_n64(&mut *d.cast()),
+            128 => wgmma::complete_n256::<PENDING>(&mut *d.cast()),
+            64 => wgmma::complete_n128::<PENDING>(&mut *d.cast()),
+            _ => wgmma::complete_n64::<PENDING>(&mut *d.cast()),
         }
     }
 }
@@ -653,7 +760,7 @@ macro_rules! towers {
             /// # Safety
             /// Launched with the shape function beside it for the task's `n`; the task's arrays have the lengths it says, inputs and outputs are
             /// different.
-            #[kernel(max_threads = 288, min_blocks = 1)]
+            #[kernel(max_threads = 384, min_blocks = 1)]
             pub unsafe fn $name(task: TowerTask) {
                 // SAFETY: the caller's promise.
                 unsafe { tower::<$format, $boards, $registers>(task) }
