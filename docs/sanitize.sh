@@ -7,7 +7,7 @@
 #
 # TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed is tried again, one that did not end when EACH is
 # larger. SANITIZER is the program [default: compute-sanitizer]. A line of the ledger counts for the test program, and for the command line's program, of which it has the checksum: with others the test
-# runs again. Tests that break the device on purpose (dead_context, lost_device) are left out.
+# runs again. Tests that break the device on purpose (dead_context, lost_device) are left out, and full_device, which leaves no memory to the tools.
 set -euo pipefail
 
 usage() {
@@ -64,7 +64,7 @@ run() {
     printf '# %s\t%s\n' "$(date +%F)" "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)" >>"$LEDGER"
     chmod +x "$BUNDLE"/test-* "$WARPPLAY_PROGRAM"
     while IFS=$'\t' read -r kind package target file folder; do
-        [[ $kind == test && $target != dead_context && $target != lost_device ]] || continue
+        [[ $kind == test && $target != dead_context && $target != lost_device && $target != full_device ]] || continue
         sum=$(cat "$BUNDLE/$file" "$WARPPLAY_PROGRAM" | cksum | tr ' ' '-')
         (cd "$root/$folder" && "$BUNDLE/$file" --list --format terse) </dev/null | sed -n 's/: test$//p' | while read -r test; do
             for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do

@@ -9,6 +9,7 @@
 //! | how numbers are compared | [`tolerance`] |
 //! | where the random numbers of the tests' own choices come from | [`random`] |
 //! | how the program `warpplay` is found and built, and how programs are started, watched and ended | [`programs`], `running` (on Unix) |
+//! | what is built of each family where all must say the same, and how much memory this process has | [`families`], [`resident`] |
 //! | where the tests' own files are written | [`folder`] |
 //! | what other programs computed for CFR | [`cfr`] |
 //! | which checkers positions the network's outputs are known of | [`azero`] |
@@ -40,6 +41,7 @@
 //! | `azero/fused.rs` | the network in one launch is beyond the bounds of a precision on the reference network |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
+//! | `azero/endurance.rs` | a million moves of self-play take more and more memory, or end with an error |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |
 //! | `azero/rules.rs` | checkers, its observations or its move counts are not OpenSpiel's, or a wrong record is accepted |
@@ -70,7 +72,7 @@
 //! | `papers/mctsnc.rs` | the program of the tree search's paper has changed |
 //! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
-//! | `device/errors.rs`, `lost_device.rs` | an error is missing, or says nothing useful |
+//! | `device/errors.rs`, `lost_device.rs`, `full_device.rs` | an error is missing, or says nothing useful |
 //! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
 //! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
@@ -85,6 +87,7 @@ pub mod azero;
 pub mod backends;
 #[cfg(feature = "cfr")]
 pub mod cfr;
+pub mod families;
 pub mod folder;
 #[cfg(feature = "mcts")]
 pub mod forest;
@@ -97,6 +100,7 @@ pub mod learning;
 pub mod mlp;
 pub mod programs;
 pub mod random;
+pub mod resident;
 #[cfg(unix)]
 pub mod running;
 #[cfg(feature = "papers")]

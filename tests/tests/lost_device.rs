@@ -7,6 +7,7 @@ use warpplay_test_kernels::faults::test_trap;
 use warpplay_test_kernels::ptx;
 use warpplay_tests::Checked;
 use warpplay_tests::backends::gpu;
+use warpplay_tests::families::build_each;
 
 #[test]
 fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
@@ -28,29 +29,12 @@ fn a_lost_device_is_named_until_the_program_is_restarted() -> Checked {
         assert!(error.to_string().starts_with("the context of cuda:0 is dead since "), "{error}");
     };
     lost(search.run(&Connect4::new(), Progress::go_on).err());
-    lost(Search::<Connect4>::builder().build(&device).err());
-    #[cfg(feature = "azero")]
-    {
-        use warpplay::azero::{Evaluator, Network, NetworkShape};
-        lost(Evaluator::builder(&Network::seeded(NetworkShape::default(), 27)?).build(&device).err());
-    }
-    #[cfg(feature = "mlp")]
-    {
-        use warpplay::mlp::{Dataset, Trainer};
-        let digits = std::sync::Arc::new(Dataset::drawn_digits(1, 64)?);
-        lost(Trainer::builder(&digits).batch(32).build(&device).err());
-    }
-    #[cfg(feature = "shogi")]
-    {
-        use warpplay::shogi::{FeatureSet, Sparse};
-        lost(Sparse::builder(FeatureSet::Material).build(&device).err());
+    for (family, _, error) in build_each(&device) {
+        println!("{family}");
+        lost(error);
     }
     #[cfg(feature = "cfr")]
-    {
-        use warpplay::cfr::Solver;
-        lost(Solver::builder(warpplay_tests::cfr::game("kuhn.limit.2p")).build(&device).err());
-        lost(solver.and_then(|mut solver| solver.run(|_| std::ops::ControlFlow::Continue(()))).err());
-    }
+    lost(solver.and_then(|mut solver| solver.run(|_| std::ops::ControlFlow::Continue(()))).err());
     drop((search, stream, module, device));
     lost(Device::cuda(0).err());
     Ok(())

@@ -1,6 +1,7 @@
 //! The tests of `azero`, a module for each subject.
 
 mod cli;
+mod endurance;
 mod evaluator;
 mod files;
 mod fused;

@@ -8,6 +8,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::{Named, Parser, change};
+use warpplay_tests::resident::resident;
+
 use crate::rounds;
 
 /// Environment variables of the process: the folder that it works in, and its first mutant.
@@ -145,13 +147,6 @@ fn one(test: &str, folder: &Path, parser: &Parser, number: u32) -> Report {
     }
     let (cpu, memory) = (processor_time().saturating_sub(cpu), resident("VmHWM:").saturating_sub(memory));
     Report { number, read: matches!(found, Ok(Ok(()))), repaired, wall, cpu, memory, wrong }
-}
-
-/// A field of the kernel's figures of this process, in bytes.
-fn resident(field: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) << 10
 }
 
 /// The peak of memory is from now on.
