@@ -1,6 +1,6 @@
 //! Tensor cores driven by a warpgroup: four warps multiply 64 rows at once, the second operand straight from shared memory (`sm_90a` only).
 //!
-//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, three products a call, and are ended by
+//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, up to three products a call, and are ended by
 //! `complete_n256` and its like. Of the first:
 //!
 //! `D += A B` with A 64×16 in registers, B 16×32 in shared memory, D 64×32 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
@@ -175,33 +175,44 @@ pub unsafe fn finish<const N: usize>(d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     d
 }
 
+/// Issues products of operands in shared memory, one after the other, and closes their group.
+#[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+macro_rules! issue {
+    ($d:ident, $instruction:literal, $tail:literal, $list:literal, [$($at:tt)*], $add:ident, ($a:ident, $b:ident), $(($a_name:ident $b_name:ident $number:literal $keep:literal))*) => {
+        core::arch::asm!(
+            concat!(
+                "{{ .reg .pred p; setp.ne.b32 p, {add}, 0; wgmma.fence.sync.aligned; ",
+                $("wgmma.mma_async.sync.aligned.", $instruction, " {{", $list, "}}, {", stringify!($a_name), "}, {", stringify!($b_name), "}, ", $keep, ", 1, 1", $tail, "; ",)*
+                "wgmma.commit_group.sync.aligned; }}"
+            ),
+            $(inout(reg32) $d[$at],)*
+            add = in(reg32) $add,
+            $($a_name = in(reg64) $a[$number].0, $b_name = in(reg64) $b[$number].0,)*
+            options(nostack, preserves_flags)
+        )
+    };
+}
+
 macro_rules! products_from_shared {
     ($($(#[$doc:meta])* $name:ident, $registers:literal, $instruction:literal, $tail:literal, $values:literal, $widen:path, $list:literal, [$($at:tt)*];)*) => {$(
         $(#[$doc])*
         ///
-        /// The first of the three products replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
+        /// There are one to three products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
         ///
         /// # Safety
         /// As [`f16_n32`], for both operands.
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $name(d: &mut [f32; $registers], a: [Tiles; 3], b: [Tiles; 3], add: u32) {
+        pub unsafe fn $name<const N: usize>(d: &mut [f32; $registers], a: [Tiles; N], b: [Tiles; N], add: u32) {
+            const { assert!(N >= 1 && N <= 3) };
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             // SAFETY: the caller vouches for the tiles and the warpgroup.
             unsafe {
-                core::arch::asm!(
-                    concat!(
-                        "{{ .reg .pred add; setp.ne.b32 add, {add}, 0; wgmma.fence.sync.aligned; ",
-                        "wgmma.mma_async.sync.aligned.", $instruction, " {{", $list, "}}, {a0}, {b0}, add, 1, 1", $tail, "; ",
-                        "wgmma.mma_async.sync.aligned.", $instruction, " {{", $list, "}}, {a1}, {b1}, 1, 1, 1", $tail, "; ",
-                        "wgmma.mma_async.sync.aligned.", $instruction, " {{", $list, "}}, {a2}, {b2}, 1, 1, 1", $tail, "; ",
-                        "wgmma.commit_group.sync.aligned; }}"
-                    ),
-                    $(inout(reg32) d[$at],)*
-                    add = in(reg32) add, a0 = in(reg64) a[0].0, a1 = in(reg64) a[1].0, a2 = in(reg64) a[2].0,
-                    b0 = in(reg64) b[0].0, b1 = in(reg64) b[1].0, b2 = in(reg64) b[2].0,
-                    options(nostack, preserves_flags)
-                )
+                match N {
+                    1 => issue!(d, $instruction, $tail, $list, [$($at)*], add, (a, b), (a0 b0 0 "p")),
+                    2 => issue!(d, $instruction, $tail, $list, [$($at)*], add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1")),
+                    _ => issue!(d, $instruction, $tail, $list, [$($at)*], add, (a, b), (a0 b0 0 "p") (a1 b1 1 "1") (a2 b2 2 "1")),
+                }
             };
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
             {
@@ -271,39 +282,39 @@ fn product_on_host<const N: usize>(d: &mut [f32], a: Tiles, b: Tiles, widen: fn(
 }
 
 products_from_shared! {
-    /// Starts three times `d += a b` in half precision: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
+    /// Starts `d += a b` in half precision: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
     f16_n256, 128, "m64n256k16.f32.f16.f16", ", 0, 0", 8, widen::f16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}, {64}, {65}, {66}, {67}, {68}, {69}, {70}, {71}, {72}, {73}, {74}, {75}, {76}, {77}, {78}, {79}, {80}, {81}, {82}, {83}, {84}, {85}, {86}, {87}, {88}, {89}, {90}, {91}, {92}, {93}, {94}, {95}, {96}, {97}, {98}, {99}, {100}, {101}, {102}, {103}, {104}, {105}, {106}, {107}, {108}, {109}, {110}, {111}, {112}, {113}, {114}, {115}, {116}, {117}, {118}, {119}, {120}, {121}, {122}, {123}, {124}, {125}, {126}, {127}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127];
-    /// Starts three times `d += a b` in half precision: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
+    /// Starts `d += a b` in half precision: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
     f16_n128, 64, "m64n128k16.f32.f16.f16", ", 0, 0", 8, widen::f16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63];
-    /// Starts three times `d += a b` in half precision: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
+    /// Starts `d += a b` in half precision: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
     f16_n64, 32, "m64n64k16.f32.f16.f16", ", 0, 0", 8, widen::f16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31];
-    /// Starts three times `d += a b` in bfloat16: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
+    /// Starts `d += a b` in bfloat16: A 64×16, B 16×256, D 64×256, both operands tiles in shared memory.
     bf16_n256, 128, "m64n256k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}, {64}, {65}, {66}, {67}, {68}, {69}, {70}, {71}, {72}, {73}, {74}, {75}, {76}, {77}, {78}, {79}, {80}, {81}, {82}, {83}, {84}, {85}, {86}, {87}, {88}, {89}, {90}, {91}, {92}, {93}, {94}, {95}, {96}, {97}, {98}, {99}, {100}, {101}, {102}, {103}, {104}, {105}, {106}, {107}, {108}, {109}, {110}, {111}, {112}, {113}, {114}, {115}, {116}, {117}, {118}, {119}, {120}, {121}, {122}, {123}, {124}, {125}, {126}, {127}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127];
-    /// Starts three times `d += a b` in bfloat16: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
+    /// Starts `d += a b` in bfloat16: A 64×16, B 16×128, D 64×128, both operands tiles in shared memory.
     bf16_n128, 64, "m64n128k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63];
-    /// Starts three times `d += a b` in bfloat16: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
+    /// Starts `d += a b` in bfloat16: A 64×16, B 16×64, D 64×64, both operands tiles in shared memory.
     bf16_n64, 32, "m64n64k16.f32.bf16.bf16", ", 0, 0", 8, widen::bf16,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31];
-    /// Starts three times `d += a b` in TF32: A 64×8, B 8×256, D 64×256, both operands tiles in shared memory.
+    /// Starts `d += a b` in TF32: A 64×8, B 8×256, D 64×256, both operands tiles in shared memory.
     tf32_n256, 128, "m64n256k8.f32.tf32.tf32", "", 4, widen::tf32,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}, {64}, {65}, {66}, {67}, {68}, {69}, {70}, {71}, {72}, {73}, {74}, {75}, {76}, {77}, {78}, {79}, {80}, {81}, {82}, {83}, {84}, {85}, {86}, {87}, {88}, {89}, {90}, {91}, {92}, {93}, {94}, {95}, {96}, {97}, {98}, {99}, {100}, {101}, {102}, {103}, {104}, {105}, {106}, {107}, {108}, {109}, {110}, {111}, {112}, {113}, {114}, {115}, {116}, {117}, {118}, {119}, {120}, {121}, {122}, {123}, {124}, {125}, {126}, {127}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127];
-    /// Starts three times `d += a b` in TF32: A 64×8, B 8×128, D 64×128, both operands tiles in shared memory.
+    /// Starts `d += a b` in TF32: A 64×8, B 8×128, D 64×128, both operands tiles in shared memory.
     tf32_n128, 64, "m64n128k8.f32.tf32.tf32", "", 4, widen::tf32,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63];
-    /// Starts three times `d += a b` in TF32: A 64×8, B 8×64, D 64×64, both operands tiles in shared memory.
+    /// Starts `d += a b` in TF32: A 64×8, B 8×64, D 64×64, both operands tiles in shared memory.
     tf32_n64, 32, "m64n64k8.f32.tf32.tf32", "", 4, widen::tf32,
         "{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}",
         [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31];

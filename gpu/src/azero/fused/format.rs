@@ -9,11 +9,11 @@
 //! ```
 //!
 //! Of a product `w a` the kernels add up `w₂ a₁ + w₁ a₂ + w₁ a₁`. The rest is `w₂ a₂` and what both lost: at most `3 · 2⁻²² |w|⁺ |a|⁺` and less than a thousandth more. Each half product is exact
-//! in f32. A tensor core's instruction adds 16 of them to a sum, and loses at most `L` times the sum of all sizes ([`TENSOR_CORE`]); a step's three begin at 0. What follows are additions in f32:
-//! the 8 steps of a tap and 9 taps, or for one position the 9 steps of a warp and 8 warps. With `S = Σ |w|⁺ |a|⁺`
+//! in f32. A tensor core's instruction adds 16 of them to a sum, and loses at most `L` times the sum of all sizes ([`TENSOR_CORE`]). For a batch, large products go through at most 2 such, and their sums through 36 additions in f32; the small
+//! ones, whose sizes are together at most `2⁻¹⁰ S`, go through 144 and one addition. For one position all go through at most 3, and 17 additions follow. With `S = Σ |w|⁺ |a|⁺`
 //!
 //! ```text
-//! |sum - Σ w a| ≤ (3.01 · 2⁻²² + 3.01 L + 17.01 · 2⁻²⁴) S               sum_error(L)
+//! |sum - Σ w a| ≤ (3.01 · 2⁻²² + 3.01 L + 37.01 · 2⁻²⁴) S               sum_error(L)
 //! ```
 //!
 //! A value is that sum, bias and block's input added (two roundings to f32), and then split. The bound holds for numbers as they lie in memory: the host scales them by powers of two so
@@ -24,6 +24,7 @@
 //! An infinite `v₁` has a `v₂` of the other sign, or NaN. Every output that it is multiplied for becomes NaN, the rectifier keeps that, and so do the linear layers: the
 //! position has NaN for its value and all logits. Nobody has to look for it on the way.
 
+use super::sums::{Operands, short, split};
 use super::{WIDTH, padded_squares};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
@@ -41,12 +42,11 @@ pub trait Format {
     /// Steps of a stage.
     const STEPS: u32;
 
-    /// Starts the three products of a stage. `a` and `b` are the tiles of the first step; `a_part`, `b_part` bytes to those of the next part; `b_steps` the bytes from
-    /// the first step's tiles of B to those of each.
+    /// The sums of a convolution without bias, [`short`] or [`split`]. `member` is the thread within its warpgroup; `R` is 128, 64 or 32, for four boards, two or one.
     ///
     /// # Safety
-    /// As [`wgmma::f16_n256`]; `R` is 128, 64 or 32.
-    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32);
+    /// As [`wgmma::f16_n256`]: all threads of the warpgroup come here, and the activations are complete.
+    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32);
 
     /// One step by a warp: 16 squares, 16 outputs, two chunks' channels. `a` is the shared address of the lane's row for
     /// [`mma::load_matrix_x4`] (rows 0 to 7 and 8 to 15 of the first chunk, then of the second), `a_part` bytes to the second part; `w` are operands B of outputs 0 to 7 and
@@ -75,6 +75,15 @@ pub trait Format {
 
     /// The chunks of eight values, for both parts; four in each where a chunk has four.
     fn pack(values: [f32; 8]) -> [[u32; 4]; 2];
+}
+
+/// A format of one part, whose stages are three steps.
+pub trait Short: Format {
+    /// Starts the three products of a stage: `a` are the tiles of the first step's weights, `b` those of all three steps' activations.
+    ///
+    /// # Safety
+    /// As [`Format::sums`].
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32);
 }
 
 /// Where a lane reads or writes in [`Format::store`]: its address, bytes to the next storage row, to the next chunk of channels, to the next part.
@@ -146,7 +155,7 @@ pub const SIMULATED: f64 = 1.0 / (1u64 << 23) as f64;
 
 /// What a sum of products of [`Split`] may be wrong by, as a share of `Σ |w|⁺ |a|⁺`, where an instruction loses a share `lost`.
 pub const fn sum_error(lost: f64) -> f64 {
-    3.01 / (1u64 << 22) as f64 + 3.01 * lost + 17.01 / (1u64 << 24) as f64
+    3.01 / (1u64 << 22) as f64 + 3.01 * lost + 37.01 / (1u64 << 24) as f64
 }
 
 /// Half precision.
@@ -175,6 +184,14 @@ macro_rules! by_registers {
 
 macro_rules! short_format {
     ($format:ident, $name:literal, $product:path, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
+        impl Short for $format {
+            #[inline(always)]
+            unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
+                let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
+                by_registers!(d, R, $n256, $n128, $n64, a, b, add)
+            }
+        }
+
         impl Format for $format {
             const NAME: &'static str = $name;
             const CHANNELS: u32 = 8;
@@ -182,17 +199,9 @@ macro_rules! short_format {
             const STEPS: u32 = 3;
 
             #[inline(always)]
-            unsafe fn multiply<const R: usize>(
-                d: &mut [f32; R],
-                a: Tiles,
-                b: Tiles,
-                b_steps: [u32; 3],
-                _: u32,
-                add: u32,
-            ) {
-                let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
-                let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
-                by_registers!(d, R, $n256, $n128, $n64, a, b, add)
+            unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+                // SAFETY: the caller's promise.
+                unsafe { short::<Self, R>(d, operands, member) }
             }
 
             #[inline(always)]
@@ -267,6 +276,14 @@ fn from_tf32(bits: u32) -> f32 {
     f32::from_bits(bits.wrapping_sub(HALF_UNIT))
 }
 
+impl Short for Tf32 {
+    #[inline(always)]
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
+        let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
+        by_registers!(d, R, wgmma::tf32_n256, wgmma::tf32_n128, wgmma::tf32_n64, a, b, add)
+    }
+}
+
 impl Format for Tf32 {
     const NAME: &'static str = "tf32";
     const CHANNELS: u32 = 4;
@@ -274,10 +291,9 @@ impl Format for Tf32 {
     const STEPS: u32 = 3;
 
     #[inline(always)]
-    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], _: u32, add: u32) {
-        let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
-        let b = [b.offset(b_steps[0]), b.offset(b_steps[1]), b.offset(b_steps[2])];
-        by_registers!(d, R, wgmma::tf32_n256, wgmma::tf32_n128, wgmma::tf32_n64, a, b, add)
+    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { short::<Self, R>(d, operands, member) }
     }
 
     #[inline(always)]
@@ -355,6 +371,27 @@ macro_rules! for_each_value {
 }
 use for_each_value;
 
+impl Split {
+    /// Starts the large products of a step: `d` of first parts.
+    ///
+    /// # Safety
+    /// As [`Format::sums`].
+    #[inline(always)]
+    pub unsafe fn large<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
+        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, [a], [b], add)
+    }
+
+    /// Starts its small ones, of a first part and a second; `b_part` bytes further are the second parts of the activations.
+    ///
+    /// # Safety
+    /// As [`Format::sums`].
+    #[inline(always)]
+    pub unsafe fn small<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
+        let (a, b) = ([a.offset(STEP_BYTES), a], [b, b.offset(b_part)]);
+        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
+    }
+}
+
 impl Format for Split {
     const NAME: &'static str = "fp32";
     const CHANNELS: u32 = 8;
@@ -362,12 +399,9 @@ impl Format for Split {
     const STEPS: u32 = 1;
 
     #[inline(always)]
-    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_steps: [u32; 3], b_part: u32, add: u32) {
-        let b = b.offset(b_steps[0]);
-        // The small products first.
-        let a = [a.offset(STEP_BYTES), a, a];
-        let b = [b, b.offset(b_part), b];
-        by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
+    unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { split(d, operands, member) }
     }
 
     #[inline(always)]

@@ -15,7 +15,7 @@
 //!
 //! # Precision
 //! [`mod@format`] says how numbers are held, and what `fp32` loses. It splits activations and weights into two half-precision parts, three products standing for one: 22 bits of each
-//! operand, sums of 384 products in the tensor core and of these in f32. The host scales both by powers of two, to where the parts have all their bits; a sum is multiplied by
+//! operand, sums of 16 to 32 large products in the tensor core and of these in f32. The host scales both by powers of two, to where the parts have all their bits; a sum is multiplied by
 //! another that takes it to the scale of its output. Activations beyond 65,504 of what is stored become infinite in `fp16` and `fp32`, and their position's results NaN.
 //!
 //! # Source
@@ -24,6 +24,7 @@
 pub mod format;
 pub mod heads;
 pub mod single;
+pub mod sums;
 pub mod tower;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -8,13 +8,14 @@
 use super::format::{
     Bf16, Format, Fp16, RowAddress, Split, Tf32, activation_bytes, chunk_bytes, load_factor, stage_bytes, tap_steps,
 };
+use super::sums::{Operands, for_each_pair};
 use super::{CELLS, FILTERS, PADDED_WIDTH, PLANES, SIDE, WIDTH};
 use crate::cuda::math::{fma, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_some, sync_threads};
-use crate::cuda::wgmma::{self, Tiles};
+use crate::cuda::wgmma;
 use crate::cuda::{kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
@@ -260,11 +261,10 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
             let (channels, stages) =
                 if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
+            let operands = Operands::new::<F>(shared.ring, stage, stages, group, from, BOARDS, channels);
             let mut d = [0.0; R];
             // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
-            unsafe {
-                multiply_all::<F, BOARDS, R>(&mut d, shared.ring, from, stage, stages, channels, group, member);
-            }
+            unsafe { F::sums(&mut d, operands, member) };
             stage += stages;
             // SAFETY: `n_convs` rows of 128 biases and factors.
             let affine = unsafe {
@@ -346,211 +346,6 @@ unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u
         }
         item += WORKERS;
     }
-}
-
-/// All stages of a convolution: `d` is the product without bias.
-#[allow(clippy::too_many_arguments)]
-#[inline(always)]
-unsafe fn multiply_all<F: Format, const BOARDS: u32, const R: usize>(
-    d: &mut [f32; R],
-    ring: Ring,
-    from: u32,
-    first: u32,
-    stages: u32,
-    channels: u32,
-    group: u32,
-    member: u32,
-) {
-    let chunk = chunk_bytes(BOARDS);
-    let operands = Operands {
-        ring,
-        first,
-        a_group: group * 2048,
-        // Without the tap's offset: the first row of the boards, x = 0.
-        b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
-        chunk,
-        part: WIDTH / F::CHANNELS * chunk,
-        tap_row: BOARDS * PADDED_WIDTH * 16,
-        tap_steps: tap_steps::<F>(channels),
-    };
-    // SAFETY: the caller's promise.
-    unsafe {
-        if F::PARTS == 2 {
-            multiply_split::<F, R>(d, operands, stages, member);
-        } else {
-            multiply_short::<F, R>(d, operands, stages, member);
-        }
-    }
-}
-
-/// Where the operands of a convolution's stages are.
-#[derive(Clone, Copy)]
-struct Operands {
-    ring: Ring,
-    /// The convolution's first stage.
-    first: u32,
-    /// Bytes from a step's weights to those of this warpgroup.
-    a_group: u32,
-    b: Tiles,
-    /// Bytes from a chunk's array to the next, and from a part to the next.
-    chunk: u32,
-    part: u32,
-    /// Bytes from a tap to the one below.
-    tap_row: u32,
-    tap_steps: u32,
-}
-
-impl Operands {
-    /// Starts the products of stage `at` for the columns from `column` on, when its weights are there; `add` is 0 where the sums begin.
-    #[inline(always)]
-    unsafe fn start<F: Format, const R: usize>(self, d: &mut [f32; R], at: u32, column: u32, add: u32) {
-        if column == 0 {
-            self.ring.wait(self.first + at);
-        }
-        let a = Tiles::new(self.ring.address_of(self.first + at) + self.a_group, 1024, 128);
-        let step = at * F::STEPS;
-        let offsets = if F::STEPS == 1 {
-            [self.offset(step); 3]
-        } else {
-            [self.offset(step), self.offset(step + 1), self.offset(step + 2)]
-        };
-        // A row of squares is 8 columns.
-        let b = self.b.offset(column / 8 * PADDED_WIDTH * 16);
-        // SAFETY: the caller's promise.
-        unsafe { F::multiply::<R>(d, a, b, offsets, self.part, add) }
-    }
-
-    /// Bytes from the array's start to the tiles of a step.
-    #[inline(always)]
-    fn offset(self, step: u32) -> u32 {
-        let (tap, pair) = (step >> self.tap_steps.trailing_zeros(), step & (self.tap_steps - 1));
-        pair * 2 * self.chunk + tap / 3 * self.tap_row + tap % 3 * 16
-    }
-}
-
-/// Sums that stay in the tensor core from the first stage to the last.
-#[inline(always)]
-unsafe fn multiply_short<F: Format, const R: usize>(d: &mut [f32; R], operands: Operands, stages: u32, member: u32) {
-    let mut at = 0;
-    while at < stages {
-        // SAFETY: the caller's promise.
-        unsafe { operands.start::<F, R>(d, at, 0, (at > 0) as u32) };
-        if at > 0 {
-            // SAFETY: the caller's promise.
-            unsafe { wgmma::wait::<1>() };
-            release(operands.ring, operands.first + at - 1, member);
-        }
-        at += 1;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { complete::<R, 0>(d) };
-    release(operands.ring, operands.first + stages - 1, member);
-}
-
-/// Sums of split products: a tensor core cuts its sums off, so every stage's begin at 0 and are added up outside of it, rounded, first those of a tap, then the taps.
-///
-/// Two products of 64 columns are always under way, so that the tensor cores have work while the sums of one are added: both halves of the columns, or two stages.
-#[inline(always)]
-unsafe fn multiply_split<F: Format, const R: usize>(d: &mut [f32; R], operands: Operands, stages: u32, member: u32) {
-    let halves = R as u32 / 32;
-    let n = stages * halves;
-    let (mut even, mut odd) = ([0.0; 32], [0.0; 32]);
-    let (mut taps, mut totals) = ([[0.0; 32]; 2], [[0.0; 32]; 2]);
-    // SAFETY: the caller's promise.
-    let start = |d: &mut [f32; 32], product: u32| unsafe {
-        operands.start::<F, 32>(d, product / halves, product % halves * 64, 0);
-    };
-    let mut end = |d: &[f32; 32], product: u32, odd: bool| {
-        let half = if halves == 2 && odd { 1 } else { 0 };
-        let at = product / halves;
-        if half as u32 == halves - 1 {
-            release(operands.ring, operands.first + at, member);
-        }
-        add(&mut taps[half], d);
-        if at & (operands.tap_steps - 1) == operands.tap_steps - 1 {
-            add(&mut totals[half], &taps[half]);
-            taps[half] = [0.0; 32];
-        }
-    };
-    start(&mut even, 0);
-    let mut product = 0;
-    // SAFETY: the caller's promise.
-    unsafe {
-        while product + 2 < n {
-            start(&mut odd, product + 1);
-            complete::<32, 1>(&mut even);
-            end(&even, product, false);
-            start(&mut even, product + 2);
-            complete::<32, 1>(&mut odd);
-            end(&odd, product + 1, true);
-            product += 2;
-        }
-        if product + 1 < n {
-            start(&mut odd, product + 1);
-            complete::<32, 1>(&mut even);
-            end(&even, product, false);
-            complete::<32, 0>(&mut odd);
-            end(&odd, product + 1, true);
-        } else {
-            complete::<32, 0>(&mut even);
-            end(&even, product, false);
-        }
-    }
-    let (columns, _) = d.as_chunks_mut::<32>();
-    columns[0] = totals[0];
-    if halves == 2 {
-        columns[1] = totals[1];
-    }
-}
-
-/// Says that the warpgroup is done with a stage.
-#[inline(always)]
-fn release(ring: Ring, stage: u32, member: u32) {
-    if member == 0 {
-        ring.release(stage);
-    }
-}
-
-#[inline(always)]
-unsafe fn complete<const R: usize, const PENDING: u32>(d: &mut [f32; R]) {
-    let d: *mut [f32; R] = d;
-    // SAFETY: the array has the length of the form that is chosen.
-    unsafe {
-        match R {
-            128 => wgmma::complete_n256::<PENDING>(&mut *d.cast()),
-            64 => wgmma::complete_n128::<PENDING>(&mut *d.cast()),
-            _ => wgmma::complete_n64::<PENDING>(&mut *d.cast()),
-        }
-    }
-}
-
-/// Calls a body for the 16 pairs of storage rows that a fragment has at most, by constant numbers: arrays of registers are indexed by constants only.
-macro_rules! for_each_pair {
-    (|$pair:ident| $body:block) => {
-        for_each_pair!(@ $pair, $body, [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15])
-    };
-    (@ $pair:ident, $body:block, [$($at:literal)*]) => {
-        $({
-            const $pair: usize = $at;
-            $body
-        })*
-    };
-}
-
-#[inline(always)]
-fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
-    for_each_pair!(|PAIR| {
-        if PAIR * 8 < R {
-            total[PAIR * 8] += d[PAIR * 8];
-            total[PAIR * 8 + 1] += d[PAIR * 8 + 1];
-            total[PAIR * 8 + 2] += d[PAIR * 8 + 2];
-            total[PAIR * 8 + 3] += d[PAIR * 8 + 3];
-            total[PAIR * 8 + 4] += d[PAIR * 8 + 4];
-            total[PAIR * 8 + 5] += d[PAIR * 8 + 5];
-            total[PAIR * 8 + 6] += d[PAIR * 8 + 6];
-            total[PAIR * 8 + 7] += d[PAIR * 8 + 7];
-        }
-    });
 }
 
 /// What a channel's sums are multiplied by, exactly, and what is added.

@@ -1,0 +1,180 @@
+//! The sums of a convolution, by warpgroups: 64 outputs, the squares of all boards of the block, stage after stage of weights as they come.
+
+use super::format::{Format, Short, Split, chunk_bytes, tap_steps};
+use super::{PADDED_WIDTH, WIDTH};
+use crate::cuda::ring::Ring;
+use crate::cuda::wgmma::{self, Tiles};
+
+/// Stages whose large products the tensor core adds up by itself. It cuts its sums off, always towards zero, and the more, the larger they have become.
+const GROUP: u32 = 2;
+
+/// Where the operands of a convolution's stages are.
+#[derive(Clone, Copy)]
+pub struct Operands {
+    ring: Ring,
+    /// The convolution's first stage, and how many it has.
+    first: u32,
+    stages: u32,
+    /// Bytes from a step's weights to those of this warpgroup.
+    group: u32,
+    /// The first row of the boards, x = 0, for the tap above and left of it.
+    b: Tiles,
+    /// Bytes from a chunk's array to the next, and from a part to the next.
+    chunk: u32,
+    part: u32,
+    /// Bytes from a tap to the one below.
+    tap_row: u32,
+    tap_steps: u32,
+}
+
+impl Operands {
+    /// Those of the stages `first` to `first + stages` of the ring for warpgroup `group`; the activations of `boards` boards are at shared address `from`, `channels` of them.
+    #[inline(always)]
+    pub fn new<F: Format>(
+        ring: Ring,
+        first: u32,
+        stages: u32,
+        group: u32,
+        from: u32,
+        boards: u32,
+        channels: u32,
+    ) -> Self {
+        let chunk = chunk_bytes(boards);
+        Self {
+            ring,
+            first,
+            stages,
+            group: group * 2048,
+            b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
+            chunk,
+            part: WIDTH / F::CHANNELS * chunk,
+            tap_row: boards * PADDED_WIDTH * 16,
+            tap_steps: tap_steps::<F>(channels),
+        }
+    }
+
+    /// The weights of stage `at`, once they are there.
+    #[inline(always)]
+    fn weights(self, at: u32) -> Tiles {
+        self.ring.wait(self.first + at);
+        Tiles::new(self.ring.address_of(self.first + at) + self.group, 1024, 128)
+    }
+
+    /// The activations of a step.
+    #[inline(always)]
+    fn activations(self, step: u32) -> Tiles {
+        let (tap, pair) = (step >> self.tap_steps.trailing_zeros(), step & (self.tap_steps - 1));
+        self.b.offset(pair * 2 * self.chunk + tap / 3 * self.tap_row + tap % 3 * 16)
+    }
+
+    /// Says that the warpgroup is done with stage `at`.
+    #[inline(always)]
+    fn release(self, at: u32, member: u32) {
+        if member == 0 {
+            self.ring.release(self.first + at);
+        }
+    }
+}
+
+/// Sums that stay in the tensor core from the first stage to the last.
+///
+/// # Safety
+/// As [`Format::sums`].
+#[inline(always)]
+pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+    let mut at = 0;
+    while at < operands.stages {
+        let (a, step) = (operands.weights(at), 3 * at);
+        let b = [operands.activations(step), operands.activations(step + 1), operands.activations(step + 2)];
+        // SAFETY: the caller's promise; the stage's weights are there.
+        unsafe { F::multiply::<R>(d, a, b, (at > 0) as u32) };
+        if at > 0 {
+            // SAFETY: all threads of the warpgroup come here.
+            unsafe { wgmma::wait::<1>() };
+            operands.release(at - 1, member);
+        }
+        at += 1;
+    }
+    // SAFETY: as above.
+    unsafe { complete::<R, 0>(d) };
+    operands.release(operands.stages - 1, member);
+}
+
+/// Sums of split numbers. Those of the large products leave the tensor core after every [`GROUP`] stages and are added up outside of it, rounded, while it works on the small products: these are 2⁻¹¹ as large,
+/// so that what it cuts off of their sums does not count.
+///
+/// # Safety
+/// As [`Format::sums`].
+#[inline(always)]
+pub unsafe fn split<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+    let (mut small, mut total) = ([0.0; R], [0.0; R]);
+    let mut at = 0;
+    while at < operands.stages {
+        let (a, b) = (operands.weights(at), operands.activations(at));
+        let last = at % GROUP == GROUP - 1 || at == operands.stages - 1;
+        // SAFETY: the caller's promise; the stage's weights are there. All threads of the warpgroup come here.
+        unsafe {
+            Split::large::<R>(d, a, b, (at % GROUP > 0) as u32);
+            Split::small::<R>(&mut small, a, b, operands.part, (at > 0) as u32);
+            if last {
+                complete::<R, 1>(d);
+                add(&mut total, d);
+            } else {
+                wgmma::wait::<2>();
+            }
+        }
+        if at > 0 {
+            operands.release(at - 1, member);
+        }
+        at += 1;
+    }
+    // SAFETY: as above.
+    unsafe { complete::<R, 0>(&mut small) };
+    operands.release(operands.stages - 1, member);
+    add(&mut total, &small);
+    *d = total;
+}
+
+/// Waits until at most `PENDING` of the newest groups of products still run; `d` are results of the others.
+#[inline(always)]
+unsafe fn complete<const R: usize, const PENDING: u32>(d: &mut [f32; R]) {
+    let d: *mut [f32; R] = d;
+    // SAFETY: the array has the length of the form that is chosen; all threads of the warpgroup come here.
+    unsafe {
+        match R {
+            128 => wgmma::complete_n256::<PENDING>(&mut *d.cast()),
+            64 => wgmma::complete_n128::<PENDING>(&mut *d.cast()),
+            _ => wgmma::complete_n64::<PENDING>(&mut *d.cast()),
+        }
+    }
+}
+
+/// Calls a body for the 16 pairs of storage rows that a fragment has at most, by constant numbers: arrays of registers are indexed by constants only.
+macro_rules! for_each_pair {
+    (|$pair:ident| $body:block) => {
+        for_each_pair!(@ $pair, $body, [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15])
+    };
+    (@ $pair:ident, $body:block, [$($at:literal)*]) => {
+        $({
+            const $pair: usize = $at;
+            $body
+        })*
+    };
+}
+pub(super) use for_each_pair;
+
+#[inline(always)]
+fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
+    for_each_pair!(|PAIR| {
+        if PAIR * 8 < R {
+            total[PAIR * 8] += d[PAIR * 8];
+            total[PAIR * 8 + 1] += d[PAIR * 8 + 1];
+            total[PAIR * 8 + 2] += d[PAIR * 8 + 2];
+            total[PAIR * 8 + 3] += d[PAIR * 8 + 3];
+            total[PAIR * 8 + 4] += d[PAIR * 8 + 4];
+            total[PAIR * 8 + 5] += d[PAIR * 8 + 5];
+            total[PAIR * 8 + 6] += d[PAIR * 8 + 6];
+            total[PAIR * 8 + 7] += d[PAIR * 8 + 7];
+        }
+    });
+}
