@@ -5,9 +5,6 @@ use super::{PADDED_WIDTH, WIDTH};
 use crate::cuda::ring::Ring;
 use crate::cuda::wgmma::{self, Tiles};
 
-/// Stages whose large products the tensor core adds up by itself. It cuts its sums off, always towards zero, and the more, the larger they have become.
-const GROUP: u32 = 2;
-
 /// Where the operands of a convolution's stages are.
 #[derive(Clone, Copy)]
 pub struct Operands {
@@ -100,8 +97,8 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
     operands.release(operands.stages - 1, member);
 }
 
-/// Sums of split numbers. Those of the large products leave the tensor core after every [`GROUP`] stages and are added up outside of it, rounded, while it works on the small products: these are 2⁻¹¹ as large,
-/// so that what it cuts off of their sums does not count.
+/// Sums of split numbers. Those of the large products leave the tensor core after two stages, the more of which it would cut off, the larger they become, and are added up outside of it, rounded, while it
+/// works on the small products: these are 2⁻¹¹ as large, so that what it cuts off of their sums does not count.
 ///
 /// # Safety
 /// As [`Format::sums`].
@@ -109,30 +106,47 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
 pub unsafe fn split<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
     let (mut small, mut total) = ([0.0; R], [0.0; R]);
     let mut at = 0;
-    while at < operands.stages {
-        let (a, b) = (operands.weights(at), operands.activations(at));
-        let last = at % GROUP == GROUP - 1 || at == operands.stages - 1;
-        // SAFETY: the caller's promise; the stage's weights are there. All threads of the warpgroup come here.
+    // Two stages a turn: `ptxas` lets products overlap where no condition stands between their start and what reads them.
+    while at + 1 < operands.stages {
+        // SAFETY: the caller's promise. All threads of the warpgroup come here.
         unsafe {
-            Split::large::<R>(d, a, b, (at % GROUP > 0) as u32);
-            Split::small::<R>(&mut small, a, b, operands.part, (at > 0) as u32);
-            if last {
-                complete::<R, 1>(d);
-                add(&mut total, d);
-            } else {
-                wgmma::wait::<2>();
+            start_split(d, &mut small, operands, at, 0);
+            wgmma::wait::<2>();
+            if at > 0 {
+                operands.release(at - 1, member);
             }
+            start_split(d, &mut small, operands, at + 1, 1);
+            complete::<R, 1>(d);
         }
-        if at > 0 {
-            operands.release(at - 1, member);
+        operands.release(at, member);
+        add(&mut total, d);
+        at += 2;
+    }
+    if at < operands.stages {
+        // SAFETY: as above.
+        unsafe {
+            start_split(d, &mut small, operands, at, 0);
+            complete::<R, 1>(d);
         }
-        at += 1;
+        operands.release(at - 1, member);
+        add(&mut total, d);
     }
     // SAFETY: as above.
     unsafe { complete::<R, 0>(&mut small) };
     operands.release(operands.stages - 1, member);
     add(&mut total, &small);
     *d = total;
+}
+
+/// Starts the products of stage `at`, once its weights are there; the large ones replace `d` where `keep` is 0.
+#[inline(always)]
+unsafe fn start_split<const R: usize>(d: &mut [f32; R], small: &mut [f32; R], operands: Operands, at: u32, keep: u32) {
+    let (a, b) = (operands.weights(at), operands.activations(at));
+    // SAFETY: the caller's promise.
+    unsafe {
+        Split::large::<R>(d, a, b, keep);
+        Split::small::<R>(small, a, b, operands.part, (at > 0) as u32);
+    }
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; `d` are results of the others.
