@@ -24,7 +24,7 @@
 //! An infinite `v₁` has a `v₂` of the other sign, or NaN. Every output that it is multiplied for becomes NaN, the rectifier keeps that, and so do the linear layers: the
 //! position has NaN for its value and all logits. Nobody has to look for it on the way.
 
-use super::sums::{Operands, short, split};
+use super::sums::{Operands, Parts, Short, short, split};
 use super::{WIDTH, padded_squares};
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::mma::{self, load_matrix_x4_transposed, store_matrix_x4_transposed};
@@ -75,15 +75,6 @@ pub trait Format {
 
     /// The chunks of eight values, for both parts; four in each where a chunk has four.
     fn pack(values: [f32; 8]) -> [[u32; 4]; 2];
-}
-
-/// A format of one part, whose stages are three steps.
-pub trait Short: Format {
-    /// Starts the three products of a stage: `a` are the tiles of the first step's weights, `b` those of all three steps' activations.
-    ///
-    /// # Safety
-    /// As [`Format::sums`].
-    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32);
 }
 
 /// Where a lane reads or writes in [`Format::store`]: its address, bytes to the next storage row, to the next chunk of channels, to the next part.
@@ -371,22 +362,14 @@ macro_rules! for_each_value {
 }
 use for_each_value;
 
-impl Split {
-    /// Starts the large products of a step: `d` of first parts.
-    ///
-    /// # Safety
-    /// As [`Format::sums`].
+impl Parts for Split {
     #[inline(always)]
-    pub unsafe fn large<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
+    unsafe fn large<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
         by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, [a], [b], add)
     }
 
-    /// Starts its small ones, of a first part and a second; `b_part` bytes further are the second parts of the activations.
-    ///
-    /// # Safety
-    /// As [`Format::sums`].
     #[inline(always)]
-    pub unsafe fn small<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
+    unsafe fn small<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
         let (a, b) = ([a.offset(STEP_BYTES), a], [b, b.offset(b_part)]);
         by_registers!(d, R, wgmma::f16_n256, wgmma::f16_n128, wgmma::f16_n64, a, b, add)
     }
@@ -401,7 +384,7 @@ impl Format for Split {
     #[inline(always)]
     unsafe fn sums<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
         // SAFETY: the caller's promise.
-        unsafe { split(d, operands, member) }
+        unsafe { split::<Self, R>(d, operands, member) }
     }
 
     #[inline(always)]

@@ -1,55 +1,56 @@
 //! The sums of a convolution, by warpgroups: 64 outputs, the squares of all boards of the block, stage after stage of weights as they come.
 
-use super::format::{Format, Short, Split, chunk_bytes, tap_steps};
-use super::{PADDED_WIDTH, WIDTH};
 use crate::cuda::ring::Ring;
 use crate::cuda::wgmma::{self, Tiles};
+
+/// A format of one part, whose stages are three steps.
+pub trait Short {
+    /// Starts the three products of a stage: `a` are the tiles of the first step's weights, `b` those of all three steps' activations.
+    ///
+    /// # Safety
+    /// As [`short`].
+    unsafe fn multiply<const R: usize>(d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32);
+}
+
+/// A format of two parts, whose stages are one step.
+pub trait Parts {
+    /// Starts the large products of a step: `d` of first parts.
+    ///
+    /// # Safety
+    /// As [`short`].
+    unsafe fn large<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, add: u32);
+
+    /// Starts its small ones, of a first part and a second; `b_part` bytes further are the second parts of the activations.
+    ///
+    /// # Safety
+    /// As [`short`].
+    unsafe fn small<const R: usize>(d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32);
+}
 
 /// Where the operands of a convolution's stages are.
 #[derive(Clone, Copy)]
 pub struct Operands {
-    ring: Ring,
-    /// The convolution's first stage, and how many it has.
-    first: u32,
-    stages: u32,
+    /// The weights.
+    pub ring: Ring,
+    /// The convolution's first stage.
+    pub first: u32,
+    /// Its stages.
+    pub stages: u32,
     /// Bytes from a step's weights to those of this warpgroup.
-    group: u32,
-    /// The first row of the boards, x = 0, for the tap above and left of it.
-    b: Tiles,
-    /// Bytes from a chunk's array to the next, and from a part to the next.
-    chunk: u32,
-    part: u32,
+    pub group: u32,
+    /// The activations: the first row of the boards, x = 0, for the tap above and left of it.
+    pub b: Tiles,
+    /// Bytes from a chunk's array to the next.
+    pub chunk: u32,
+    /// Bytes from a part to the next.
+    pub part: u32,
     /// Bytes from a tap to the one below.
-    tap_row: u32,
-    tap_steps: u32,
+    pub tap_row: u32,
+    /// Steps of a tap, a power of two.
+    pub tap_steps: u32,
 }
 
 impl Operands {
-    /// Those of the stages `first` to `first + stages` of the ring for warpgroup `group`; the activations of `boards` boards are at shared address `from`, `channels` of them.
-    #[inline(always)]
-    pub fn new<F: Format>(
-        ring: Ring,
-        first: u32,
-        stages: u32,
-        group: u32,
-        from: u32,
-        boards: u32,
-        channels: u32,
-    ) -> Self {
-        let chunk = chunk_bytes(boards);
-        Self {
-            ring,
-            first,
-            stages,
-            group: group * 2048,
-            b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
-            chunk,
-            part: WIDTH / F::CHANNELS * chunk,
-            tap_row: boards * PADDED_WIDTH * 16,
-            tap_steps: tap_steps::<F>(channels),
-        }
-    }
-
     /// The weights of stage `at`, once they are there.
     #[inline(always)]
     fn weights(self, at: u32) -> Tiles {
@@ -76,7 +77,7 @@ impl Operands {
 /// Sums that stay in the tensor core from the first stage to the last.
 ///
 /// # Safety
-/// As [`Format::sums`].
+/// As [`wgmma::f16_n256`]: all threads of the warpgroup come here, and the activations are complete; `R` is 128, 64 or 32.
 #[inline(always)]
 pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
     let mut at = 0;
@@ -101,21 +102,21 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
 /// works on the small products: these are 2⁻¹¹ as large, so that what it cuts off of their sums does not count.
 ///
 /// # Safety
-/// As [`Format::sums`].
+/// As [`short`].
 #[inline(always)]
-pub unsafe fn split<const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
+pub unsafe fn split<F: Parts, const R: usize>(d: &mut [f32; R], operands: Operands, member: u32) {
     let (mut small, mut total) = ([0.0; R], [0.0; R]);
     let mut at = 0;
     // Two stages a turn: `ptxas` lets products overlap where no condition stands between their start and what reads them.
     while at + 1 < operands.stages {
         // SAFETY: the caller's promise. All threads of the warpgroup come here.
         unsafe {
-            start_split(d, &mut small, operands, at, 0);
+            start_split::<F, R>(d, &mut small, operands, at, 0);
             wgmma::wait::<2>();
             if at > 0 {
                 operands.release(at - 1, member);
             }
-            start_split(d, &mut small, operands, at + 1, 1);
+            start_split::<F, R>(d, &mut small, operands, at + 1, 1);
             complete::<R, 1>(d);
         }
         operands.release(at, member);
@@ -125,7 +126,7 @@ pub unsafe fn split<const R: usize>(d: &mut [f32; R], operands: Operands, member
     if at < operands.stages {
         // SAFETY: as above.
         unsafe {
-            start_split(d, &mut small, operands, at, 0);
+            start_split::<F, R>(d, &mut small, operands, at, 0);
             complete::<R, 1>(d);
         }
         operands.release(at - 1, member);
@@ -140,12 +141,18 @@ pub unsafe fn split<const R: usize>(d: &mut [f32; R], operands: Operands, member
 
 /// Starts the products of stage `at`, once its weights are there; the large ones replace `d` where `keep` is 0.
 #[inline(always)]
-unsafe fn start_split<const R: usize>(d: &mut [f32; R], small: &mut [f32; R], operands: Operands, at: u32, keep: u32) {
+unsafe fn start_split<F: Parts, const R: usize>(
+    d: &mut [f32; R],
+    small: &mut [f32; R],
+    operands: Operands,
+    at: u32,
+    keep: u32,
+) {
     let (a, b) = (operands.weights(at), operands.activations(at));
     // SAFETY: the caller's promise.
     unsafe {
-        Split::large::<R>(d, a, b, keep);
-        Split::small::<R>(small, a, b, operands.part, (at > 0) as u32);
+        F::large::<R>(d, a, b, keep);
+        F::small::<R>(small, a, b, operands.part, (at > 0) as u32);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{sync_some, sync_threads};
-use crate::cuda::wgmma;
+use crate::cuda::wgmma::{self, Tiles};
 use crate::cuda::{kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::kernel::{KernelInfo, info};
@@ -261,7 +261,17 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
             let (from, to) = if conv % 2 == 0 { (shared.m, shared.x) } else { (shared.x, shared.m) };
             let (channels, stages) =
                 if conv == 0 { (PLANES, n_stages::<F>(PLANES)) } else { (WIDTH, n_stages::<F>(WIDTH)) };
-            let operands = Operands::new::<F>(shared.ring, stage, stages, group, from, BOARDS, channels);
+            let operands = Operands {
+                ring: shared.ring,
+                first: stage,
+                stages,
+                group: group * 2048,
+                b: Tiles::new(from, chunk, PADDED_WIDTH * 16),
+                chunk,
+                part,
+                tap_row: BOARDS * PADDED_WIDTH * 16,
+                tap_steps: tap_steps::<F>(channels),
+            };
             let mut d = [0.0; R];
             // SAFETY: all threads of both warpgroups come here; what they multiply was written, published and followed by a barrier.
             unsafe { F::sums(&mut d, operands, member) };
