@@ -98,8 +98,8 @@ pub unsafe fn short<F: Short, const R: usize>(d: &mut [f32; R], operands: Operan
     operands.release(operands.stages - 1, member);
 }
 
-/// Sums of split numbers. Those of the large products leave the tensor core after two stages, the more of which it would cut off, the larger they become, and are added up outside of it, rounded, while it
-/// works on the small products: these are 2⁻¹¹ as large, so that what it cuts off of their sums does not count.
+/// Sums of split numbers. A tensor core cuts its sums off, and loses more the larger they have become. So sums of large products leave it after two stages and are added up outside, rounded, while it
+/// works on the small products. These are 2⁻¹¹ as large, and so is what it loses of their sums, which stay in it.
 ///
 /// # Safety
 /// As [`short`].

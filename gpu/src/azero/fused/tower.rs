@@ -1,6 +1,6 @@
 //! From observations to the planes of the heads, one launch: each block takes some boards through all convolutions.
 //!
-//! A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
+//! [`super::sums`] has the sums. A convolution is a product `D = W X`: 128 output channels × the squares of the block's boards, 9 taps of all input channels deep. Two warpgroups have 64 channels each, all squares;
 //! operand W comes through a [`Ring`] that a warp of its own fills; operand X, the activations, stays in shared memory, and a tap is the
 //! same tiles from another address on. There are two arrays of activations: the first convolution of a block goes from X to M, the second from M back to X. Where two do not fit, one
 //! is both (`in_place`), and every thread keeps its part of a block's input in global memory until it is added.
