@@ -1,8 +1,9 @@
-//! The worked examples of the dissertation, computed by the library and by the kernels' own functions.
+//! The worked examples of the dissertation, computed by the library, by the reference and by the kernels' own functions.
 
 use warpplay::Result;
 use warpplay::cfr::game::{Sequences, Turn};
 use warpplay::cfr::{BettingTree, Game, GameDef, MatrixGame};
+use warpplay_cpu_ref::cfr::matrix::Learner;
 
 use super::kernels::sequence::{ACTIONS, matched};
 
@@ -19,10 +20,12 @@ pub struct Figure8 {
     pub strategy: [f64; ACTIONS],
 }
 
-/// Figure 8 from its utilities, strategy and opponent's reach, with the kernels' matching.
+/// Figure 8 from its utilities, strategy and opponent's reach: regrets as the reference learns them, with the kernels' matching.
 pub fn figure8(utilities: [f64; ACTIONS], strategy: [f64; ACTIONS], reach: f64) -> Figure8 {
-    let value = utilities.iter().zip(&strategy).map(|(utility, probability)| utility * probability).sum();
-    let regrets = utilities.map(|utility| utility - value);
+    let value: f64 = utilities.iter().zip(&strategy).map(|(utility, probability)| utility * probability).sum();
+    let mut learner = Learner::new(ACTIONS);
+    learner.learn(&strategy, &utilities, value);
+    let regrets: [f64; ACTIONS] = std::array::from_fn(|action| learner.regrets[action]);
     let counterfactual = regrets.map(|regret| reach * regret);
     Figure8 { value, regrets, counterfactual, strategy: matched(counterfactual, [0; ACTIONS]) }
 }

@@ -291,3 +291,17 @@ impl<T: Number> Kernels<T> {
 fn launch_shape<T>(phase: &Phase<T>, ways: Ways) -> LaunchShape {
     shape(phase.n, ways.block, phase.n_players, size_of::<T>() as u32, ways.rows != Rows::Global)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_as_their_option_says() {
+        let bits = |lists| {
+            Ways { block: 64, rows: Rows::Shared, constant: false, lists, flattened: true, by_bucket: false }.bits()
+        };
+        let expected = [way::LISTED | way::READ_ONLY, way::LISTED, 0];
+        assert_eq!([Lists::ReadOnly, Lists::Global, Lists::Computed].map(bits), expected);
+    }
+}

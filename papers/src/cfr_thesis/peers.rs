@@ -28,7 +28,7 @@ const fn cpp(variant: Variant, milliseconds: [f64; 2]) -> Peer {
         variant,
         name: "a plain C++ program, one core",
         milliseconds,
-        source: "measured once beside this library, in 2026; not part of this run",
+        source: "measured once beside this library, in 2026, and not part of this run; program, compiler and processor were not recorded: an order of magnitude only",
     }
 }
 

@@ -57,9 +57,11 @@ pub struct Point {
     pub gpu_ms: f64,
 }
 
-/// Fewest sequences a level from which on the GPU was faster at every point of a sweep; `None` where it was not at the last.
-pub fn crossover(points: &[Point]) -> Option<f64> {
+/// Most sequences a level with which the GPU was not faster, `None` where it always was; and the fewest from which on it was faster at every point of a sweep, `None` where it was
+/// not at the last.
+pub fn crossover(points: &[Point]) -> [Option<f64>; 2] {
     let slower = points.iter().filter(|point| point.gpu_ms >= point.cpu_ms).map(|point| point.per_level);
-    let slower = slower.fold(0.0, f64::max);
-    points.iter().map(|point| point.per_level).filter(|&n| n > slower).min_by(f64::total_cmp)
+    let slower = slower.max_by(f64::total_cmp);
+    let above = points.iter().map(|point| point.per_level).filter(|&n| slower.is_none_or(|slower| n > slower));
+    [slower, above.min_by(f64::total_cmp)]
 }

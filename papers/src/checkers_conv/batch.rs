@@ -3,25 +3,21 @@
 //! The input layer refuses it (`std::invalid_argument`; a program that does not catch it ends). The torso's and the output's layers allocate `[batch, channels, 8, 8]`
 //! of zeros, and launch one block for each output channel: the first position is computed, the others keep zeros in place of every convolution's sums. Norms,
 //! biases of linear layers and the softmax go on from there, so that all positions but the first get the same logits, whatever is on their boards.
+//!
+//! The repository's layers are not run: [`Study::batch`] derives their answers on the CPU, those of the other positions from a network whose convolutions are all zeros.
 
 use serde::{Deserialize, Serialize};
 use warpplay::azero::checkers::N_ACTIONS;
-use warpplay::{Error, Result};
 use warpplay_cpu_ref::azero::{Parallel, Pass};
 
 use super::Study;
 use super::games::{best, fault_of};
+use super::published::INPUT_REFUSAL;
 use super::reference::{change_convs, converted, without_bias};
 
-/// What the repository's input layer says to so many positions.
-///
-/// # Errors
-/// [`Error::Option`] for any number but one.
-pub fn input_layer_accepts(n: usize) -> Result<()> {
-    if n == 1 {
-        return Ok(());
-    }
-    Err(Error::option("batch", n, "1: the published input layer takes [1, 5, 8, 8] or [1, 320]"))
+/// What the repository's input layer says to so many positions where it refuses them, in its own words.
+pub fn input_layer_refuses(n: usize) -> Option<&'static str> {
+    (n != 1).then_some(INPUT_REFUSAL)
 }
 
 /// A position of a batch, as the layers behind the input would answer it.

@@ -264,7 +264,8 @@ pub fn claims() -> Vec<Claim> {
         "IV.D, Figure 6",
         "the kernels are integrated",
         "the input layer throws for any batch but one, the other layers compute the first position only".into(),
-        "item batch; test a_batch_is_refused_or_answered_for_its_first_position",
+        "repository: input_conv_cuda.cu, torso_conv_cuda.cu, output_conv_cuda.cu; item batch; \
+         test a_batch_is_refused_or_answered_for_its_first_position",
     );
     all
 }

@@ -216,7 +216,7 @@ pub const EVALUATE_BEST: (u32, u32) = (64, 256);
 /// Microseconds a sample of an evaluation, least and most, section 2.8.
 pub const EVALUATE_MICROS: (f64, f64) = (7.4, 12.4);
 
-/// A setting at which the CPU program answers one class.
+/// A setting at which the CPU program has the accuracy of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collapse {
     /// Samples of a batch.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use warpplay_tests::golden;
@@ -499,6 +500,33 @@ fn games_of_five_and_eight_players_are_solved_asked_played_and_matched() {
     }
     let error = scratch.fails(2, "solve kuhn.limit.2p.game --report none,3 --device cpu");
     assert!(error.contains("option report"), "{error}");
+}
+
+/// A measurement that never ends costs nothing that was computed: strategy, checkpoint and results are written before it begins.
+#[test]
+fn everything_is_written_before_the_last_measurement() {
+    let scratch = new_scratch();
+    // To measure this game takes seconds, and the program is killed within hundredths of one.
+    fs::write(scratch.path("rhode.game"), golden::text("cfr/games/rhode_island.limit.2p.game")).expect("a file");
+    let line =
+        "solve rhode.game --iterations 1 --device cpu --strategy a.strategy --checkpoint a.checkpoint --json a.json";
+    let mut child = scratch.command(line).stdout(Stdio::null()).spawn().expect("the program starts");
+    let start = Instant::now();
+    while !scratch.path("a.json").exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it wrote its results");
+        if start.elapsed() > Duration::from_secs(240) {
+            let _ = child.kill();
+            panic!("no results");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it still measures");
+    child.wait().expect("a child");
+    let run = scratch.json("a.json");
+    assert_eq!((&run["complete"], &run["iterations"], &run["trajectory"]), (&json!(false), &json!(1), &json!([])));
+    assert!(scratch.ok("query a.strategy --hand Ah").contains("r 0."));
+    scratch.ok("solve --resume a.checkpoint --report none --device cpu --strategy b.strategy --quiet");
+    assert!(fs::read(scratch.path("a.strategy")).ok() == fs::read(scratch.path("b.strategy")).ok(), "another strategy");
 }
 
 #[test]

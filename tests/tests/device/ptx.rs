@@ -187,6 +187,21 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
     });
 }
 
+/// What stands for the dissertation's texture: every kernel has one load of read-only data, that of its sequence from the list, and takes it where the option says so. A second one would be
+/// a load that the compiler has turned into such, as it may be the ordinary one that it is measured against.
+#[test]
+fn the_kernels_of_the_thesis_have_one_load_of_read_only_data() {
+    for_each_image(|family, arch, ptx, _| {
+        for kernel in family.kernels.iter().filter(|kernel| kernel.name.starts_with("cfr_thesis_")) {
+            let loads: Vec<&str> = body(ptx, kernel.name)
+                .split_whitespace()
+                .filter(|word| word.starts_with("ld.") && word.contains(".nc"))
+                .collect();
+            assert_eq!(loads, ["ld.global.nc.b32"], "{} for {arch}", kernel.name);
+        }
+    });
+}
+
 /// The text between an entry's braces.
 pub(crate) fn body<'a>(ptx: &'a str, name: &str) -> &'a str {
     let start = ptx.find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("there is no {name}"));

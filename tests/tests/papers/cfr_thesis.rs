@@ -6,8 +6,9 @@ use std::sync::Arc;
 use warpplay::cfr::engines::walk::{Checksums, Information, Sampler, Set};
 use warpplay::cfr::{self, Counts, Sampling, Updates};
 use warpplay::{Backend, Device, Error, Precision};
+use warpplay_cpu_ref::cfr::pieces::match_regrets;
 use warpplay_cpu_ref::cfr::poker::Rules;
-use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled as Plain, Sequences};
+use warpplay_cpu_ref::cfr::sampled::{Dealer, Sampled as Plain, Sequences, Workspace};
 use warpplay_papers::cfr_thesis::published::{CLAIMS, MEMORY, TIMES, Variant};
 use warpplay_papers::cfr_thesis::statistics::{Origin, Source, Spread, is_rounded};
 use warpplay_papers::cfr_thesis::sweep::{Point, bucket_game, crossover, sweep_game};
@@ -394,6 +395,9 @@ fn the_worked_examples_come_out_as_printed() {
     assert_eq!(found.counterfactual, [1.375, 0.375, -2.125]);
     let printed = [0.786, 0.214, 0.0];
     assert!(found.strategy.iter().zip(printed).all(|(ours, printed)| is_rounded(printed, *ours, 3)), "{found:?}");
+    let mut reference = [0.0; 3];
+    match_regrets(&found.counterfactual, &mut reference);
+    assert_eq!(found.strategy, reference);
     // Section 3.1.1: rock against paper.
     let (regrets, strategy) = examples::rock_paper_scissors(0, 1);
     assert_eq!((regrets, strategy), ([0.0, 1.0, 2.0], [0.0, 1.0 / 3.0, 2.0 / 3.0]));
@@ -428,6 +432,38 @@ fn the_worked_examples_come_out_as_printed() {
     };
     assert_eq!(depth_first[2], 1 + behind_first(1));
     assert!(depth_first[2] > 2);
+}
+
+/// Figures 14 and 15: player 0 calls with probability 1/4, which leads to sequence 1. The iterative program keeps its array of reaches to itself, but adds own reach × strategy to the
+/// averages and the others' reach × gain to the regrets, so the reaches show there.
+#[test]
+fn the_program_by_levels_has_the_reaches_of_figure_15() {
+    let rules = Rules::from(&game("variant_a"));
+    let sequences = Arc::new(Sequences::new(&rules));
+    let acts = [0, 1, 3].map(|at| (sequences.history(at), sequences.all[at].seat));
+    assert_eq!(acts, [("", 0), ("c", 1), ("cr", 0)].map(|(history, seat)| (history.to_string(), seat)));
+    let dealt = Dealer::new(PLAIN.seed).deal(&rules);
+    let [root, after_call, later] = [0, 1, 3].map(|at| sequences.row(at, dealt.buckets[0][sequences.all[at].seat]));
+    // An iteration from these regrets of call and raise at the root, where nobody can fold.
+    let iterated = |call: f64, raise: f64| {
+        let mut plain = Plain::new(Arc::clone(&sequences));
+        plain.regrets[root..root + 3].copy_from_slice(&[0.0, call, raise]);
+        plain.by_levels(&dealt, &mut Workspace::new(&sequences));
+        plain
+    };
+    let (quarter, always) = (iterated(1.0, 3.0), iterated(1.0, 0.0));
+    let own = |row: usize| quarter.averages[row..row + 3].iter().sum::<f64>();
+    // What a call wins more than the strategy: where player 0 always calls, the root's utility is the call's.
+    let gain = always.utilities[0] - quarter.utilities[0];
+    let others_at_root = (quarter.regrets[root + 1] - 1.0) / gain;
+    // From sequence 1 on both have the same strategies, so its regrets differ by player 0's reach alone, which is 1 where it always calls.
+    let others_after_call = quarter.regrets[after_call + 1] / always.regrets[after_call + 1];
+    // Of sequence 0 and then of sequence 1, player 0 and player 1: who acts has its own reach, the other is all the others. Every value is a binary fraction: no tolerance.
+    let found = [own(root), others_at_root, others_after_call, own(after_call)];
+    assert_eq!(found, [1.0, 1.0, 0.25, 1.0]);
+    assert_eq!(examples::reaches_in_one_array(&examples::reaches(2, 0.25)), found);
+    // Where player 0 acts again it still has this reach, for only player 1 has acted since.
+    assert_eq!(own(later), 0.25);
 }
 
 #[test]
@@ -609,8 +645,9 @@ fn spreads_and_crossovers_add_up() {
         point(300.0, 3.0, 1.0),
         point(900.0, 9.0, 1.0),
     ];
-    assert_eq!(crossover(&points), Some(300.0));
-    assert_eq!(crossover(&points[..1]), None);
+    assert_eq!(crossover(&points), [Some(200.0), Some(300.0)]);
+    assert_eq!(crossover(&points[..1]), [Some(4.0), None]);
+    assert_eq!(crossover(&points[3..]), [None, Some(300.0)]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The published kernels of the multilayer perceptron, each alone against the plain functions, the program that is made of them, and its tables.
 
 mod checks;
+mod collapses;
 mod hypotheses;
 mod items;
 

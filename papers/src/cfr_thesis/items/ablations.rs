@@ -25,7 +25,7 @@ fn sizes(thesis: &Thesis, variant: Variant, quick: bool) -> (u32, u32, u32) {
     }
 }
 
-/// What each memory optimisation brings, on A, C and D.
+/// What each memory optimisation brings, on every game.
 pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     let theirs = Options {
         program: Program::Levels,
@@ -42,12 +42,12 @@ pub fn ablations(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Shee
         ("no texture: lists by ordinary loads", Options { lists: Lists::Global, ..theirs }),
         ("no lists: numbers are computed", Options { lists: Lists::Computed, ..theirs }),
         ("no shared memory: rows and utilities in global memory", Options { rows: Rows::Global, ..theirs }),
-        ("rows in registers instead of shared memory", Options { rows: Rows::Registers, ..theirs }),
+        ("rows in registers, utilities in shared memory", Options { rows: Rows::Registers, ..theirs }),
         ("no constant memory: the deal in global memory", Options { constant: false, ..theirs }),
         ("no renumbering: depth first", Options { renumbered: false, ..theirs }),
     ];
     let mut sheet = Sheet::new(item);
-    for variant in [Variant::A, Variant::C, Variant::D].into_iter().filter(|&variant| thesis.has(variant)) {
+    for &variant in &thesis.settings.variants {
         let plan = Arc::clone(thesis.plan(variant)?);
         let letter = variant.letter();
         if let Some(reason) = obstacle(&format!("{letter} {}", theirs.program), &plan, &theirs, run)? {

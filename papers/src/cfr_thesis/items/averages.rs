@@ -7,16 +7,16 @@ use crate::experiment::{Cell, Item, Sheet, Stop, Table};
 
 /// Every printed average and deviation, computed again.
 pub fn averages(item: &Item) -> Result<Sheet, Stop> {
-    let mut table = Table::new("how many of the ten lines of a table have the average and the deviation of these runs")
+    let mut table = Table::new("the ten lines of each table, by how average and deviation come about")
         .column("table")
         .column("variant")
         .column("program")
-        .column("average of all five")
-        .column("average of the last four")
-        .column("average of both, which are equal")
-        .column("average of neither, compared with six digits behind the point")
-        .column("deviation of these runs with divisor n − 1")
-        .column("deviation of these runs with divisor n");
+        .column("average: all five runs")
+        .column("average: the last four runs")
+        .column("average: both, which are equal")
+        .column("average: neither, to six digits behind the point")
+        .column("deviation: divisor n − 1")
+        .column("deviation: divisor n");
     let mut odd = Table::new("lines that differ from the others of their table")
         .column("table")
         .column("iterations")
@@ -64,5 +64,5 @@ pub fn averages(item: &Item) -> Result<Sheet, Stop> {
         .table(table)
         .table(odd)
         .note("Chapter 5 says that execution times are averages of five measurements. Those of variant A are; those of B, C and D leave out the first.")
-        .note("What the first run has and the others have not (a cold start) is in A's averages and not in the others'."))
+        .note("What sets a first run apart, such as a cold start, is in the averages of A and, but for one line of Table 13, not in those of B, C and D."))
 }

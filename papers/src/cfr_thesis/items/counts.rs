@@ -11,7 +11,7 @@ use crate::cfr_thesis::statistics::is_rounded;
 use crate::experiment::{Item, Run, Sheet, Stop, Table};
 
 /// Bytes of a kilobyte, as operating systems tell them.
-const KB: f64 = 1024.0;
+pub(super) const KB: f64 = 1024.0;
 
 /// Table 2: the printed counts beside ours.
 pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
@@ -66,7 +66,7 @@ pub fn table2(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, 
     if thesis.has(Variant::D) {
         sheet = sheet.note("Levels of A to C are those where somebody acts; the 30 of D are with the last, where every line has ended, and so is its average.");
     }
-    Ok(sheet.note("A bucket is the unordered set of a player's cards and the board: it forgets which card is whose."))
+    Ok(sheet.note("A bucket is the set of a player's cards and the board without their order: it does not tell the player's cards from the board's."))
 }
 
 /// Tables 3 to 6: printed memory beside what our programs take.
@@ -133,7 +133,7 @@ pub fn memory(thesis: &Thesis, item: &Item, variant: Variant, run: &mut Run<'_>)
     sheet = sheet.note(match (single < 0.0, left < 0.0) {
         (true, _) => "The printed KB of the recursive program are fewer than both tables in single precision.".to_string(),
         (_, true) => format!(
-            "The recursive program's printed KB hold both tables in single precision, {single:.0} KB beside them, and not in double precision."
+            "The recursive program's printed KB are enough for both tables in single precision, with {single:.0} KB beside them, and not enough for both in double precision."
         ),
         _ => format!(
             "The recursive program's printed KB are {left:.0} more than both tables in double precision, {single:.0} more than in single precision."

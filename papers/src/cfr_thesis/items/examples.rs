@@ -117,12 +117,12 @@ pub fn tree(item: &Item, run: &mut Run<'_>) -> Result<Sheet, Stop> {
     ]);
     table.row([
         "section 4.3.2: the same flattened, and the sizes".into(),
-        "0 1 2 3 and 1 3".into(),
+        "no numbers, the rule alone".into(),
         format!("{} and {}", list(&flat), sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")).into(),
     ]);
     table.row([
         "figure 19: numbers of the same sequences depth first, as the recursive program has them".into(),
-        Cell::Empty,
+        "a picture, no numbers in the text".into(),
         list(&depth_first).into(),
     ]);
     Ok(Sheet::new(item).table(table).note("Level by level, the children of a sequence and the sequences of a level have numbers in a row; depth first they have not."))

@@ -1,4 +1,4 @@
-//! Figures 30 and 31: what holds each phase, by what can be measured without a profiler.
+//! Figures 30 and 31: what limits each phase, by what can be measured without a profiler.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpplay::{Backend, Buffer, Precision};
 
+use super::counts::KB;
 use super::measure::obstacle;
 use super::thesis::Thesis;
 use crate::cfr_thesis::kernels::sequence::{End, Sequence};
@@ -17,13 +18,15 @@ use crate::experiment::statistics::least;
 use crate::experiment::{Axis, Chart, Figure, Item, Line, Run, Sheet, Stop, Table};
 use warpplay::cfr::game::{ACTIONS, Child};
 
-/// Bytes that are written to find what the card's memory takes.
+/// Bytes that are written to find the fill rate.
 const CEILING: usize = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct Measured {
     profile: Profile,
-    /// Bytes a second that the card takes when a large array is filled.
+    /// Milliseconds of an iteration by the clock, with its deal and without events between the levels.
+    iteration_ms: f64,
+    /// The fill rate: bytes a second that the card takes when a large array is filled with zeros.
     fill: f64,
 }
 
@@ -54,25 +57,25 @@ fn shortest(times: &[f64]) -> f64 {
     100.0 * least(times) * times.len() as f64 / times.iter().sum::<f64>()
 }
 
-/// What both phases say of page 43: that memory holds them, and the first one more.
+/// What both phases say of page 43: that they depend on memory, and the first one more.
 fn verdict(plan: &Plan, measured: &Measured, value: u64) -> String {
     let profile = &measured.profile;
     let [down, up] = [(true, &profile.down_ms), (false, &profile.up_ms)].map(|(first, times)| {
         let bytes: u64 = (0..times.len()).map(|level| bytes(plan, level, first, value)).sum();
         let rate = bytes as f64 / (times.iter().sum::<f64>() * 1e-3);
-        (bytes as f64 / 1e3, 100.0 * rate / measured.fill, shortest(times))
+        (bytes as f64 / KB, 100.0 * rate / measured.fill, shortest(times))
     });
     let more = if down.0 > up.0 { "more" } else { "less" };
     // A phase that takes less than a tenth of the rate, most of whose time a level without work takes too.
     let is_floor = |(_, rate, floor): (f64, f64, f64)| rate < 10.0 && floor > 50.0;
     let so = if is_floor(down) && is_floor(up) {
-        "Here launches and latency hold both phases, and not the rate of memory."
+        "Here launches and latency limit both phases, and not the rate of memory."
     } else {
-        "By these figures memory may hold them here."
+        "By these figures the rate of memory may limit them here."
     };
     format!(
-        "Page 43 says that memory holds both phases, and the first one more since only it accesses the averages. Ours: the first phase asks for {:.0} KB and the second for {:.0} KB, so \
-         the first for {more}; that is {:.2} and {:.2} % of the rate of the card's memory, and as many levels as short as the shortest are {:.0} and {:.0} % of their times. {so}",
+        "Page 43 says that both phases depend heavily on memory, and the first one more, since only it accesses the averages. Ours: the first phase asks for {:.0} KB and the second for \
+         {:.0} KB, so the first for {more}. They reach {:.2} and {:.2} % of the fill rate, and with every level as short as the shortest they would take {:.0} and {:.0} % of their times. {so}",
         down.0, up.0, down.1, up.1, down.2, up.2
     )
 }
@@ -89,7 +92,9 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
     let options = Options { program: Program::Levels, ..thesis.settings.options };
     let ncu = "ncu --section WarpStateStats --section MemoryWorkloadAnalysis --kernel-name regex:cfr_thesis_ --launch-skip 84 --launch-count 42 \
                warpplay papers cfr_thesis --only table15 --iterations 10 --repeats 1";
-    sheet = sheet.note(format!("Printed: shares of stall reasons from a profiler. They need one here too: {ncu}"));
+    sheet = sheet.note(format!(
+        "Printed: shares of stall reasons, from a profiler. Here are none of ours; this command shows them: {ncu}"
+    ));
     let (quick, letter) = (run.quick(), variant.letter());
     if let Some(reason) = obstacle(&format!("{letter} {}", options.program), &plan, &options, run)? {
         return Ok(sheet.left_out(reason));
@@ -97,8 +102,12 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
     run.expect(1);
     let measured: Measured = run.timed(&format!("{letter} phases"), |now| {
         let mut running = Running::with_plan(now.device, &plan, &options)?;
+        let iterations = if quick { 2 } else { 100 };
         running.iterate(if quick { 1 } else { 100 })?;
-        let profile = running.profile(if quick { 2 } else { 100 })?;
+        let before = running.seconds();
+        running.iterate(iterations)?;
+        let iteration_ms = (running.seconds() - before) * 1e3 / f64::from(iterations);
+        let profile = running.profile(iterations)?;
         drop(running);
         let stream = now.device.stream()?;
         let n = if now.device.backend() == Backend::Cuda { CEILING / 4 } else { 1 << 20 };
@@ -107,7 +116,7 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
         let start = Instant::now();
         (0..10).try_for_each(|_| stream.zero(&mut buffer))?;
         stream.synchronize()?;
-        Ok(Measured { profile, fill: 10.0 * 4.0 * n as f64 / start.elapsed().as_secs_f64() })
+        Ok(Measured { profile, iteration_ms, fill: 10.0 * 4.0 * n as f64 / start.elapsed().as_secs_f64() })
     })?;
     let (phase, what) = match first {
         true => ("first", "strategies and reaches, from the root down"),
@@ -119,9 +128,9 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
         .column("level")
         .column("sequences")
         .digits("µs", 2)
-        .digits("KB asked for", 1)
+        .digits("KB of 1,024 bytes asked for", 1)
         .digits("GB/s", 2)
-        .digits("% of what the card takes", 2);
+        .digits("% of the fill rate", 2);
     let (mut all_ms, mut all_bytes) = (0.0, 0);
     let mut points = Vec::new();
     for (level, (&ms, &sequences)) in times.iter().zip(&measured.profile.sequences).enumerate() {
@@ -131,7 +140,7 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
             level.into(),
             sequences.into(),
             (ms * 1e3).into(),
-            (bytes as f64 / 1e3).into(),
+            (bytes as f64 / KB).into(),
             (rate / 1e9).into(),
             (100.0 * rate / measured.fill).into(),
         ]);
@@ -144,11 +153,12 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
         "all".into(),
         plan.sequences.sequences.len().into(),
         (all_ms * 1e3).into(),
-        (all_bytes as f64 / 1e3).into(),
+        (all_bytes as f64 / KB).into(),
         (rate / 1e9).into(),
         (100.0 * rate / measured.fill).into(),
     ]);
     let at_least = shortest(times);
+    let both: f64 = measured.profile.down_ms.iter().chain(&measured.profile.up_ms).sum();
     Ok(sheet
         .table(table)
         .figure(Figure {
@@ -159,9 +169,15 @@ pub fn figure(thesis: &Thesis, item: &Item, first: bool, run: &mut Run<'_>) -> R
             chart: Chart::Lines(vec![Line { name: format!("{phase} phase"), points, ..Line::default() }]),
         })
         .note(format!(
-            "Filled with zeros, the card's memory takes {:.0} GB/s. If every level took as long as the shortest, that would be {at_least:.0} % of the phase: what is \
-             left of launches and latency however few bytes there are.",
+            "The fill rate, at which the card's memory is filled with zeros, is {:.0} GB/s. If every level took as long as the shortest, the phase would take {at_least:.0} % of its time: so \
+             much is launches and latency, however few bytes a level asks for.",
             measured.fill / 1e9
+        ))
+        .note(format!(
+            "Timed one by one, the levels of both phases add up to {:.1} µs; an iteration by the clock, with its deal and without events between the levels, takes {:.1} µs. Each level's time has \
+             an event and the start of its launch in it, so their sum is not the time of an iteration.",
+            both * 1e3,
+            measured.iteration_ms * 1e3
         ))
         .note(verdict(&plan, &measured, value)))
 }
@@ -184,14 +200,14 @@ mod tests {
         let plan = Plan::of(&Variant::A.game().expect("a game")).expect("laid out");
         let of = |down_ms: [f64; 3]| {
             let profile = Profile { down_ms: down_ms.to_vec(), up_ms: vec![0.01; 3], sequences: vec![1, 2, 1] };
-            verdict(&plan, &Measured { profile, fill: 4e12 }, 4)
+            verdict(&plan, &Measured { profile, iteration_ms: 0.05, fill: 4e12 }, 4)
         };
         let floor = of([0.01; 3]);
         assert!(
-            floor.contains("are 100 and 100 % of their times") && floor.ends_with("not the rate of memory."),
+            floor.contains("would take 100 and 100 % of their times") && floor.ends_with("not the rate of memory."),
             "{floor}"
         );
         let uneven = of([0.01, 1.0, 1.0]);
-        assert!(uneven.ends_with("memory may hold them here."), "{uneven}");
+        assert!(uneven.ends_with("the rate of memory may limit them here."), "{uneven}");
     }
 }

@@ -144,10 +144,12 @@ pub fn sweep(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet, S
             for (program, points) in PROGRAMS.iter().zip(&points) {
                 let cpu = program.label();
                 sheet = sheet.note(match crossover(points) {
-                    Some(n) => format!(
-                        "Against \"{cpu}\", \"iterative, GPU\" is the faster program at every point from {n:.1} sequences a level on."
+                    [Some(slower), Some(faster)] => format!(
+                        "Against \"{cpu}\", \"iterative, GPU\" becomes the faster program between {slower:.1} sequences a level, the last point where it is slower, and {faster:.1}: from there on it is \
+                         faster at every point."
                     ),
-                    None => format!("Against \"{cpu}\", \"iterative, GPU\" is not the faster program at the point of the most sequences a level."),
+                    [None, Some(_)] => format!("Against \"{cpu}\", \"iterative, GPU\" is the faster program at every point."),
+                    [_, None] => format!("Against \"{cpu}\", \"iterative, GPU\" is not the faster program at the point of the most sequences a level."),
                 });
             }
             if let Some(said) = of_two_players(&of_two) {
@@ -209,8 +211,8 @@ pub fn buckets(thesis: &Thesis, item: &Item, run: &mut Run<'_>) -> Result<Sheet,
     let (pages, deals) = (pages_of_a_sequence(most_buckets), n.div_ceil(10) + n * thesis.repeats(run.quick()));
     if pages > deals {
         notes.push(format!(
-            "With {most_buckets} buckets a sequence's rows in a table of the programs of the CPU are {pages} pages of 4 KB, and the {deals} deals here need one each: with such pages \
-             most iterations touch some for the first time. Items table10 and table11 have these programs on tables that have been used before."
+            "With {most_buckets} buckets the rows of a sequence fill {pages} pages of 4 KB in a table of the programs of the CPU. A deal needs one row of each sequence, and there are {deals} deals \
+             here: most of them touch pages for the first time. Items table10 and table11 have these programs on tables that have been used before."
         ));
     }
     let mut sheet = Sheet::new(item).table(table).table(published).figure(Figure {

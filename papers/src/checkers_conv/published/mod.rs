@@ -72,6 +72,10 @@ pub const MODEL_MEAN_ERRORS: [f64; 3] = [5961.0, 4070.0, 6359.0];
 /// The same of convolutions alone, largest of 20 runs (revision 6695d27): input, torso, output.
 pub const KERNEL_MEAN_ERRORS: [[f64; 3]; 3] = [[0.0; 3], [1.25822e-6, 7.8819e-7, 1.34419e-6], [0.0; 3]];
 
+/// What the repository's input layer says to any tensor of two or four dimensions but these two, as a `std::invalid_argument` (`input_conv_forward` in `input_conv_cuda.cu`). The
+/// layer has it in these words, blanks included.
+pub const INPUT_REFUSAL: &str = "input must be of shape [ 1, 5, 8, 8] or [ 1, 320]";
+
 /// The runs of one program, of one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {

@@ -1,6 +1,6 @@
 //! Section IV.D: the player that could not decide its next action.
 
-use super::super::batch::{Row, input_layer_accepts};
+use super::super::batch::{Row, input_layer_refuses};
 use super::super::games::{ACTIONS, DRIFT_BOUND, Played, Stretch};
 use super::super::plan::Setup;
 use super::super::{Options, Program};
@@ -17,14 +17,16 @@ const DRIFT: (usize, usize) = (8, 1000);
 pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     run.expect(1);
     let rows: Vec<Row> = run.exact(&format!("batch: {BATCH} positions"), |_| Ok(setup.study.batch(BATCH)))?;
-    let mut table = Table::new(format!("{BATCH} positions in one call of the layers behind the input"))
-        .column("position")
-        .digits("value", 4)
-        .digits("published layers' value", 4)
-        .column("best action")
-        .column("published layers' action")
-        .column("legal")
-        .column("policy valid");
+    let mut table = Table::new(format!(
+        "{BATCH} positions in one call of the repository's layers behind the input, derived on the CPU"
+    ))
+    .column("position")
+    .digits("value of the network, double precision", 4)
+    .digits("value of the repository's layers", 4)
+    .column("best action of the network")
+    .column("best action of the repository's layers")
+    .column("legal")
+    .column("policy valid");
     let yes = |so| if so { "yes" } else { "no" };
     for row in &rows {
         table.row([
@@ -37,17 +39,21 @@ pub fn batch(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, St
             yes(row.policy).into(),
         ]);
     }
-    let said = match input_layer_accepts(BATCH) {
-        Ok(()) => "accepted".to_string(),
-        Err(error) => error.to_string(),
-    };
+    let said = input_layer_refuses(BATCH).map(|words| {
+        format!(
+            "The repository's input layer throws std::invalid_argument for {BATCH} positions, in its own words: \
+             \"{words}\". A program that does not catch it aborts."
+        )
+    });
     let all_legal = rows.iter().all(|row| row.legal && row.policy);
+    let sheet = said.into_iter().fold(sheet.table(table), Sheet::note);
     Ok(sheet
-        .table(table)
-        .note(format!(
-            "The input layer, given {BATCH} positions: {said}. It throws std::invalid_argument, and a \
-             program that does not catch it aborts."
-        ))
+        .note(
+            "The repository's layers were not run. Their answers are computed on the CPU in double precision: those for \
+             the first position by the network without the convolutions' bias, those for the others by the network with \
+             zeros in place of all weights and biases of its convolutions. Whether actions are legal and policies valid is \
+             our check of these answers.",
+        )
         .note(
             "The other layers compute the first position, without the convolutions' bias, and leave zeros for the \
              rest, which have one value and the same logits, whatever is on their boards: only which actions are legal \

@@ -16,18 +16,24 @@ const MEASUREMENTS: u64 = 3;
 /// How most times are measured: the title of a table says it, since a call among others back to back takes less.
 const SINGLE: &str = "each call alone between two events";
 /// What the column of times back to back holds.
-const BACK_TO_BACK: &str = "Back to back: device time of calls that follow without a gap, divided by their number, in the fastest of the runs. It leaves out the start of a \
-     first launch, and may still exceed the mean of single calls where a call is long. Ours has no single kernels, and is timed so alone: a block is a sixth, a layer a \
-     twelfth of what networks of 8 and of 2 blocks differ by. The paper's kernels are timed likewise beside it.";
+const BACK_TO_BACK: &str = "Back to back: the device time of calls that follow without a gap, divided by their number, in the fastest of the runs. It leaves out the start of \
+     the first launch; where a call is long, it may still exceed the mean of single calls. Our engine launches no block or layer by itself: its time of a block is the difference between \
+     networks of 8 and of 2 blocks divided by 6, that of a layer the same divided by 12. The paper's kernels are timed back to back too, to compare.";
 
-/// What the programs of a table are.
-const PROGRAMS: &str = "Programs: paper is the paper's kernels (`Program::Paper`); repository what its repository launches in the last revision, without bias \
-     (`Program::Repository`); repository_40 the same with its input kernel V2 of 40 threads (`Program::RepositoryRows`); repository_first its first kernels, with weights and filters in \
-     global memory and 40 threads for the input (`Program::RepositoryFirst`); ours this library's engine, by arithmetic.";
+/// What the programs of this sheet and of the figures are.
+const PROGRAMS: &str = "Programs, here and in the figures: paper is the paper's kernels with the bias (`Program::Paper`); paper, shared sums the same with sums in shared memory; \
+     repository what its repository launches in the last revision: input V3, torso V2, output V2, no bias (`Program::Repository`); repository_40 the same with its input kernel V2 of 40 \
+     threads (`Program::RepositoryRows`); repository_first its first kernels, with weights and filters in global memory and 40 threads for the input (`Program::RepositoryFirst`); ours this \
+     library's engine (`warpplay::azero::Evaluator`), by arithmetic; cpu-ref this package's plain program on the CPU, in wall time.";
 
 /// The measurement of the published kernels' times of a component.
 fn kernels_key((level, part): (Level, Part), n: usize) -> String {
     format!("kernels: {level} {part}, {n} positions")
+}
+
+/// The measurement of all forms of a kernel.
+fn forms_key(part: Part) -> String {
+    format!("forms: {part}")
 }
 
 /// All programs' times of a component.
@@ -154,11 +160,10 @@ pub fn table_1(setup: &Setup, run: &mut Run<'_>, mut sheet: Sheet) -> Result<She
              kernels are faster.",
         )
         .note(
-            "Mean of ratios is Table I's definition: each published run, of one position, has a time of the library \
-             and one of the kernels. Here both were timed independently, so that only means and medians can be compared; the \
-             published runs have them beside.",
-        )
-        .note("cpu-ref is wall time of this package's plain program.");
+            "Table I is a mean of ratios: each published run, of one position, has a time of the library and one of the \
+             kernels. Our runs of the library and of the kernels were made apart and form no pairs, so that we compare \
+             means and medians; those of the published runs stand beside them.",
+        );
     sheet = plain.into_iter().fold(sheet, Sheet::note).note(PROGRAMS).note(BACK_TO_BACK);
     Ok(with_left_out(setup, run, sheet, &batches))
 }
@@ -320,7 +325,7 @@ impl Drawn {
             chart: Chart::Bars(self.groups),
         };
         sheet.table(self.table).figure(figure).note(
-            "Means, least and most leave out the first run, which is shown apart: in the paper it is the slowest.",
+            "Mean, min and max leave out the first run, which has its own column: in the paper it is the slowest.",
         )
     }
 }
@@ -355,7 +360,7 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
         }
         sheet = not_above_0(sheet, published.name, &found);
     }
-    let sheet = drawn.on(sheet, name, title).note(PROGRAMS);
+    let sheet = drawn.on(sheet, name, title);
     let sheet = match level {
         Level::Layer => sheet.note(BACK_TO_BACK).note("A time back to back stands in the column of means."),
         _ => sheet,
@@ -367,7 +372,7 @@ pub fn figure(setup: &Setup, run: &mut Run<'_>, sheet: Sheet, name: &str) -> Res
 pub fn figure_5(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, Stop> {
     run.expect(FIGURE_5.len() as u64 * MEASUREMENTS);
     let title = "Sums in shared memory";
-    let (mut drawn, mut notes) = (Drawn::new(title), Vec::new());
+    let (mut drawn, mut notes, mut elsewhere) = (Drawn::new(title), Vec::new(), Vec::new());
     for (name, part, runs) in FIGURE_5 {
         let found = component(setup, run, (Level::Kernel, part), 1)?;
         drawn.group(name);
@@ -379,8 +384,10 @@ pub fn figure_5(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet,
         }
         if is_timed(run) {
             notes.extend(shared_sums(name, part, runs, &found));
+            elsewhere.extend(in_kernels(run, part));
         }
     }
+    notes.extend(two_series(&elsewhere));
     let sheet = drawn.on(sheet, "figure5", title).note(
         "No revision of the repository has a kernel with sums in shared memory; the files behind this \
          figure are named V3, and its V3 is another kernel.",
@@ -407,7 +414,29 @@ fn shared_sums(name: &str, part: Part, shared: &[Published; 20], found: &Rows) -
     ))
 }
 
-/// The same of the times that this run has already; nothing is measured for it.
+/// What the item kernels has of the two forms that are in both items, if this run has it; nothing is measured for it.
+fn in_kernels(run: &Run<'_>, part: Part) -> Option<String> {
+    let record = run.journal().get(&forms_key(part))?;
+    let found: Rows = serde_json::from_value(record.near.clone()).ok()?;
+    let us = |sums: Sums| Some(found.times(&format!("128x8 [256][32], sums {sums}"))?.mean());
+    Some(format!("{part} {:.2}", us(Sums::Shared)? / us(Sums::Global)?))
+}
+
+/// What may make the ratios of one pair of forms differ between the items, with those of the item kernels.
+fn two_series(kernels: &[String]) -> Option<String> {
+    (!kernels.is_empty()).then(|| {
+        format!(
+            "Item kernels times both forms (128x8 [256][32]) by the same method, in a series of its own. There the times \
+             with sums in shared memory over those with sums in global memory are: {}. A call with sums in global memory \
+             has two launches, of which the first clears the sums, and one with sums in shared memory has one. The time \
+             between the events includes any wait for the host's next launch, and this wait may differ between series. Whether \
+             it is the whole difference was not determined.",
+            kernels.join(", ")
+        )
+    })
+}
+
+/// The notes of `shared_sums` from the times that this run has already; nothing is measured for them.
 pub fn shared_sums_measured(setup: &Setup, run: &mut Run<'_>) -> Result<Vec<String>, Stop> {
     let mut notes = Vec::new();
     for (name, part, shared) in FIGURE_5 {
@@ -480,7 +509,7 @@ pub fn kernels(setup: &Setup, run: &mut Run<'_>, sheet: Sheet) -> Result<Sheet, 
     let (mut sheet, mut notes) = (sheet, Vec::new());
     for part in parts {
         let found: Rows = run.near(
-            &format!("forms: {part}"),
+            &forms_key(part),
             |now| {
                 let runs = runs(now.device, now.quick);
                 Ok(setup.study.kernel_times(now.device, (Level::Kernel, part), runs, true, &setup.reference(1))?)
@@ -552,6 +581,9 @@ mod tests {
         let faster = of(&rows(20.0, 10.0));
         assert!(faster.contains("0.50 times") && faster.ends_with("is not repeated here."), "{faster}");
         assert_eq!(shared_sums(name, part, shared, &Rows::default()), None);
+        let said = two_series(&["torso 1.00".into(), "output 1.46".into()]).expect("two");
+        assert!(said.contains("global memory are: torso 1.00, output 1.46."), "{said}");
+        assert_eq!(two_series(&[]), None);
     }
 
     /// Every choice has forms on both sides, and the ratio is that of the two forms.

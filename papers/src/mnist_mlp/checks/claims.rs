@@ -37,7 +37,7 @@ pub enum Evidence {
     Rounding,
     /// Every batch in double precision, and with as many updates as the smallest.
     Batches,
-    /// The CPU program at both settings at which it answers one class.
+    /// The CPU program at both settings at which it has the accuracy of one class.
     Collapses,
     /// Averaged trainings at the three rates.
     Rates,
@@ -382,7 +382,7 @@ fn experiments() -> Vec<Claim> {
             "2.7, exp. 4",
             "rates 0.001 and 0.1 give 89.38 and 90.52 %",
             format!(
-                "batch 256 at 0.01 moves the weights {:.1} times as far as batch 64 at 0.001 in 5 epochs, and has less, {} %",
+                "rate times updates is {:.1} times as large in 5 epochs at batch 256 and 0.01 as at batch 64 and 0.001, and the accuracy is less, {} %",
                 0.01 * steps(256) / (0.001 * steps(64)),
                 published::BATCHES[3].accuracy
             ),

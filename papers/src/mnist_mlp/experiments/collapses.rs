@@ -1,4 +1,4 @@
-//! Both settings at which the published CPU program answers one class, and what they have in common.
+//! Both settings at which the published CPU program has the accuracy of one class, and what they have in common.
 
 use warpplay::mlp::Reduction;
 
@@ -30,6 +30,7 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         .column("units dead on the training set")
         .column("most frequent answer, test set")
         .digits("its share of the answers, %", 2)
+        .column("different classes answered")
         .column("diverged");
     let (mut notes, mut averaged) = (Vec::new(), None::<u64>);
     for collapse in &published::COLLAPSES {
@@ -67,6 +68,8 @@ struct Summed {
     one_class: u32,
     /// With one class for at least 99.9 % of them.
     nearly: u32,
+    /// How many different classes each of them answers.
+    answered: Vec<usize>,
     /// How the plain program ends with the first seed, in each precision.
     by_precision: Vec<String>,
 }
@@ -86,14 +89,18 @@ impl Summed {
         self.all_dead += u32::from(run.outcome.dead_units == run.outcome.units);
         self.one_class += u32::from(share == 100.0);
         self.nearly += u32::from(share >= 99.9);
+        self.answered.push(run.outcome.classes_answered());
     }
 
     fn note(&self, collapse: &Collapse) -> Option<String> {
-        let Self { trainings, all_dead, one_class, nearly, .. } = self;
+        let Self { trainings, all_dead, one_class, nearly, answered, .. } = self;
         (*trainings > 0).then(|| {
+            let answered: Vec<String> = answered.iter().map(usize::to_string).collect();
             format!(
-                "summed, batch {}, rate {}: of {trainings} trainings {all_dead} end with every hidden unit dead on the training set, {nearly} with one class for at least 99.9 % of the test images, {one_class} with one class for all of them",
-                collapse.batch, collapse.rate
+                "summed, batch {}, rate {}: of {trainings} trainings {all_dead} end with every hidden unit dead on the training set, {nearly} with one class for at least 99.9 % of the test images, {one_class} with one class for all of them; different classes answered, in the order of the table: {}",
+                collapse.batch,
+                collapse.rate,
+                answered.join(", ")
             )
         })
     }
@@ -146,6 +153,7 @@ fn row(collapse: &Collapse, options: &Options, way: Way, run: &Trained) -> Vec<C
         dead(run).into(),
         favourite.map(|(class, _)| class).into(),
         favourite.map(|(_, share)| share).into(),
+        outcome.classes_answered().into(),
         outcome.diverged.clone().into(),
     ]
 }

@@ -52,7 +52,7 @@ const ITEMS: [Item; 16] = [
     Item::new("main", "time, accuracy and loss of 10 epochs", "2.5"),
     Item::new("gap", "where 4.1 points come from: gradient averaged or summed, and what they do not come from", "2.5"),
     Item::new("batch", "samples of a batch", "2.6"),
-    Item::new("collapses", "both settings at which the CPU program answers one class", "2.6; 2.7, exp. 4"),
+    Item::new("collapses", "both settings at which the CPU program has the accuracy of one class", "2.6; 2.7, exp. 4"),
     Item::new("threads1d", "threads of a one-dimensional block", "2.7, exp. 1"),
     Item::new("threads2d", "side of a two-dimensional block", "2.7, exp. 2"),
     Item::new("hidden", "hidden units", "2.7, exp. 3"),

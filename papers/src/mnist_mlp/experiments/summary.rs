@@ -79,7 +79,9 @@ pub(super) fn sheet(sheet: Sheet, lab: &mut Lab<'_, '_>) -> Result<Sheet, Stop> 
         "{} are parameters of the paper's kernels alone: the CPU program and ours are measured once, and have no best setting; nor is one named where all accuracies are equal",
         of_kernels.join(" and ")
     ));
-    sheet = sheet.note("rates: the operations are the same at every rate; how far the slowest is from the fastest is scatter of the machine");
+    sheet = sheet.note(
+        "rates: the work is the same at every rate; slowest over fastest is how far times of the same work differ",
+    );
     if !engines_differ.is_empty() {
         sheet = sheet.note(format!(
             "ours: two engines, whose times are not comparable, train the settings of {}: a row for each, over its settings alone",

@@ -109,6 +109,11 @@ impl Outcome {
             && self.dead_units.abs_diff(other.dead_units) <= 1
     }
 
+    /// How many different classes are answers.
+    pub fn classes_answered(&self) -> usize {
+        self.answers.iter().filter(|&&n| n > 0).count()
+    }
+
     /// The class that is the answer most often, and its share of the answers in per cent.
     pub fn favourite(&self) -> Option<(usize, f64)> {
         let all: u64 = self.answers.iter().sum();

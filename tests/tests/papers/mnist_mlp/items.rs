@@ -73,7 +73,7 @@ fn check(found: &Value) {
     }
     // Where all units are dead on the training set, the input changes next to nothing: a test image may still make one active, but one class is nearly all of the answers.
     let all_dead = |dead: &str| dead.split_once(" of ").is_some_and(|(dead, all)| dead == all);
-    let dead = collapses.iter().filter(|row| row.len() == 13 && row[9].as_str().is_some_and(all_dead));
+    let dead = collapses.iter().filter(|row| row.len() == 14 && row[9].as_str().is_some_and(all_dead));
     for row in dead {
         assert!(row[11].as_f64().is_some_and(|share| share >= 98.0), "{row:?}");
     }

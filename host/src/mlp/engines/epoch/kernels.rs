@@ -30,36 +30,61 @@ impl Shape {
 pub(in crate::mlp) struct DeviceSet {
     images: Buffer<u8>,
     labels: Buffer<u8>,
-    classes: Buffer<u32>,
-    losses: Buffer<f32>,
-    active: Buffer<u32>,
+    /// Classes and losses `[n_models, n]`, active units `[n_models, n_hidden]` and the words of the range `[n_models, RANGE_WORDS]`, in this order, so that one copy reads all.
+    answers: Buffer<u32>,
+    shape: Shape,
     n: u32,
 }
 
+/// What a launch found out about a set.
+pub(in crate::mlp) struct Answers {
+    /// `[n_models, n]`.
+    pub classes: Vec<u32>,
+    /// `[n_models, n]`.
+    pub losses: Vec<f32>,
+    /// Whether each unit was ever positive: 1 or 0, `[n_models, n_hidden]`.
+    pub active: Vec<u32>,
+    /// The networks whose numbers left the range of their scales, so that their answers are worth nothing.
+    pub left: Vec<usize>,
+}
+
 impl DeviceSet {
-    /// Uploads a set, which `n_models` networks will classify.
+    /// Uploads a set, which the networks of `shape` will classify.
     pub fn new(stream: &Stream, set: &Dataset, shape: Shape) -> Result<Self> {
-        let n = set.len() * shape.n_models as usize;
         Ok(Self {
             images: stream.upload(set.images())?,
             labels: stream.upload(set.labels())?,
-            classes: stream.alloc(n)?,
-            losses: stream.alloc(n)?,
-            active: stream.alloc((shape.n_hidden * shape.n_models) as usize)?,
+            answers: stream.alloc(Self::n_words(set.len(), shape))?,
+            shape,
             n: set.len() as u32,
         })
     }
 
-    /// Bytes of a set of `n` samples.
-    pub fn bytes(n: usize, shape: Shape) -> u64 {
-        let (n, models) = (n as u64, u64::from(shape.n_models));
-        n * (u64::from(shape.n_inputs) + 1) + 8 * n * models + 4 * u64::from(shape.n_hidden) * models
+    /// Words of the answers about `n` samples.
+    fn n_words(n: usize, shape: Shape) -> usize {
+        shape.n_models as usize * (2 * n + shape.n_hidden as usize + RANGE_WORDS)
     }
 
-    /// Class and loss of each sample, and whether each unit was ever positive, all `[n_models, …]`; waits for them.
-    pub fn found(&self, stream: &Stream) -> Result<(Vec<u32>, Vec<f32>, Vec<u32>)> {
-        Ok((stream.read(&self.classes)?, stream.read(&self.losses)?, stream.read(&self.active)?))
+    /// Bytes of a set of `n` samples.
+    pub fn bytes(n: usize, shape: Shape) -> u64 {
+        n as u64 * (u64::from(shape.n_inputs) + 1) + 4 * Self::n_words(n, shape) as u64
     }
+
+    /// What the last launch found out; waits for it.
+    pub fn found(&self, stream: &Stream) -> Result<Answers> {
+        let (n, n_hidden) = (self.n as usize, self.shape.n_hidden as usize);
+        let models = self.shape.n_models as usize;
+        let mut classes = stream.read(&self.answers)?;
+        let range = classes.split_off(models * (2 * n + n_hidden));
+        let active = classes.split_off(models * 2 * n);
+        let losses = classes.split_off(models * n).into_iter().map(f32::from_bits).collect();
+        Ok(Answers { classes, losses, active, left: left(&range) })
+    }
+}
+
+/// The networks whose words say that numbers left the range of their scales.
+fn left(range: &[u32]) -> Vec<usize> {
+    (0..).zip(range.chunks_exact(RANGE_WORDS)).filter(|(_, words)| words[0] != 0).map(|(at, _)| at).collect()
 }
 
 /// What a training keeps on the device besides its set.
@@ -136,15 +161,18 @@ impl Networks {
         4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64
     }
 
-    /// The networks whose numbers left the range of their scales in the last launch, so that what it wrote of them is worth nothing; waits for it.
+    /// The networks whose numbers left the range of their scales in the last training or the last logits, so that what was written of them is worth nothing; waits for the launch.
     pub fn left(&self, stream: &Stream) -> Result<Vec<usize>> {
-        let words = stream.read(&self.range)?;
-        Ok((0..).zip(words.chunks_exact(RANGE_WORDS)).filter(|(_, words)| words[0] != 0).map(|(at, _)| at).collect())
+        Ok(left(&stream.read(&self.range)?))
     }
 
-    /// Checks them before a launch, which finds nothing yet.
-    fn check(&mut self, stream: &Stream, shape: Shape) -> Result<()> {
-        self.values.expect_len("weights", shape.n_values() * shape.n_models as usize)?;
+    /// Checks their length.
+    fn check(&self, shape: Shape) -> Result<()> {
+        self.values.expect_len("weights", shape.n_values() * shape.n_models as usize)
+    }
+
+    /// Clears the words of the range before a launch, which has found nothing yet.
+    fn clear_range(&mut self, stream: &Stream, shape: Shape) -> Result<()> {
         self.range.expect_len("words of the range", RANGE_WORDS * shape.n_models as usize)?;
         stream.zero(&mut self.range)
     }
@@ -184,7 +212,8 @@ impl Kernels {
         from_step: u32,
     ) -> Result<()> {
         let shape = self.shape;
-        networks.check(stream, shape)?;
+        networks.check(shape)?;
+        networks.clear_range(stream, shape)?;
         course.seeds.expect_len("seeds", shape.n_models as usize)?;
         set.labels.expect_len("labels", course.n_samples as usize)?;
         set.images.expect_len("images", course.n_samples as usize * shape.n_inputs as usize)?;
@@ -222,22 +251,26 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(&self, stream: &Stream, networks: &mut Networks, set: &mut DeviceSet) -> Result<()> {
+    pub fn classify(&self, stream: &Stream, networks: &Networks, set: &mut DeviceSet) -> Result<()> {
         let shape = self.shape;
-        networks.check(stream, shape)?;
-        set.classes.expect_len("classes", set.n as usize * shape.n_models as usize)?;
-        set.active.expect_len("active units", (shape.n_hidden * shape.n_models) as usize)?;
-        stream.zero(&mut set.active)?;
+        networks.check(shape)?;
+        set.answers.expect_len("answers", DeviceSet::n_words(set.n as usize, shape))?;
+        stream.zero(&mut set.answers)?;
         let n_batches = set.n.div_ceil(epoch::BATCH);
+        let models = shape.n_models as usize;
+        let per_sample = models * set.n as usize;
+        let classes = set.answers.as_mut_ptr();
+        let losses = classes.wrapping_add(per_sample);
+        let active = losses.wrapping_add(per_sample);
         let task = ClassifyTask {
             images: set.images.as_ptr(),
             labels: set.labels.as_ptr(),
             values: networks.values.as_ptr(),
             logits: std::ptr::null_mut(),
-            classes: set.classes.as_mut_ptr(),
-            losses: set.losses.as_mut_ptr(),
-            active: set.active.as_mut_ptr(),
-            range: networks.range.as_mut_ptr(),
+            classes,
+            losses: losses.cast(),
+            active,
+            range: active.wrapping_add(models * shape.n_hidden as usize),
             n_samples: set.n,
             n_inputs: shape.n_inputs,
             n_hidden: shape.n_hidden,
@@ -259,7 +292,8 @@ impl Kernels {
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
         let shape = self.shape;
-        networks.check(stream, shape)?;
+        networks.check(shape)?;
+        networks.clear_range(stream, shape)?;
         let n = images.len() / shape.n_inputs as usize;
         images.expect_len("images", n * shape.n_inputs as usize)?;
         logits.expect_len("logits", n * shape.n_classes as usize)?;

@@ -185,16 +185,16 @@ impl Train for EpochEngine {
             return Err(Error::shape("data set", format!("below {n_sets}"), at));
         };
         kernels.classify(stream, networks, set)?;
+        let answers = set.found(stream)?;
         *classified_by = Engine::Epoch;
-        if !networks.left(stream)?.is_empty() {
+        if !answers.left.is_empty() {
             *classified_by = Engine::Layers;
             return spare.classify(&unpack(&stream.read(&networks.values)?, *shape), images);
         }
-        let (classes, losses, active) = set.found(stream)?;
         Ok(Classified {
-            classes,
-            loss_sum: losses.iter().map(|&loss| f64::from(loss)).sum(),
-            active: vec![active.iter().map(|&active| active == 1).collect()],
+            classes: answers.classes,
+            loss_sum: answers.losses.iter().map(|&loss| f64::from(loss)).sum(),
+            active: vec![answers.active.iter().map(|&active| active == 1).collect()],
         })
     }
 

@@ -132,15 +132,14 @@ impl SideBySide {
         }
         if let Some((test, set)) = test {
             kernels.classify(stream, networks, set)?;
-            let (classes, losses, _) = set.found(stream)?;
-            let left = networks.left(stream)?;
+            let answers = set.found(stream)?;
             let n = test.len();
-            let found = classes.chunks_exact(n).zip(losses.chunks_exact(n));
+            let found = answers.classes.chunks_exact(n).zip(answers.losses.chunks_exact(n));
             for (model, (report, (classes, losses))) in reports.iter_mut().zip(found).enumerate() {
                 if report.diverged.is_some() {
                     continue;
                 }
-                let again = match left.contains(&model) {
+                let again = match answers.left.contains(&model) {
                     true => Some(
                         spare.classify(&unpack(&values_of(stream, &networks.values, alone, model)?, alone), test)?,
                     ),
