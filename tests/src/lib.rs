@@ -73,6 +73,7 @@
 //! | `shogi/cli.rs` | the commands of `warpplay shogi` have changed: their JSON, exit codes, errors, data sets, checkpoints |
 //! | `device/ptx.rs` | the kernels' PTX is not what the host will launch (no GPU needed) |
 //! | `device/errors.rs`, `lost_device.rs`, `full_device.rs` | an error is missing, or says nothing useful |
+//! | `device/driver.rs` | a driver that is too old, does not start or lacks an entry is not named |
 //! | `kernels/tests/compile_fail.rs` | a wrong launch or kernel compiles |
 //! | `mcts/cli.rs` | the command line that others rely on has changed |
 //! | `soak` | a program that is killed leaves a damaged file or stands in its own way; a damaged file makes a reader panic, hang or take all memory; two writers spoil a file |
