@@ -37,6 +37,8 @@ struct Row {
     shared_bytes: u64,
     spill_bytes: u64,
     local_bytes: u64,
+    /// Why its products of warp groups wait for each other; empty where they do not.
+    serialised: String,
 }
 
 /// One line of [`KNOWN`]: what a kernel may use outside registers.
@@ -60,7 +62,7 @@ impl Known {
     }
 }
 
-/// Assembles all PTX, prints the table on stdout and fails on spills or local memory that are not in the list.
+/// Assembles all PTX, prints the table on stdout and fails on spills or local memory that are not in the list, and on products of warp groups that the assembler makes wait for each other.
 pub fn list() -> Result<()> {
     let compiler = setup::device_compiler()?.context("there is no compiler for device code, so no PTX to list")?;
     let ptxas = setup::ptxas()?.context("there is no ptxas to assemble the PTX")?;
@@ -82,6 +84,13 @@ pub fn list() -> Result<()> {
     }
     let unknown: Vec<&Row> =
         rows.iter().filter(|row| outside_registers(row) && !known.iter().any(|line| line.allows(row))).collect();
+    let serialised: Vec<&Row> = rows.iter().filter(|row| !row.serialised.is_empty()).collect();
+    for row in &serialised {
+        setup::say(&format!("{} ({}, {}): {}", row.kernel, row.module, row.arch, row.serialised));
+    }
+    if !serialised.is_empty() {
+        bail!("ptxas serialises the products of {} kernels: repair them", serialised.len());
+    }
     if unknown.is_empty() {
         setup::say(&format!("{} kernels in {} PTX files: no unknown spill or local memory", rows.len(), images.len()));
         return Ok(());
@@ -146,6 +155,7 @@ fn row(image: &Image, kernel: KernelResources) -> Row {
         shared_bytes: u64::from(kernel.shared_bytes),
         spill_bytes: u64::from(kernel.spill_stores) + u64::from(kernel.spill_loads),
         local_bytes: u64::from(kernel.local_bytes),
+        serialised: kernel.serialised,
     }
 }
 
@@ -253,6 +263,7 @@ mod tests {
             shared_bytes: 1024,
             spill_bytes: 0,
             local_bytes: 0,
+            serialised: String::new(),
         }
     }
 

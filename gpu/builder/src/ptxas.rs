@@ -20,6 +20,8 @@ pub struct KernelResources {
     pub spill_loads: u32,
     /// Stack frame of a thread in local memory, in bytes; spills are part of it.
     pub local_bytes: u32,
+    /// Why the products of its warp groups (`wgmma`) wait for each other, in the assembler's words; empty where they run side by side.
+    pub serialised: String,
 }
 
 /// The program `ptxas`.
@@ -153,7 +155,21 @@ fn parse_report(text: &str) -> Vec<KernelResources> {
             kernel.shared_bytes = before(used, "bytes smem");
         }
     }
+    for (function, reason) in text.lines().filter_map(serialised) {
+        // Of a function that is no entry every kernel may be a caller.
+        let is_entry = kernels.iter().any(|kernel| kernel.name == function);
+        for kernel in kernels.iter_mut().filter(|kernel| kernel.name == function || !is_entry) {
+            kernel.serialised = reason.to_owned();
+        }
+    }
     kernels
+}
+
+/// The function and the text of a message that products of warp groups wait for each other.
+fn serialised(line: &str) -> Option<(&str, &str)> {
+    let at = line.find("wgmma.mma_async instructions are serialized")?;
+    let (text, function) = line[at..].trim_end().strip_suffix('\'')?.rsplit_once('\'')?;
+    Some((function, text.trim_end_matches(" in the function ").trim_end_matches(" for the function ")))
 }
 
 /// The number of the comma-separated item that ends in `unit`; 0 if there is none.
@@ -188,10 +204,27 @@ ptxas info    : Used 255 registers, used 0 barriers, 2048 bytes smem, 381 bytes 
             spill_stores: 44,
             spill_loads: 60,
             local_bytes: 48,
+            serialised: String::new(),
         };
         let nothing = KernelResources { name: "nothing".to_owned(), registers: 4, ..KernelResources::default() };
         assert_eq!(parse_report(report), [nothing, tiled]);
         assert_eq!(parse_report("ptxas info    : 0 bytes gmem\n"), []);
+    }
+
+    #[test]
+    fn products_that_wait_for_each_other_are_told_of_their_kernel() {
+        let entry = |name| format!("ptxas info    : Compiling entry function '{name}' for 'sm_90a'\n");
+        let entries = entry("tower") + &entry("head");
+        let loss =
+            "wgmma.mma_async instructions are serialized due to insufficient register resources for the wgmma pipeline";
+        let told = |function| {
+            let line =
+                format!("ptxas info    : (C7510) Potential Performance Loss: {loss} in the function '{function}'\n");
+            parse_report(&(line + &entries)).into_iter().map(|kernel| kernel.serialised).collect::<Vec<_>>()
+        };
+        assert_eq!(told("head"), ["", loss]);
+        assert_eq!(told("helper"), [loss, loss]);
+        assert!(parse_report(&entries).iter().all(|kernel| kernel.serialised.is_empty()));
     }
 
     #[test]
