@@ -63,7 +63,7 @@ enum Family {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = common::parse(std::env::args_os().collect());
     common::exit(run(cli.family))
 }
 

@@ -103,13 +103,8 @@ pub fn expect_apart(
     written: &[(&str, Option<&Path>)],
     replaces: &[(&str, &str)],
 ) -> Result<()> {
-    // A file that is not there yet is known by its folder.
-    let resolved = |path: &Path| {
-        fs::canonicalize(path).ok().or_else(|| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
-        })
-    };
+    // What has no name yet, for want of a folder, is no other's file; it is refused where it is opened.
+    let resolved = |path: &Path| AtomicFile::resolved(path).ok();
     let mut taken: Vec<(&str, PathBuf)> =
         read.iter().filter_map(|&(option, path)| Some((option, resolved(path?)?))).collect();
     for &(option, path) in written {

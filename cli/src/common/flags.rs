@@ -117,20 +117,12 @@ impl PlotsFlag {
     /// The folder cannot be made.
     pub fn file(&self, name: &str) -> anyhow::Result<Option<PathBuf>> {
         let path = self.path(name);
-        if path != self.plots {
-            self.folder()?;
+        if path != self.plots
+            && let Some(folder) = &self.plots
+        {
+            fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
         }
         Ok(path)
-    }
-
-    /// The folder of several plots, which is made.
-    ///
-    /// # Errors
-    /// The folder cannot be made.
-    pub fn folder(&self) -> anyhow::Result<Option<&Path>> {
-        let Some(folder) = self.plots.as_deref() else { return Ok(None) };
-        fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
-        Ok(Some(folder))
     }
 }
 

@@ -9,6 +9,7 @@ mod interrupt;
 pub mod logarithmic;
 #[cfg(all(test, any(feature = "mcts", feature = "azero")))]
 pub mod negative;
+mod parse;
 #[cfg(any(feature = "mcts", feature = "azero", feature = "cfr"))]
 pub mod random;
 mod record;
@@ -27,12 +28,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
 pub use interrupt::{Input, catch_interrupts, interrupted, until_interrupted, without_results};
+pub use parse::parse;
 pub use record::{Record, Reported};
 
 /// Where results go, and how much is said.
 #[derive(Args, Clone, Debug)]
 pub struct OutputFlags {
-    /// Write the result to this file; it is replaced only by a complete new one
+    /// Write the result to this file, whole or not at all; where Ctrl-C ends the work early, the result so far
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

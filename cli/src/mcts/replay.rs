@@ -235,13 +235,14 @@ fn differences(old: &Report, new: &Report) -> Vec<String> {
 }
 
 fn action_differences(found: &mut Vec<String>, origin: &str, old: &ActionReport, new: &ActionReport) {
-    let mut compare = |name: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug, same: bool| {
-        if !same {
-            found.push(format!("{origin}.{name}: recorded {old:?}, now {new:?}"));
-        }
-    };
     macro_rules! fields {
-        ($($field:ident),*) => { $( compare(stringify!($field), &old.$field, &new.$field, old.$field == new.$field); )* };
+        ($($field:ident),*) => { $(
+            if old.$field != new.$field {
+                // As the files have it: a share that there is none of is null.
+                let (old, new) = (serde_json::json!(old.$field), serde_json::json!(new.$field));
+                found.push(format!("{origin}.{}: recorded {old}, now {new}", stringify!($field)));
+            }
+        )* };
     }
     fields!(index, name, n_root, n, wins, draws, q, ucb, win_flag);
 }

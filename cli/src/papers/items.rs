@@ -4,12 +4,12 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use warpplay_papers::experiment::{Header, Item, Journal, Paper, Replayed, Report, Run, Sheet, Step, Stop, measure};
 
 use super::draw;
-use crate::common::flags::{DeviceFlag, PlotsFlag};
+use crate::common::flags::DeviceFlag;
 use crate::common::table::count;
 use crate::common::{self, OutputFile, OutputFlags, Record, Usage};
 
@@ -21,7 +21,7 @@ pub struct ItemFlags {
     pub only: Vec<String>,
 
     /// List the tables, figures and claims, and measure nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["checkpoint", "resume", "replay", "plots", "json"])]
     pub list: bool,
 
     /// Small sizes: shows in about a minute that everything runs
@@ -40,8 +40,10 @@ pub struct ItemFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["checkpoint", "resume"])]
     pub replay: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub plots: PlotsFlag,
+    /// Draw the figures of the items as SVG into this folder
+    #[arg(long, value_name = "FOLDER", alias = "plot")]
+    pub plots: Option<PathBuf>,
+
     #[command(flatten)]
     pub device: DeviceFlag,
     #[command(flatten)]
@@ -77,14 +79,14 @@ impl ItemFlags {
         let written = [
             ("--json", self.output.json.as_deref()),
             ("--checkpoint", self.checkpoint.as_deref()),
-            ("--plots", self.plots.plots.as_deref()),
+            ("--plots", self.plots.as_deref()),
         ];
         common::expect_apart(&read, &written, &[])?;
         for (option, path) in read.into_iter().chain(written) {
             path.map_or(Ok(()), |path| self.expect_no_plot(option, path))?;
         }
         let json = self.output.json_file()?;
-        self.plots.folder()?;
+        let new_folder = self.plots_folder()?;
         let device = self.device.open()?;
         let header = Header::new(paper.name(), paper.options()?, &device, self.quick);
         let journal = match (&self.checkpoint, &self.resume) {
@@ -101,7 +103,7 @@ impl ItemFlags {
         };
         let mut run = Run::new(device, self.quick, journal, &mut watch);
         if let Some(path) = &self.replay {
-            run = run.replay(Journal::read(path)?, &header)?;
+            run = run.replay(Journal::read(path)?, &header).map_err(|stop| self.of_file(stop))?;
         }
         // What cannot be printed or drawn costs no measurement: the first such error is told at the end.
         let mut shown = Ok(());
@@ -116,6 +118,15 @@ impl ItemFlags {
             json.write_json(&Record::new(command, Written { command_line: command_line(), report: &report }))?;
         }
         shown?;
+        if let Some(folder) = &self.plots
+            && report.sheets.iter().all(|sheet| sheet.figures.is_empty())
+        {
+            if new_folder {
+                // Where somebody else has put something into it, it stays.
+                let _ = fs::remove_dir(folder);
+            }
+            self.output.print(format!("\nno figures in these items: nothing written to {}\n", folder.display()))?;
+        }
         if !report.complete {
             let kept = self.checkpoint.as_ref().or(self.resume.as_ref());
             let go_on = kept.map_or(String::new(), |path| format!("; go on with --resume {}", path.display()));
@@ -133,7 +144,11 @@ impl ItemFlags {
     fn of_file(&self, stop: Stop) -> anyhow::Error {
         let is_of_file = matches!(
             stop,
-            Stop::NotRead { .. } | Stop::NotRecorded { .. } | Stop::NotReached { .. } | Stop::Differs { .. }
+            Stop::NotRead { .. }
+                | Stop::OtherRun { .. }
+                | Stop::NotRecorded { .. }
+                | Stop::NotReached { .. }
+                | Stop::Differs { .. }
         );
         let file = self.replay.as_ref().or(self.resume.as_ref()).filter(|_| is_of_file);
         let error = anyhow::Error::new(stop);
@@ -143,12 +158,29 @@ impl ItemFlags {
         }
     }
 
+    /// Makes the folder of the plots; whether there was none.
+    ///
+    /// # Errors
+    /// A name of one plot; what is no folder, or cannot be made.
+    pub fn plots_folder(&self) -> Result<bool> {
+        let Some(folder) = self.plots.as_deref() else { return Ok(false) };
+        if folder.extension().is_some_and(|end| end == "svg") {
+            let folder = folder.display();
+            return Err(
+                Usage(format!("option plots: {folder} is not allowed (a folder, for a plot of each figure)")).into()
+            );
+        }
+        let is_new = !folder.exists();
+        fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+        Ok(is_new)
+    }
+
     /// Refuses a file that a plot would replace.
     ///
     /// # Errors
     /// [`Usage`] names option and file.
     fn expect_no_plot(&self, option: &str, path: &Path) -> Result<()> {
-        let Some(folder) = self.plots.plots.as_deref() else { return Ok(()) };
+        let Some(folder) = self.plots.as_deref() else { return Ok(()) };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_same = match (fs::canonicalize(parent), fs::canonicalize(folder)) {
             (Ok(parent), Ok(folder)) => parent == folder,
@@ -165,7 +197,7 @@ impl ItemFlags {
     /// Prints an item and draws its figures.
     fn show(&self, sheet: &Sheet) -> Result<()> {
         self.output.print(sheet)?;
-        let Some(folder) = self.plots.folder()? else { return Ok(()) };
+        let Some(folder) = self.plots.as_deref() else { return Ok(()) };
         for figure in &sheet.figures {
             let path = folder.join(format!("{}.svg", figure.file));
             OutputFile::prepare(&path)?.write(&draw::svg(figure)?)?;

@@ -66,8 +66,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 /// Runs a line that stood elsewhere once, without `warpplay papers`.
 #[cfg(feature = "mlp")]
 pub fn run_line(line: Vec<String>) -> anyhow::Result<()> {
-    let words = std::iter::once("warpplay papers".to_string()).chain(line);
-    run(Args::try_parse_from(words).unwrap_or_else(|error| error.exit()))
+    run(crate::common::parse(std::iter::once("warpplay papers".to_string()).chain(line).map(Into::into).collect()))
 }
 
 #[cfg(all(test, feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr"))]

@@ -159,8 +159,31 @@ fn read(text: &str, figures: &Path) -> Result<Found> {
             complete: report.complete,
         });
     }
-    let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-    of_bench(&lines.context("no results of a publication or a bench")?)
+    of_bench(&lines_of(text)?)
+}
+
+/// The lines of a bench's file.
+///
+/// # Errors
+/// What the file is instead, or the line that is no JSON.
+fn lines_of(text: &str) -> Result<Vec<Value>> {
+    let expected = "expected the results of a publication or a bench";
+    let is_lines = text.lines().next().is_some_and(|line| serde_json::from_str::<Value>(line).is_ok());
+    if !is_lines {
+        // Readable JSON has an object in many lines.
+        let value: Value = match serde_json::from_str(text) {
+            Err(_) if input_file::is_cut_off_json(text) => anyhow::bail!("the file is cut off"),
+            parsed => parsed.context(format!("no JSON, {expected}"))?,
+        };
+        anyhow::bail!("is of kind {}, {expected}", value["kind"].as_str().unwrap_or("none"));
+    }
+    (1..)
+        .zip(text.lines())
+        .map(|(number, line)| match serde_json::from_str(line) {
+            Err(_) if input_file::is_cut_off_json(line) => anyhow::bail!("line {number}: the line is cut off"),
+            parsed => parsed.with_context(|| format!("line {number}: no JSON, {expected}")),
+        })
+        .collect()
 }
 
 /// Where and when something was measured.

@@ -87,6 +87,21 @@ impl AtomicFile {
         Ok(Self { given: path.to_path_buf(), target, part })
     }
 
+    /// The one name of the file that [`create`](Self::create) writes for this path: symbolic links are followed, also to a file that is not there yet.
+    ///
+    /// # Errors
+    /// Of the system: no folder, links that lead to one another, a path that names no file.
+    pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+        let target = followed(path)?;
+        match fs::canonicalize(&target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let name = target.file_name().ok_or(error)?;
+                Ok(fs::canonicalize(folder_of(&target))?.join(name))
+            }
+            found => found,
+        }
+    }
+
     /// The hidden file, which holds what was written so far.
     pub fn part(&self) -> &Path {
         self.part.path()
@@ -224,6 +239,12 @@ mod tests {
         write(&link, b"content").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"content");
+        // A file has one name, whatever leads to it, before it is there too.
+        fs::remove_file(&target).unwrap();
+        let resolved = |path: &Path| AtomicFile::resolved(path).unwrap();
+        assert_eq!(resolved(&link), resolved(&folder.path().join("../").join(folder.path()).join("target")));
+        fs::write(&target, "").unwrap();
+        assert_eq!(resolved(&link), target.canonicalize().unwrap());
         let (lost, round) = (folder.path().join("lost"), folder.path().join("round"));
         std::os::unix::fs::symlink("missing/file", &lost).unwrap();
         std::os::unix::fs::symlink("round", &round).unwrap();

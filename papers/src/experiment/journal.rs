@@ -113,7 +113,9 @@ fn options_difference(ours: &Value, theirs: &Value) -> Option<String> {
     };
     let names = ours.keys().chain(theirs.keys());
     let differs = names.into_iter().find(|&name| ours.get(name) != theirs.get(name))?;
-    let shown = |options: &serde_json::Map<String, Value>| options.get(differs).map_or("none".into(), Value::to_string);
+    let shown = |options: &serde_json::Map<String, Value>| {
+        options.get(differs).filter(|value| !value.is_null()).map_or("none".into(), Value::to_string)
+    };
     Some(format!("option {differs} {}, and this run has {}", shown(theirs), shown(ours)))
 }
 
@@ -201,7 +203,13 @@ impl Journal {
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(path, &file)?;
         let mut bytes = fs::read(path).map_err(failed)?;
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let line_end = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let mut whole = line_end(&bytes);
+        // A line break may stand behind what was cut off too, as an editor puts one.
+        let last = line_end(&bytes[..whole.saturating_sub(1)]);
+        if std::str::from_utf8(bytes[last..whole].trim_ascii_end()).is_ok_and(input_file::is_cut_off_json) {
+            whole = last;
+        }
         if whole == 0 && (bytes.starts_with(BEGINNING) || BEGINNING.starts_with(&bytes)) {
             file.set_len(0).map_err(failed)?;
             let mut journal = Self { file: Some((path.to_path_buf(), file)), ..Self::default() };
@@ -225,7 +233,8 @@ impl Journal {
     /// [`Error::File`] if it is neither.
     pub fn read(path: &Path) -> Result<Self> {
         let text = input_file::read_text(path)?;
-        if let Ok(value) = serde_json::from_str::<Value>(&text)
+        let parsed = serde_json::from_str::<Value>(&text);
+        if let Ok(value) = &parsed
             && let (Some(header), Some(records)) =
                 (value.pointer("/report/header"), value.pointer("/report/measurements"))
         {
@@ -243,10 +252,24 @@ impl Journal {
                 file: None,
             });
         }
-        Self::parse(path, &text)
+        let is_lines = text.lines().next().is_none_or(|line| serde_json::from_str::<Value>(line).is_ok());
+        match parsed {
+            Ok(value) if value["kind"] != "journal" => {
+                let kind = value["kind"].as_str().map_or("no kind".to_string(), |kind| format!("kind {kind}"));
+                let reason = format!("is of {kind}, expected a journal or the results of a publication");
+                Err(Error::file(path, None, reason))
+            }
+            // Readable JSON has an object in many lines.
+            Err(_) if !is_lines && input_file::is_cut_off_json(&text) => {
+                Err(Error::file(path, None, "the file is cut off"))
+            }
+            Err(error) if !is_lines => Err(Error::file(path, Some(error.line() as u64), error.to_string())),
+            _ => Self::parse(path, &text),
+        }
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
+        let n_lines = text.lines().count() as u64;
         let mut lines = (1..).zip(text.lines());
         let wrong =
             |line, reason: String| Error::file(path, Some(line), format!("no journal of a publication: {reason}"));
@@ -263,7 +286,13 @@ impl Journal {
         for (number, line) in lines {
             let line: RecordLine =
                 serde_json::from_str(line).map_err(|error| match input_file::is_cut_off_json(line) {
-                    true => Error::file(path, Some(number), "the line is cut off; --resume of its run removes it"),
+                    true if number == n_lines => {
+                        Error::file(path, Some(number), "the line is cut off; --resume of its run removes it")
+                    }
+                    true => {
+                        let reason = "the line is cut off, and others follow: without it, --resume of its run measures again what it held";
+                        Error::file(path, Some(number), reason)
+                    }
                     false => wrong(number, error.to_string()),
                 })?;
             let before = at.insert(line.key.clone(), number);

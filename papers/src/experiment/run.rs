@@ -31,6 +31,12 @@ pub enum Stop {
         /// What it is now.
         now: String,
     },
+    /// The file that is replayed is of another run.
+    #[error("was measured with {difference}")]
+    OtherRun {
+        /// The first thing in which they differ, with both values.
+        difference: String,
+    },
     /// A replay needs a measurement that the file does not hold.
     #[error("{key}: not in the file that is replayed")]
     NotRecorded {
@@ -154,15 +160,10 @@ impl<'a> Run<'a> {
     /// Makes it a replay: everything but times is measured again and held against `recorded`. All times are those of `recorded`, so that what is decided by them is decided as before.
     ///
     /// # Errors
-    /// [`Error::Option`] if `recorded` is of another publication, version, size or set of options: both values are named. Another build or device may repeat a run.
+    /// [`Stop::OtherRun`] if `recorded` is of another publication, version, size or set of options: both values are named. Another build or device may repeat a run.
     pub fn replay(mut self, recorded: Journal, header: &Header) -> Result<Self, Stop> {
         if let Some(difference) = recorded.header().and_then(|found| header.difference(found, false)) {
-            return Err(Error::option(
-                "replay",
-                difference,
-                "a file of the same publication, version, size and options",
-            )
-            .into());
+            return Err(Stop::OtherRun { difference });
         }
         let same_origin = recorded.header().is_some_and(|found| header.difference(found, true).is_none());
         self.replay = Some(Replay { recorded, reached: BTreeSet::new(), replayed: Replayed::default(), same_origin });

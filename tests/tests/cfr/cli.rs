@@ -401,6 +401,12 @@ fn compare_measures_every_combination() {
         let said = scratch.fails(2, &format!("{line} --device cpu --json {plot} --plots ."));
         assert!(said.contains("--plots and --json name the same file"), "{said}");
     }
+    // A link that leads to a file which is not there yet.
+    std::os::unix::fs::symlink("later", scratch.path("link")).expect("a link");
+    for (one, two) in [("strategy", "json"), ("checkpoint", "strategy"), ("json", "checkpoint")] {
+        let said = scratch.fails(2, &format!("solve kuhn.limit.2p.game --device cpu --{one} later --{two} link"));
+        assert!(said.contains("name the same file"), "{said}");
+    }
     // A folder of plots that is not there yet: the other file is refused before it is made.
     scratch.fails(1, "solve kuhn.limit.2p.game --device cpu --strategy new/solve.svg --plots new");
     assert!(!scratch.path("new").exists());

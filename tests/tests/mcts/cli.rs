@@ -51,6 +51,32 @@ fn path<'a>(folder: &tempfile::TempDir, name: &str, kept: &'a mut PathBuf) -> &'
     kept.to_str().expect("a path in UTF-8")
 }
 
+#[test]
+fn numbers_that_are_refused_say_what_is_allowed() {
+    for (option, value, allowed) in [
+        ("--seed", "-1", "a whole number from 0 to 18446744073709551615"),
+        ("--trees", "1.5", "a whole number from 0 to 4294967295"),
+        ("--trees", "4294967296", "is not in 0..=4294967295"),
+        ("--seconds", "soon", "a number"),
+    ] {
+        let said = fails(2, &["analyse", "--game", "connect4", option, value]);
+        assert!(said.contains(&format!("'{value}' for '{option} <")) && said.contains(allowed), "{said}");
+    }
+}
+
+/// A disk that is full when a script keeps the help.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_cannot_be_written_is_an_error() {
+    for words in [&["--help"][..], &["--version"], &["mcts", "analyse", "--help"]] {
+        let full = std::fs::File::create("/dev/full").expect("Linux has it");
+        let output = Command::new(program()).args(words).stdout(full).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{words:?}: {said}");
+        assert!(said.starts_with("error: stdout: No space left"), "{said}");
+    }
+}
+
 const SMALL: [&str; 6] = ["--trees", "2", "--playouts", "4", "--steps", "6"];
 
 /// `analyse` with these arguments, small, written to `file`.

@@ -83,3 +83,100 @@ fn a_reader_that_leaves_costs_no_result() {
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(folder.json("found.json")["report"]["sheets"].as_array().map(Vec::len), Some(2));
 }
+
+/// Code and text of a command that is refused.
+fn refused(folder: &Folder, code: i32, line: &str) -> String {
+    let output = run(folder.folder(), &words(line));
+    assert_eq!(output.status.code(), Some(code), "{line}: {}", said(&output));
+    said(&output)
+}
+
+/// A link that leads to a file which is not there yet is that file.
+#[test]
+fn two_names_of_one_new_file_are_refused() {
+    let folder = Folder::new();
+    std::os::unix::fs::symlink("kept", folder.path("link")).expect("a link");
+    for line in ["--checkpoint kept --json link", "--json kept --plots link"] {
+        assert!(refused(&folder, 2, line).contains("name the same file"), "{line}");
+    }
+}
+
+#[test]
+fn a_list_writes_nothing_and_says_so() {
+    let folder = Folder::new();
+    for option in ["--json f", "--plots f", "--checkpoint f", "--resume f", "--replay f"] {
+        let said = refused(&folder, 2, &format!("--list {option}"));
+        assert!(said.contains("--list") && said.contains("cannot be used with"), "{said}");
+    }
+}
+
+#[test]
+fn plots_are_a_folder_with_figures_or_there_is_none() {
+    let folder = Folder::new();
+    let said = refused(&folder, 2, "--only batch --plots one.svg");
+    assert!(said.contains("option plots: one.svg is not allowed (a folder"), "{said}");
+    let output = run(folder.folder(), &words("--only arithmetic --plots plots"));
+    assert!(output.status.success(), "{}", self::said(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("no figures in these items: nothing written to plots"), "{shown}");
+    assert!(!folder.path("plots").exists());
+}
+
+/// A journal that was cut off, with a line break behind or other lines: an editor's work, or a disk's.
+#[test]
+fn a_cut_journal_is_gone_on_with_or_says_what_to_do() {
+    let folder = Folder::new();
+    let line = "--only batch --drawn 64 --drawn-test 32 --epochs 1";
+    assert!(run(folder.folder(), &words(&format!("{line} --checkpoint kept"))).status.success());
+    let whole = fs::read_to_string(folder.path("kept")).expect("written");
+    let lines: Vec<&str> = whole.lines().collect();
+    let (last, before) = lines.split_last().expect("lines");
+    let cut = &last[..last.len() / 2];
+    fs::write(folder.path("cut"), format!("{}\n{cut}\n", before.join("\n"))).expect("written");
+    let said = refused(&folder, 1, &format!("{line} --replay cut"));
+    assert!(said.contains(&format!("cut, line {}: the line is cut off; --resume", lines.len())), "{said}");
+    let output = run(folder.folder(), &words(&format!("{line} --resume cut")));
+    assert!(output.status.success(), "{}", self::said(&output));
+    let count = |name: &str| fs::read_to_string(folder.path(name)).expect("written").lines().count();
+    assert_eq!(count("cut"), lines.len());
+    let head = &lines[1][..lines[1].len() / 2];
+    fs::write(folder.path("middle"), whole.replace(lines[1], head)).expect("written");
+    for option in ["--resume", "--replay"] {
+        let said = refused(&folder, 1, &format!("{line} {option} middle"));
+        assert!(said.contains("middle, line 2: the line is cut off, and others follow"), "{option}: {said}");
+    }
+    // As it says: without that line the rest is taken, and what it held is measured.
+    fs::write(folder.path("middle"), whole.replace(&format!("{}\n", lines[1]), "")).expect("written");
+    let output = run(folder.folder(), &words(&format!("{line} --resume middle")));
+    assert!(output.status.success(), "{}", self::said(&output));
+    assert_eq!(count("middle"), lines.len());
+}
+
+/// What a file is that is no run's, where it is damaged, and which file: for a replay and for a page.
+#[test]
+fn a_file_of_another_kind_or_run_is_named() {
+    let folder = Folder::new();
+    assert!(run(folder.folder(), &words("--only arithmetic --json found")).status.success());
+    let whole = fs::read_to_string(folder.path("found")).expect("written");
+    fs::write(folder.path("cut"), &whole[..whole.len() / 2]).expect("written");
+    fs::write(folder.path("damaged"), whole.replacen("\"kind\":", "\"kind\"=", 1)).expect("written");
+    fs::write(folder.path("other"), "{\n  \"schema\": 2,\n  \"kind\": \"match\"\n}\n").expect("written");
+    fs::write(folder.path("page"), "<!-- mnist_mlp arithmetic -->\n<!-- end -->\n").expect("written");
+    let line = whole.lines().position(|line| line.contains("\"kind\":")).expect("a kind") + 1;
+    let damaged = format!("line {line}");
+    for (name, reasons) in [
+        ("cut", ["cut: the file is cut off", "cut: the file is cut off"]),
+        ("other", ["other: is of kind match, expected", "other: is of kind match, expected"]),
+        ("damaged", [&*format!("damaged, {damaged}: "), &*damaged]),
+    ] {
+        let replayed = refused(&folder, 1, &format!("--only arithmetic --replay {name}"));
+        let mut page = Command::new(programs::warpplay(env!("CARGO_TARGET_TMPDIR")));
+        let page =
+            page.current_dir(folder.folder()).args(["papers", "page", "page", name]).output().expect("it starts");
+        for (said, reason) in [replayed, said(&page)].iter().zip(reasons) {
+            assert!(said.contains(reason) && said.contains(name), "{name}: {said}");
+        }
+    }
+    let said = refused(&folder, 1, "--only arithmetic --epochs 1 --replay found");
+    assert!(said.contains("found: was measured with option epochs none, and this run has 1"), "{said}");
+}

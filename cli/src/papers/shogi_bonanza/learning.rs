@@ -78,7 +78,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
         ("--data", args.source.data.as_deref()),
         ("--held-out", held_out),
     ];
-    let plots: Vec<PathBuf> = match &args.items.plots.plots {
+    let plots: Vec<PathBuf> = match &args.items.plots {
         Some(folder) => FIGURES.map(|first| folder.join(format!("init{first}.svg"))).into(),
         None => Vec::new(),
     };
@@ -87,7 +87,7 @@ pub fn run(args: &Args, ranks: &dyn Ranks) -> Result<()> {
     common::expect_apart(&read, &written, &[])?;
     let json = OutputFile::prepare_option(args.items.output.json.as_deref().filter(|_| leads))?;
     if leads {
-        args.items.plots.folder()?;
+        args.items.plots_folder()?;
     }
     let plots = match leads {
         true => plots.iter().map(|plot| OutputFile::prepare(plot)).collect::<Result<Vec<_>>>()?,
