@@ -5,7 +5,7 @@
 #                                                  name hold one of these words [default: all]
 #   docs/sanitize.sh write LEDGER PAGE             writes its table into the page, between the lines <!-- sanitizers --> and <!-- end -->
 #
-# TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed is tried again, one that did not end when EACH is
+# TOOLS="memcheck racecheck initcheck synccheck", JOBS=16 at a time, EACH=90 seconds a test, ALL=3600 seconds in all. A test that failed or has no result is tried again, one that did not end when EACH is
 # larger. SANITIZER is the program [default: compute-sanitizer]. A line of the ledger counts for the test program, and for the command line's program, of which it has the checksum: with others the test
 # runs again. Tests that break the device on purpose (dead_context, lost_device) are left out, and full_device, which leaves no memory to the tools.
 set -euo pipefail
@@ -37,6 +37,8 @@ one() {
         result='ignored'
     elif ((found > 0)); then
         result="$found found"
+    elif ! grep -q 'test result' "$log"; then
+        result="ended with code $status"
     elif ! grep -q 'test result: ok' "$log"; then
         result='failed'
     elif ((summaries == 0)); then
@@ -75,7 +77,7 @@ run() {
         # What is done, or was given as much time and did not end, is left out.
         PARTS=$(printf '%s\n' "${@:3}") awk -F'\t' -v each="$EACH" '
             BEGIN {n = split(ENVIRON["PARTS"], parts, "\n")}
-            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "failed" && ($4 != "not ended" || $5 + 1 >= each)) has_ended[key] = $6}; next}
+            NR == FNR {if (!/^#/) {key = $1 "\t" $2 "\t" $3; delete has_ended[key]; if ($4 != "failed" && $4 !~ /^ended with/ && ($4 != "not ended" || $5 + 1 >= each)) has_ended[key] = $6}; next}
             has_ended[$1 "\t" $2 "\t" $5] == $3 {next}
             {wanted = ENVIRON["PARTS"] == ""; for (i = 1; i <= n; i++) if (parts[i] != "" && index($2 " " $5, parts[i])) wanted = 1}
             wanted' "$LEDGER" - |
