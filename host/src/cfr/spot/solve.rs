@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::prelude::*;
+
 use super::batch::{self, Laid, MAX_BATCH};
 use super::file::Spot;
 use super::report::{Run, SpotReport};
@@ -39,8 +41,9 @@ pub fn solve_spots(
     };
     let mut answers: Vec<Option<Result<SpotReport>>> = spots.iter().map(|_| None).collect();
     let (mut batched, mut units): (Vec<Laid>, Vec<Unit>) = (Vec::new(), Vec::new());
-    for (number, spot) in spots.iter().enumerate() {
-        match spot.build(run.options.isomorphism) {
+    let built: Vec<_> = spots.par_iter().map(|spot| spot.build(run.options.isomorphism)).collect();
+    for (number, built) in built.into_iter().enumerate() {
+        match built {
             Err(error) => answers[number] = Some(Err(error)),
             Ok((game, tree)) => {
                 let laid = Laid { number, game: Arc::new(game), tree };
