@@ -1,33 +1,45 @@
 //! Holds flags that take numbers to refusing a negative one as a value, with what is allowed, instead of taking it for a flag.
 
 use clap::error::ErrorKind;
-use clap::{Arg, Parser};
+use clap::{Arg, Command, Parser};
 
-/// Every flag of every command of a family that takes numbers; `needs` are the words that a command cannot do without. Returns how many there are.
+/// Numbers some of which every flag that takes numbers takes.
+const NUMBERS: [&str; 2] = ["1", "64"];
+
+/// Every flag of every command of a family that takes numbers. Returns how many there are.
 ///
 /// # Panics
 /// With those that take `-1` for a flag.
-pub fn take_negative_numbers<A: Parser>(needs: impl Fn(&str) -> &'static str) -> usize {
+pub fn take_negative_numbers<A: Parser>() -> usize {
     let (mut wrong, mut n_checked) = (Vec::new(), 0);
-    for command in A::command().get_subcommands() {
-        let name = command.get_name();
-        let parse = |words: &[&str]| {
-            let line =
-                ["warpplay", name].into_iter().chain(needs(name).split_whitespace()).chain(words.iter().copied());
-            A::try_parse_from(line)
-        };
-        for flag in command.get_arguments().filter_map(Arg::get_long) {
-            let takes = |value: &str| parse(&[&format!("--{flag}={value}")]).is_ok();
-            if !takes("1") || takes("word") {
-                continue;
-            }
-            n_checked += 1;
-            let refused = parse(&[&format!("--{flag}"), "-1"]).err();
-            if refused.is_some_and(|error| error.kind() == ErrorKind::UnknownArgument) {
-                wrong.push(format!("{name} --{flag}"));
-            }
-        }
-    }
+    walk::<A>(&A::command(), &mut Vec::new(), &mut wrong, &mut n_checked);
     assert!(wrong.is_empty(), "{wrong:?}");
     n_checked
+}
+
+/// The flags of the command that `words` name, and of those below it.
+fn walk<A: Parser>(command: &Command, words: &mut Vec<String>, wrong: &mut Vec<String>, n_checked: &mut usize) {
+    for flag in command.get_arguments().filter_map(Arg::get_long) {
+        let refused = |given: &[&str]| {
+            let line = ["warpplay"].into_iter().chain(words.iter().map(String::as_str)).chain(given.iter().copied());
+            A::try_parse_from(line).err().map(|error| error.kind())
+        };
+        // What else a line needs, and what its flags exclude, is asked for after the values.
+        let takes = |value: &str| {
+            let later = [ErrorKind::MissingRequiredArgument, ErrorKind::ArgumentConflict];
+            refused(&[&format!("--{flag}={value}")]).is_none_or(|kind| later.contains(&kind))
+        };
+        if !NUMBERS.into_iter().any(takes) || takes("word") {
+            continue;
+        }
+        *n_checked += 1;
+        if refused(&[&format!("--{flag}"), "-1"]) == Some(ErrorKind::UnknownArgument) {
+            wrong.push(format!("{} --{flag}", words.join(" ")));
+        }
+    }
+    for below in command.get_subcommands() {
+        words.push(below.get_name().to_string());
+        walk::<A>(below, words, wrong, n_checked);
+        words.pop();
+    }
 }

@@ -171,6 +171,7 @@ pub struct SweepArgs {
 mod tests {
     use super::*;
     use crate::common::defaults::{Case, hold};
+    use crate::common::negative::take_negative_numbers;
     use crate::mlp::sweep::models;
     use warpplay::mlp::Options;
 
@@ -215,5 +216,12 @@ mod tests {
                 Command::Experiments(_) => return Err("no options".into()),
             })
         });
+    }
+
+    /// A negative number is refused as a value, and not taken for a flag.
+    #[test]
+    fn numbers_may_be_negative_as_far_as_to_say_what_is_allowed() {
+        let n_checked = take_negative_numbers::<Args>();
+        assert!(n_checked > 0, "{n_checked} flags take numbers");
     }
 }

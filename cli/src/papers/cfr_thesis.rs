@@ -1,4 +1,4 @@
-//! `warpplay papers cfr_thesis`: the tables, figures and claims of the dissertation, beside ours.
+//! `warpplay papers cfr_thesis`: the tables, figures and claims of the paper, beside ours.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use warpplay_papers::cfr_thesis::{BLOCK_SIZES, Options, Settings, Thesis, block_
 
 use super::items::ItemFlags;
 
-/// Repeat the experiments of the dissertation: its programs beside ours, on its four games
+/// Repeat the experiments of the paper: its programs beside ours, on its four games
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Only these games, with commas between: a, b, c, d (they may stand among those of --only) [default: all]
@@ -20,29 +20,30 @@ pub struct Args {
     #[arg(long, value_name = "DIR", alias = "games")]
     pub definitions: Option<PathBuf>,
 
-    /// Iterations of each point, with commas between [default: those of the dissertation: 1000 to 10,000 of A and B, 10 to 100 of C and D; fewer with --quick]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    /// Iterations of each point, with commas between [default: those of the paper: 1000 to 10,000 of A and B, 10 to 100 of C and D; fewer with --quick]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub iterations: Vec<u32>,
 
     /// Runs of each point, 2 at most with --quick
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub repeats: u32,
 
-    /// Threads of the iterative program on the CPU; the dissertation used 8
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Threads of the iterative program on the CPU; the paper used 8
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub threads: u32,
 
     #[arg(
         long,
         value_name = "N",
+        allow_negative_numbers = true,
         default_value_t = Options::default().block,
         value_parser = block,
-        help = format!("Threads of a block: {}; the dissertation used 64", block_sizes())
+        help = format!("Threads of a block: {}; the paper used 64", block_sizes())
     )]
     pub block: u32,
 
     /// Longest time of one run in seconds: points that would take longer are left out, and that is said
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    #[arg(long, value_name = "S", default_value_t = 120.0, allow_negative_numbers = true)]
     pub limit: f64,
 
     #[command(flatten)]

@@ -26,11 +26,11 @@ pub struct Args {
     weights: String,
 
     /// Positions of a call in table1 [default: 1,128; 1 with --quick and on simt]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
     batch: Vec<usize>,
 
     /// Games of the item games [default: 1000, or 20 with --quick]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     games: Option<usize>,
 
     /// Times of the library that the paper compares with; docs/papers/checkers_conv.md has the program that writes the file

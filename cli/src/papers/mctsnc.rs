@@ -18,7 +18,7 @@ pub struct Args {
     full: bool,
 
     /// Games of a match [default: by --quick or --full]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     games: Option<u32>,
 
     /// Seconds of a move or of a search [default: by --quick or --full]
@@ -31,7 +31,7 @@ pub struct Args {
     vanilla_seconds: Option<f64>,
 
     /// Steps of a move or of a search, of every player, instead of seconds; no item then compares by equal time
-    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "vanilla_seconds"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "vanilla_seconds"], allow_negative_numbers = true)]
     steps: Option<u64>,
 
     /// Device memory for the trees of each player in GiB [default: 4, with --full 16]

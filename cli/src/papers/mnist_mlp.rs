@@ -46,11 +46,11 @@ struct ItemsArgs {
     data: DataFlags,
 
     /// Epochs of every training [default: the paper's, 10 of the item main and gap, else 5; with --quick 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     epochs: Option<u32>,
 
     /// Trainings of each form whose result differs from run to run
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
     repeats: u32,
 
     #[command(flatten)]
@@ -65,19 +65,19 @@ struct TrainArgs {
     device: DeviceFlag,
 
     /// Units of each hidden layer, with commas between [default: 256]
-    #[arg(long, value_name = "UNITS", value_delimiter = ',')]
+    #[arg(long, value_name = "UNITS", value_delimiter = ',', allow_negative_numbers = true)]
     hidden: Option<Vec<u32>>,
 
     /// Samples of a batch [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch: Option<u32>,
 
     /// Learning rate [default: 0.01]
-    #[arg(long, value_name = "RATE", alias = "lr")]
+    #[arg(long, value_name = "RATE", alias = "lr", allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
     /// Epochs [default: 10]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     epochs: Option<u32>,
 
     /// What becomes of a batch's gradients: mean, sum [default: mean]
@@ -85,7 +85,7 @@ struct TrainArgs {
     reduction: Option<Reduction>,
 
     /// Seed of the first weights and of the order of every epoch [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u32>,
 
     /// Where the training set lies: device, host (each batch is copied) [default: device]
@@ -97,11 +97,11 @@ struct TrainArgs {
     published: bool,
 
     /// Threads of a one-dimensional block: 128, 256, 512 [default: 256]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     block: Option<u32>,
 
     /// Side of the two-dimensional blocks and tiles: 8, 16, 32 [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tile: Option<u32>,
 
     /// The matrix product: plain, tiled [default: tiled]
@@ -129,7 +129,7 @@ struct TrainArgs {
     divide: Option<Divide>,
 
     /// Steps between two readings of the losses; the paper's program reads after each [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     read_every: Option<u32>,
 
     #[command(flatten)]

@@ -67,7 +67,7 @@ pub struct Args {
     pub tables: bool,
 
     /// Updates of each measurement of Tables 2 and 6
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub table_iterations: u32,
 
     /// Learn with quiescence search too, for Table 7
@@ -75,11 +75,11 @@ pub struct Args {
     pub quiescence: bool,
 
     /// Search anew after so many updates
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence")]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "quiescence", allow_negative_numbers = true)]
     pub quiescence_every: u32,
 
     /// Updates of the figures where the learning is run once [default: 100]
-    #[arg(long, value_name = "N", requires = "plots")]
+    #[arg(long, value_name = "N", requires = "plots", allow_negative_numbers = true)]
     pub plot_iterations: Option<u32>,
 }
 

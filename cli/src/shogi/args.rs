@@ -161,6 +161,7 @@ pub struct MovesArgs {
 mod tests {
     use super::*;
     use crate::common::defaults::{Case, hold};
+    use crate::common::negative::take_negative_numbers;
     use clap::CommandFactory;
     use warpplay::shogi::{FeatureSet, Optimizer, learner};
 
@@ -227,5 +228,12 @@ mod tests {
             assert!(told.iter().any(|told| help.contains(told)), "{told:?}: {help}");
             assert!(features.iter().all(|&other| both(other) == (adagrad, adam)), "{names}");
         }
+    }
+
+    /// A negative number is refused as a value, and not taken for a flag.
+    #[test]
+    fn numbers_may_be_negative_as_far_as_to_say_what_is_allowed() {
+        let n_checked = take_negative_numbers::<Args>();
+        assert!(n_checked > 0, "{n_checked} flags take numbers");
     }
 }
